@@ -1,0 +1,1 @@
+"""qmlir: a multi-dialect quantizing compiler for neural networks."""

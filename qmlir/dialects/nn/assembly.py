@@ -1,0 +1,228 @@
+"""The one assembly format of all `nn` operations.
+
+    %y = nn.conv %x, %w, %b {strides = [2, 2]} : (tensor<…>, tensor<…>, tensor<…>) -> tensor<…> {origin = "conv1"}
+
+Operands in the order of the definition, `_` for an optional one that is left out before one that is there; the
+properties that differ from their defaults, with integers, lists, strings, floats and flags written plainly; one type
+where all types are equal, the function type otherwise; then the discardable attributes, provenance among them.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    DenseArrayBase,
+    FloatAttr,
+    FunctionType,
+    IntegerAttr,
+    StringAttr,
+    UnitAttr,
+    f32,
+    f64,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OpDef, OperandDef, OptionalDef, VariadicDef
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+
+OperationT = TypeVar("OperationT", bound=IRDLOperation)
+
+SEGMENT_SIZES = "operandSegmentSizes"
+_ABSENT = "_"
+
+
+def operand_groups(op: IRDLOperation) -> Iterator[tuple[str, OperandDef, Sequence[SSAValue]]]:
+    """Each operand definition of `op` with its name and values: one, none or several."""
+    for name, definition in op.get_irdl_definition().operands:
+        value = getattr(op, name)
+        if value is None:
+            yield name, definition, ()
+        elif isinstance(value, SSAValue):
+            yield name, definition, (value,)
+        else:
+            yield name, definition, tuple(value)
+
+
+def _print_operands(op: IRDLOperation, printer: Printer) -> None:
+    slots: list[SSAValue | None] = []
+    for _, definition, values in operand_groups(op):
+        slots.extend(values if values or not isinstance(definition, OptionalDef) else (None,))
+    while slots and slots[-1] is None:
+        slots.pop()
+
+    def print_slot(value: SSAValue | None) -> None:
+        if value is None:
+            printer.print_string(_ABSENT)
+        else:
+            printer.print_ssa_value(value)
+
+    if slots:
+        printer.print_string(" ")
+        printer.print_list(slots, print_slot)
+
+
+def print_value(printer: Printer, value: Attribute) -> None:
+    """Print a property plainly where `parse_value` reads it back as the same attribute."""
+    match value:
+        case IntegerAttr() if value.type == i1:
+            printer.print_string("true" if value.value.data else "false")
+        case IntegerAttr() if value.type == i64:
+            printer.print_int(value.value.data)
+        case StringAttr():
+            printer.print_string_literal(value.data)
+        case FloatAttr() if value.type == f32 and math.isfinite(value.value.data):
+            # The shortest text that reads back as the same f32.
+            text = repr(float(str(np.float32(value.value.data))))
+            printer.print_string(text if "." in text else text.replace("e", ".0e"))
+        case DenseArrayBase() if value.elt_type == i64:
+            with printer.in_square_brackets():
+                printer.print_list(value.get_values(), lambda number: printer.print_string(str(number)))
+        case _:
+            printer.print_attribute(value)
+
+
+def parse_value(parser: Parser) -> Attribute:
+    """Parse a property: `true`, `3`, `0.5`, `"text"`, `[1, 2]`, or any attribute."""
+    if (flag := parser.parse_optional_boolean()) is not None:
+        return BoolAttr.from_bool(flag)
+    if (numbers := parser.parse_optional_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)) is not None:
+        return DenseArrayBase.from_list(i64, numbers)
+    value = parser.parse_attribute()
+    if isinstance(value, FloatAttr) and value.type == f64:  # what a number without a type reads as
+        return FloatAttr(value.value.data, f32)
+    return value
+
+
+def _visible_properties(op: IRDLOperation) -> dict[str, Attribute]:
+    definitions = op.get_irdl_definition().properties
+    return {
+        name: value
+        for name, value in op.properties.items()
+        if name != SEGMENT_SIZES and value != definitions[name].default_value
+    }
+
+
+def _print_properties(op: IRDLOperation, printer: Printer) -> None:
+    properties = _visible_properties(op)
+    if not properties:
+        return
+
+    def print_entry(entry: tuple[str, Attribute]) -> None:
+        name, value = entry
+        printer.print_string(name)
+        if not isinstance(value, UnitAttr):
+            printer.print_string(" = ")
+            print_value(printer, value)
+
+    printer.print_string(" ")
+    with printer.in_braces():
+        printer.print_list(properties.items(), print_entry)
+
+
+def print_operation(op: IRDLOperation, printer: Printer) -> None:
+    """Print `op` after its name in the format of this module."""
+    _print_operands(op, printer)
+    _print_properties(op, printer)
+    printer.print_string(" : ")
+    types = (*op.operand_types, *op.result_types)
+    if op.operands and len(set(types)) == 1:
+        printer.print_attribute(types[0])
+        if len(op.results) > 1:
+            printer.print_string(f" x {len(op.results)}")
+    else:
+        printer.print_operation_type(op)
+    printer.print_op_attributes(op.attributes)
+
+
+def _parse_operands(parser: Parser) -> list[UnresolvedOperand | None]:
+    slots: list[UnresolvedOperand | None] = []
+
+    def parse_slot() -> UnresolvedOperand | None:
+        if parser.parse_optional_keyword(_ABSENT) is not None:
+            return None
+        return parser.parse_unresolved_operand()
+
+    if (first := parser.parse_optional_unresolved_operand()) is not None:
+        slots.append(first)
+    elif parser.parse_optional_keyword(_ABSENT) is not None:
+        slots.append(None)
+    else:
+        return slots
+    while parser.parse_optional_punctuation(",") is not None:
+        slots.append(parse_slot())
+    return slots
+
+
+def _parse_properties(parser: Parser, definition: OpDef) -> dict[str, Attribute]:
+    def parse_entry() -> tuple[str, Attribute]:
+        position = parser.pos
+        name = parser.parse_identifier()
+        if name not in definition.properties or name == SEGMENT_SIZES:
+            accepted = [key for key in definition.properties if key != SEGMENT_SIZES]
+            parser.raise_error(f"{definition.name} has no property '{name}'; it has {accepted}", position)
+        if parser.parse_optional_punctuation("=") is None:
+            return name, UnitAttr()
+        return name, parse_value(parser)
+
+    entries = parser.parse_optional_comma_separated_list(Parser.Delimiter.BRACES, parse_entry)
+    return dict(entries or ())
+
+
+def _parse_types(parser: Parser, count: int) -> FunctionType:
+    """The function type, or one type for `count` operands and the one result (`x N` for N results)."""
+    type_ = parser.parse_type()
+    if isinstance(type_, FunctionType):
+        return type_
+    results = parser.parse_integer(False, False) if parser.parse_optional_keyword("x") is not None else 1
+    return FunctionType.from_lists([type_] * count, [type_] * results)
+
+
+def _segments(parser: Parser, definition: OpDef, slots: Sequence[object | None], position: int) -> list[int]:
+    """How many of the written operands belong to each operand definition."""
+    definitions = [operand for _, operand in definition.operands]
+    spare = len(slots) - sum(1 for operand in definitions if not isinstance(operand, VariadicDef))
+    sizes: list[int] = []
+    index = 0
+    for operand in definitions:
+        if isinstance(operand, OptionalDef):
+            present = index < len(slots) and slots[index] is not None
+            sizes.append(1 if present else 0)
+            index += 1
+        elif isinstance(operand, VariadicDef):
+            count = max(0, min(spare, len(slots) - index))
+            sizes.append(count)
+            index += count
+        else:
+            if index >= len(slots) or slots[index] is None:
+                parser.raise_error(f"{definition.name} is short of an operand", position)
+            sizes.append(1)
+            index += 1
+    if index < len(slots):
+        parser.raise_error(f"{definition.name} has {len(slots)} operands, at most {index} are accepted", position)
+    return sizes
+
+
+def parse_operation(cls: type[OperationT], parser: Parser) -> OperationT:
+    """Parse what `print_operation` prints."""
+    definition = cls.get_irdl_definition()
+    position = parser.pos
+    slots = _parse_operands(parser)
+    properties = _parse_properties(parser, definition)
+    parser.parse_punctuation(":")
+    present = [slot for slot in slots if slot is not None]
+    types_position = parser.pos
+    types = _parse_types(parser, len(present))
+    attributes = parser.parse_optional_attr_dict()
+    operands = parser.resolve_operands(present, types.inputs.data, types_position)
+    if any(isinstance(option, AttrSizedOperandSegments) for option in definition.options):
+        sizes = _segments(parser, definition, slots, position)
+        properties[SEGMENT_SIZES] = DenseArrayBase.from_list(i32, sizes)
+    return cls.create(
+        operands=operands, result_types=types.outputs.data, properties=properties, attributes=attributes
+    )

@@ -1,0 +1,134 @@
+"""What all `nn` operations share: one assembly format, and one verifier driven by what each operation declares.
+
+An operation declares its operands and properties, the element kinds that it takes, its quantization slots, and how its
+result types follow. The verifier does the rest, so that one more operation is a few lines.
+"""
+
+import abc
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, TypeAlias
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import IRDLOperation, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.assembly import operand_groups, parse_operation, print_operation
+from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
+from qmlir.dialects.quant.infer import verify_quantized_tensor
+from qmlir.ir.interfaces import InferResultTypes, Quantizable, QuantizationSlots, RegisteredCanonicalization, Slot
+
+AnyTensor: TypeAlias = TensorType[Attribute]
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a tensor value; `DYNAMIC_INDEX` stands for a size that is not known."""
+    assert isinstance(value.type, TensorType)
+    return value.type.get_shape()
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """The element type of a tensor value."""
+    assert isinstance(value.type, TensorType)
+    return value.type.get_element_type()
+
+
+def tensor_like(value: SSAValue, shape: Sequence[int], element: Attribute | None = None) -> AnyTensor:
+    """The tensor type of `shape` with the plain element type of `value`, or another one."""
+    return TensorType(plain_type(element_of(value)) if element is None else element, shape)
+
+
+def shapes_agree(left: Sequence[int], right: Sequence[int]) -> bool:
+    """Whether two shapes can be the same at run time."""
+    return len(left) == len(right) and all(
+        a == b or DYNAMIC_INDEX in (a, b) for a, b in zip(left, right, strict=True)
+    )
+
+
+class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
+    """An operation of the `nn` dialect: tensors in, tensors out, no side effects."""
+
+    ACCEPTS: ClassVar[Kind] = Kind.NUMBER
+    """The element kinds of the data operands."""
+
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({})
+    """The slots of quantization; an operand that is not named is an input."""
+
+    traits = traits_def(Pure(), RegisteredCanonicalization())
+
+    def quantization_slots(self) -> QuantizationSlots:
+        return self.SLOTS
+
+    def operands_with_slots(self) -> Iterator[tuple[SSAValue, Slot | None]]:
+        slots = self.quantization_slots().operands
+        for name, _, values in operand_groups(self):
+            slot = slots.get(name, Slot.INPUT)
+            yield from ((value, slot) for value in values)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Any:
+        return parse_operation(cls, parser)
+
+    def print(self, printer: Printer) -> None:
+        print_operation(self, printer)
+
+    def verify_(self) -> None:
+        for value in (*self.operands, *self.results):
+            if not isinstance(value.type, TensorType):
+                raise VerifyException(f"takes and gives tensors, found {value.type}")
+            verify_quantized_tensor(value.type)
+        kind = self._verify_operand_elements()
+        inferred = self.infer_result_types()
+        for result, expected in zip(self.results, inferred, strict=True):
+            self._verify_result(result, expected)
+        if kind is Kind.QUANTIZED:
+            self.verify_quantization()
+
+    def data_operands(self) -> tuple[SSAValue, ...]:
+        """The operands that have a slot of quantization."""
+        return tuple(value for value, slot in self.operands_with_slots() if slot is not None)
+
+    def _verify_operand_elements(self) -> Kind | None:
+        """Check that the data operands have one kind and one plain type; the kind."""
+        kinds: dict[Kind, SSAValue] = {}
+        for value in self.data_operands():
+            kind = kind_of(element_of(value))
+            if kind is None or kind not in self.ACCEPTS:
+                raise VerifyException(f"operand of type {value.type} is not accepted; its elements may be {self.ACCEPTS}")
+            kinds.setdefault(kind, value)
+        if len(kinds) > 1:
+            found = " and ".join(str(value.type) for value in kinds.values())
+            raise VerifyException(f"operands mix element kinds, cast one explicitly: {found}")
+        plain = {plain_type(element_of(value)) for value in self.data_operands()}
+        if len(plain) > 1:
+            raise VerifyException(f"operands have different element types: {', '.join(map(str, plain))}")
+        return next(iter(kinds), None)
+
+    def _verify_result(self, result: SSAValue, expected: Attribute) -> None:
+        assert isinstance(expected, TensorType)
+        if not shapes_agree(shape_of(result), expected.get_shape()):
+            raise VerifyException(f"result has type {result.type}, the operands give the shape of {expected}")
+        found, wanted = plain_type(element_of(result)), plain_type(expected.get_element_type())
+        if found != wanted:
+            raise VerifyException(f"result has elements of type {found}, the operands give {wanted}")
+        is_quantized = any(kind_of(element_of(value)) is Kind.QUANTIZED for value in self.data_operands())
+        from_quantized = is_quantized and kind_of(wanted) is Kind.FLOAT
+        if from_quantized != (kind_of(element_of(result)) is Kind.QUANTIZED):
+            raise VerifyException(
+                f"operands and result must both be quantized or both not, found result {result.type}: "
+                "use quant.qcast or quant.dcast"
+            )
+
+    def verify_quantization(self) -> None:
+        """Check how the quantized types hang together; by default, that shared parameters are the same."""
+        if not self.quantization_slots().shares_parameters:
+            return
+        inferred = self.infer_result_types()
+        for result, expected in zip(self.results, inferred, strict=True):
+            assert isinstance(expected, TensorType)
+            wanted = expected.get_element_type()
+            if kind_of(element_of(result)) is Kind.QUANTIZED and element_of(result) != wanted:
+                raise VerifyException(f"moves values without a rescale: result elements must be {wanted}")

@@ -1,0 +1,55 @@
+"""Element types of `nn` values, in the kinds that an operation's verifier tells apart."""
+
+from enum import Flag, auto
+
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType
+from xdsl.ir import Attribute
+
+from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType
+
+
+class Kind(Flag):
+    """A kind of element type; the kinds that an operation accepts are joined with `|`."""
+
+    FLOAT = auto()
+    """f16, bf16, f32, f64, or such a type with a profiled range."""
+
+    INTEGER = auto()
+    """iN (signed) and uiN."""
+
+    BOOLEAN = auto()
+    """i1."""
+
+    QUANTIZED = auto()
+    """Integers that stand for real numbers."""
+
+    NUMBER = FLOAT | INTEGER | QUANTIZED
+    ANY = NUMBER | BOOLEAN
+
+    def __str__(self) -> str:
+        return ", ".join((kind.name or "").lower() for kind in type(self) if kind in self)
+
+
+def kind_of(element: Attribute) -> Kind | None:
+    """The kind of an element type, `None` for a type that no `nn` operation takes."""
+    match element:
+        case Float16Type() | BFloat16Type() | Float32Type() | Float64Type() | CalibratedQuantizedType():
+            return Kind.FLOAT
+        case StoredType():
+            return Kind.QUANTIZED
+        case IntegerType():
+            return Kind.BOOLEAN if element.width.data == 1 else Kind.INTEGER
+        case _:
+            return None
+
+
+def plain_type(element: Attribute) -> Attribute:
+    """The type that a value has before anything is known or decided of it: f32 for a profiled or quantized f32."""
+    match element:
+        case CalibratedQuantizedType():
+            return element.expressed_type
+        case StoredType():
+            expressed = element.expressed_type
+            return element if expressed is None else expressed
+        case _:
+            return element

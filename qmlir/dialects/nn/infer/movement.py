@@ -1,0 +1,109 @@
+"""Shapes of operations that move data, and where they move the axis of per-axis parameters."""
+
+import math
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.quant.infer import with_axis
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+
+
+def normalized_axis(axis: int, rank: int) -> int:
+    """`axis` counted from the front. Raises where it is out of rank."""
+    if not -rank <= axis < rank:
+        raise VerifyException(f"axis {axis} is out of range for rank {rank}")
+    return axis % rank
+
+
+def normalized_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    """Each of `axes` counted from the front. Raises where one is out of rank or named twice."""
+    found = tuple(normalized_axis(axis, rank) for axis in axes)
+    if len(set(found)) != len(found):
+        raise VerifyException(f"an axis is named twice: {list(axes)}")
+    return found
+
+
+def moved_element(element: Attribute, axis_map: dict[int, int] | None) -> Attribute:
+    """The element type after a movement that takes axis `a` to `axis_map[a]` (`None`: no axis survives)."""
+    if not isinstance(element, UniformQuantizedType) or element.granularity is Granularity.TENSOR:
+        return element
+    if element.granularity is Granularity.BLOCK:
+        raise VerifyException(f"cannot move values with per-block parameters: {element}")
+    if axis_map is None or element.axis not in axis_map:
+        raise VerifyException(f"axis {element.axis} of the per-axis parameters does not survive: {element}")
+    return with_axis(element, axis_map[element.axis])
+
+
+def transposed_shape(shape: Sequence[int], permutation: Sequence[int]) -> tuple[int, ...]:
+    """`shape` with its axes in the order of `permutation`."""
+    if sorted(permutation) != list(range(len(shape))):
+        raise VerifyException(f"{list(permutation)} is no permutation of the {len(shape)} axes")
+    return tuple(shape[axis] for axis in permutation)
+
+
+def surviving_axes(before: Sequence[int], after: Sequence[int]) -> dict[int, int]:
+    """The axes that a reshape leaves whole: same size, and as many elements in front of them."""
+    if DYNAMIC_INDEX in before or DYNAMIC_INDEX in after:
+        return {}
+    found: dict[int, int] = {}
+    for axis, size in enumerate(before):
+        for other, other_size in enumerate(after):
+            if size == other_size and math.prod(before[:axis]) == math.prod(after[:other]):
+                found.setdefault(axis, other)
+    return found
+
+
+def check_reshape(before: Sequence[int], after: Sequence[int]) -> None:
+    """Check that two shapes have the same number of elements, as far as it is known."""
+    if DYNAMIC_INDEX not in before and DYNAMIC_INDEX not in after and math.prod(before) != math.prod(after):
+        raise VerifyException(
+            f"cannot reshape {list(before)} ({math.prod(before)} elements) "
+            f"to {list(after)} ({math.prod(after)} elements)"
+        )
+
+
+def concatenated_shape(shapes: Sequence[Sequence[int]], axis: int) -> tuple[int, ...]:
+    """The shape of tensors joined along `axis`; all other sizes must agree."""
+    first = list(shapes[0])
+    for shape in shapes[1:]:
+        if len(shape) != len(first):
+            raise VerifyException(f"operands have different ranks: {[list(each) for each in shapes]}")
+        for index, size in enumerate(shape):
+            if index == axis:
+                first[index] = DYNAMIC_INDEX if DYNAMIC_INDEX in (first[index], size) else first[index] + size
+            elif first[index] == DYNAMIC_INDEX:
+                first[index] = size
+            elif size not in (DYNAMIC_INDEX, first[index]):
+                raise VerifyException(f"operands differ along axis {index}: {[list(each) for each in shapes]}")
+    return tuple(first)
+
+
+def slice_indices(size: int, start: int, end: int, step: int) -> range:
+    """The indices that ONNX's Slice takes along an axis of `size` elements."""
+    if step == 0:
+        raise VerifyException("the step of a slice must not be 0")
+    return range(*slice(start, None if step < 0 and end < -size else end, step).indices(size))
+
+
+def sliced_shape(
+    shape: Sequence[int], starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]
+) -> tuple[int, ...]:
+    """The shape that is left of `shape`."""
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        raise VerifyException("starts, ends, axes and steps must have one length")
+    sizes = list(shape)
+    for axis, start, end, step in zip(normalized_axes(axes, len(shape)), starts, ends, steps, strict=True):
+        if sizes[axis] != DYNAMIC_INDEX:
+            sizes[axis] = len(slice_indices(sizes[axis], start, end, step))
+    return tuple(sizes)
+
+
+def reduced_shape(shape: Sequence[int], axes: Sequence[int] | None, keep_dims: bool) -> tuple[int, ...]:
+    """`shape` reduced along `axes`, along all where they are `None`."""
+    reduced = set(range(len(shape)) if axes is None else normalized_axes(axes, len(shape)))
+    if keep_dims:
+        return tuple(1 if axis in reduced else size for axis, size in enumerate(shape))
+    return tuple(size for axis, size in enumerate(shape) if axis not in reduced)

@@ -1,0 +1,66 @@
+"""Shapes of convolutions and pools, whose windows slide over the spatial axes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.utils.exceptions import VerifyException
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How windows slide: one number for each spatial axis, `pads` first all begins, then all ends, as in ONNX."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    pads: tuple[int, ...]
+
+    @staticmethod
+    def of(
+        kernel: Sequence[int],
+        strides: Sequence[int] | None,
+        dilations: Sequence[int] | None,
+        pads: Sequence[int] | None,
+    ) -> "Windows":
+        """Windows with ONNX's defaults: stride 1, dilation 1, no padding. Checks the numbers."""
+        rank = len(kernel)
+        windows = Windows(
+            tuple(kernel), tuple(strides or (1,) * rank), tuple(dilations or (1,) * rank), tuple(pads or (0,) * 2 * rank)
+        )
+        for name, values, count, lowest in (
+            ("kernel sizes", windows.kernel, rank, 1),
+            ("strides", windows.strides, rank, 1),
+            ("dilations", windows.dilations, rank, 1),
+            ("pads", windows.pads, 2 * rank, 0),
+        ):
+            if len(values) != count or any(value < lowest and value != DYNAMIC_INDEX for value in values):
+                raise VerifyException(f"{name} must be {count} numbers of at least {lowest}, found {list(values)}")
+        return windows
+
+    def padding(self, axis: int) -> tuple[int, int]:
+        """Elements added before and after spatial axis `axis`."""
+        return self.pads[axis], self.pads[axis + len(self.kernel)]
+
+    def extent(self, axis: int) -> int:
+        """Elements from the first to the last tap of a window, dilation included."""
+        return (self.kernel[axis] - 1) * self.dilations[axis] + 1
+
+
+def output_size(size: int, windows: Windows, axis: int, ceil_mode: bool = False) -> int:
+    """Windows along one spatial axis of `size` elements (ONNX Conv and MaxPool; a last window in `ceil_mode` must start
+    inside the input or its leading padding)."""
+    if DYNAMIC_INDEX in (size, windows.kernel[axis]):
+        return DYNAMIC_INDEX
+    begin, end = windows.padding(axis)
+    stride = windows.strides[axis]
+    room = size + begin + end - windows.extent(axis)
+    if room < 0:
+        raise VerifyException(
+            f"a window of {windows.extent(axis)} elements does not fit spatial axis {axis} of {size} with "
+            f"padding {begin} and {end}"
+        )
+    if not ceil_mode:
+        return room // stride + 1
+    count = -(-room // stride) + 1
+    return count - 1 if (count - 1) * stride >= size + begin else count

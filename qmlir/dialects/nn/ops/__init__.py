@@ -1,0 +1,1 @@
+"""The operations of the `nn` dialect, one file a family."""

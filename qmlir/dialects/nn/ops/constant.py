@@ -1,0 +1,93 @@
+"""Constants: weights and small tensors, held as bytes of the storage type."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy.typing as npt
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, IntegerType, TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import ConstantLike
+from xdsl.utils.exceptions import InterpretationError, VerifyException
+
+from qmlir.dialects.nn.base import AnyTensor, NnOp, shapes_agree
+from qmlir.dialects.nn.elements import kind_of, plain_type
+from qmlir.dialects.quant.types import StoredType
+from qmlir.text.elements import dense_array
+from qmlir.text.weights import ExternalWeightsAttr
+
+
+def storage_element(element: Attribute) -> Attribute:
+    """The element type of the bytes that hold values of `element`: i8 for i8 storage, f32 for a profiled f32."""
+    if isinstance(element, StoredType):
+        return IntegerType(element.bits, element.storage.signedness)
+    return plain_type(element)
+
+
+@irdl_op_definition
+class ConstantOp(NnOp):
+    """A tensor known at compile time: `nn.constant dense<…> : tensor<2xi8> -> tensor<2x!q0>`, one type where both are one."""
+
+    name = "nn.constant"
+
+    value = prop_def(DenseIntOrFPElementsAttr | ExternalWeightsAttr)
+    result = result_def(TensorType)
+
+    traits = traits_def(ConstantLike())
+
+    def __init__(self, value: DenseIntOrFPElementsAttr[Any], result_type: AnyTensor | None = None):
+        super().__init__(result_types=[result_type or value.type], properties={"value": value})
+
+    @staticmethod
+    def of(array: npt.NDArray[Any], result_type: AnyTensor) -> "ConstantOp":
+        """The constant of `result_type` whose stored values are `array`, which has the shape and the NumPy type of its storage."""
+        type_ = TensorType(storage_element(result_type.get_element_type()), result_type.get_shape())
+        return ConstantOp(DenseIntOrFPElementsAttr(type_, BytesAttr(array.tobytes())), result_type)
+
+    @property
+    def array(self) -> npt.NDArray[Any]:
+        """The stored values, read-only, sharing the attribute's bytes."""
+        if isinstance(self.value, ExternalWeightsAttr):
+            raise InterpretationError("the weights were left out of the text: read the module with its weights file")
+        return dense_array(self.value)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        assert isinstance(self.result.type, TensorType)
+        return [self.result.type]
+
+    def verify_(self) -> None:
+        stored = self.value.type
+        result = self.result.type
+        if not isinstance(stored, TensorType) or not isinstance(result, TensorType):
+            raise VerifyException(f"holds a tensor, found {stored} for a result of {result}")
+        element = result.get_element_type()
+        if kind_of(element) is None:
+            raise VerifyException(f"result elements of type {element} are not accepted")
+        expected = storage_element(element)
+        if stored.get_element_type() != expected or not shapes_agree(stored.get_shape(), result.get_shape()):
+            raise VerifyException(f"holds {stored}, the result {result} is stored as {TensorType(expected, result.get_shape())}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+        if self.value.type != self.result.type:
+            printer.print_string(" -> ")
+            printer.print_attribute(self.result.type)
+        printer.print_op_attributes(self.attributes)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "ConstantOp":
+        position = parser.pos
+        value = parser.parse_attribute()
+        if not isinstance(value, DenseIntOrFPElementsAttr | ExternalWeightsAttr):
+            parser.raise_error("expected dense elements or weights", position)
+        type_: Attribute = value.type
+        if parser.parse_optional_punctuation("->") is not None:
+            type_ = parser.parse_type()
+        attributes = parser.parse_optional_attr_dict()
+        return cls.create(result_types=[type_], properties={"value": value}, attributes=attributes)
+
+
+OPERATIONS = (ConstantOp,)

@@ -1,0 +1,193 @@
+"""Contractions: matrix products and convolutions, with an accumulator between them and their bias.
+
+On quantized values the result may be any uniform type. A result of 32 bits with zero point 0 and scale `s_x * s_w` is
+the accumulator itself; any other one is a requantization. A bias has the type of the accumulator.
+"""
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import AnyTensor, NnOp, element_of, shape_of, shapes_agree, tensor_like
+from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
+from qmlir.dialects.nn.infer.windows import Windows, output_size
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.interfaces import QuantizationSlots, Slot
+
+
+def values_of(attribute: DenseArrayBase | None) -> tuple[int, ...] | None:
+    """The numbers of a list property, `None` where it is left out."""
+    return None if attribute is None else tuple(int(value) for value in attribute.get_values())
+
+
+def verify_bias_type(bias: Attribute, data: Attribute, weight: Attribute) -> None:
+    """Check that a quantized bias has zero point 0 and the scales of the accumulator, `f32(s_x * s_w)`."""
+    types = (bias, data, weight)
+    if not all(isinstance(type_, UniformQuantizedType) for type_ in types):
+        return
+    uniform = [type_ for type_ in types if isinstance(type_, UniformQuantizedType)]
+    bias_type, data_type, weight_type = uniform
+    if Granularity.BLOCK in (data_type.granularity, weight_type.granularity):
+        return
+    if bias_type.zero_points.any():
+        raise VerifyException(f"a bias has zero point 0, found {bias_type}")
+    product = np.float32(data_type.scales) * np.float32(weight_type.scales)
+    found = np.float32(bias_type.scales)
+    if product.shape not in ((), found.shape) or not (found == product).all():
+        raise VerifyException(f"the scale of a bias is s_x * s_w, here {product.tolist()}, found {found.tolist()}")
+
+
+class ContractionOp(NnOp, ABC):
+    """A sum of products over data and weights, which accumulates in 32 bits where they are quantized."""
+
+    def verify_channel_axis(self, weight: SSAValue, axis: int) -> None:
+        """Check that per-axis parameters of the weights follow the output channels."""
+        element = element_of(weight)
+        if isinstance(element, UniformQuantizedType) and element.granularity is Granularity.AXIS and element.axis != axis:
+            raise VerifyException(f"per-channel weights have their parameters along axis {axis}, found {element.axis}")
+
+    def verify_data_parameters(self, data: SSAValue) -> None:
+        """Check that the parameters of the data do not change along the sum."""
+        element = element_of(data)
+        if isinstance(element, UniformQuantizedType) and element.granularity is not Granularity.TENSOR:
+            raise VerifyException(f"data of a contraction has one scale, found {element}")
+
+
+@irdl_op_definition
+class MatMulOp(ContractionOp):
+    """The matrix product of the last two axes, the others broadcast (ONNX MatMul); `transpose_b` for weights `[N, K]`."""
+
+    name = "nn.matmul"
+
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    transpose_b = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue, transpose_b: bool = False, result_type: Attribute | None = None):
+        shape = matmul_shape(shape_of(lhs), shape_of(rhs), transpose_b)
+        super().__init__(
+            operands=[lhs, rhs],
+            result_types=[result_type or tensor_like(lhs, shape)],
+            properties={"transpose_b": BoolAttr.from_bool(transpose_b)},
+        )
+
+    @property
+    def is_rhs_transposed(self) -> bool:
+        """Whether the right operand is `[…, N, K]`."""
+        return bool(self.transpose_b.value.data)
+
+    def quantization_slots(self) -> QuantizationSlots:
+        rank = len(shape_of(self.rhs))
+        channel = rank - (2 if self.is_rhs_transposed else 1)
+        return QuantizationSlots({"lhs": Slot.INPUT, "rhs": Slot.WEIGHT}, weight_channel_axis=channel)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = matmul_shape(shape_of(self.lhs), shape_of(self.rhs), self.is_rhs_transposed)
+        return [tensor_like(self.lhs, shape)]
+
+    def verify_quantization(self) -> None:
+        self.verify_data_parameters(self.lhs)
+        self.verify_channel_axis(self.rhs, self.quantization_slots().weight_channel_axis or 0)
+
+
+def matmul_shape(lhs: Sequence[int], rhs: Sequence[int], transpose_b: bool) -> tuple[int, ...]:
+    """The shape of a matrix product by NumPy's rules, vectors included."""
+    if not lhs or not rhs:
+        raise VerifyException("a matrix product has no scalar operands")
+    left = (1, *lhs) if len(lhs) == 1 else tuple(lhs)
+    right = (*rhs, 1) if len(rhs) == 1 else tuple(rhs)
+    if transpose_b:
+        if len(rhs) == 1:
+            raise VerifyException("transpose_b takes a matrix")
+        right = (*right[:-2], right[-1], right[-2])
+    if not shapes_agree(left[-1:], right[-2:-1]):
+        raise VerifyException(f"sums run over {left[-1]} and {right[-2]} elements: shapes {list(lhs)} and {list(rhs)}")
+    rows = () if len(lhs) == 1 else left[-2:-1]
+    columns = () if len(rhs) == 1 else right[-1:]
+    return (*broadcast_shapes(left[:-2], right[:-2]), *rows, *columns)
+
+
+@irdl_op_definition
+class FullyConnectedOp(ContractionOp):
+    """`x * w^T + b`: data `[M, K]`, weights `[N, K]`, bias `[N]`; a composite of a matrix product and a sum."""
+
+    name = "nn.fully_connected"
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"data": Slot.INPUT, "weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=0
+    )
+
+    data = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        data, weight = shape_of(self.data), shape_of(self.weight)
+        if len(data) != 2 or len(weight) != 2:
+            raise VerifyException(f"data and weights are matrices, found {self.data.type} and {self.weight.type}")
+        if self.bias is not None and not shapes_agree(shape_of(self.bias), weight[:1]):
+            raise VerifyException(f"the bias has one element for each of {weight[0]} rows, found {self.bias.type}")
+        return [tensor_like(self.data, matmul_shape(data, weight, True))]
+
+    def verify_quantization(self) -> None:
+        self.verify_data_parameters(self.data)
+        self.verify_channel_axis(self.weight, 0)
+        if self.bias is not None:
+            verify_bias_type(element_of(self.bias), element_of(self.data), element_of(self.weight))
+
+
+@irdl_op_definition
+class ConvOp(ContractionOp):
+    """Correlation over the spatial axes (ONNX Conv): data `[N, C, …]`, weights `[M, C / groups, …]`, bias `[M]`."""
+
+    name = "nn.conv"
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"data": Slot.INPUT, "weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=0
+    )
+
+    data = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    strides = opt_prop_def(DenseArrayBase)
+    dilations = opt_prop_def(DenseArrayBase)
+    pads = opt_prop_def(DenseArrayBase)
+    groups = opt_prop_def(IntegerAttr, IntegerAttr(1, i64))
+
+    @property
+    def windows(self) -> Windows:
+        """How the kernel slides."""
+        kernel = shape_of(self.weight)[2:]
+        return Windows.of(kernel, values_of(self.strides), values_of(self.dilations), values_of(self.pads))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        data, weight, groups = shape_of(self.data), shape_of(self.weight), self.groups.value.data
+        if len(data) < 3 or len(weight) != len(data):
+            raise VerifyException(f"data and weights have one rank of at least 3, found {self.data.type}, {self.weight.type}")
+        if groups < 1 or weight[0] % groups:
+            raise VerifyException(f"{weight[0]} output channels do not divide into {groups} groups")
+        if not shapes_agree(data[1:2], (weight[1] * groups,)):
+            raise VerifyException(f"weights take {weight[1]} x {groups} channels, the data has {data[1]}")
+        if self.bias is not None and not shapes_agree(shape_of(self.bias), weight[:1]):
+            raise VerifyException(f"the bias has one element for each of {weight[0]} channels, found {self.bias.type}")
+        windows = self.windows
+        spatial = (output_size(size, windows, axis) for axis, size in enumerate(data[2:]))
+        return [tensor_like(self.data, (data[0], weight[0], *spatial))]
+
+    def verify_quantization(self) -> None:
+        self.verify_data_parameters(self.data)
+        self.verify_channel_axis(self.weight, 0)
+        if self.bias is not None:
+            verify_bias_type(element_of(self.bias), element_of(self.data), element_of(self.weight))
+
+
+OPERATIONS = (MatMulOp, FullyConnectedOp, ConvOp)

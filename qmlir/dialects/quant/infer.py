@@ -1,0 +1,124 @@
+"""Quantized tensors: which element types a shape allows, and what their parameters are for each element."""
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    ContainerType,
+    ShapedType,
+    TensorType,
+    UnrankedTensorType,
+)
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+from qmlir.dialects.quant.types import Granularity, QuantizedType, StoredType, UniformQuantizedType
+
+
+def element_type(type_: Attribute) -> Attribute:
+    """The element type of a tensor, a scalar's own type."""
+    if isa(type_, ContainerType[Attribute]):
+        return type_.get_element_type()
+    return type_
+
+
+def expressed_type(element: Attribute) -> Attribute:
+    """The float type that a quantized or calibrated element expresses; any other type is its own."""
+    if isinstance(element, QuantizedType) and element.expressed_type is not None:
+        return element.expressed_type
+    return element
+
+
+def storage_dtype(stored: StoredType) -> np.dtype[np.signedinteger | np.unsignedinteger]:
+    """The NumPy integer that holds one stored value: the smallest of 8, 16 or 32 bits."""
+    bits = next(width for width in (8, 16, 32) if stored.bits <= width)
+    return np.dtype(f"{'i' if stored.is_signed else 'u'}{bits // 8}")
+
+
+def verify_quantized_tensor(type_: Attribute) -> None:
+    """Check that the parameters of a quantized element type fit the shape, by upstream MLIR's rules."""
+    quantized = element_type(type_)
+    if not isinstance(quantized, UniformQuantizedType) or quantized.granularity is Granularity.TENSOR:
+        return
+    kind = "per-axis" if quantized.granularity is Granularity.AXIS else "sub-channel"
+    if isinstance(type_, UnrankedTensorType):
+        if quantized.granularity is Granularity.BLOCK:
+            raise VerifyException("tensor containing the sub-channel quantized type must be ranked")
+        return
+    if not isinstance(type_, ShapedType):
+        raise VerifyException(f"scalar types may not use {kind} quantization")
+    if quantized.granularity is Granularity.AXIS:
+        _verify_axis(quantized, type_.get_shape())
+    else:
+        _verify_blocks(quantized, type_.get_shape())
+
+
+def _verify_axis(quantized: UniformQuantizedType, shape: tuple[int, ...]) -> None:
+    if quantized.axis >= len(shape):
+        raise VerifyException(f"quantized dimension {quantized.axis} must be less than tensor rank {len(shape)}")
+    size = shape[quantized.axis]
+    if size not in (DYNAMIC_INDEX, quantized.scales.size):
+        raise VerifyException(
+            f"quantized dimension size {size} does not match number of scales {quantized.scales.size}"
+        )
+
+
+def _verify_blocks(quantized: UniformQuantizedType, shape: tuple[int, ...]) -> None:
+    for axis in quantized.axes:
+        if axis >= len(shape):
+            raise VerifyException(f"quantized dimension {axis} must be less than tensor rank {len(shape)}")
+    counts = quantized.scales.shape
+    if len(counts) != len(shape):
+        raise VerifyException(f"rank of scales {len(counts)} must match the rank of the tensor {len(shape)}")
+    blocks = dict(zip(quantized.axes, quantized.block_sizes, strict=True))
+    for axis, (size, count) in enumerate(zip(shape, counts, strict=True)):
+        if size == 0:
+            raise VerifyException("tensor dimension size of zero is not allowed with sub-channel quantization")
+        if size == DYNAMIC_INDEX:
+            continue
+        block = blocks.get(axis, size)
+        if size % block:
+            raise VerifyException(
+                f"tensor dimension size {size} at axis {axis} must be divisible by the "
+                f"corresponding block size {block}"
+            )
+        if count != size // block:
+            raise VerifyException(
+                f"dimension size {count} of scales at axis {axis} should be {size // block}: "
+                f"{size} elements in blocks of {block}"
+            )
+
+
+def broadcast_parameters(
+    quantized: UniformQuantizedType, shape: tuple[int, ...]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Scales and zero points in a shape that broadcasts against a tensor of `shape`."""
+    scales, zero_points = quantized.scales, quantized.zero_points
+    if quantized.granularity is Granularity.AXIS:
+        layout = [1] * len(shape)
+        layout[quantized.axis] = -1
+        return scales.reshape(layout), zero_points.reshape(layout)
+    for axis, count in enumerate(scales.shape):
+        repeats = shape[axis] // count if count else 1
+        scales, zero_points = np.repeat(scales, repeats, axis), np.repeat(zero_points, repeats, axis)
+    return scales, zero_points
+
+
+def with_axis(quantized: UniformQuantizedType, axis: int) -> UniformQuantizedType:
+    """The per-axis type with its parameters along another axis, as after a transpose."""
+    assert isinstance(quantized.expressed, AnyFloat)
+    return UniformQuantizedType.per_axis(
+        quantized.storage,
+        quantized.expressed,
+        axis,
+        quantized.scales,
+        quantized.zero_points,
+        (quantized.storage_min, quantized.storage_max),
+    )
+
+
+def tensor_shape(type_: Attribute) -> tuple[int, ...]:
+    """The shape of a ranked tensor, `()` of a scalar."""
+    return type_.get_shape() if isinstance(type_, TensorType) else ()

@@ -1,0 +1,84 @@
+"""What the `quant` operations compute, in NumPy; a quantized value is held as its stored integers.
+
+Source of the formulas: the arithmetic contract (ONNX QuantizeLinear and DequantizeLinear as ONNX Runtime computes
+them). The division is done in f32 (in f64 for f64 values), ties go to even, and the zero point is added after rounding.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.dialects.quant.infer import broadcast_parameters, element_type, storage_dtype
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+
+Array = npt.NDArray[Any]
+
+_FLOAT_DTYPES: dict[type[Attribute], tuple[npt.DTypeLike, npt.DTypeLike]] = {
+    Float16Type: (np.float16, np.float32),
+    BFloat16Type: (ml_dtypes.bfloat16, np.float32),
+    Float32Type: (np.float32, np.float32),
+    Float64Type: (np.float64, np.float64),
+}
+"""Expressed type: the NumPy type of its values, and the one that arithmetic is done in."""
+
+
+def _float_dtypes(quantized: UniformQuantizedType) -> tuple[npt.DTypeLike, npt.DTypeLike]:
+    try:
+        return _FLOAT_DTYPES[type(quantized.expressed)]
+    except KeyError:
+        raise InterpretationError(f"no arithmetic for expressed type {quantized.expressed}") from None
+
+
+def _uniform(type_: Attribute) -> UniformQuantizedType:
+    quantized = element_type(type_)
+    if not isinstance(quantized, UniformQuantizedType):
+        raise InterpretationError(f"{quantized} has no scale: only uniform types can be computed with")
+    return quantized
+
+
+def quantize(values: Array, quantized: UniformQuantizedType) -> Array:
+    """`saturate(round_half_even(x / scale) + zero_point)`; NaN is an error, infinities saturate."""
+    _, arithmetic = _float_dtypes(quantized)
+    scales, zero_points = broadcast_parameters(quantized, values.shape)
+    if np.isnan(values).any():
+        raise InterpretationError("a value to quantize is NaN")
+    with np.errstate(over="ignore"):  # a quotient beyond the float range saturates
+        rounded = np.rint(values.astype(arithmetic) / scales.astype(arithmetic)).astype(np.float64)
+    # f64 holds every sum of a zero point and a rounded quotient inside the storage range exactly.
+    shifted = np.clip(rounded + zero_points, quantized.storage_min, quantized.storage_max)
+    return shifted.astype(storage_dtype(quantized))
+
+
+def dequantize(stored: Array, quantized: UniformQuantizedType) -> Array:
+    """`scale * (stored - zero_point)`, the difference exact, the product rounded once."""
+    expressed, arithmetic = _float_dtypes(quantized)
+    scales, zero_points = broadcast_parameters(quantized, stored.shape)
+    with np.errstate(over="ignore"):
+        product = scales.astype(arithmetic) * (stored.astype(np.int64) - zero_points).astype(arithmetic)
+        return product.astype(expressed)
+
+
+def _qcast(op: QuantizeCastOp, values: Array) -> tuple[Array]:
+    return (quantize(values, _uniform(op.result.type)),)
+
+
+def _dcast(op: DequantizeCastOp, stored: Array) -> tuple[Array]:
+    return (dequantize(stored, _uniform(op.input.type)),)
+
+
+def _scast(op: StorageCastOp, values: Array) -> tuple[Array]:
+    return (values,)
+
+
+MEANINGS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
+    QuantizeCastOp: _qcast,
+    DequantizeCastOp: _dcast,
+    StorageCastOp: _scast,
+}

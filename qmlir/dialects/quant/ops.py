@@ -1,0 +1,95 @@
+"""The operations of the `quant` dialect: casts between expressed, quantized and stored values.
+
+Semantics are those of the arithmetic contract: `qcast` computes `saturate(round_half_even(x / scale) + zero_point)`
+in true f32 division, `dcast` computes `scale * (stored - zero_point)`, `scast` reinterprets the stored integers.
+"""
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import ContainerType, IntegerType, ShapedType, UnrankedTensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.quant.infer import element_type, verify_quantized_tensor
+from qmlir.dialects.quant.types import QuantizedType, StoredType
+from qmlir.ir.interfaces import RegisteredCanonicalization
+
+
+def _verify_shapes(source: Attribute, result: Attribute) -> None:
+    kinds = (type(source), type(result))
+    containers = [kind if issubclass(kind, ContainerType) else None for kind in kinds]
+    if containers[0] is not containers[1]:
+        raise VerifyException(f"operand and result differ in their shape: {source} and {result}")
+    if isinstance(source, ShapedType) and isinstance(result, ShapedType) and not isinstance(source, UnrankedTensorType):
+        if source.get_shape() != result.get_shape():
+            raise VerifyException(f"operand and result differ in their shape: {source} and {result}")
+
+
+class CastOperation(IRDLOperation):
+    """A cast of a scalar or a tensor that keeps the shape."""
+
+    input = operand_def()
+    result = result_def()
+
+    assembly_format: ClassVar[str | None] = "$input attr-dict `:` type($input) `to` type($result)"
+    traits = traits_def(Pure(), RegisteredCanonicalization())
+
+    def __init__(self, source: SSAValue, result_type: Attribute):
+        super().__init__(operands=[source], result_types=[result_type])
+
+    def verify_(self) -> None:
+        _verify_shapes(self.input.type, self.result.type)
+        self.verify_elements(element_type(self.input.type), element_type(self.result.type))
+        for type_ in (self.input.type, self.result.type):
+            verify_quantized_tensor(type_)
+
+    def verify_elements(self, source: Attribute, result: Attribute) -> None:
+        """Check the two element types against each other."""
+        raise NotImplementedError
+
+
+def _verify_expressed(expressed: Attribute, quantized: Attribute, roles: tuple[str, str]) -> None:
+    if not isinstance(quantized, QuantizedType):
+        raise VerifyException(f"{roles[1]} must be a quantized type, found {quantized}")
+    if quantized.expressed_type != expressed:
+        raise VerifyException(
+            f"expressed type in quantized type expected to match {roles[0]} type: "
+            f"{quantized.expressed_type} and {expressed}"
+        )
+
+
+@irdl_op_definition
+class QuantizeCastOp(CastOperation):
+    """Quantize: `saturate(round_half_even(x / scale) + zero_point)`."""
+
+    name = "quant.qcast"
+
+    def verify_elements(self, source: Attribute, result: Attribute) -> None:
+        _verify_expressed(source, result, ("operand", "result"))
+
+
+@irdl_op_definition
+class DequantizeCastOp(CastOperation):
+    """Dequantize: `scale * (stored - zero_point)`."""
+
+    name = "quant.dcast"
+
+    def verify_elements(self, source: Attribute, result: Attribute) -> None:
+        _verify_expressed(result, source, ("result", "operand"))
+
+
+@irdl_op_definition
+class StorageCastOp(CastOperation):
+    """Take a quantized value for its stored integers, or the reverse; no number changes."""
+
+    name = "quant.scast"
+
+    def verify_elements(self, source: Attribute, result: Attribute) -> None:
+        quantized = [type_ for type_ in (source, result) if isinstance(type_, QuantizedType)]
+        stored = [type_ for type_ in (source, result) if isinstance(type_, IntegerType)]
+        if len(quantized) != 1 or len(stored) != 1:
+            raise VerifyException(f"one side must be quantized, the other its storage: {source} and {result}")
+        if not isinstance(quantized[0], StoredType) or quantized[0].bits != stored[0].width.data:
+            raise VerifyException(f"storage type in quantized type expected to match {stored[0]}: {quantized[0]}")

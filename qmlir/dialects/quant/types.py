@@ -1,0 +1,444 @@
+"""The types of the `quant` dialect: `any`, `calibrated` and `uniform`, as upstream MLIR defines them.
+
+`real = scale * (stored - zero_point)`. A uniform type has one scale (per tensor), one for each index of an axis
+(per axis), or one for each block of several axes (sub-channel). Scales are kept as the bytes of f64, zero points as
+the bytes of i64, so that a type of thousands of channels is built, compared and hashed in microseconds.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from enum import StrEnum
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    BytesAttr,
+    IntAttr,
+    IntegerType,
+    NoneAttr,
+    Signedness,
+    StringAttr,
+)
+from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.quant import syntax
+
+MAX_STORAGE_BITS = 32
+"""The widest storage type, as upstream."""
+
+_FLOAT_DTYPES: dict[str, npt.DTypeLike] = {
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "f32": np.float32,
+    "f64": np.float64,
+    "f4E2M1FN": ml_dtypes.float4_e2m1fn,
+    "f6E2M3FN": ml_dtypes.float6_e2m3fn,
+    "f6E3M2FN": ml_dtypes.float6_e3m2fn,
+    "f8E3M4": ml_dtypes.float8_e3m4,
+    "f8E4M3": ml_dtypes.float8_e4m3,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
+    "f8E4M3B11FNUZ": ml_dtypes.float8_e4m3b11fnuz,
+    "f8E5M2": ml_dtypes.float8_e5m2,
+    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
+    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
+}
+
+_SCALE_LIMITS: dict[str, tuple[float, float]] = {
+    name: (float(ml_dtypes.finfo(dtype).smallest_subnormal), float(ml_dtypes.finfo(dtype).max))
+    for name, dtype in _FLOAT_DTYPES.items()
+} | {"tf32": (2.0**-136, (2 - 2.0**-10) * 2.0**127)}
+"""Smallest and largest positive value of an expressed type: the range that upstream accepts for a scale."""
+
+_ANY_POSITIVE = (5e-324, 1.7976931348623157e308)
+
+
+def storage_limits(storage: IntegerType) -> tuple[int, int]:
+    """Smallest and largest value of a storage type: signless counts as signed."""
+    bits = storage.width.data
+    if storage.signedness.data is Signedness.UNSIGNED:
+        return 0, (1 << bits) - 1
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+def _verify_expressed(expressed: Attribute) -> None:
+    if not isinstance(expressed, AnyFloat):
+        raise VerifyException(f"expressed type must be floating point, found {expressed}")
+
+
+class QuantizedType(ParametrizedAttribute, TypeAttribute):
+    """What every type of the dialect has: the float type that its values express."""
+
+    @property
+    @abstractmethod
+    def expressed_type(self) -> AnyFloat | None:
+        """The float type of the real values; `None` where an `any` type leaves it open."""
+
+
+class StoredType(QuantizedType):
+    """A quantized type whose values are stored as integers inside a stated range."""
+
+    storage: IntegerType
+    storage_minimum: IntAttr
+    storage_maximum: IntAttr
+
+    @property
+    def bits(self) -> int:
+        """The width of the storage type."""
+        return self.storage.width.data
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether the storage type is signed (signless storage is)."""
+        return self.storage.signedness.data is not Signedness.UNSIGNED
+
+    @property
+    def storage_min(self) -> int:
+        """The smallest stored value."""
+        return self.storage_minimum.data
+
+    @property
+    def storage_max(self) -> int:
+        """The largest stored value."""
+        return self.storage_maximum.data
+
+    def verify_storage(self) -> None:
+        if not 1 <= self.bits <= MAX_STORAGE_BITS:
+            raise VerifyException(
+                f"illegal storage type size: {self.bits}, 1 to {MAX_STORAGE_BITS} bits are accepted"
+            )
+        lowest, highest = storage_limits(self.storage)
+        if self.storage_min < lowest:
+            raise VerifyException(f"illegal storage type minimum: {self.storage_min}, at least {lowest} is accepted")
+        if self.storage_max > highest:
+            raise VerifyException(f"illegal storage type maximum: {self.storage_max}, at most {highest} is accepted")
+        if self.storage_min >= self.storage_max:
+            raise VerifyException(f"illegal storage min and storage max: ({self.storage_min}:{self.storage_max})")
+
+    def print_storage(self, printer: Printer) -> None:
+        printer.print_string(f"{'i' if self.is_signed else 'u'}{self.bits}")
+        if (self.storage_min, self.storage_max) != storage_limits(self.storage):
+            printer.print_string(f"<{self.storage_min}:{self.storage_max}>")
+
+
+def _storage_parameters(storage: IntegerType, limits: tuple[int, int] | None) -> list[Attribute]:
+    # Upstream prints si8 as i8: the two are one storage type, kept signless.
+    if storage.signedness.data is Signedness.SIGNED:
+        storage = IntegerType(storage.width.data)
+    low, high = storage_limits(storage) if limits is None else limits
+    return [storage, IntAttr(low), IntAttr(high)]
+
+
+@irdl_attr_definition
+class AnyQuantizedType(StoredType):
+    """`!quant.any<i8:f32>`: stored as an integer, with parameters that nobody knows yet."""
+
+    name = "quant.any"
+
+    storage: IntegerType = param_def()
+    storage_minimum: IntAttr = param_def()
+    storage_maximum: IntAttr = param_def()
+    expressed: Attribute = param_def()
+
+    @property
+    def expressed_type(self) -> AnyFloat | None:
+        return self.expressed if isinstance(self.expressed, AnyFloat) else None
+
+    def verify(self) -> None:
+        self.verify_storage()
+        if not isinstance(self.expressed, NoneAttr):
+            _verify_expressed(self.expressed)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            storage, limits = syntax.parse_storage(parser, storage_limits)
+            expressed: Attribute = NoneAttr()
+            if parser.parse_optional_punctuation(":") is not None:
+                expressed = syntax.parse_expressed(parser)
+        return [*_storage_parameters(storage, limits), expressed]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            self.print_storage(printer)
+            if not isinstance(self.expressed, NoneAttr):
+                printer.print_string(":")
+                printer.print_attribute(self.expressed)
+
+
+@irdl_attr_definition
+class CalibratedQuantizedType(QuantizedType):
+    """`!quant.calibrated<f32<-1.2:3.4>>`: a float value whose range has been seen."""
+
+    name = "quant.calibrated"
+
+    expressed: Attribute = param_def()
+    limits: BytesAttr = param_def()
+
+    @staticmethod
+    def of(minimum: float, maximum: float, expressed: AnyFloat) -> "CalibratedQuantizedType":
+        """The type of values of type `expressed` seen in `[minimum, maximum]`."""
+        limits = np.array([minimum, maximum], dtype="<f8")
+        return CalibratedQuantizedType(expressed, BytesAttr(limits.tobytes()))
+
+    @property
+    def expressed_type(self) -> AnyFloat:
+        assert isinstance(self.expressed, AnyFloat)
+        return self.expressed
+
+    @property
+    def minimum(self) -> float:
+        """The smallest value seen."""
+        return float(np.frombuffer(self.limits.data, dtype="<f8")[0])
+
+    @property
+    def maximum(self) -> float:
+        """The largest value seen."""
+        return float(np.frombuffer(self.limits.data, dtype="<f8")[1])
+
+    def verify(self) -> None:
+        _verify_expressed(self.expressed)
+        if not self.minimum < self.maximum:
+            raise VerifyException(f"illegal min and max: ({self.minimum}:{self.maximum})")
+        if not (math.isfinite(self.minimum) and math.isfinite(self.maximum)):
+            raise VerifyException(f"min and max must be finite: ({self.minimum}:{self.maximum})")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            expressed = syntax.parse_expressed(parser)
+            with parser.in_angle_brackets():
+                minimum = syntax.parse_real(parser)
+                parser.parse_punctuation(":")
+                maximum = syntax.parse_real(parser)
+        return [expressed, BytesAttr(np.array([minimum, maximum], dtype="<f8").tobytes())]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.expressed)
+            limits = f"{syntax.real_text(self.minimum)}:{syntax.real_text(self.maximum)}"
+            printer.print_string(f"<{limits}>")
+
+
+class Granularity(StrEnum):
+    """How many parameters a uniform type has."""
+
+    TENSOR = "tensor"
+    AXIS = "axis"
+    BLOCK = "block"
+
+
+def _ints(values: Sequence[int]) -> ArrayAttr[IntAttr]:
+    return ArrayAttr(IntAttr(value) for value in values)
+
+
+def _uniform_parameters(
+    storage: Sequence[Attribute],
+    expressed: Attribute,
+    granularity: Granularity,
+    axes: Sequence[int],
+    block_sizes: Sequence[int],
+    scales: npt.ArrayLike,
+    zero_points: npt.ArrayLike,
+) -> list[Attribute]:
+    scale_array = np.asarray(scales, dtype="<f8")
+    zero_point_array = np.broadcast_to(np.asarray(zero_points, dtype="<i8"), scale_array.shape)
+    return [
+        *storage,
+        expressed,
+        StringAttr(granularity),
+        _ints(axes),
+        _ints(block_sizes),
+        _ints(scale_array.shape),
+        BytesAttr(scale_array.tobytes()),
+        BytesAttr(zero_point_array.tobytes()),
+    ]
+
+
+@irdl_attr_definition
+class UniformQuantizedType(StoredType):
+    """`!quant.uniform<…>`: `real = scale * (stored - zero_point)`, per tensor, per axis or per block."""
+
+    name = "quant.uniform"
+
+    storage: IntegerType = param_def()
+    storage_minimum: IntAttr = param_def()
+    storage_maximum: IntAttr = param_def()
+    expressed: Attribute = param_def()
+    granularity_name: StringAttr = param_def()
+    axis_list: ArrayAttr[IntAttr] = param_def()
+    block_size_list: ArrayAttr[IntAttr] = param_def()
+    parameter_shape_list: ArrayAttr[IntAttr] = param_def()
+    scale_bytes: BytesAttr = param_def()
+    zero_point_bytes: BytesAttr = param_def()
+
+    @classmethod
+    def per_tensor(
+        cls,
+        storage: IntegerType,
+        expressed: AnyFloat,
+        scale: float,
+        zero_point: int = 0,
+        limits: tuple[int, int] | None = None,
+    ) -> "UniformQuantizedType":
+        """One scale and one zero point for all values."""
+        parameters = _storage_parameters(storage, limits)
+        return cls.new(
+            _uniform_parameters(parameters, expressed, Granularity.TENSOR, (), (), scale, zero_point)
+        )
+
+    @classmethod
+    def per_axis(
+        cls,
+        storage: IntegerType,
+        expressed: AnyFloat,
+        axis: int,
+        scales: npt.ArrayLike,
+        zero_points: npt.ArrayLike = 0,
+        limits: tuple[int, int] | None = None,
+    ) -> "UniformQuantizedType":
+        """One scale and one zero point for each index of `axis`; `scales` has shape `[channels]`."""
+        parameters = _storage_parameters(storage, limits)
+        return cls.new(
+            _uniform_parameters(parameters, expressed, Granularity.AXIS, (axis,), (1,), scales, zero_points)
+        )
+
+    @classmethod
+    def per_block(
+        cls,
+        storage: IntegerType,
+        expressed: AnyFloat,
+        block_sizes: dict[int, int],
+        scales: npt.ArrayLike,
+        zero_points: npt.ArrayLike = 0,
+        limits: tuple[int, int] | None = None,
+    ) -> "UniformQuantizedType":
+        """One scale and one zero point for each block; `block_sizes` maps an axis to the size of its blocks.
+
+        `scales` has a dimension for each axis of the tensor: the number of blocks along it, 1 for an axis that
+        is not named.
+        """
+        parameters = _storage_parameters(storage, limits)
+        axes, sizes = tuple(block_sizes), tuple(block_sizes.values())
+        return cls.new(
+            _uniform_parameters(parameters, expressed, Granularity.BLOCK, axes, sizes, scales, zero_points)
+        )
+
+    @property
+    def expressed_type(self) -> AnyFloat:
+        assert isinstance(self.expressed, AnyFloat)
+        return self.expressed
+
+    @property
+    def granularity(self) -> Granularity:
+        """Whether the parameters are per tensor, per axis or per block."""
+        return Granularity(self.granularity_name.data)
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The axes that the parameters follow: none, one, or those with blocks."""
+        return tuple(axis.data for axis in self.axis_list)
+
+    @property
+    def block_sizes(self) -> tuple[int, ...]:
+        """The size of a block along each of `axes`; 1 for a per-axis type."""
+        return tuple(size.data for size in self.block_size_list)
+
+    @property
+    def axis(self) -> int:
+        """The axis of a per-axis type."""
+        if self.granularity is not Granularity.AXIS:
+            raise ValueError(f"a {self.granularity} type has no one axis")
+        return self.axes[0]
+
+    @property
+    def scales(self) -> npt.NDArray[np.float64]:
+        """The scales, read-only: shape `[]`, `[channels]`, or the number of blocks along each axis."""
+        return np.frombuffer(self.scale_bytes.data, dtype="<f8").reshape(self._parameter_shape)
+
+    @property
+    def zero_points(self) -> npt.NDArray[np.int64]:
+        """The zero points, read-only, in the shape of `scales`."""
+        return np.frombuffer(self.zero_point_bytes.data, dtype="<i8").reshape(self._parameter_shape)
+
+    @property
+    def scale(self) -> float:
+        """The scale of a per-tensor type."""
+        return float(self.scales.item())
+
+    @property
+    def zero_point(self) -> int:
+        """The zero point of a per-tensor type."""
+        return int(self.zero_points.item())
+
+    @property
+    def _parameter_shape(self) -> tuple[int, ...]:
+        return tuple(size.data for size in self.parameter_shape_list)
+
+    def verify(self) -> None:
+        self.verify_storage()
+        _verify_expressed(self.expressed)
+        for axis in self.axes:
+            if axis < 0:
+                raise VerifyException(f"illegal quantized dimension: {axis}")
+        for size in self.block_sizes:
+            if size <= 0:
+                raise VerifyException(f"illegal block size: {size}")
+        if self.scales.size == 0 or (self.granularity is Granularity.AXIS and self.scales.ndim != 1):
+            raise VerifyException(f"illegal number of scales and zero points: {self._parameter_shape}")
+        low, high = _SCALE_LIMITS.get(self.expressed.name, _ANY_POSITIVE)
+        # The negated comparison catches NaN too.
+        if (bad := self.scales[~((self.scales >= low) & (self.scales <= high))]).size:
+            raise VerifyException(f"scale {bad[0]} out of expressed type range [{low}, {high}]")
+        zero_points = self.zero_points
+        if (off := zero_points[(zero_points < self.storage_min) | (zero_points > self.storage_max)]).size:
+            raise VerifyException(
+                f"zero point {off[0]} out of storage range [{self.storage_min}, {self.storage_max}]"
+            )
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            storage, limits = syntax.parse_storage(parser, storage_limits)
+            parser.parse_punctuation(":")
+            expressed = syntax.parse_expressed(parser)
+            granularity, axes, block_sizes = Granularity.TENSOR, (), ()
+            if parser.parse_optional_punctuation(":") is not None:
+                if (blocks := syntax.parse_optional_blocks(parser)) is not None:
+                    granularity, (axes, block_sizes) = Granularity.BLOCK, blocks
+                else:
+                    granularity, axes, block_sizes = Granularity.AXIS, (parser.parse_integer(False),), (1,)
+            parser.parse_punctuation(",")
+            if granularity is Granularity.TENSOR:
+                scales, zero_points = syntax.parse_scale(parser)
+            else:
+                scales, zero_points = syntax.parse_parameter_literal(parser)
+            if granularity is Granularity.AXIS and np.ndim(scales) != 1:
+                parser.raise_error("the parameters of a per-axis type are one list")
+        return _uniform_parameters(
+            _storage_parameters(storage, limits), expressed, granularity, axes, block_sizes, scales, zero_points
+        )
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            self.print_storage(printer)
+            printer.print_string(":")
+            printer.print_attribute(self.expressed)
+            match self.granularity:
+                case Granularity.TENSOR:
+                    printer.print_string(", ")
+                case Granularity.AXIS:
+                    printer.print_string(f":{self.axis}, ")
+                case Granularity.BLOCK:
+                    pairs = zip(self.axes, self.block_sizes, strict=True)
+                    blocks = ", ".join(f"{axis}:{size}" for axis, size in pairs)
+                    printer.print_string(f":{{{blocks}}}, ")
+            printer.print_string(syntax.parameter_text(self.scales.tolist(), self.zero_points.tolist()))

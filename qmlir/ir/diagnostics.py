@@ -1,0 +1,150 @@
+"""Diagnostics: what the compiler has to say about an operation, before anybody renders it.
+
+A pass raises `op_error(op, …)` to stop, or emits a warning or a remark and goes on. Whoever runs the pass
+listens with `diagnostic_handler`; without a listener warnings and remarks go to Python's logging, so that a
+library user sees them too. Text (file, line, excerpt) is made by `qmlir.text.diagnostics`.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import DiagnosticException
+
+from qmlir.ir.provenance import Origin, describe, origins_of
+
+_logger = logging.getLogger("qmlir")
+
+
+class Severity(StrEnum):
+    """How grave a diagnostic is, in upstream MLIR's words."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    REMARK = "remark"
+    NOTE = "note"
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A place in a text: `line` and `column` count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message, with the operation and the place that it speaks of where they are known."""
+
+    severity: Severity
+    message: str
+    location: SourceLocation | None = None
+    op: Operation | None = field(default=None, compare=False, repr=False)
+    origins: tuple[Origin, ...] = ()
+    notes: tuple["Diagnostic", ...] = ()
+
+    def __str__(self) -> str:
+        place = f"{self.location}: " if self.location else ""
+        return f"{place}{self.severity}: {self.message}"
+
+
+class DiagnosticError(DiagnosticException):
+    """An error that names its operation or its place in the text; the tools print it as one line."""
+
+    def __init__(self, diagnostic: Diagnostic):
+        super().__init__(str(diagnostic))
+        self.diagnostic = diagnostic
+
+
+def source_location(location: Attribute) -> SourceLocation | None:
+    """The first place in a file that `location` names, `None` where it names none."""
+    match location:
+        case FileLineColLoc():
+            return SourceLocation(location.filename.data, location.line.data, location.column.data)
+        case NameLoc():
+            return source_location(location.location)
+        case FusedLoc(locations=ArrayAttr() as locations):
+            places = map(source_location, locations)
+            return next((place for place in places if place is not None), None)
+        case CallSiteLoc():
+            return source_location(location.callee)
+        case _:
+            return None
+
+
+def _diagnostic(severity: Severity, op: Operation, message: str, notes: Sequence[Diagnostic]) -> Diagnostic:
+    return Diagnostic(
+        severity,
+        f"{describe(op)} {message}",
+        source_location(op.location),
+        op,
+        origins_of(op),
+        tuple(notes),
+    )
+
+
+def op_error(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> DiagnosticError:
+    """The error, to be raised, that says of `op`: what was found, and what would be accepted."""
+    return DiagnosticError(_diagnostic(Severity.ERROR, op, message, notes))
+
+
+def text_error(message: str, location: SourceLocation | None = None) -> DiagnosticError:
+    """The error, to be raised, about a place in a text, or about a file as a whole."""
+    return DiagnosticError(Diagnostic(Severity.ERROR, message, location))
+
+
+def note(op: Operation, message: str) -> Diagnostic:
+    """A note to go with another diagnostic, placed at `op`."""
+    return _diagnostic(Severity.NOTE, op, message, ())
+
+
+Handler = Callable[[Diagnostic], None]
+
+_LOG_LEVELS = {
+    Severity.ERROR: logging.ERROR,
+    Severity.WARNING: logging.WARNING,
+    Severity.REMARK: logging.INFO,
+    Severity.NOTE: logging.INFO,
+}
+
+
+def _log(diagnostic: Diagnostic) -> None:
+    _logger.log(_LOG_LEVELS[diagnostic.severity], "%s", diagnostic)
+
+
+_handler: ContextVar[Handler] = ContextVar("qmlir_diagnostic_handler", default=_log)
+
+
+@contextmanager
+def diagnostic_handler(handler: Handler) -> Iterator[None]:
+    """Send the diagnostics emitted inside the `with` block to `handler`, in place of the outer one."""
+    token = _handler.set(handler)
+    try:
+        yield
+    finally:
+        _handler.reset(token)
+
+
+def emit(diagnostic: Diagnostic) -> None:
+    """Hand `diagnostic` to the innermost handler."""
+    _handler.get()(diagnostic)
+
+
+def emit_warning(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> None:
+    """Warn of something about `op` that the user would want to change."""
+    emit(_diagnostic(Severity.WARNING, op, message, notes))
+
+
+def emit_remark(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> None:
+    """Tell what was decided about `op`, and why."""
+    emit(_diagnostic(Severity.REMARK, op, message, notes))

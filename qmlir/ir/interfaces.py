@@ -1,0 +1,89 @@
+"""What passes ask of an operation: its result types, its slots of quantization, its canonicalization.
+
+An operation of any dialect, of this package or another, takes part in a pass by implementing the interface that
+the pass asks for. Nothing here knows a dialect.
+"""
+
+import abc
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from xdsl.ir import Operation, SSAValue, TypeAttribute
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.traits import HasCanonicalizationPatternsTrait
+
+from qmlir import registry
+
+
+@dataclass(frozen=True)
+class RegisteredCanonicalization(HasCanonicalizationPatternsTrait):
+    """The operation's canonicalization patterns are those registered for its dialect.
+
+    The set is `<dialect>.canonicalize` in the registry, so that `canonicalize`, ours or xDSL's, finds it without
+    the operations importing their patterns.
+    """
+
+    def verify(self, op: Operation) -> None:
+        return
+
+    def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
+        return registry.patterns(f"{op.dialect_name()}.canonicalize")
+
+
+class InferResultTypes(Operation, abc.ABC):
+    """An operation whose result types follow from its operands and properties."""
+
+    @abc.abstractmethod
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        """The result types that the operands and properties imply, one for each result.
+
+        Where the choice of a quantized type is free, the element type is the expressed one (`f32`). Raises
+        `VerifyException` where the operands have no meaning together.
+        """
+
+
+class Slot(StrEnum):
+    """The part that a value plays in an operation; recipes name it to choose a type."""
+
+    INPUT = "input"
+    WEIGHT = "weight"
+    BIAS = "bias"
+    ACCUMULATOR = "accumulator"
+    OUTPUT = "output"
+
+
+@dataclass(frozen=True)
+class FixedRange:
+    """A range of results that is known whatever the input: `[0, 1]` for a sigmoid."""
+
+    minimum: float
+    maximum: float
+
+
+@dataclass(frozen=True)
+class QuantizationSlots:
+    """How an operation may be quantized.
+
+    `operands` gives the slot of each operand definition by its name in the operation's definition, `None` for a
+    value that is never quantized (indices, shapes). `shares_parameters` says that all data operands and results have
+    one quantized type, as in movement and max pooling. `weight_channel_axis` is the axis of the weight operand
+    that per-channel parameters follow. `fixed_output` is the range of the result where it is fixed.
+    """
+
+    operands: dict[str, Slot | None]
+    shares_parameters: bool = False
+    weight_channel_axis: int | None = None
+    fixed_output: FixedRange | None = None
+
+
+class Quantizable(Operation, abc.ABC):
+    """An operation that says which of its values may be quantized, and how they hang together."""
+
+    @abc.abstractmethod
+    def quantization_slots(self) -> QuantizationSlots:
+        """The slots of this operation, as its properties make them."""
+
+    @abc.abstractmethod
+    def operands_with_slots(self) -> Iterator[tuple[SSAValue, Slot | None]]:
+        """Each operand with the part that it plays."""

@@ -1,0 +1,105 @@
+"""Where an operation comes from: the model's node, its op type, and the role inside it.
+
+Provenance is carried on the operation itself as three discardable attributes that any MLIR tool can read:
+`origin` (the node's name in the user's model), `op_type` (the node's operator) and `role` (what the
+operation does inside a decomposed node, such as `forget_gate/matmul`). Each is a string; on an operation
+that stands for several nodes (a fusion, a merge of equal operations) they are arrays of one length.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ArrayAttr, BytesAttr, StringAttr, UnregisteredOp
+from xdsl.ir import Attribute, Operation
+
+ORIGIN = "origin"
+OP_TYPE = "op_type"
+ROLE = "role"
+PROVENANCE_ATTRIBUTES = (ORIGIN, OP_TYPE, ROLE)
+
+
+@dataclass(frozen=True, order=True)
+class Origin:
+    """One node of the user's model that an operation stands for."""
+
+    name: str
+    """The node's name in the model, unchanged."""
+
+    op_type: str = ""
+    """The node's operator in the model (`Gemm`), empty where unknown."""
+
+    role: str = ""
+    """What the operation does inside the node (`bias_add`), empty where it is the whole node."""
+
+    def __str__(self) -> str:
+        """The key that profiles, rules and reports use: `fc1`, or `fc1/bias_add` for a part."""
+        return f"{self.name}/{self.role}" if self.role else self.name
+
+    def within(self, role: str) -> "Origin":
+        """The origin of a part of this one: roles nest as in `forget_gate/matmul`."""
+        return Origin(self.name, self.op_type, f"{self.role}/{role}" if self.role else role)
+
+
+def _strings(attribute: Attribute | None) -> list[str]:
+    match attribute:
+        case StringAttr():
+            return [attribute.data]
+        case BytesAttr():  # xDSL's own parser reads a string with escaped bytes as bytes
+            return [attribute.data.decode("utf-8", errors="replace")]
+        case ArrayAttr():
+            return [text for element in attribute.data for text in _strings(element)]
+        case _:
+            return []
+
+
+def _padded(texts: list[str], length: int) -> list[str]:
+    return (texts + [""] * length)[:length]
+
+
+def origins_of(op: Operation) -> tuple[Origin, ...]:
+    """The nodes that `op` stands for, in the order in which they were joined; empty where unknown."""
+    names = _strings(op.attributes.get(ORIGIN))
+    op_types = _padded(_strings(op.attributes.get(OP_TYPE)), len(names))
+    roles = _padded(_strings(op.attributes.get(ROLE)), len(names))
+    return tuple(Origin(*fields) for fields in zip(names, op_types, roles, strict=True))
+
+
+def set_origins(op: Operation, origins: Iterable[Origin]) -> None:
+    """Make `op` stand for `origins`, without repeats; an empty sequence takes its provenance away."""
+    unique = tuple(dict.fromkeys(origins))
+    columns = {
+        ORIGIN: [origin.name for origin in unique],
+        OP_TYPE: [origin.op_type for origin in unique],
+        ROLE: [origin.role for origin in unique],
+    }
+    for key, texts in columns.items():
+        if not any(texts):
+            op.attributes.pop(key, None)
+        elif len(texts) == 1:
+            op.attributes[key] = StringAttr(texts[0])
+        else:
+            op.attributes[key] = ArrayAttr(StringAttr(text) for text in texts)
+
+
+def merged_origins(ops: Iterable[Operation]) -> tuple[Origin, ...]:
+    """The origins of all `ops`, in order, without repeats."""
+    return tuple(dict.fromkeys(origin for op in ops for origin in origins_of(op)))
+
+
+def hand_on(sources: Sequence[Operation], target: Operation) -> None:
+    """Let `target` stand for the nodes of `sources` too; its own come first."""
+    set_origins(target, merged_origins((target, *sources)))
+
+
+def assign_role(op: Operation, origins: Iterable[Origin], role: str) -> None:
+    """Make `op` the part named `role` of the composite that stands for `origins`."""
+    set_origins(op, (origin.within(role) for origin in origins))
+
+
+def describe(op: Operation) -> str:
+    """`'nn.relu' op (relu1)`: an operation as every message names it."""
+    name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+    origins = origins_of(op)
+    if not origins:
+        return f"'{name}' op"
+    return f"'{name}' op ({', '.join(map(str, origins))})"

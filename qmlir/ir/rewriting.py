@@ -1,0 +1,204 @@
+"""The greedy rewrite driver: patterns and folds to a fixpoint, with provenance, locations and a budget.
+
+xDSL's own walker drops provenance and locations, never gives up on patterns that undo each other, and prints
+the whole module into an exception. This driver hands provenance and locations on, stops with the pattern's
+name when the budget is used up, and names the operation and the pattern in an error.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import UnknownLoc
+from xdsl.folder import Folder
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, RewritePattern
+from xdsl.traits import ConstantLike, HasFolder
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
+from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.worklist import Worklist
+
+from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.ir.provenance import hand_on, origins_of
+
+DEFAULT_BUDGET = 64
+"""Rewrites allowed for each operation of the module, on average, before the driver gives up."""
+
+_MINIMUM_REWRITES = 4096
+
+_FOLD = "folding"
+_DCE = "dead code elimination"
+
+
+@dataclass(frozen=True)
+class RewriteStatistics:
+    """How often each pattern (by class name), folding and dead code elimination changed the module."""
+
+    counts: Counter[str]
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.counts)
+
+
+@dataclass
+class _MatchRecord:
+    """What one match did: the operations that it made, and those whose place they took."""
+
+    created: dict[Operation, None] = field(default_factory=dict[Operation, None])
+    replaced: dict[Operation, tuple[SSAValue | None, ...]] = field(
+        default_factory=dict[Operation, tuple[SSAValue | None, ...]]
+    )
+    erased: dict[Operation, None] = field(default_factory=dict[Operation, None])
+
+    def clear(self) -> None:
+        self.created.clear()
+        self.replaced.clear()
+        self.erased.clear()
+
+
+def _is_unknown(op: Operation) -> bool:
+    return isinstance(op.location, UnknownLoc)
+
+
+def _hand_on_from_match(root: Operation, record: _MatchRecord) -> None:
+    """Give what a match made the provenance and location of what it took away.
+
+    A new operation without provenance stands for every replaced operation (for the matched one where the
+    pattern replaced none). An operation that was there before and now yields a replaced result stands for the
+    replaced operation too.
+    """
+    sources = tuple(record.replaced) or (root,)
+    for op in record.created:
+        if op in record.erased:
+            continue
+        if not origins_of(op):
+            hand_on(sources, op)
+        if _is_unknown(op):
+            op.location = next((s.location for s in sources if not _is_unknown(s)), op.location)
+    for source, results in record.replaced.items():
+        if not origins_of(source):
+            continue
+        owners = {result.op: None for result in results if isinstance(result, OpResult)}
+        for owner in owners:
+            if owner not in record.created and owner not in record.erased:
+                hand_on((source,), owner)
+
+
+def _budget_error(op: Operation, limit: int, counts: Counter[str]) -> DiagnosticError:
+    busiest = ", ".join(f"'{name}' ({count} times)" for name, count in counts.most_common(3))
+    return op_error(op, f"rewriting did not end within {limit} rewrites; most often applied: {busiest}")
+
+
+class _GreedyDriver:
+    """One run of the driver over everything nested in `root`."""
+
+    def __init__(
+        self, root: Operation, patterns: Sequence[RewritePattern], ctx: Context, folding: bool, budget: int
+    ):
+        self.root = root
+        self.patterns = patterns
+        self.folder = Folder(ctx) if folding else None
+        self.worklist = Worklist()
+        self.record = _MatchRecord()
+        self.counts: Counter[str] = Counter()
+        self.limit = max(_MINIMUM_REWRITES, budget * sum(1 for _ in root.walk()))
+        self.rewrites = 0
+        self.listener = PatternRewriterListener(
+            operation_insertion_handler=[self._inserted],
+            operation_removal_handler=[self._removed],
+            operation_modification_handler=[self.worklist.push],
+            operation_replacement_handler=[self._replaced],
+        )
+
+    def _inserted(self, op: Operation) -> None:
+        for nested in op.walk():
+            self.record.created[nested] = None
+        self.worklist.push(op)
+
+    def _removed(self, op: Operation) -> None:
+        for nested in op.walk():
+            self.record.erased[nested] = None
+            self.worklist.remove(nested)
+        for operand in op.operands:
+            if isinstance(operand, OpResult):
+                self.worklist.push(operand.op)
+
+    def _replaced(self, op: Operation, results: Sequence[SSAValue | None]) -> None:
+        self.record.replaced[op] = tuple(results)
+        for result in op.results:
+            for use in result.uses:
+                self.worklist.push(use.operation)
+
+    def run(self) -> RewriteStatistics:
+        changed = True
+        while changed:
+            before = self.rewrites
+            for op in self.root.walk(reverse=True, region_first=True):
+                if op is not self.root:
+                    self.worklist.push(op)
+            while self.worklist:
+                self._visit(self.worklist.pop())
+            changed = self.rewrites != before
+        return RewriteStatistics(self.counts)
+
+    def _visit(self, op: Operation) -> None:
+        if op.parent is None:
+            return
+        rewriter = PatternRewriter(op)
+        rewriter.extend_from_listener(self.listener)
+        applied = self._apply_first(op, rewriter)
+        if applied is None:
+            return
+        _hand_on_from_match(op, self.record)
+        self.record.clear()
+        self.counts[applied] += 1
+        self.rewrites += 1
+        if self.rewrites > self.limit:
+            raise _budget_error(self.root if op.parent is None else op, self.limit, self.counts)
+
+    def _apply_first(self, op: Operation, rewriter: PatternRewriter) -> str | None:
+        """Apply the first thing that changes something, and tell its name."""
+        if is_trivially_dead(op):
+            rewriter.erase(op)
+            return _DCE
+        if self.folder is not None and self._fold(op, rewriter, self.folder):
+            return _FOLD
+        for pattern in self.patterns:
+            try:
+                pattern.match_and_rewrite(op, rewriter)
+            except DiagnosticError:
+                raise
+            except DiagnosticException as error:
+                name = type(pattern).__name__
+                raise op_error(op, f"pattern '{name}' failed: {error}") from error
+            if rewriter.has_done_action:
+                return type(pattern).__name__
+        return None
+
+    @staticmethod
+    def _fold(op: Operation, rewriter: PatternRewriter, folder: Folder) -> bool:
+        # A constant folds to its own value and would be made anew for ever.
+        foldable = op.has_trait(HasFolder, value_if_unregistered=False)
+        if not foldable or op.has_trait(ConstantLike, value_if_unregistered=False):
+            return False
+        return folder.replace_with_fold(op, rewriter) is not None
+
+
+def apply_patterns_greedily(
+    root: Operation,
+    patterns: Iterable[RewritePattern],
+    ctx: Context,
+    *,
+    folding: bool = False,
+    budget: int = DEFAULT_BUDGET,
+) -> RewriteStatistics:
+    """Apply `patterns` to everything nested in `root` until nothing changes.
+
+    Trivially dead operations are erased on the way; with `folding`, each operation's own folder runs before the
+    patterns. `budget` is the number of rewrites for each operation of the module (at least 4096 in all); when it
+    is used up, a `DiagnosticError` names the patterns that were applied most often. An error inside a pattern
+    names the operation and the pattern.
+    """
+    return _GreedyDriver(root, tuple(patterns), ctx, folding, budget).run()

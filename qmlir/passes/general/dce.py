@@ -1,0 +1,39 @@
+"""`dce`: erases what nothing uses."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriterListener
+from xdsl.transforms.dead_code_elimination import region_dce
+
+from qmlir.ir.statistics import count
+
+
+@dataclass(frozen=True)
+class Dce(ModulePass):
+    """Erase operations without side effects whose results reach no operation with one.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = nn.relu %x : tensor<2xf32>
+      func.return %x : tensor<2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      func.return %x : tensor<2xf32>
+    }
+    ```
+    """
+
+    name = "dce"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        region_dce(op.body, PatternRewriterListener(operation_removal_handler=[lambda _: count("operations erased")]))

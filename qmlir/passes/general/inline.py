@@ -1,0 +1,117 @@
+"""`inline`: calls become the bodies of the functions that they call."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from qmlir.ir.diagnostics import emit_remark, op_error
+from qmlir.ir.provenance import hand_on
+from qmlir.ir.statistics import count
+
+
+def _callees(function: FuncOp) -> set[str]:
+    return {op.callee.root_reference.data for op in function.walk() if isinstance(op, CallOp)}
+
+
+def _recursive(functions: dict[str, FuncOp]) -> set[str]:
+    """Functions that can reach themselves through calls."""
+    reachable = {name: _callees(function) & functions.keys() for name, function in functions.items()}
+    changed = True
+    while changed:
+        changed = False
+        for callees in reachable.values():
+            further = set[str]().union(*(reachable[callee] for callee in callees)) - callees
+            if further:
+                callees |= further
+                changed = True
+    return {name for name, callees in reachable.items() if name in callees}
+
+
+def _inline_call(call: CallOp, function: FuncOp) -> None:
+    block = call.parent
+    if block is None:
+        raise op_error(call, "is in no block")
+    arguments = function.body.block.args
+    if tuple(argument.type for argument in arguments) != tuple(call.operand_types):
+        raise op_error(call, f"has other operand types than function '@{function.sym_name.data}'")
+    values: dict[SSAValue, SSAValue] = dict(zip(arguments, call.operands, strict=True))
+    returned: list[SSAValue] = []
+    for op in function.body.block.ops:
+        if isinstance(op, ReturnOp):
+            returned = [values.get(operand, operand) for operand in op.operands]
+            continue
+        clone: Operation = op.clone(values)
+        # The call's own node comes behind the node inside the function: both name what runs here.
+        for nested in clone.walk():
+            hand_on((call,), nested)
+        block.insert_op_before(clone, call)
+    for old, new in zip(call.results, returned, strict=True):
+        old.replace_all_uses_with(new)
+    call.detach()
+    call.erase()
+
+
+@dataclass(frozen=True)
+class Inline(ModulePass):
+    """Replace each call of a function with one block by the function's body; the functions stay (see `symbol-dce`).
+
+    What is inlined stands for the call's node too. Calls of recursive functions, of functions without a body and
+    of functions with several blocks stay, and a remark says so.
+
+    Before:
+
+    ```mlir
+    func.func private @act(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = nn.relu %x : tensor<2xf32> {origin = "relu"}
+      func.return %0 : tensor<2xf32>
+    }
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = func.call @act(%x) {origin = "block1"} : (tensor<2xf32>) -> tensor<2xf32>
+      func.return %0 : tensor<2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func private @act(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = nn.relu %x : tensor<2xf32> {origin = "relu"}
+      func.return %0 : tensor<2xf32>
+    }
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = nn.relu %x : tensor<2xf32> {origin = ["relu", "block1"]}
+      func.return %0 : tensor<2xf32>
+    }
+    ```
+    """
+
+    name = "inline"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = {child.sym_name.data: child for child in op.body.block.ops if isinstance(child, FuncOp)}
+        recursive = _recursive(functions)
+        pending = [nested for nested in op.walk() if isinstance(nested, CallOp)]
+        while pending:
+            call = pending.pop()
+            name = call.callee.root_reference.data
+            function = functions.get(name)
+            if function is None or function.is_declaration:
+                emit_remark(call, f"is not inlined: function '@{name}' has no body")
+            elif name in recursive:
+                emit_remark(call, f"is not inlined: function '@{name}' is recursive")
+            elif len(function.body.blocks) != 1:
+                emit_remark(call, f"is not inlined: function '@{name}' has several blocks")
+            else:
+                before = call.prev_op
+                following = call.next_op
+                block = call.parent
+                _inline_call(call, function)
+                first = before.next_op if before else (block.first_op if block else None)
+                while first is not None and first is not following:
+                    pending.extend(nested for nested in first.walk() if isinstance(nested, CallOp))
+                    first = first.next_op
+                count("calls inlined")

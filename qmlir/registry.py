@@ -1,0 +1,120 @@
+"""The registry: one row of text for each dialect, pass and pattern set, loaded when first asked for.
+
+A row is `name: "module:object"`. The tree's own rows are below; a package outside adds its own through entry
+points: dialects, passes and targets as an xDSL `Universe` in the group `xdsl.universe` (stock `xdsl-opt` reads
+the same), and pattern sets and meanings as a `Contribution` in the group `qmlir.contributions`. Nothing here
+imports a dialect or a pass: the tools start in the time that Python takes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
+
+DIALECTS: Mapping[str, str] = {
+    "calib": "qmlir.dialects.calib:Calib",
+    "check": "qmlir.dialects.check:Check",
+    "nn": "qmlir.dialects.nn:Nn",
+    "quant": "qmlir.dialects.quant:Quant",
+}
+
+PASSES: Mapping[str, str] = {
+    "canonicalize": "qmlir.passes.general.canonicalize:Canonicalize",
+    "cse": "qmlir.passes.general.cse:Cse",
+    "dce": "qmlir.passes.general.dce:Dce",
+    "inline": "qmlir.passes.general.inline:Inline",
+    "nn-decompose": "qmlir.passes.primitive.nn_decompose:NnDecompose",
+    "strip-debuginfo": "qmlir.passes.general.strip_debuginfo:StripDebuginfo",
+    "symbol-dce": "qmlir.passes.general.symbol_dce:SymbolDce",
+    "verify-level": "qmlir.passes.general.verify_level:VerifyLevel",
+}
+
+UPSTREAM_REPLACED = frozenset({"canonicalize", "cse", "dce"})
+"""Passes that xDSL has under the same name: our tools run ours, stock `xdsl-opt` keeps its own."""
+
+CONTRIBUTIONS_GROUP = "qmlir.contributions"
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What a package adds to the passes and the interpreter, beside the dialects and passes themselves.
+
+    The keys of `patterns` are names of pattern sets, such as `nn.canonicalize` (the dialect's canonicalization)
+    or `nn-decompose` (the pass that applies them); the values are `module:object`, the object a sequence of
+    `RewritePattern`. `meanings` maps a dialect to a table from operation class to a NumPy function.
+    """
+
+    patterns: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    meanings: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+TREE = Contribution(
+    patterns={
+        "nn.canonicalize": ("qmlir.dialects.nn.canonicalize:PATTERNS",),
+        "nn-decompose": ("qmlir.dialects.nn.decompose:PATTERNS",),
+        "quant.canonicalize": ("qmlir.dialects.quant.canonicalize:PATTERNS",),
+    },
+    meanings={
+        "calib": "qmlir.dialects.calib.interpret:MEANINGS",
+        "check": "qmlir.dialects.check.interpret:MEANINGS",
+        "nn": "qmlir.dialects.nn.interpret:MEANINGS",
+        "quant": "qmlir.dialects.quant.interpret:MEANINGS",
+    },
+)
+
+
+def load(row: str) -> Any:
+    """The object that `module:object` names."""
+    module, _, name = row.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _loader(row: str) -> Callable[[], Any]:
+    return lambda: load(row)
+
+
+@cache
+def contributions() -> tuple[Contribution, ...]:
+    """The tree's contribution, then those of installed packages in the order of their names."""
+    found = sorted(entry_points(group=CONTRIBUTIONS_GROUP), key=lambda point: point.name)
+    return (TREE, *(point.load() for point in found))
+
+
+@cache
+def patterns(set_name: str) -> tuple[Any, ...]:
+    """The rewrite patterns of a set, gathered from the tree and from every installed package."""
+    rows = (row for contribution in contributions() for row in contribution.patterns.get(set_name, ()))
+    return tuple(pattern for row in rows for pattern in load(row))
+
+
+@cache
+def meanings(dialect: str) -> Mapping[type, Callable[..., Any]]:
+    """What the operations of `dialect` compute: operation class to NumPy function."""
+    table: dict[type, Callable[..., Any]] = {}
+    for contribution in contributions():
+        if dialect in contribution.meanings:
+            table |= load(contribution.meanings[dialect])
+    return table
+
+
+def dialect_factories() -> Iterator[tuple[str, Callable[[], Dialect]]]:
+    """Name and lazy constructor of each dialect of the tree."""
+    return ((name, _loader(row)) for name, row in DIALECTS.items())
+
+
+def pass_factories() -> Iterator[tuple[str, Callable[[], type[ModulePass]]]]:
+    """Name and lazy constructor of each pass of the tree."""
+    return ((name, _loader(row)) for name, row in PASSES.items())
+
+
+UNIVERSE = Universe(
+    all_dialects=dict(dialect_factories()),
+    all_passes={name: factory for name, factory in pass_factories() if name not in UPSTREAM_REPLACED},
+)
+"""What xDSL's own tools see of this package, through the `xdsl.universe` entry point."""

@@ -1,0 +1,127 @@
+"""Diagnostics as text, and the check of those that a test file expects.
+
+`expected-error {{…}}` (also `-warning`, `-remark`, `-note`, and `-re` for a regular expression in `{{…}}` parts) stands
+in a comment on the line that the diagnostic names, or `@+N`, `@-N`, `@above`, `@below` lines from it; `@unknown`
+stands for a diagnostic without a place. Upstream MLIR's `--verify-diagnostics` reads the same comments.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from qmlir.ir.diagnostics import Diagnostic, Severity
+from qmlir.text.printing import op_excerpt
+
+_EXPECTED = re.compile(
+    r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)?\s*"
+    r"(?:@(?P<where>[-+]\d+|above|below|unknown))?\s*(?P<count>\d+)?\s*\{\{(?P<text>.*)\}\}"
+)
+_REGEX_PART = re.compile(r"\{\{(.*?)\}\}")
+
+
+def render(diagnostic: Diagnostic, source: str | None = None, line_offset: int = 0) -> str:
+    """`file:line:col: error: message`, then the line itself with a caret, or a few lines of IR around the operation."""
+    lines = [str(diagnostic)]
+    shown = None
+    if source is not None and diagnostic.location is not None:
+        shown = _source_line(source, diagnostic.location.line - line_offset)
+    if shown is not None and diagnostic.location is not None:
+        lines += [f"  {shown}", "  " + " " * (diagnostic.location.column - 1) + "^"]
+    elif diagnostic.op is not None:
+        lines.append(op_excerpt(diagnostic.op))
+    lines.extend(str(note) for note in diagnostic.notes)
+    return "\n".join(lines) + "\n"
+
+
+def _source_line(source: str, number: int) -> str | None:
+    lines = source.splitlines()
+    if not 1 <= number <= len(lines) or len(lines[number - 1]) > 200:
+        return None
+    return lines[number - 1]
+
+
+@dataclass
+class Expectation:
+    """One `expected-…` comment: what must be said `count` times at `line` (`None`: at no known place)."""
+
+    severity: Severity
+    pattern: re.Pattern[str]
+    line: int | None
+    count: int
+    written: str
+
+
+def _pattern(text: str, is_regex: bool) -> re.Pattern[str]:
+    if not is_regex:
+        return re.compile(re.escape(text))
+    parts = _REGEX_PART.split(text)
+    return re.compile("".join(part if index % 2 else re.escape(part) for index, part in enumerate(parts)))
+
+
+def _target_line(where: str | None, line: int, others: Sequence[int]) -> int | None:
+    match where:
+        case None:
+            return line
+        case "unknown":
+            return None
+        case "above":
+            return max((other for other in others if other < line), default=line - 1)
+        case "below":
+            return min((other for other in others if other > line), default=line + 1)
+        case _:
+            return line + int(where)
+
+
+@dataclass
+class ExpectedDiagnostics:
+    """The diagnostics that a text expects."""
+
+    expectations: list[Expectation] = field(default_factory=list[Expectation])
+
+    @staticmethod
+    def scan(text: str, line_offset: int = 0) -> "ExpectedDiagnostics":
+        """Find the `expected-…` comments of a chunk that starts `line_offset` lines into its file."""
+        lines = text.splitlines()
+        found = [(number, _EXPECTED.search(line)) for number, line in enumerate(lines, start=1 + line_offset)]
+        # `@above` and `@below` skip lines that hold nothing but an expectation.
+        plain = [
+            number
+            for number, match in found
+            if match is None or not lines[number - 1 - line_offset].lstrip().startswith("//")
+        ]
+        return ExpectedDiagnostics(
+            [
+                Expectation(
+                    Severity(match["severity"]),
+                    _pattern(match["text"], match["regex"] is not None),
+                    _target_line(match["where"], number, plain),
+                    int(match["count"] or 1),
+                    match[0],
+                )
+                for number, match in found
+                if match is not None
+            ]
+        )
+
+    def mismatches(self, diagnostics: Sequence[Diagnostic], filename: str) -> list[str]:
+        """What was said and not expected, and what was expected and not said; empty where all is as it should be."""
+        problems: list[str] = []
+        left = [expectation.count for expectation in self.expectations]
+        for diagnostic in (each for whole in diagnostics for each in (whole, *whole.notes)):
+            line = diagnostic.location.line if diagnostic.location else None
+            for index, expectation in enumerate(self.expectations):
+                if (
+                    left[index]
+                    and expectation.line == line
+                    and expectation.severity is diagnostic.severity
+                    and expectation.pattern.search(diagnostic.message)
+                ):
+                    left[index] -= 1
+                    break
+            else:
+                problems.append(f"{filename}: unexpected {diagnostic}")
+        for expectation, count in zip(self.expectations, left, strict=True):
+            if count:
+                place = f"{filename}:{expectation.line}" if expectation.line else filename
+                problems.append(f"{place}: error: {expectation.severity} was not produced: {expectation.written}")
+        return problems

@@ -1,0 +1,184 @@
+"""Printing: aliases for long types and large attributes, exact numbers, weights inline, elided or beside the text."""
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BuiltinAttribute,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation, TypeAttribute
+from xdsl.printer import Printer
+
+from qmlir.text.elements import elements_text, float_text
+from qmlir.text.weights import ExternalWeightsAttr, WeightsWriter, write_atomically
+
+ALIAS_LENGTH = 24
+"""Dialect types and attributes whose text is longer print behind an alias."""
+
+ELEMENTS_ALIAS_BYTES = 64
+"""Dense elements of more bytes print behind an alias."""
+
+EXTERNAL_BYTES = 1024
+"""Weights of more bytes leave the text unless they are asked for inline."""
+
+
+class Weights(StrEnum):
+    """Where large weights go."""
+
+    INLINE = "inline"
+    ELIDE = "elide"
+    SIDECAR = "sidecar"
+
+
+@dataclass(frozen=True)
+class PrintOptions:
+    """How a module prints."""
+
+    generic: bool = False
+    debuginfo: bool = False
+    aliases: bool = True
+    weights: Weights = Weights.ELIDE
+
+
+class ModulePrinter(Printer):
+    """xDSL's printer with aliases, exact floats and weights kept out of the text."""
+
+    def __init__(self, options: PrintOptions, writer: WeightsWriter | None = None):
+        super().__init__(
+            stream=StringIO(), print_generic_format=options.generic, print_debuginfo=options.debuginfo
+        )
+        self.options = options
+        self.writer = writer
+        self.definitions: list[str] = []
+        self._texts: dict[Attribute, str | None] = {}
+        self._numbers: Counter[str] = Counter()
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if isinstance(attribute, DenseIntOrFPElementsAttr):
+            self._print_aliased(attribute, "#w", len(attribute.data.data) > ELEMENTS_ALIAS_BYTES)
+        elif isinstance(attribute, FloatAttr):
+            self.print_string(f"{float_text(attribute.value.data, attribute.type)} : ")
+            self.print_attribute(attribute.type)
+        elif isinstance(attribute, BuiltinAttribute):
+            super().print_attribute(attribute)
+        elif isinstance(attribute, ExternalWeightsAttr):
+            self._print_aliased(attribute, "#w", True)
+        elif isinstance(attribute, TypeAttribute):
+            self._print_aliased(attribute, f"!{attribute.name[0]}", None)
+        else:
+            self._print_aliased(attribute, f"#{attribute.name[0]}", None)
+
+    def print_float(self, value: float, type: AnyFloat) -> None:
+        self.print_string(float_text(value, type))
+
+    def _print_aliased(self, attribute: Attribute, prefix: str, is_long: bool | None) -> None:
+        """Print `attribute` or its alias. `is_long` of `None` means: when its text is long."""
+        if attribute in self._texts:
+            self.print_string(self._texts[attribute] or self._render(attribute))
+            return
+        text = self._render(attribute)
+        if is_long is None:
+            is_long = len(text) > ALIAS_LENGTH
+        if self.options.aliases and is_long:
+            name = f"{prefix}{self._numbers[prefix]}"
+            self._numbers[prefix] += 1
+            self.definitions.append(f"{name} = {text}\n")
+            text = name
+        self._texts[attribute] = text
+        self.print_string(text)
+
+    def _render(self, attribute: Attribute) -> str:
+        """The text of `attribute` itself; aliases for its parts are defined on the way."""
+        outer, self.stream = self.stream, StringIO()
+        column = self._current_column
+        try:
+            if isinstance(attribute, DenseIntOrFPElementsAttr):
+                self._print_elements(attribute)
+            else:
+                super().print_attribute(attribute)
+            return self.stream.getvalue()
+        finally:
+            self.stream = outer
+            self._current_column = column
+
+    def _print_elements(self, attribute: DenseIntOrFPElementsAttr[Any]) -> None:
+        is_tensor = isinstance(attribute.type, TensorType)
+        if is_tensor and len(attribute.data.data) > EXTERNAL_BYTES and self.options.weights is not Weights.INLINE:
+            if self.writer is not None:
+                super().print_attribute(self.writer.add(attribute))
+            else:
+                super().print_attribute(ExternalWeightsAttr.elided(attribute.type))
+            return
+        text = elements_text(attribute)
+        if text is None:
+            attribute.print_without_type(self)
+        else:
+            self.print_string(f"dense<{text}>")
+        self.print_string(" : ")
+        self.print_attribute(attribute.type)
+
+    def module_text(self, op: Operation) -> str:
+        """The text of `op` with the definitions of its aliases in front, ending in a newline."""
+        assert isinstance(self.stream, StringIO)
+        self.print_op(op)
+        definitions = "".join(self.definitions)
+        return f"{definitions}{self.stream.getvalue()}\n"
+
+
+def module_text(op: Operation, options: PrintOptions = PrintOptions()) -> str:  # noqa: B008 (frozen)
+    """The text of a module, or of any operation. With `Weights.SIDECAR` use `save_module`."""
+    return ModulePrinter(options).module_text(op)
+
+
+def save_module(op: Operation, path: Path, options: PrintOptions = PrintOptions()) -> None:  # noqa: B008 (frozen)
+    """Write a module to `path`, and its large weights to the `.safetensors` file beside it.
+
+    Each file appears whole or not at all, the weights first. Raises `DiagnosticError` where that is impossible.
+    """
+    writer = WeightsWriter(path.with_suffix(".safetensors").name) if options.weights is Weights.SIDECAR else None
+    text = ModulePrinter(options, writer).module_text(op)
+    if writer:
+        write_atomically(path.with_suffix(".safetensors"), writer.to_bytes())
+    write_atomically(path, text)
+
+
+_EXCERPT_OPTIONS = PrintOptions(generic=True, aliases=False)
+_EXCERPT_WIDTH = 160
+
+
+def op_excerpt(op: Operation, context: int = 1) -> str:
+    """A few lines around `op`, without its regions: what an error shows in place of the module."""
+    nearby: list[Operation] = [op]
+    before, after = op.prev_op, op.next_op
+    for _ in range(context):
+        if before is not None:
+            nearby.insert(0, before)
+            before = before.prev_op
+        if after is not None:
+            nearby.append(after)
+            after = after.next_op
+    printer = ModulePrinter(_EXCERPT_OPTIONS)
+    lines = [f"{'>' if neighbour is op else ' '} {_line(printer, neighbour)}" for neighbour in nearby]
+    return "\n".join(lines)
+
+
+def _line(printer: ModulePrinter, op: Operation) -> str:
+    printer.stream = StringIO()
+    if op.results:
+        printer.print_list(op.results, printer.print_ssa_value)
+        printer.print_string(" = ")
+    printer.print_string(op.name)
+    printer.print_operands(op.operands)
+    printer.print_op_attributes(op.properties | op.attributes)
+    printer.print_string(" : ")
+    printer.print_operation_type(op)
+    text = printer.stream.getvalue().replace("\n", " ")
+    return text if len(text) <= _EXCERPT_WIDTH else f"{text[:_EXCERPT_WIDTH]}…"

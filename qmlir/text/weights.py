@@ -1,0 +1,181 @@
+"""Weights beside the text: a safetensors file that the module names by key and digest.
+
+In memory a weight is a dense attribute over shared bytes. In text a large one is
+`#nn.weights<"model.safetensors", "w0", "sha256:…"> : tensor<…>`; our parser puts the bytes back while it reads, stock
+xDSL keeps the reference as it is. `#nn.weights<elided>` says that somebody left them out on purpose.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, deserialize, serialize
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, StringAttr, TensorType
+from xdsl.ir import Attribute, TypedAttribute
+from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from qmlir.ir.diagnostics import text_error
+
+_ELIDED = "elided"
+
+
+@irdl_attr_definition
+class ExternalWeightsAttr(TypedAttribute):
+    """A weight that is not in the text: its file, key and digest, or `elided`; and its type."""
+
+    name = "nn.weights"
+
+    file: StringAttr = param_def()
+    key: StringAttr = param_def()
+    digest: StringAttr = param_def()
+    type: TensorType[Attribute] = param_def()
+
+    @property
+    def is_elided(self) -> bool:
+        """Whether no file holds the data."""
+        return not self.file.data
+
+    @staticmethod
+    def elided(type_: TensorType[Attribute]) -> "ExternalWeightsAttr":
+        """A weight whose data was left out."""
+        return ExternalWeightsAttr(StringAttr(""), StringAttr(""), StringAttr(""), type_)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            if parser.parse_optional_keyword(_ELIDED) is not None:
+                fields = ["", "", ""]
+            else:
+                fields = [parser.parse_str_literal()]
+                for _ in range(2):
+                    parser.parse_punctuation(",")
+                    fields.append(parser.parse_str_literal())
+        parser.parse_punctuation(":")
+        position = parser.pos
+        type_ = parser.parse_type()
+        if not isinstance(type_, TensorType):
+            parser.raise_error(f"weights have a tensor type, found {type_}", position)
+        return [*map(StringAttr, fields), type_]
+
+    def print_without_type(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            if self.is_elided:
+                printer.print_string(_ELIDED)
+            else:
+                fields = (self.file.data, self.key.data, self.digest.data)
+                printer.print_list(fields, printer.print_string_literal)
+
+    def print_parameters(self, printer: Printer) -> None:
+        self.print_without_type(printer)
+        printer.print_string(" : ")
+        printer.print_attribute(self.type)
+
+
+def digest_of(data: bytes) -> str:
+    """The digest that the text gives for weights."""
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+class WeightsError(ValueError):
+    """Weights that the text names cannot be had; the message says why."""
+
+
+@dataclass
+class WeightsReader:
+    """Reads weights from the files in `directory`, each file and each tensor once."""
+
+    directory: Path | None
+    _files: dict[str, dict[str, bytes]] = field(default_factory=dict[str, dict[str, bytes]])
+    _checked: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
+
+    def load(self, weights: ExternalWeightsAttr) -> DenseIntOrFPElementsAttr[Any]:
+        """The dense attribute that `weights` stands for. Raises `WeightsError`."""
+        name, key = weights.file.data, weights.key.data
+        tensors = self._files.get(name)
+        if tensors is None:
+            tensors = self._files[name] = self._read(name)
+        if key not in tensors:
+            raise WeightsError(f"weights file '{name}' has no tensor '{key}'")
+        data = tensors[key]
+        reference = (name, key, weights.digest.data)
+        if reference not in self._checked:
+            if digest_of(data) != weights.digest.data:
+                raise WeightsError(f"tensor '{key}' of weights file '{name}' was altered: its digest differs")
+            self._checked.add(reference)
+        return _dense(weights, data)
+
+    def _read(self, name: str) -> dict[str, bytes]:
+        if self.directory is None:
+            raise WeightsError(f"weights file '{name}' cannot be found: the text comes from no file")
+        root = self.directory.resolve()
+        path = (root / name).resolve()
+        if not path.is_relative_to(root):
+            raise WeightsError(f"weights file '{name}' lies outside the folder of the module")
+        try:
+            return {key: tensor["data"] for key, tensor in deserialize(path.read_bytes())}
+        except OSError as error:
+            raise WeightsError(f"weights file '{name}' cannot be read: {error.strerror}") from error
+        except SafetensorError as error:
+            raise WeightsError(f"weights file '{name}' is no safetensors file: {error}") from error
+
+
+def _dense(weights: ExternalWeightsAttr, data: bytes) -> DenseIntOrFPElementsAttr[Any]:
+    element = weights.type.get_element_type()
+    size = getattr(element, "compile_time_size", None)
+    if not isinstance(size, int):
+        raise WeightsError(f"weights cannot have elements of type {element}")
+    expected = size * int(np.prod(weights.type.get_shape(), dtype=np.int64))
+    if len(data) != expected:
+        raise WeightsError(
+            f"tensor '{weights.key.data}' of weights file '{weights.file.data}' has {len(data)} bytes, "
+            f"{weights.type} takes {expected}"
+        )
+    return DenseIntOrFPElementsAttr(weights.type, BytesAttr(bytes(data)))
+
+
+@dataclass
+class WeightsWriter:
+    """Collects the weights of one module for a safetensors file named `file`; equal bytes are kept once."""
+
+    file: str
+    _keys: dict[bytes, str] = field(default_factory=dict[bytes, str])
+
+    def add(self, attribute: DenseIntOrFPElementsAttr[Any]) -> ExternalWeightsAttr:
+        """Take the bytes of `attribute`, and return the reference that the text prints."""
+        data = attribute.data.data
+        key = self._keys.setdefault(data, f"w{len(self._keys)}")
+        assert isinstance(attribute.type, TensorType)
+        return ExternalWeightsAttr(StringAttr(self.file), StringAttr(key), StringAttr(digest_of(data)), attribute.type)
+
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
+    def to_bytes(self) -> bytes:
+        """The content of the file. The text gives the types; the file holds bytes."""
+        return serialize(
+            {key: {"dtype": "uint8", "shape": [len(data)], "data": data} for data, key in self._keys.items()}
+        )
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a whole file or nothing: a reader, or a crash, never sees a part of it."""
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            temporary = Path(file.name)
+            try:
+                file.write(data)
+                file.close()
+                os.replace(temporary, path)
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        raise text_error(f"cannot write '{path}': {error.strerror}") from error
