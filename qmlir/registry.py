@@ -45,19 +45,20 @@ CONTRIBUTIONS_GROUP = "qmlir.contributions"
 class Contribution:
     """What a package adds to the passes and the interpreter, beside the dialects and passes themselves.
 
-    The keys of `patterns` are names of pattern sets, such as `nn.canonicalize` (the dialect's canonicalization)
-    or `nn-decompose` (the pass that applies them); the values are `module:object`, the object a sequence of
-    `RewritePattern`. `meanings` maps a dialect to a table from operation class to a NumPy function.
+    The keys of `patterns` are names of pattern sets, such as `nn.canonicalize` (the dialect's canonicalization);
+    the values are `module:object`, the object a sequence of
+    `RewritePattern`. `meanings` maps a dialect to a table from operation class to a NumPy function, `decompositions` one
+    from composite to the function that makes its parts.
     """
 
     patterns: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     meanings: Mapping[str, str] = field(default_factory=dict[str, str])
+    decompositions: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 TREE = Contribution(
     patterns={
         "nn.canonicalize": ("qmlir.dialects.nn.canonicalize:PATTERNS",),
-        "nn-decompose": ("qmlir.dialects.nn.decompose:PATTERNS",),
         "quant.canonicalize": ("qmlir.dialects.quant.canonicalize:PATTERNS",),
     },
     meanings={
@@ -66,6 +67,7 @@ TREE = Contribution(
         "nn": "qmlir.dialects.nn.interpret:MEANINGS",
         "quant": "qmlir.dialects.quant.interpret:MEANINGS",
     },
+    decompositions={"nn": "qmlir.dialects.nn.decompose:DECOMPOSITIONS"},
 )
 
 
@@ -100,6 +102,16 @@ def meanings(dialect: str) -> Mapping[type, Callable[..., Any]]:
     for contribution in contributions():
         if dialect in contribution.meanings:
             table |= load(contribution.meanings[dialect])
+    return table
+
+
+@cache
+def decompositions() -> Mapping[type, Callable[..., Any]]:
+    """Every composite that somebody can decompose: operation class to the function that makes its parts."""
+    table: dict[type, Callable[..., Any]] = {}
+    for contribution in contributions():
+        for row in contribution.decompositions.values():
+            table |= load(row)
     return table
 
 

@@ -1,26 +1,26 @@
 """Quantized tensors: which element types a shape allows, and what their parameters are for each element."""
 
+from typing import cast
+
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
-    ContainerType,
     ShapedType,
     TensorType,
     UnrankedTensorType,
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 
 from qmlir.dialects.quant.types import Granularity, QuantizedType, StoredType, UniformQuantizedType
 
 
 def element_type(type_: Attribute) -> Attribute:
     """The element type of a tensor, a scalar's own type."""
-    if isa(type_, ContainerType[Attribute]):
-        return type_.get_element_type()
+    if isinstance(type_, TensorType | UnrankedTensorType):
+        return cast(Attribute, type_.element_type)
     return type_
 
 
@@ -117,8 +117,3 @@ def with_axis(quantized: UniformQuantizedType, axis: int) -> UniformQuantizedTyp
         quantized.zero_points,
         (quantized.storage_min, quantized.storage_max),
     )
-
-
-def tensor_shape(type_: Attribute) -> tuple[int, ...]:
-    """The shape of a ranked tensor, `()` of a scalar."""
-    return type_.get_shape() if isinstance(type_, TensorType) else ()

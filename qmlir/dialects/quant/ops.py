@@ -6,7 +6,7 @@ in true f32 division, `dcast` computes `scale * (stored - zero_point)`, `scast` 
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ContainerType, IntegerType, ShapedType, UnrankedTensorType
+from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, UnrankedTensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
@@ -18,13 +18,10 @@ from qmlir.ir.interfaces import RegisteredCanonicalization
 
 
 def _verify_shapes(source: Attribute, result: Attribute) -> None:
-    kinds = (type(source), type(result))
-    containers = [kind if issubclass(kind, ContainerType) else None for kind in kinds]
-    if containers[0] is not containers[1]:
-        raise VerifyException(f"operand and result differ in their shape: {source} and {result}")
-    if isinstance(source, ShapedType) and isinstance(result, ShapedType) and not isinstance(source, UnrankedTensorType):
-        if source.get_shape() != result.get_shape():
-            raise VerifyException(f"operand and result differ in their shape: {source} and {result}")
+    containers = [type(type_) if isinstance(type_, TensorType | UnrankedTensorType) else None for type_ in (source, result)]
+    shapes = [type_.get_shape() if isinstance(type_, TensorType) else () for type_ in (source, result)]
+    if containers[0] is not containers[1] or shapes[0] != shapes[1]:
+        raise VerifyException(f"operand and result must both be scalars or both tensors of one shape: {source} and {result}")
 
 
 class CastOperation(IRDLOperation):
@@ -91,5 +88,7 @@ class StorageCastOp(CastOperation):
         stored = [type_ for type_ in (source, result) if isinstance(type_, IntegerType)]
         if len(quantized) != 1 or len(stored) != 1:
             raise VerifyException(f"one side must be quantized, the other its storage: {source} and {result}")
+        if stored[0].signedness.data is not Signedness.SIGNLESS:
+            raise VerifyException(f"the storage must be a signless integer, found {stored[0]}")
         if not isinstance(quantized[0], StoredType) or quantized[0].bits != stored[0].width.data:
             raise VerifyException(f"storage type in quantized type expected to match {stored[0]}: {quantized[0]}")

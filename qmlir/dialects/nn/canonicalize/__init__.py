@@ -1,1 +1,12 @@
-PATTERNS = ()
+"""Canonicalization of `nn`: each pattern with the algebra that makes it right."""
+
+from xdsl.pattern_rewriter import RewritePattern
+
+from qmlir.dialects.nn.canonicalize import batch_norm, constants, elementwise, movement
+
+PATTERNS: tuple[RewritePattern, ...] = (
+    *movement.PATTERNS,
+    *elementwise.PATTERNS,
+    *constants.PATTERNS,
+    *batch_norm.PATTERNS,
+)

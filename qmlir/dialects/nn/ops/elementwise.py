@@ -145,6 +145,15 @@ class ClipOp(UnaryOp):
     minimum = opt_prop_def(FloatAttr)
     maximum = opt_prop_def(FloatAttr)
 
+    @staticmethod
+    def between(value: SSAValue, minimum: float, maximum: float) -> "ClipOp":
+        """`value` kept inside `[minimum, maximum]`."""
+        return ClipOp.create(
+            operands=[value],
+            result_types=[tensor_like(value, shape_of(value))],
+            properties={"minimum": FloatAttr(minimum, f32), "maximum": FloatAttr(maximum, f32)},
+        )
+
 
 class BinaryOp(NnOp, ABC):
     """Two operands that broadcast against each other."""

@@ -12,8 +12,6 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, TensorType
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    Operand,
-    OptOperand,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -32,21 +30,16 @@ DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
 
 
 class RecurrentOp(NnOp, ABC):
-    """A layer that walks a sequence with a hidden state of `hidden_size` elements."""
+    """A layer that walks a sequence with a hidden state of `hidden_size` elements.
+
+    xDSL orders the operands of a subclass before those that it inherits, so each layer defines its own.
+    """
 
     GATES: ClassVar[int]
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {"data": Slot.INPUT, "weight": Slot.WEIGHT, "recurrence": Slot.WEIGHT, "bias": Slot.BIAS, "lengths": None}
     )
-
-    # xDSL orders the operands of a subclass before those that it inherits: each layer defines them itself.
-    data: Operand
-    weight: Operand
-    recurrence: Operand
-    bias: OptOperand
-    lengths: OptOperand
-    initial_hidden: OptOperand
 
     hidden_size = prop_def(IntegerAttr)
     direction = opt_prop_def(StringAttr, StringAttr("forward"))
@@ -60,36 +53,6 @@ class RecurrentOp(NnOp, ABC):
         if name not in DIRECTIONS:
             raise VerifyException(f"direction must be one of {list(DIRECTIONS)}, found '{name}'")
         return DIRECTIONS[name]
-
-    def state_shape(self) -> tuple[int, int, int]:
-        """The shape of a state, `[D, N, H]`."""
-        return self.directions, shape_of(self.data)[1], self.hidden_size.value.data
-
-    def check_shape(self, what: str, value: SSAValue | None, shape: Sequence[int]) -> None:
-        """Check the shape of an operand that may be left out."""
-        if value is not None and not shapes_agree(shape_of(value), shape):
-            raise VerifyException(f"{what} has shape {list(shape)}, found {value.type}")
-
-    def check_operands(self) -> None:
-        """Check the operands that both layers have."""
-        data = shape_of(self.data)
-        if len(data) != 3:
-            raise VerifyException(f"a sequence is [time, batch, input], found {self.data.type}")
-        count, _, hidden = self.state_shape()
-        rows = self.GATES * hidden
-        self.check_shape("the weight", self.weight, (count, rows, data[2]))
-        self.check_shape("the recurrence", self.recurrence, (count, rows, hidden))
-        self.check_shape("the bias", self.bias, (count, 2 * rows))
-        self.check_shape("the lengths", self.lengths, (data[1],))
-        self.check_shape("the initial hidden state", self.initial_hidden, self.state_shape())
-
-    def sequence_type(self) -> AnyTensor:
-        """The type of all hidden states, `[T, D, N, H]`."""
-        return tensor_like(self.data, (shape_of(self.data)[0], *self.state_shape()))
-
-    def state_type(self) -> AnyTensor:
-        """The type of the last state, `[D, N, H]`."""
-        return tensor_like(self.data, self.state_shape())
 
 
 @irdl_op_definition
@@ -114,10 +77,10 @@ class LstmOp(RecurrentOp):
     input_forget = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
-        self.check_operands()
-        self.check_shape("the initial cell state", self.initial_cell, self.state_shape())
-        self.check_shape("the peepholes", self.peepholes, (self.directions, 3 * self.hidden_size.value.data))
-        return [self.sequence_type(), self.state_type(), self.state_type()]
+        _check_operands(self)
+        _check_shape("the initial cell state", self.initial_cell, state_shape(self))
+        _check_shape("the peepholes", self.peepholes, (self.directions, 3 * self.hidden_size.value.data))
+        return [_sequence_type(self), _state_type(self), _state_type(self)]
 
 
 @irdl_op_definition
@@ -139,8 +102,42 @@ class GruOp(RecurrentOp):
     linear_before_reset = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
-        self.check_operands()
-        return [self.sequence_type(), self.state_type()]
+        _check_operands(self)
+        return [_sequence_type(self), _state_type(self)]
+
+
+def state_shape(op: LstmOp | GruOp) -> tuple[int, int, int]:
+    """The shape of a state, `[D, N, H]`."""
+    return op.directions, shape_of(op.data)[1], op.hidden_size.value.data
+
+
+def _check_shape(what: str, value: SSAValue | None, shape: Sequence[int]) -> None:
+    if value is not None and not shapes_agree(shape_of(value), shape):
+        raise VerifyException(f"{what} has shape {list(shape)}, found {value.type}")
+
+
+def _check_operands(op: LstmOp | GruOp) -> None:
+    """Check the operands that both layers have."""
+    data = shape_of(op.data)
+    if len(data) != 3:
+        raise VerifyException(f"a sequence is [time, batch, input], found {op.data.type}")
+    count, _, hidden = state_shape(op)
+    rows = op.GATES * hidden
+    _check_shape("the weight", op.weight, (count, rows, data[2]))
+    _check_shape("the recurrence", op.recurrence, (count, rows, hidden))
+    _check_shape("the bias", op.bias, (count, 2 * rows))
+    _check_shape("the lengths", op.lengths, (data[1],))
+    _check_shape("the initial hidden state", op.initial_hidden, state_shape(op))
+
+
+def _sequence_type(op: LstmOp | GruOp) -> AnyTensor:
+    """The type of all hidden states, `[T, D, N, H]`."""
+    return tensor_like(op.data, (shape_of(op.data)[0], *state_shape(op)))
+
+
+def _state_type(op: LstmOp | GruOp) -> AnyTensor:
+    """The type of the last state, `[D, N, H]`."""
+    return tensor_like(op.data, state_shape(op))
 
 
 OPERATIONS = (LstmOp, GruOp)

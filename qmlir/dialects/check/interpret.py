@@ -1,0 +1,57 @@
+"""How expectations are checked: a failure names the operation, the first element that differs, and how many do."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation
+
+from qmlir.dialects.check.ops import ExpectCloseOp, ExpectEqOp
+from qmlir.ir.diagnostics import op_error
+
+Array = npt.NDArray[Any]
+
+
+def _fail_where(op: Operation, wrong: Array, actual: Array, expected: Array) -> None:
+    if not wrong.any():
+        return
+    index = tuple(int(place) for place in np.argwhere(wrong)[0])
+    raise op_error(
+        op,
+        f"failed at {list(index)}: found {actual[index]}, expected {expected[index]} "
+        f"({int(wrong.sum())} of {wrong.size} elements differ)",
+    )
+
+
+def _both_nan(actual: Array, expected: Array) -> Array:
+    if np.issubdtype(actual.dtype, np.integer) or actual.dtype == np.bool_:
+        return np.zeros(actual.shape, dtype=bool)
+    return np.isnan(actual) & np.isnan(expected)
+
+
+def _check_shape(op: Operation, actual: Array, expected: Array) -> None:
+    if actual.shape != expected.shape:
+        raise op_error(op, f"failed: found shape {list(actual.shape)}, expected {list(expected.shape)}")
+
+
+def _expect_eq(op: ExpectEqOp, actual: Array, expected: Array) -> tuple[()]:
+    _check_shape(op, actual, expected)
+    _fail_where(op, (actual != expected) & ~_both_nan(actual, expected), actual, expected)
+    return ()
+
+
+def _expect_close(op: ExpectCloseOp, actual: Array, expected: Array) -> tuple[()]:
+    _check_shape(op, actual, expected)
+    exact, wanted = actual.astype(np.float64), expected.astype(np.float64)
+    bound = op.absolute.value.data + op.relative.value.data * np.abs(wanted)
+    with np.errstate(invalid="ignore"):  # the difference of two infinities of one sign is NaN, and they are equal
+        close = (np.abs(exact - wanted) <= bound) | (exact == wanted)
+    _fail_where(op, ~close & ~_both_nan(actual, expected), actual, expected)
+    return ()
+
+
+MEANINGS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
+    ExpectEqOp: _expect_eq,
+    ExpectCloseOp: _expect_close,
+}

@@ -1,0 +1,72 @@
+"""What a test expects: values that are equal, or close within a stated bound."""
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, TensorType, f64
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    base,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    traits_def,
+)
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.quant.infer import element_type
+
+
+class Asserts(MemoryEffect):
+    """Stops the run where the expectation fails, so that nothing erases or merges the operation."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        return {EffectInstance(MemoryEffectKind.WRITE)}
+
+
+class ExpectationOp(IRDLOperation):
+    """Two tensors of one type, the second of them what is expected."""
+
+    T: ClassVar = VarConstraint("T", base(TensorType[Attribute]))
+
+    actual = operand_def(T)
+    expected = operand_def(T)
+
+    traits = traits_def(Asserts())
+
+
+@irdl_op_definition
+class ExpectEqOp(ExpectationOp):
+    """Every element is equal: integers and stored values by their bits, floats by value (NaN equals NaN, -0.0 equals 0.0)."""
+
+    name = "check.expect_eq"
+
+    assembly_format = "$actual `,` $expected attr-dict `:` type($actual)"
+
+
+@irdl_op_definition
+class ExpectCloseOp(ExpectationOp):
+    """`|actual - expected| <= absolute + relative * |expected|` for every element of a float tensor; NaN equals NaN."""
+
+    name = "check.expect_close"
+
+    irdl_options = (ParsePropInAttrDict(),)
+
+    relative = opt_prop_def(FloatAttr, FloatAttr(0.0, f64))
+    absolute = opt_prop_def(FloatAttr, FloatAttr(0.0, f64))
+
+    assembly_format = "$actual `,` $expected attr-dict `:` type($actual)"
+
+    def verify_(self) -> None:
+        if not isinstance(element_type(self.actual.type), AnyFloat):
+            raise VerifyException(f"is for floats, integers are compared with check.expect_eq: found {self.actual.type}")
+        for name, bound in (("relative", self.relative), ("absolute", self.absolute)):
+            if not bound.value.data >= 0:
+                raise VerifyException(f"the {name} bound must not be negative, found {bound.value.data}")
+
+
+OPERATIONS = (ExpectEqOp, ExpectCloseOp)

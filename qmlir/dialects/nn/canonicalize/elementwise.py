@@ -1,0 +1,42 @@
+"""Elementwise algebra that holds bit for bit, NaN and signed zeros included."""
+
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from qmlir.dialects.nn.base import element_of
+from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.ops.elementwise import AbsOp, CastOp, NegOp, ReluOp
+
+
+class FoldIdempotent(RewritePattern):
+    """`f(f(x)) -> f(x)` for relu and abs: `f` leaves alone what it has made, on one and the same type."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, ReluOp | AbsOp):
+            return
+        inner = op.input.owner
+        if type(inner) is type(op) and op.input.type == op.result.type and inner.operands[0].type == op.result.type:
+            rewriter.replace(op, [], [op.input])
+
+
+class FoldDoubleNegation(RewritePattern):
+    """`-(-x) -> x`: exact for floats (a sign bit) and for integers that wrap around."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: NegOp, rewriter: PatternRewriter, /) -> None:
+        inner = op.input.owner
+        if isinstance(inner, NegOp) and inner.input.type == op.input.type == op.result.type:
+            if kind_of(element_of(op.result)) in (Kind.FLOAT, Kind.INTEGER):
+                rewriter.replace(op, [], [inner.input])
+
+
+class FoldIdentityCast(RewritePattern):
+    """`cast(x) -> x` where the type stays."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CastOp, rewriter: PatternRewriter, /) -> None:
+        if op.input.type == op.result.type:
+            rewriter.replace(op, [], [op.input])
+
+
+PATTERNS: tuple[RewritePattern, ...] = (FoldIdempotent(), FoldDoubleNegation(), FoldIdentityCast())

@@ -1,0 +1,175 @@
+"""The levels of the compiler, as data: which dialects and element types a module may have at each.
+
+A pass that ends a level checks it here, `verify-level` does on request, and the documentation prints the table. A
+dialect of another package takes part by naming its levels (`LevelMembership`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Flag, auto
+
+from xdsl.context import Context
+from xdsl.dialect_interfaces import DialectInterface
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FunctionType,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    TensorType,
+    UnrankedMemRefType,
+    UnrankedTensorType,
+    VectorType,
+)
+from xdsl.ir import Attribute, Dialect, Operation
+
+from qmlir import registry
+from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType
+from qmlir.ir.decomposition import Keep, Parts
+from qmlir.ir.diagnostics import op_error, text_error
+
+
+class Element(Flag):
+    """Kinds of element types that a level allows."""
+
+    PLAIN = auto()
+    CALIBRATED = auto()
+    QUANTIZED = auto()
+
+
+@dataclass(frozen=True)
+class Level:
+    """What is true of a module at one level."""
+
+    name: str
+    dialects: frozenset[str]
+    elements: Element
+    made_by: str
+    summary: str
+    composites: bool = True
+    containers: tuple[type[Attribute], ...] = (TensorType, UnrankedTensorType)
+
+
+_EVERYWHERE = frozenset({"builtin", "func", "check"})
+_STRUCTURED = frozenset({"kernel", "linalg", "arith", "math", "tensor"})
+_TENSORS = (TensorType, UnrankedTensorType)
+_BUFFERS = (MemRefType, UnrankedMemRefType)
+
+LEVELS: dict[str, Level] = {
+    level.name: level
+    for level in (
+        Level(
+            "graph", _EVERYWHERE | {"nn"}, Element.PLAIN, "ONNX import",
+            "one op for one ONNX node, names kept as provenance",
+        ),
+        Level(
+            "primitive", _EVERYWHERE | {"nn"}, Element.PLAIN, "nn-decompose",
+            "only ops that the target keeps, or primitives", composites=False,
+        ),
+        Level(
+            "profiled", _EVERYWHERE | {"nn", "calib"}, Element.PLAIN | Element.CALIBRATED, "calib-apply-profile",
+            "every float value has a range",
+        ),
+        Level(
+            "quantized", _EVERYWHERE | {"nn", "quant"}, Element.PLAIN | Element.CALIBRATED | Element.QUANTIZED,
+            "quant-assign-types, quant-propagate-types", "same ops; the types decide",
+        ),
+        Level(
+            "integer", _EVERYWHERE | _STRUCTURED, Element.PLAIN, "convert-nn-to-kernel",
+            "no quant type is left; zero points, multipliers and clamps are explicit",
+        ),
+        Level(
+            "scheduled", _EVERYWHERE | _STRUCTURED | {"memref", "scf"}, Element.PLAIN, "kernel-assign-schedule",
+            "epilogues fused, weights packed, one arena; the schedule is an attribute", containers=_BUFFERS,
+        ),
+        Level(
+            "loops", _EVERYWHERE | {"scf", "memref", "arith", "math", "simd", "vector"}, Element.PLAIN,
+            "convert-kernel-to-loops, simd-legalize", "loops over register tiles", containers=(*_BUFFERS, VectorType),
+        ),
+    )
+}  # fmt: skip
+"""Level name to level, from the model to the loops."""
+
+
+@dataclass(frozen=True)
+class LevelMembership(DialectInterface):
+    """By this interface a dialect of another package says at which levels its operations stand."""
+
+    levels: frozenset[str]
+
+
+def _kind(element: Attribute) -> Element | None:
+    match element:
+        case CalibratedQuantizedType():
+            return Element.CALIBRATED
+        case UniformQuantizedType() | AnyQuantizedType():
+            return Element.QUANTIZED
+        case _:
+            return Element.PLAIN if isinstance(element, AnyFloat | IntegerType | IndexType) else None
+
+
+def _types_in(type_: Attribute) -> Iterator[tuple[Attribute, Attribute]]:
+    """Each element type in `type_`, with the type that holds it."""
+    match type_:
+        case FunctionType():
+            for inner in (*type_.inputs.data, *type_.outputs.data):
+                yield from _types_in(inner)
+        case TensorType() | UnrankedTensorType() | VectorType() | MemRefType() | UnrankedMemRefType():
+            yield type_.element_type, type_
+        case _:
+            yield type_, type_
+
+
+def _value_types(op: Operation) -> Iterator[Attribute]:
+    yield from op.result_types
+    for region in op.regions:
+        for block in region.blocks:
+            yield from (argument.type for argument in block.args)
+
+
+def _is_member(dialect: Dialect | None, level: Level) -> bool:
+    if dialect is None:
+        return False
+    membership = dialect.get_interface(LevelMembership)
+    return membership is not None and level.name in membership.levels
+
+
+def _check_types(op: Operation, level: Level) -> None:
+    for type_ in _value_types(op):
+        for element, holder in _types_in(type_):
+            kind = _kind(element)
+            if kind is not None and kind not in level.elements:
+                accepted = ", ".join((each.name or "").lower() for each in Element if each in level.elements)
+                raise op_error(op, f"has a value of type {holder} at level '{level.name}', which allows {accepted} elements")
+            is_container = isinstance(holder, (*_TENSORS, *_BUFFERS, VectorType))
+            if is_container and not isinstance(holder, level.containers):
+                names = ", ".join(container.name for container in level.containers)
+                raise op_error(op, f"has a value of type {holder} at level '{level.name}', whose values are {names}")
+
+
+def check_level(ctx: Context, module: ModuleOp, name: str, keep: Keep | None = None) -> None:
+    """Check that `module` is at the level `name`. Raises `DiagnosticError` with the first operation that is not.
+
+    `keep` names the composites that may stay whole at a level of primitives.
+    """
+    if name not in LEVELS:
+        raise text_error(f"no level '{name}', there are {', '.join(LEVELS)}")
+    level = LEVELS[name]
+    composites = () if level.composites else tuple(registry.decompositions())
+    for op in module.walk():
+        dialect = op.dialect_name()
+        if dialect not in level.dialects and not _is_member(ctx.get_optional_dialect(dialect), level):
+            raise op_error(op, f"is not allowed at level '{name}', which has {', '.join(sorted(level.dialects))}")
+        if isinstance(op, composites) and (keep is None or op not in keep) and _has_parts(op):
+            raise op_error(op, f"is a composite, and level '{name}' has primitives only: run nn-decompose")
+        _check_types(op, level)
+
+
+def _has_parts(op: Operation) -> bool:
+    """Whether the registered decomposition applies to `op` as it is: a convolution without bias is primitive."""
+    parts = Parts(op)
+    applies = registry.decompositions()[type(op)](op, parts) is not None
+    for part in reversed(parts.operations):
+        part.erase(safe_erase=False)
+    return applies

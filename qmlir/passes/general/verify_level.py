@@ -1,0 +1,44 @@
+"""`verify-level`: checks that a module is at a level of the compiler."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from qmlir.ir.decomposition import Keep
+from qmlir.levels import check_level
+
+
+@dataclass(frozen=True)
+class VerifyLevel(ModulePass):
+    """Fail, with the operation and its provenance, unless the module has only what `level` allows; change nothing.
+
+    `keep` names the composites that may stay whole, as in `nn-decompose`.
+
+    Before (run with `level=graph`):
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = nn.relu %x : tensor<2xf32>
+      func.return %0 : tensor<2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = nn.relu %x : tensor<2xf32>
+      func.return %0 : tensor<2xf32>
+    }
+    ```
+    """
+
+    name = "verify-level"
+
+    level: str
+    keep: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_level(ctx, op, self.level, Keep(self.keep))

@@ -1,0 +1,66 @@
+"""`nn-decompose`: composites become primitives whose roles are remembered."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from qmlir import registry
+from qmlir.ir.decomposition import Keep, Parts
+from qmlir.ir.rewriting import apply_patterns_greedily
+from qmlir.ir.statistics import count
+
+
+@dataclass(frozen=True)
+class Decompose(RewritePattern):
+    """Replaces a composite by the parts that its dialect, or another package, registered for it."""
+
+    keep: Keep
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        decomposition = registry.decompositions().get(type(op))
+        if decomposition is None or op in self.keep:
+            return
+        parts = Parts(op)
+        results = decomposition(op, parts)
+        if results is not None:
+            rewriter.replace(op, parts.operations, results)
+            count("composites decomposed")
+
+
+@dataclass(frozen=True)
+class NnDecompose(ModulePass):
+    """Replace each composite by its parts, unless `keep` names its kind, its node in the model, or a glob of either.
+
+    Every part carries the composite's node and its role there, so that it has a profile and parameters of its own and
+    the composite can be raised again.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<1x4xf32>, %w: tensor<8x4xf32>, %b: tensor<8xf32>) -> tensor<1x8xf32> {
+      %0 = nn.fully_connected %x, %w, %b : (tensor<1x4xf32>, tensor<8x4xf32>, tensor<8xf32>) -> tensor<1x8xf32> {origin = "fc1"}
+      func.return %0 : tensor<1x8xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<1x4xf32>, %w: tensor<8x4xf32>, %b: tensor<8xf32>) -> tensor<1x8xf32> {
+      %0 = nn.matmul %x, %w {transpose_b = true} : (tensor<1x4xf32>, tensor<8x4xf32>) -> tensor<1x8xf32> {origin = "fc1", role = "matmul"}
+      %1 = nn.add %0, %b : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32> {origin = "fc1", role = "bias_add"}
+      func.return %1 : tensor<1x8xf32>
+    }
+    ```
+    """
+
+    name = "nn-decompose"
+
+    keep: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_patterns_greedily(op, [Decompose(Keep(self.keep))], ctx)
