@@ -1,0 +1,49 @@
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics
+
+func.func @observe_key(%x: tensor<2xf32>) {
+  // expected-error @+1 {{the key must not be empty}}
+  %0 = calib.observe %x "" : tensor<2xf32>
+  func.return
+}
+// -----
+func.func @observe_axis(%x: tensor<2xf32>) {
+  // expected-error @+1 {{axis 1 is out of range for rank 1}}
+  %0 = calib.observe %x "x" axis 1 : i64 : tensor<2xf32>
+  func.return
+}
+// -----
+func.func @fake_quant_element(%x: tensor<2xf64>, %t: tensor<f32>) {
+  // expected-error @+1 {{works on f32 values}}
+  %0 = calib.fake_quant %x, %t : tensor<2xf64>, tensor<f32> -> tensor<2xf64>
+  func.return
+}
+// -----
+func.func @fake_quant_bits(%x: tensor<2xf32>, %t: tensor<f32>) {
+  // expected-error @+1 {{bits must be 1 to 32, found 33}}
+  %0 = calib.fake_quant %x, %t {bits = 33 : i64} : tensor<2xf32>, tensor<f32> -> tensor<2xf32>
+  func.return
+}
+// -----
+func.func @fake_quant_threshold(%x: tensor<2xf32>, %t: tensor<f32>) {
+  // expected-error @+1 {{the threshold has type tensor<2xf32>, found tensor<f32>}}
+  %0 = calib.fake_quant %x, %t {axis = 0 : i64} : tensor<2xf32>, tensor<f32> -> tensor<2xf32>
+  func.return
+}
+// -----
+// expected-error @+1 {{min, mean and max must ascend}}
+func.func private @stats_order() attributes {s = #calib.stats<min = 0.0, max = 1.0, mean = 2.0, std = 0.0, count = 1>}
+// -----
+// expected-error @+1 {{std must not be negative}}
+func.func private @stats_deviation() attributes {s = #calib.stats<min = 0.0, max = 1.0, mean = 0.5, std = -1.0, count = 1>}
+// -----
+// expected-error @+1 {{count must be at least 1, found 0}}
+func.func private @stats_count() attributes {s = #calib.stats<min = 0.0, max = 1.0, mean = 0.5, std = 0.1, count = 0>}
+// -----
+// expected-error @+1 {{statistics must be finite}}
+func.func private @stats_finite() attributes {s = #calib.stats<min = 0.0, max = 0x7FF0000000000000, mean = 0.5, std = 0.1, count = 2>}
+// -----
+// expected-error @+1 {{2 minima and 1 maxima: they must be as many}}
+func.func private @stats_axis() attributes {s = #calib.stats<min = 0.0, max = 1.0, mean = 0.5, std = 0.1, count = 2, axis = 0, mins = [0.0, 0.0], maxs = [1.0]>}
+// -----
+// expected-error @+1 {{each minimum must be at most its maximum}}
+func.func private @stats_ranges() attributes {s = #calib.stats<min = 0.0, max = 1.0, mean = 0.5, std = 0.1, count = 2, axis = 0, mins = [2.0], maxs = [1.0]>}

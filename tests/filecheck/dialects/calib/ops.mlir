@@ -1,0 +1,17 @@
+// RUN: qmlir-opt %s | qmlir-opt | filecheck %s
+// RUN: qmlir-opt %s --print-op-generic | qmlir-opt | filecheck %s
+func.func @main(%x: tensor<2x3x!quant.calibrated<f32<-1.0:1.0>>>, %t: tensor<f32>, %u: tensor<3xf32>) {
+  %0 = calib.observe %x "fc1/matmul" axis 1 {calib.stats = #calib.stats<min = -1.0, max = 2.5, mean = 0.1, std = 0.3, count = 12, axis = 1, mins = [-1.0, 0.0, 0.0], maxs = [0.0, 1.0, 2.5]>} : tensor<2x3x!quant.calibrated<f32<-1.0:1.0>>>
+  %1 = calib.fake_quant %x, %t {bits = 4 : i64, signed = false} : tensor<2x3x!quant.calibrated<f32<-1.0:1.0>>>, tensor<f32> -> tensor<2x3xf32>
+  %2 = calib.fake_quant %x, %u {axis = 1 : i64} : tensor<2x3x!quant.calibrated<f32<-1.0:1.0>>>, tensor<3xf32> -> tensor<2x3xf32>
+  func.return
+}
+
+// CHECK: !q0 = !quant.calibrated<f32<-1.000000e+00:1.000000e+00>>
+// CHECK-NEXT: #c0 = #calib.stats<min = -1.000000e+00, max = 2.500000e+00, mean = 1.000000e-01, std = 3.000000e-01, count = 12, axis = 1, mins = [-1.000000e+00, 0.000000e+00, 0.000000e+00], maxs = [0.000000e+00, 1.000000e+00, 2.500000e+00]>
+// CHECK-LABEL: @main(
+// CHECK-SAME: [[V0:%.+]]: tensor<2x3x!q0>, [[V1:%.+]]: tensor<f32>, [[V2:%.+]]: tensor<3xf32>)
+// CHECK-NEXT: [[V3:%.+]] = calib.observe [[V0]] "fc1/matmul" axis 1 : i64 {calib.stats = #c0} : tensor<2x3x!q0>
+// CHECK-NEXT: [[V4:%.+]] = calib.fake_quant [[V0]], [[V1]] {bits = 4 : i64, signed = false} : tensor<2x3x!q0>, tensor<f32> -> tensor<2x3xf32>
+// CHECK-NEXT: [[V5:%.+]] = calib.fake_quant [[V0]], [[V2]] {axis = 1 : i64} : tensor<2x3x!q0>, tensor<3xf32> -> tensor<2x3xf32>
+// CHECK-NEXT: func.return

@@ -1,0 +1,187 @@
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics
+
+func.func @element_kind(%x: tensor<2xi8>) {
+  // expected-error @+1 {{'nn.sigmoid' op (gate) operand of type tensor<2xi8> is not accepted; its elements may be float, quantized}}
+  %0 = nn.sigmoid %x : tensor<2xi8> {origin = "gate"}
+  func.return
+}
+// -----
+func.func @mixed_kinds(%x: tensor<2xf32>, %y: tensor<2x!quant.uniform<i8:f32, 0.1>>) {
+  // expected-error @+1 {{operands mix element kinds, cast one explicitly}}
+  %0 = nn.add %x, %y : (tensor<2xf32>, tensor<2x!quant.uniform<i8:f32, 0.1>>) -> tensor<2xf32>
+  func.return
+}
+// -----
+func.func @mixed_types(%x: tensor<2xf32>, %y: tensor<2xf16>) {
+  // expected-error @+1 {{operands have different element types: f32, f16}}
+  %0 = nn.add %x, %y : (tensor<2xf32>, tensor<2xf16>) -> tensor<2xf32>
+  func.return
+}
+// -----
+func.func @broadcast(%x: tensor<2xf32>, %y: tensor<3xf32>) {
+  // expected-error @+1 {{sizes 2 and 3 do not broadcast}}
+  %0 = nn.add %x, %y : (tensor<2xf32>, tensor<3xf32>) -> tensor<3xf32>
+  func.return
+}
+// -----
+func.func @result_shape(%x: tensor<2xf32>) {
+  // expected-error @+1 {{result has type tensor<3xf32>, the operands give the shape of tensor<2xf32>}}
+  %0 = nn.relu %x : (tensor<2xf32>) -> tensor<3xf32>
+  func.return
+}
+// -----
+func.func @result_element(%x: tensor<2xf32>) {
+  // expected-error @+1 {{result has elements of type f64, the operands give f32}}
+  %0 = nn.relu %x : (tensor<2xf32>) -> tensor<2xf64>
+  func.return
+}
+// -----
+func.func @half_quantized(%x: tensor<2x!quant.uniform<i8:f32, 0.1>>) {
+  // expected-error @+1 {{operands and result must both be quantized or both not}}
+  %0 = nn.relu %x : (tensor<2x!quant.uniform<i8:f32, 0.1>>) -> tensor<2xf32>
+  func.return
+}
+// -----
+func.func @parameters_of_tensor(%x: tensor<2x!quant.uniform<i8:f32:1, {0.1, 0.2}>>) {
+  // expected-error @+1 {{quantized dimension 1 must be less than tensor rank 1}}
+  %0 = nn.relu %x : tensor<2x!quant.uniform<i8:f32:1, {0.1, 0.2}>>
+  func.return
+}
+// -----
+func.func @shared_parameters(%x: tensor<2x3x!quant.uniform<i8:f32, 0.1>>) {
+  // expected-error @+1 {{moves values without a rescale: result elements must be !quant.uniform<i8:f32, 1.000000e-01>}}
+  %0 = nn.reshape %x : (tensor<2x3x!quant.uniform<i8:f32, 0.1>>) -> tensor<6x!quant.uniform<i8:f32, 0.2>>
+  func.return
+}
+// -----
+func.func @lost_axis(%x: tensor<2x3x!quant.uniform<i8:f32:0, {0.1, 0.2}>>) {
+  // expected-error @+1 {{axis 0 of the per-axis parameters does not survive}}
+  %0 = nn.reshape %x : (tensor<2x3x!quant.uniform<i8:f32:0, {0.1, 0.2}>>) -> tensor<6x!quant.uniform<i8:f32, 0.1>>
+  func.return
+}
+// -----
+func.func @reshape_count(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{cannot reshape [2, 3] (6 elements) to [5] (5 elements)}}
+  %0 = nn.reshape %x : (tensor<2x3xf32>) -> tensor<5xf32>
+  func.return
+}
+// -----
+func.func @permutation(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{[0, 0] is no permutation of the 2 axes}}
+  %0 = nn.transpose %x {permutation = [0, 0]} : (tensor<2x3xf32>) -> tensor<2x2xf32>
+  func.return
+}
+// -----
+func.func @axis_out_of_range(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{axis 2 is out of range for rank 2}}
+  %0 = nn.softmax %x {axis = 2} : tensor<2x3xf32>
+  func.return
+}
+// -----
+func.func @slice_step(%x: tensor<4xf32>) {
+  // expected-error @+1 {{the step of a slice must not be 0}}
+  %0 = nn.slice %x {starts = [0], ends = [4], steps = [0]} : tensor<4xf32>
+  func.return
+}
+// -----
+func.func @concat_sizes(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>) {
+  // expected-error @+1 {{operands differ along axis 1}}
+  %0 = nn.concat %x, %y {axis = 0} : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<4x3xf32>
+  func.return
+}
+// -----
+func.func @concat_parameters(%x: tensor<2x!quant.uniform<i8:f32, 0.1>>, %y: tensor<2x!quant.uniform<i8:f32, 0.2>>) {
+  // expected-error @+1 {{joins without a rescale}}
+  %0 = nn.concat %x, %y {axis = 0} : (tensor<2x!quant.uniform<i8:f32, 0.1>>, tensor<2x!quant.uniform<i8:f32, 0.2>>) -> tensor<4x!quant.uniform<i8:f32, 0.1>>
+  func.return
+}
+// -----
+func.func @matmul_sum(%x: tensor<2x3xf32>, %y: tensor<4x2xf32>) {
+  // expected-error @+1 {{sums run over 3 and 4 elements}}
+  %0 = nn.matmul %x, %y : (tensor<2x3xf32>, tensor<4x2xf32>) -> tensor<2x2xf32>
+  func.return
+}
+// -----
+func.func @weight_axis(%x: tensor<1x2x!quant.uniform<i8:f32, 0.1>>, %w: tensor<2x2x!quant.uniform<i8:f32:1, {0.1, 0.2}>>) {
+  // expected-error @+1 {{per-channel weights have their parameters along axis 0, found 1}}
+  %0 = nn.fully_connected %x, %w : (tensor<1x2x!quant.uniform<i8:f32, 0.1>>, tensor<2x2x!quant.uniform<i8:f32:1, {0.1, 0.2}>>) -> tensor<1x2x!quant.uniform<i8:f32, 0.1>>
+  func.return
+}
+// -----
+func.func @bias_scale(%x: tensor<1x2x!quant.uniform<i8:f32, 0.5>>, %w: tensor<2x2x!quant.uniform<i8:f32, 0.5>>, %b: tensor<2x!quant.uniform<i32:f32, 0.5>>) {
+  // expected-error @+1 {{the scale of a bias is s_x * s_w, here 0.25, found 0.5}}
+  %0 = nn.fully_connected %x, %w, %b : (tensor<1x2x!quant.uniform<i8:f32, 0.5>>, tensor<2x2x!quant.uniform<i8:f32, 0.5>>, tensor<2x!quant.uniform<i32:f32, 0.5>>) -> tensor<1x2x!quant.uniform<i8:f32, 0.5>>
+  func.return
+}
+// -----
+func.func @bias_zero_point(%x: tensor<1x2x!quant.uniform<i8:f32, 0.5>>, %w: tensor<2x2x!quant.uniform<i8:f32, 0.5>>, %b: tensor<2x!quant.uniform<i32:f32, 0.25:1>>) {
+  // expected-error @+1 {{a bias has zero point 0}}
+  %0 = nn.fully_connected %x, %w, %b : (tensor<1x2x!quant.uniform<i8:f32, 0.5>>, tensor<2x2x!quant.uniform<i8:f32, 0.5>>, tensor<2x!quant.uniform<i32:f32, 0.25:1>>) -> tensor<1x2x!quant.uniform<i8:f32, 0.5>>
+  func.return
+}
+// -----
+func.func @data_per_axis(%x: tensor<1x2x!quant.uniform<i8:f32:1, {0.1, 0.2}>>, %w: tensor<2x2x!quant.uniform<i8:f32, 0.5>>) {
+  // expected-error @+1 {{data of a contraction has one scale}}
+  %0 = nn.matmul %x, %w : (tensor<1x2x!quant.uniform<i8:f32:1, {0.1, 0.2}>>, tensor<2x2x!quant.uniform<i8:f32, 0.5>>) -> tensor<1x2x!quant.uniform<i8:f32, 0.5>>
+  func.return
+}
+// -----
+func.func @conv_channels(%x: tensor<1x3x4x4xf32>, %w: tensor<2x2x1x1xf32>) {
+  // expected-error @+1 {{weights take 2 x 1 channels, the data has 3}}
+  %0 = nn.conv %x, %w : (tensor<1x3x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  func.return
+}
+// -----
+func.func @conv_groups(%x: tensor<1x4x4x4xf32>, %w: tensor<3x2x1x1xf32>) {
+  // expected-error @+1 {{3 output channels do not divide into 2 groups}}
+  %0 = nn.conv %x, %w {groups = 2} : (tensor<1x4x4x4xf32>, tensor<3x2x1x1xf32>) -> tensor<1x3x4x4xf32>
+  func.return
+}
+// -----
+func.func @conv_window(%x: tensor<1x1x2x2xf32>, %w: tensor<1x1x3x3xf32>) {
+  // expected-error @+1 {{a window of 3 elements does not fit spatial axis 0 of 2}}
+  %0 = nn.conv %x, %w : (tensor<1x1x2x2xf32>, tensor<1x1x3x3xf32>) -> tensor<1x1x1x1xf32>
+  func.return
+}
+// -----
+func.func @pads_count(%x: tensor<1x1x4x4xf32>) {
+  // expected-error @+1 {{pads must be 4 numbers of at least 0, found [1, 1]}}
+  %0 = nn.max_pool %x {kernel = [2, 2], pads = [1, 1]} : tensor<1x1x4x4xf32>
+  func.return
+}
+// -----
+func.func @batch_norm_channels(%x: tensor<1x3x4xf32>, %s: tensor<2xf32>) {
+  // expected-error @+1 {{parameters have one element for each of 3 channels}}
+  %0 = nn.batch_norm %x, %s, %s, %s, %s : (tensor<1x3x4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x3x4xf32>
+  func.return
+}
+// -----
+func.func @recurrence_shape(%x: tensor<5x1x3xf32>, %w: tensor<1x8x3xf32>, %r: tensor<1x8x3xf32>) {
+  // expected-error @+1 {{the recurrence has shape [1, 8, 2]}}
+  %a, %b, %c = nn.lstm %x, %w, %r {hidden_size = 2} : (tensor<5x1x3xf32>, tensor<1x8x3xf32>, tensor<1x8x3xf32>) -> (tensor<5x1x1x2xf32>, tensor<1x1x2xf32>, tensor<1x1x2xf32>)
+  func.return
+}
+// -----
+func.func @direction(%x: tensor<5x1x3xf32>, %w: tensor<1x6x3xf32>, %r: tensor<1x6x2xf32>) {
+  // expected-error @+1 {{direction must be one of ['forward', 'reverse', 'bidirectional'], found 'sideways'}}
+  %a, %b = nn.gru %x, %w, %r {hidden_size = 2, direction = "sideways"} : (tensor<5x1x3xf32>, tensor<1x6x3xf32>, tensor<1x6x2xf32>) -> (tensor<5x1x1x2xf32>, tensor<1x1x2xf32>)
+  func.return
+}
+// -----
+func.func @constant_storage() {
+  // expected-error @+1 {{holds tensor<2xi16>}}
+  %0 = nn.constant dense<1> : tensor<2xi16> -> tensor<2x!quant.uniform<i8:f32, 0.1>>
+  func.return
+}
+// -----
+func.func @unknown_property(%x: tensor<2xf32>) {
+  // expected-error @+1 {{nn.relu has no property 'alpha'}}
+  %0 = nn.relu %x {alpha = 1.0} : tensor<2xf32>
+  func.return
+}
+// -----
+func.func @missing_operand(%x: tensor<2xf32>) {
+  // expected-error @+1 {{nn.lstm is short of an operand}}
+  %0 = nn.lstm %x {hidden_size = 2} : (tensor<2xf32>) -> tensor<2xf32>
+  func.return
+}

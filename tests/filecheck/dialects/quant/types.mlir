@@ -1,0 +1,29 @@
+// RUN: qmlir-opt %s | filecheck %s
+
+// Every spelling of storage, and what prints for it.
+func.func private @storage(!quant.any<i8>, !quant.any<u8:f32>, !quant.any<si8:f32>, !quant.any<ui4:f16>, !quant.any<i32>)
+// The limits of the storage type itself are left out.
+func.func private @limits(!quant.any<i8<-128:127>>, !quant.any<i8<-127:127>>, !quant.any<u4<1:14>>, !quant.any<i2<-1:1>>)
+// Floats print so that no bit is lost.
+func.func private @exact(!quant.uniform<i8:f32, 0.10000000149011612>, !quant.uniform<i8:f32, 0x3FF0000000000000>, !quant.uniform<i8:f32, 1.0e-40>)
+func.func private @expressed(!quant.uniform<i8:bf16, 0.5>, !quant.uniform<i8:f64, 0.5:-128>, !quant.uniform<u1:f32, 0.5:1>)
+func.func private @calibrated(!quant.calibrated<f32<-0.998:1.2321>>, !quant.calibrated<f16<0.0:6.0>>)
+
+// CHECK: !q0 = !quant.uniform<i8:f32, 0.10000000149011612>
+// CHECK-NEXT: !q1 = !quant.uniform<i8:f32, 1.000000e+00>
+// CHECK-NEXT: !q2 = !quant.uniform<i8:f32, 1.000000e-40>
+// CHECK-NEXT: !q3 = !quant.uniform<i8:bf16, 5.000000e-01>
+// CHECK-NEXT: !q4 = !quant.uniform<i8:f64, 5.000000e-01:-128>
+// CHECK-NEXT: !q5 = !quant.uniform<u1:f32, 5.000000e-01:1>
+// CHECK-NEXT: !q6 = !quant.calibrated<f32<-9.980000e-01:1.232100e+00>>
+// CHECK-NEXT: !q7 = !quant.calibrated<f16<0.000000e+00:6.000000e+00>>
+// CHECK-LABEL: @storage(
+// CHECK-SAME: !quant.any<i8>, !quant.any<u8:f32>, !quant.any<i8:f32>, !quant.any<u4:f16>, !quant.any<i32>) -> ()
+// CHECK-LABEL: @limits(
+// CHECK-SAME: !quant.any<i8>, !quant.any<i8<-127:127>>, !quant.any<u4<1:14>>, !quant.any<i2<-1:1>>) -> ()
+// CHECK-LABEL: @exact(
+// CHECK-SAME: !q0, !q1, !q2) -> ()
+// CHECK-LABEL: @expressed(
+// CHECK-SAME: !q3, !q4, !q5) -> ()
+// CHECK-LABEL: @calibrated(
+// CHECK-SAME: !q6, !q7) -> ()

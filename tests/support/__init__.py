@@ -1,0 +1,1 @@
+"""What the tests share: running RUN lines in-process."""
