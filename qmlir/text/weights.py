@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, deserialize, serialize
+from safetensors import SafetensorError, deserialize
+from safetensors.numpy import save
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, TypedAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
@@ -159,9 +160,7 @@ class WeightsWriter:
 
     def to_bytes(self) -> bytes:
         """The content of the file. The text gives the types; the file holds bytes."""
-        return serialize(
-            {key: {"dtype": "uint8", "shape": [len(data)], "data": data} for data, key in self._keys.items()}
-        )
+        return save({key: np.frombuffer(data, dtype=np.uint8) for data, key in self._keys.items()})
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

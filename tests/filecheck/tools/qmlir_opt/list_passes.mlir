@@ -1,0 +1,7 @@
+// RUN: qmlir-opt --list-passes | filecheck %s
+// CHECK: canonicalize  [qmlir]
+// CHECK-NEXT: Bring operations into their canonical form
+// CHECK: option budget: int (default 64)
+// CHECK: nn-decompose  [qmlir]
+// CHECK: option keep: tuple[str, ...] (default ())
+// CHECK: option level: str (required)

@@ -1,0 +1,9 @@
+// RUN: qmlir-opt %s -p cse --verify-roundtrip | filecheck %s
+// CHECK: nn.relu
+
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = nn.relu %x : tensor<2xf32> {origin = "relu1"}
+  %1 = nn.relu %x : tensor<2xf32>
+  %2 = nn.add %0, %1 : tensor<2xf32>
+  func.return %2 : tensor<2xf32>
+}
