@@ -84,7 +84,10 @@ def _check_region(region: Region, scope: _Scope) -> None:
         scope.visible.difference_update(defined)
         return
     dominators = _dominators(region)
-    values = {block: [*block.args, *(result for op in block.ops for result in op.results)] for block in region.blocks}
+    values = {
+        block: [*block.args, *(result for op in block.ops for result in op.results)]
+        for block in region.blocks
+    }
     for block in region.blocks:
         inherited = [value for other in dominators[block] if other is not block for value in values[other]]
         scope.visible.update(inherited)

@@ -22,8 +22,10 @@ def _verify_place(op: Operation, block: Block) -> None:
             raise VerifyException("branches to a block of another region")
     if not is_last or region is None:
         return
-    needs_terminator = block.next_block is not None or region.first_block is not block or (
-        region.parent is not None and not region.parent.has_trait(NoTerminator)
+    needs_terminator = (
+        block.next_block is not None
+        or region.first_block is not block
+        or (region.parent is not None and not region.parent.has_trait(NoTerminator))
     )
     if needs_terminator and not op.has_trait(IsTerminator):
         raise VerifyException("is the last operation of its block and must be a terminator")

@@ -13,10 +13,10 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
+from qmlir.ir.statistics import collected
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import Instrumentation
 from qmlir.passmanager.pipeline import Nest, Pipeline
-from qmlir.ir.statistics import collected
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.text.weights import write_atomically
 

@@ -53,7 +53,11 @@ class PassManager:
 
     def _run_nest(self, nest: Nest, op: Operation) -> None:
         anchored = [
-            child for region in op.regions for block in region.blocks for child in block.ops if child.name == nest.anchor
+            child
+            for region in op.regions
+            for block in region.blocks
+            for child in block.ops
+            if child.name == nest.anchor
         ]
         for child in anchored:
             for instrumentation in self.instrumentations:
@@ -107,4 +111,6 @@ def _apply(step: ModulePass, ctx: Context, op: Operation) -> None:
         else:
             block.insert_ops_before(inner, following)
     if inner != [op]:
-        raise op_error(op, f"pass '{step.name}' replaced the operation that it was nested on; run it on the module")
+        raise op_error(
+            op, f"pass '{step.name}' replaced the operation that it was nested on; run it on the module"
+        )

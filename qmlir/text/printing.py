@@ -111,7 +111,11 @@ class ModulePrinter(Printer):
 
     def _print_elements(self, attribute: DenseIntOrFPElementsAttr[Any]) -> None:
         is_tensor = isinstance(attribute.type, TensorType)
-        if is_tensor and len(attribute.data.data) > EXTERNAL_BYTES and self.options.weights is not Weights.INLINE:
+        if (
+            is_tensor
+            and len(attribute.data.data) > EXTERNAL_BYTES
+            and self.options.weights is not Weights.INLINE
+        ):
             if self.writer is not None:
                 super().print_attribute(self.writer.add(attribute))
             else:
@@ -133,17 +137,19 @@ class ModulePrinter(Printer):
         return f"{definitions}{self.stream.getvalue()}\n"
 
 
-def module_text(op: Operation, options: PrintOptions = PrintOptions()) -> str:  # noqa: B008 (frozen)
+def module_text(op: Operation, options: PrintOptions = PrintOptions()) -> str:
     """The text of a module, or of any operation. With `Weights.SIDECAR` use `save_module`."""
     return ModulePrinter(options).module_text(op)
 
 
-def save_module(op: Operation, path: Path, options: PrintOptions = PrintOptions()) -> None:  # noqa: B008 (frozen)
+def save_module(op: Operation, path: Path, options: PrintOptions = PrintOptions()) -> None:
     """Write a module to `path`, and its large weights to the `.safetensors` file beside it.
 
     Each file appears whole or not at all, the weights first. Raises `DiagnosticError` where that is impossible.
     """
-    writer = WeightsWriter(path.with_suffix(".safetensors").name) if options.weights is Weights.SIDECAR else None
+    writer = (
+        WeightsWriter(path.with_suffix(".safetensors").name) if options.weights is Weights.SIDECAR else None
+    )
     text = ModulePrinter(options, writer).module_text(op)
     if writer:
         write_atomically(path.with_suffix(".safetensors"), writer.to_bytes())

@@ -153,7 +153,9 @@ class WeightsWriter:
         data = attribute.data.data
         key = self._keys.setdefault(data, f"w{len(self._keys)}")
         assert isinstance(attribute.type, TensorType)
-        return ExternalWeightsAttr(StringAttr(self.file), StringAttr(key), StringAttr(digest_of(data)), attribute.type)
+        return ExternalWeightsAttr(
+            StringAttr(self.file), StringAttr(key), StringAttr(digest_of(data)), attribute.type
+        )
 
     def __bool__(self) -> bool:
         return bool(self._keys)

@@ -116,6 +116,8 @@ def default_environment() -> Environment:
         Universe(all_dialects=dict(registry.dialect_factories()), all_passes=dict(registry.pass_factories())),
     )
     for owner, universe in _installed_universes():
-        kept = {name: row for name, row in universe.all_passes.items() if name not in registry.UPSTREAM_REPLACED}
+        kept = {
+            name: row for name, row in universe.all_passes.items() if name not in registry.UPSTREAM_REPLACED
+        }
         environment.add(owner, Universe(all_dialects=universe.all_dialects, all_passes=kept))
     return environment

@@ -37,7 +37,9 @@ from qmlir.tools.pdl import load_pdl_patterns
 def build_argument_parser() -> argparse.ArgumentParser:
     """The command line of `qmlir-opt`."""
     parser = argparse.ArgumentParser(
-        prog="qmlir-opt", description="Reads an MLIR module, runs passes on it, and writes it.", allow_abbrev=False
+        prog="qmlir-opt",
+        description="Reads an MLIR module, runs passes on it, and writes it.",
+        allow_abbrev=False,
     )
     add = parser.add_argument
     add("input", nargs="?", default="-", help="the file to read, - for standard input")
@@ -53,33 +55,96 @@ def build_argument_parser() -> argparse.ArgumentParser:
     listing.add_argument("--show-dialects", action="store_true", help="list the dialects that can be read")
 
     reading = parser.add_argument_group("reading")
-    reading.add_argument("--split-input-file", action="store_true", help=f"take the parts between '{SPLIT_MARKER}' lines one by one")
-    reading.add_argument("--allow-unregistered-dialect", action="store_true", help="read operations of unknown dialects")
-    reading.add_argument("--load-plugin", action="append", default=[], metavar="MODULE:OBJECT", help="add a Universe, dialect or pass")
-    reading.add_argument("--irdl-file", action="append", default=[], metavar="FILE", help="add the dialects that an IRDL file defines")
-    reading.add_argument("--pdl-file", action="append", default=[], metavar="FILE", help="apply the PDL patterns of a file before the passes")
+    reading.add_argument(
+        "--split-input-file",
+        action="store_true",
+        help=f"take the parts between '{SPLIT_MARKER}' lines one by one",
+    )
+    reading.add_argument(
+        "--allow-unregistered-dialect", action="store_true", help="read operations of unknown dialects"
+    )
+    reading.add_argument(
+        "--load-plugin",
+        action="append",
+        default=[],
+        metavar="MODULE:OBJECT",
+        help="add a Universe, dialect or pass",
+    )
+    reading.add_argument(
+        "--irdl-file",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="add the dialects that an IRDL file defines",
+    )
+    reading.add_argument(
+        "--pdl-file",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="apply the PDL patterns of a file before the passes",
+    )
 
     writing = parser.add_argument_group("writing")
-    writing.add_argument("--print-op-generic", "--mlir-print-op-generic", action="store_true", help="print in the generic form")
-    writing.add_argument("--print-debuginfo", "--mlir-print-debuginfo", action="store_true", help="print locations")
-    writing.add_argument("--inline-weights", action="store_true", help="print large weights into the text, as hexadecimal")
+    writing.add_argument(
+        "--print-op-generic", "--mlir-print-op-generic", action="store_true", help="print in the generic form"
+    )
+    writing.add_argument(
+        "--print-debuginfo", "--mlir-print-debuginfo", action="store_true", help="print locations"
+    )
+    writing.add_argument(
+        "--inline-weights", action="store_true", help="print large weights into the text, as hexadecimal"
+    )
     writing.add_argument("--elide-weights", action="store_true", help="leave large weights out")
 
     checking = parser.add_argument_group("checking")
-    checking.add_argument("--verify-diagnostics", action="store_true", help="compare the diagnostics with expected-… comments")
-    checking.add_argument("--verify-each", nargs="?", const="true", default="true", choices=("true", "false"), help="verify after each pass (default: true)")
-    checking.add_argument("--verify-roundtrip", action="store_true", help="after each pass, check that the text reads back as the same module")
-    checking.add_argument("--crash-reproducer", metavar="FILE", help="where a pass fails, write the module and the pass to FILE")
-    checking.add_argument("--run-reproducer", action="store_true", help="run the passes that the first line of a reproducer names")
+    checking.add_argument(
+        "--verify-diagnostics", action="store_true", help="compare the diagnostics with expected-… comments"
+    )
+    checking.add_argument(
+        "--verify-each",
+        nargs="?",
+        const="true",
+        default="true",
+        choices=("true", "false"),
+        help="verify after each pass (default: true)",
+    )
+    checking.add_argument(
+        "--verify-roundtrip",
+        action="store_true",
+        help="after each pass, check that the text reads back as the same module",
+    )
+    checking.add_argument(
+        "--crash-reproducer", metavar="FILE", help="where a pass fails, write the module and the pass to FILE"
+    )
+    checking.add_argument(
+        "--run-reproducer",
+        action="store_true",
+        help="run the passes that the first line of a reproducer names",
+    )
     checking.add_argument("--debug", action="store_true", help="show where in Python an error came from")
 
     watching = parser.add_argument_group("watching passes (on standard error)")
     for moment in ("before", "after"):
-        watching.add_argument(f"--print-ir-{moment}", action="append", default=[], metavar="PASS", help=f"print the IR {moment} a pass")
-        watching.add_argument(f"--print-ir-{moment}-all", action="store_true", help=f"print the IR {moment} every pass")
-    watching.add_argument("--print-ir-after-change", action="store_true", help="print the IR after a pass that changed it")
-    watching.add_argument("--print-ir-after-failure", action="store_true", help="print the IR that a failed pass left")
-    watching.add_argument("--print-ir-tree-dir", metavar="FOLDER", help="write these dumps to files in FOLDER")
+        watching.add_argument(
+            f"--print-ir-{moment}",
+            action="append",
+            default=[],
+            metavar="PASS",
+            help=f"print the IR {moment} a pass",
+        )
+        watching.add_argument(
+            f"--print-ir-{moment}-all", action="store_true", help=f"print the IR {moment} every pass"
+        )
+    watching.add_argument(
+        "--print-ir-after-change", action="store_true", help="print the IR after a pass that changed it"
+    )
+    watching.add_argument(
+        "--print-ir-after-failure", action="store_true", help="print the IR that a failed pass left"
+    )
+    watching.add_argument(
+        "--print-ir-tree-dir", metavar="FOLDER", help="write these dumps to files in FOLDER"
+    )
     watching.add_argument("--timing", action="store_true", help="print the time that each pass took")
     watching.add_argument("--pass-statistics", action="store_true", help="print what the passes counted")
     return parser
@@ -99,7 +164,9 @@ class _Driver:
     stderr: IO[str]
     environment: Environment
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
-    reports: list[watch.Timing | watch.Statistics] = field(default_factory=list[watch.Timing | watch.Statistics])
+    reports: list[watch.Timing | watch.Statistics] = field(
+        default_factory=list[watch.Timing | watch.Statistics]
+    )
 
     @property
     def print_options(self) -> PrintOptions:
@@ -146,7 +213,9 @@ class _Driver:
         if self.args.run_reproducer:
             first = source.partition("\n")[0]
             if not first.startswith(watch.REPRODUCER_PREFIX):
-                raise text_error(f"the input is no reproducer: its first line must begin '{watch.REPRODUCER_PREFIX}'")
+                raise text_error(
+                    f"the input is no reproducer: its first line must begin '{watch.REPRODUCER_PREFIX}'"
+                )
             text = first.removeprefix(watch.REPRODUCER_PREFIX)
         return parse_pipeline(text, self.environment.passes)
 
@@ -158,7 +227,9 @@ class _Driver:
         directory = Path(filename).parent if filename != STDIN else None
         with diagnostic_handler(said.append):
             try:
-                parsed = parse_module(ctx, chunk.text, filename, line_offset=chunk.line_offset, directory=directory)
+                parsed = parse_module(
+                    ctx, chunk.text, filename, line_offset=chunk.line_offset, directory=directory
+                )
                 verify(parsed)
                 self._run_passes(ctx, parsed, pipeline, directory)
                 module = parsed
@@ -179,7 +250,9 @@ class _Driver:
             verify(module)
         PassManager(ctx, pipeline, self._instrumentations(ctx, pipeline, directory)).run(module)
 
-    def _instrumentations(self, ctx: Context, pipeline: Pipeline, directory: Path | None) -> list[Instrumentation]:
+    def _instrumentations(
+        self, ctx: Context, pipeline: Pipeline, directory: Path | None
+    ) -> list[Instrumentation]:
         args = self.args
         found: list[Instrumentation] = []
         if args.crash_reproducer:
@@ -249,7 +322,9 @@ def main(
             said.append(error.diagnostic)
             return 1
         except UnicodeDecodeError as error:
-            said.append(Diagnostic(Severity.ERROR, f"cannot read {STDIN}: byte {error.start} is no UTF-8 text"))
+            said.append(
+                Diagnostic(Severity.ERROR, f"cannot read {STDIN}: byte {error.start} is no UTF-8 text")
+            )
             return 1
         except DiagnosticException as error:
             said.append(Diagnostic(Severity.ERROR, str(error).splitlines()[0]))
@@ -258,7 +333,9 @@ def main(
             stderr.writelines(render(each) for each in said)
 
 
-def _parse_arguments(argv: Sequence[str] | None, stdout: IO[str], stderr: IO[str]) -> argparse.Namespace | int:
+def _parse_arguments(
+    argv: Sequence[str] | None, stdout: IO[str], stderr: IO[str]
+) -> argparse.Namespace | int:
     """The arguments, or the exit code where argparse has said all there is to say."""
     parser = build_argument_parser()
     real = sys.stdout, sys.stderr

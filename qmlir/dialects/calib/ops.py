@@ -73,7 +73,9 @@ class FakeQuantOp(IRDLOperation):
     signed = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
     axis = opt_prop_def(IntegerAttr)
 
-    assembly_format = "$input `,` $log2_threshold attr-dict `:` type($input) `,` type($log2_threshold) `->` type($result)"
+    assembly_format = (
+        "$input `,` $log2_threshold attr-dict `:` type($input) `,` type($log2_threshold) `->` type($result)"
+    )
     irdl_options = (ParsePropInAttrDict(),)
     traits = traits_def(Pure())
 
@@ -81,7 +83,10 @@ class FakeQuantOp(IRDLOperation):
         shape = self.input.type.get_shape()
         if expressed_type(element_type(self.input.type)) != Float32Type():
             raise VerifyException(f"works on f32 values, found {self.input.type}")
-        if self.result.type.get_shape() != shape or expressed_type(element_type(self.result.type)) != Float32Type():
+        if (
+            self.result.type.get_shape() != shape
+            or expressed_type(element_type(self.result.type)) != Float32Type()
+        ):
             raise VerifyException(f"the result is f32 of the operand's shape, found {self.result.type}")
         if not 1 <= self.bits.value.data <= 32:
             raise VerifyException(f"bits must be 1 to 32, found {self.bits.value.data}")

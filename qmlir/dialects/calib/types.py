@@ -62,15 +62,21 @@ class StatsAttr(ParametrizedAttribute):
         summary = self.summary
         if self.count.data < 1:
             raise VerifyException(f"count must be at least 1, found {self.count.data}")
-        everything = np.concatenate([np.frombuffer(self.numbers.data, "<f8"), self.axis_minima, self.axis_maxima])
+        everything = np.concatenate(
+            [np.frombuffer(self.numbers.data, "<f8"), self.axis_minima, self.axis_maxima]
+        )
         if not np.isfinite(everything).all():
             raise VerifyException("statistics must be finite")
         if not summary.minimum <= summary.mean <= summary.maximum:
-            raise VerifyException(f"min, mean and max must ascend, found {summary.minimum}, {summary.mean}, {summary.maximum}")
+            raise VerifyException(
+                f"min, mean and max must ascend, found {summary.minimum}, {summary.mean}, {summary.maximum}"
+            )
         if summary.deviation < 0:
             raise VerifyException(f"std must not be negative, found {summary.deviation}")
         if self.axis_minima.size != self.axis_maxima.size:
-            raise VerifyException(f"{self.axis_minima.size} minima and {self.axis_maxima.size} maxima: they must be as many")
+            raise VerifyException(
+                f"{self.axis_minima.size} minima and {self.axis_maxima.size} maxima: they must be as many"
+            )
         if (self.axis.data < 0) != (self.axis_minima.size == 0):
             raise VerifyException("per-axis ranges need an axis, and an axis needs ranges")
         if (self.axis_minima > self.axis_maxima).any():

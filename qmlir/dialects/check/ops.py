@@ -63,7 +63,9 @@ class ExpectCloseOp(ExpectationOp):
 
     def verify_(self) -> None:
         if not isinstance(element_type(self.actual.type), AnyFloat):
-            raise VerifyException(f"is for floats, integers are compared with check.expect_eq: found {self.actual.type}")
+            raise VerifyException(
+                f"is for floats, integers are compared with check.expect_eq: found {self.actual.type}"
+            )
         for name, bound in (("relative", self.relative), ("absolute", self.absolute)):
             if not bound.value.data >= 0:
                 raise VerifyException(f"the {name} bound must not be negative, found {bound.value.data}")

@@ -91,7 +91,9 @@ def parse_value(parser: Parser) -> Attribute:
     """Parse a property: `true`, `3`, `0.5`, `"text"`, `[1, 2]`, or any attribute."""
     if (flag := parser.parse_optional_boolean()) is not None:
         return BoolAttr.from_bool(flag)
-    if (numbers := parser.parse_optional_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)) is not None:
+    if (
+        numbers := parser.parse_optional_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
+    ) is not None:
         return DenseArrayBase.from_list(i64, numbers)
     value = parser.parse_attribute()
     if isinstance(value, FloatAttr) and value.type == f64:  # what a number without a type reads as
@@ -204,7 +206,9 @@ def _segments(parser: Parser, definition: OpDef, slots: Sequence[object | None],
             sizes.append(1)
             index += 1
     if index < len(slots):
-        parser.raise_error(f"{definition.name} has {len(slots)} operands, at most {index} are accepted", position)
+        parser.raise_error(
+            f"{definition.name} has {len(slots)} operands, at most {index} are accepted", position
+        )
     return sizes
 
 

@@ -19,7 +19,13 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.dialects.nn.assembly import operand_groups, parse_operation, print_operation
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.quant.infer import verify_quantized_tensor
-from qmlir.ir.interfaces import InferResultTypes, Quantizable, QuantizationSlots, RegisteredCanonicalization, Slot
+from qmlir.ir.interfaces import (
+    InferResultTypes,
+    Quantizable,
+    QuantizationSlots,
+    RegisteredCanonicalization,
+    Slot,
+)
 
 AnyTensor: TypeAlias = TensorType[Attribute]
 
@@ -97,7 +103,9 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
         for value in self.data_operands():
             kind = kind_of(element_of(value))
             if kind is None or kind not in self.ACCEPTS:
-                raise VerifyException(f"operand of type {value.type} is not accepted; its elements may be {self.ACCEPTS}")
+                raise VerifyException(
+                    f"operand of type {value.type} is not accepted; its elements may be {self.ACCEPTS}"
+                )
             kinds.setdefault(kind, value)
         if len(kinds) > 1:
             found = " and ".join(str(value.type) for value in kinds.values())

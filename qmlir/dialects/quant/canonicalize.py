@@ -20,7 +20,9 @@ def is_exact_round_trip(quantized: UniformQuantizedType) -> bool:
     subnormal is exact (a multiple of the smallest subnormal); one that overflows is not. For f64 the same holds with 29 bits
     more, which covers every storage type.
     """
-    farthest = np.maximum(quantized.storage_max - quantized.zero_points, quantized.zero_points - quantized.storage_min)
+    farthest = np.maximum(
+        quantized.storage_max - quantized.zero_points, quantized.zero_points - quantized.storage_min
+    )
     match quantized.expressed:
         case Float32Type():
             limit, largest = 2**21, float(np.finfo(np.float32).max)

@@ -57,7 +57,9 @@ def verify_quantized_tensor(type_: Attribute) -> None:
 
 def _verify_axis(quantized: UniformQuantizedType, shape: tuple[int, ...]) -> None:
     if quantized.axis >= len(shape):
-        raise VerifyException(f"quantized dimension {quantized.axis} must be less than tensor rank {len(shape)}")
+        raise VerifyException(
+            f"quantized dimension {quantized.axis} must be less than tensor rank {len(shape)}"
+        )
     size = shape[quantized.axis]
     if size not in (DYNAMIC_INDEX, quantized.scales.size):
         raise VerifyException(
@@ -75,7 +77,9 @@ def _verify_blocks(quantized: UniformQuantizedType, shape: tuple[int, ...]) -> N
     blocks = dict(zip(quantized.axes, quantized.block_sizes, strict=True))
     for axis, (size, count) in enumerate(zip(shape, counts, strict=True)):
         if size == 0:
-            raise VerifyException("tensor dimension size of zero is not allowed with sub-channel quantization")
+            raise VerifyException(
+                "tensor dimension size of zero is not allowed with sub-channel quantization"
+            )
         if size == DYNAMIC_INDEX:
             continue
         block = blocks.get(axis, size)

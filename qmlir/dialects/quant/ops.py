@@ -18,10 +18,15 @@ from qmlir.ir.interfaces import RegisteredCanonicalization
 
 
 def _verify_shapes(source: Attribute, result: Attribute) -> None:
-    containers = [type(type_) if isinstance(type_, TensorType | UnrankedTensorType) else None for type_ in (source, result)]
+    containers = [
+        type(type_) if isinstance(type_, TensorType | UnrankedTensorType) else None
+        for type_ in (source, result)
+    ]
     shapes = [type_.get_shape() if isinstance(type_, TensorType) else () for type_ in (source, result)]
     if containers[0] is not containers[1] or shapes[0] != shapes[1]:
-        raise VerifyException(f"operand and result must both be scalars or both tensors of one shape: {source} and {result}")
+        raise VerifyException(
+            f"operand and result must both be scalars or both tensors of one shape: {source} and {result}"
+        )
 
 
 class CastOperation(IRDLOperation):
@@ -91,4 +96,6 @@ class StorageCastOp(CastOperation):
         if stored[0].signedness.data is not Signedness.SIGNLESS:
             raise VerifyException(f"the storage must be a signless integer, found {stored[0]}")
         if not isinstance(quantized[0], StoredType) or quantized[0].bits != stored[0].width.data:
-            raise VerifyException(f"storage type in quantized type expected to match {stored[0]}: {quantized[0]}")
+            raise VerifyException(
+                f"storage type in quantized type expected to match {stored[0]}: {quantized[0]}"
+            )

@@ -117,11 +117,17 @@ class StoredType(QuantizedType):
             )
         lowest, highest = storage_limits(self.storage)
         if self.storage_min < lowest:
-            raise VerifyException(f"illegal storage type minimum: {self.storage_min}, at least {lowest} is accepted")
+            raise VerifyException(
+                f"illegal storage type minimum: {self.storage_min}, at least {lowest} is accepted"
+            )
         if self.storage_max > highest:
-            raise VerifyException(f"illegal storage type maximum: {self.storage_max}, at most {highest} is accepted")
+            raise VerifyException(
+                f"illegal storage type maximum: {self.storage_max}, at most {highest} is accepted"
+            )
         if self.storage_min >= self.storage_max:
-            raise VerifyException(f"illegal storage min and storage max: ({self.storage_min}:{self.storage_max})")
+            raise VerifyException(
+                f"illegal storage min and storage max: ({self.storage_min}:{self.storage_max})"
+            )
 
     def print_storage(self, printer: Printer) -> None:
         printer.print_string(f"{'i' if self.is_signed else 'u'}{self.bits}")
@@ -424,7 +430,13 @@ class UniformQuantizedType(StoredType):
             if granularity is Granularity.AXIS and np.ndim(scales) != 1:
                 parser.raise_error("the parameters of a per-axis type are one list")
         return _uniform_parameters(
-            _storage_parameters(storage, limits), expressed, granularity, axes, block_sizes, scales, zero_points
+            _storage_parameters(storage, limits),
+            expressed,
+            granularity,
+            axes,
+            block_sizes,
+            scales,
+            zero_points,
         )
 
     def print_parameters(self, printer: Printer) -> None:

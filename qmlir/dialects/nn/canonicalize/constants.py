@@ -34,7 +34,9 @@ class FoldConstants(RewritePattern):
         if not isinstance(op, NnOp) or not op.operands or len(op.results) != 1:
             return
         constants = [operand.owner for operand in op.operands if isinstance(operand.owner, ConstantOp)]
-        if len(constants) != len(op.operands) or any(isinstance(c.value, ExternalWeightsAttr) for c in constants):
+        if len(constants) != len(op.operands) or any(
+            isinstance(c.value, ExternalWeightsAttr) for c in constants
+        ):
             return
         result = op.results[0].type
         assert isinstance(result, TensorType)

@@ -15,7 +15,11 @@ class FoldIdempotent(RewritePattern):
         if not isinstance(op, ReluOp | AbsOp):
             return
         inner = op.input.owner
-        if type(inner) is type(op) and op.input.type == op.result.type and inner.operands[0].type == op.result.type:
+        if (
+            type(inner) is type(op)
+            and op.input.type == op.result.type
+            and inner.operands[0].type == op.result.type
+        ):
             rewriter.replace(op, [], [op.input])
 
 

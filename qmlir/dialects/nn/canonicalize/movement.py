@@ -23,7 +23,10 @@ class MergeReshapes(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter, /) -> None:
         inner = op.input.owner
-        if not isinstance(inner, ReshapeOp) or DYNAMIC_INDEX in (*shape_of(inner.input), *shape_of(op.result)):
+        if not isinstance(inner, ReshapeOp) or DYNAMIC_INDEX in (
+            *shape_of(inner.input),
+            *shape_of(op.result),
+        ):
             return
         merged = ReshapeOp(inner.input, shape_of(op.result))
         if merged.result.type == op.result.type:
@@ -60,7 +63,10 @@ class FoldWholeSlice(RewritePattern):
         if op.input.type != op.result.type or DYNAMIC_INDEX in shape:
             return
         bounds = zip(*op.bounds, strict=True)
-        taken = (slice_indices(shape[axis], start, end, step) == range(shape[axis]) for start, end, axis, step in bounds)
+        taken = (
+            slice_indices(shape[axis], start, end, step) == range(shape[axis])
+            for start, end, axis, step in bounds
+        )
         if all(taken):
             rewriter.replace(op, [], [op.input])
 

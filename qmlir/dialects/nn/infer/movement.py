@@ -77,7 +77,9 @@ def concatenated_shape(shapes: Sequence[Sequence[int]], axis: int) -> tuple[int,
             elif first[index] == DYNAMIC_INDEX:
                 first[index] = size
             elif size not in (DYNAMIC_INDEX, first[index]):
-                raise VerifyException(f"operands differ along axis {index}: {[list(each) for each in shapes]}")
+                raise VerifyException(
+                    f"operands differ along axis {index}: {[list(each) for each in shapes]}"
+                )
     return tuple(first)
 
 
@@ -89,7 +91,11 @@ def slice_indices(size: int, start: int, end: int, step: int) -> range:
 
 
 def sliced_shape(
-    shape: Sequence[int], starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]
+    shape: Sequence[int],
+    starts: Sequence[int],
+    ends: Sequence[int],
+    axes: Sequence[int],
+    steps: Sequence[int],
 ) -> tuple[int, ...]:
     """The shape that is left of `shape`."""
     if not len(starts) == len(ends) == len(axes) == len(steps):

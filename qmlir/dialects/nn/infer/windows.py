@@ -26,7 +26,10 @@ class Windows:
         """Windows with ONNX's defaults: stride 1, dilation 1, no padding. Checks the numbers."""
         rank = len(kernel)
         windows = Windows(
-            tuple(kernel), tuple(strides or (1,) * rank), tuple(dilations or (1,) * rank), tuple(pads or (0,) * 2 * rank)
+            tuple(kernel),
+            tuple(strides or (1,) * rank),
+            tuple(dilations or (1,) * rank),
+            tuple(pads or (0,) * 2 * rank),
         )
         for name, values, count, lowest in (
             ("kernel sizes", windows.kernel, rank, 1),
@@ -35,7 +38,9 @@ class Windows:
             ("pads", windows.pads, 2 * rank, 0),
         ):
             if len(values) != count or any(value < lowest and value != DYNAMIC_INDEX for value in values):
-                raise VerifyException(f"{name} must be {count} numbers of at least {lowest}, found {list(values)}")
+                raise VerifyException(
+                    f"{name} must be {count} numbers of at least {lowest}, found {list(values)}"
+                )
         return windows
 
     def padding(self, axis: int) -> tuple[int, int]:

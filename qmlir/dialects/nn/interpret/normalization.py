@@ -12,7 +12,9 @@ from qmlir.dialects.nn.ops import normalization as ops
 Array = npt.NDArray[Any]
 
 
-def _batch_norm(op: ops.BatchNormOp, data: Array, scale: Array, bias: Array, mean: Array, variance: Array) -> tuple[Array]:
+def _batch_norm(
+    op: ops.BatchNormOp, data: Array, scale: Array, bias: Array, mean: Array, variance: Array
+) -> tuple[Array]:
     layout = (-1, *(1,) * (data.ndim - 2))
     deviation = np.sqrt(variance + variance.dtype.type(op.epsilon.value.data))
     factor = (scale / deviation).reshape(layout)

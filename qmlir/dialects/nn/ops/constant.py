@@ -50,7 +50,9 @@ class ConstantOp(NnOp):
     def array(self) -> npt.NDArray[Any]:
         """The stored values, read-only, sharing the attribute's bytes."""
         if isinstance(self.value, ExternalWeightsAttr):
-            raise InterpretationError("the weights were left out of the text: read the module with its weights file")
+            raise InterpretationError(
+                "the weights were left out of the text: read the module with its weights file"
+            )
         return dense_array(self.value)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -67,7 +69,9 @@ class ConstantOp(NnOp):
             raise VerifyException(f"result elements of type {element} are not accepted")
         expected = storage_element(element)
         if stored.get_element_type() != expected or not shapes_agree(stored.get_shape(), result.get_shape()):
-            raise VerifyException(f"holds {stored}, the result {result} is stored as {TensorType(expected, result.get_shape())}")
+            raise VerifyException(
+                f"holds {stored}, the result {result} is stored as {TensorType(expected, result.get_shape())}"
+            )
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -40,7 +40,9 @@ def verify_bias_type(bias: Attribute, data: Attribute, weight: Attribute) -> Non
     product = np.float32(data_type.scales) * np.float32(weight_type.scales)
     found = np.float32(bias_type.scales)
     if product.shape not in ((), found.shape) or not (found == product).all():
-        raise VerifyException(f"the scale of a bias is s_x * s_w, here {product.tolist()}, found {found.tolist()}")
+        raise VerifyException(
+            f"the scale of a bias is s_x * s_w, here {product.tolist()}, found {found.tolist()}"
+        )
 
 
 class ContractionOp(NnOp, ABC):
@@ -49,8 +51,14 @@ class ContractionOp(NnOp, ABC):
     def verify_channel_axis(self, weight: SSAValue, axis: int) -> None:
         """Check that per-axis parameters of the weights follow the output channels."""
         element = element_of(weight)
-        if isinstance(element, UniformQuantizedType) and element.granularity is Granularity.AXIS and element.axis != axis:
-            raise VerifyException(f"per-channel weights have their parameters along axis {axis}, found {element.axis}")
+        if (
+            isinstance(element, UniformQuantizedType)
+            and element.granularity is Granularity.AXIS
+            and element.axis != axis
+        ):
+            raise VerifyException(
+                f"per-channel weights have their parameters along axis {axis}, found {element.axis}"
+            )
 
     def verify_data_parameters(self, data: SSAValue) -> None:
         """Check that the parameters of the data do not change along the sum."""
@@ -71,7 +79,9 @@ class MatMulOp(ContractionOp):
 
     transpose_b = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
-    def __init__(self, lhs: SSAValue, rhs: SSAValue, transpose_b: bool = False, result_type: Attribute | None = None):
+    def __init__(
+        self, lhs: SSAValue, rhs: SSAValue, transpose_b: bool = False, result_type: Attribute | None = None
+    ):
         shape = matmul_shape(shape_of(lhs), shape_of(rhs), transpose_b)
         super().__init__(
             operands=[lhs, rhs],
@@ -109,7 +119,9 @@ def matmul_shape(lhs: Sequence[int], rhs: Sequence[int], transpose_b: bool) -> t
             raise VerifyException("transpose_b takes a matrix")
         right = (*right[:-2], right[-1], right[-2])
     if not shapes_agree(left[-1:], right[-2:-1]):
-        raise VerifyException(f"sums run over {left[-1]} and {right[-2]} elements: shapes {list(lhs)} and {list(rhs)}")
+        raise VerifyException(
+            f"sums run over {left[-1]} and {right[-2]} elements: shapes {list(lhs)} and {list(rhs)}"
+        )
     rows = () if len(lhs) == 1 else left[-2:-1]
     columns = () if len(rhs) == 1 else right[-1:]
     return (*broadcast_shapes(left[:-2], right[:-2]), *rows, *columns)
@@ -132,9 +144,13 @@ class FullyConnectedOp(ContractionOp):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         data, weight = shape_of(self.data), shape_of(self.weight)
         if len(data) != 2 or len(weight) != 2:
-            raise VerifyException(f"data and weights are matrices, found {self.data.type} and {self.weight.type}")
+            raise VerifyException(
+                f"data and weights are matrices, found {self.data.type} and {self.weight.type}"
+            )
         if self.bias is not None and not shapes_agree(shape_of(self.bias), weight[:1]):
-            raise VerifyException(f"the bias has one element for each of {weight[0]} rows, found {self.bias.type}")
+            raise VerifyException(
+                f"the bias has one element for each of {weight[0]} rows, found {self.bias.type}"
+            )
         return [tensor_like(self.data, matmul_shape(data, weight, True))]
 
     def verify_quantization(self) -> None:
@@ -172,13 +188,17 @@ class ConvOp(ContractionOp):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         data, weight, groups = shape_of(self.data), shape_of(self.weight), self.groups.value.data
         if len(data) < 3 or len(weight) != len(data):
-            raise VerifyException(f"data and weights have one rank of at least 3, found {self.data.type}, {self.weight.type}")
+            raise VerifyException(
+                f"data and weights have one rank of at least 3, found {self.data.type}, {self.weight.type}"
+            )
         if groups < 1 or weight[0] % groups:
             raise VerifyException(f"{weight[0]} output channels do not divide into {groups} groups")
         if not shapes_agree(data[1:2], (weight[1] * groups,)):
             raise VerifyException(f"weights take {weight[1]} x {groups} channels, the data has {data[1]}")
         if self.bias is not None and not shapes_agree(shape_of(self.bias), weight[:1]):
-            raise VerifyException(f"the bias has one element for each of {weight[0]} channels, found {self.bias.type}")
+            raise VerifyException(
+                f"the bias has one element for each of {weight[0]} channels, found {self.bias.type}"
+            )
         windows = self.windows
         spatial = (output_size(size, windows, axis) for axis, size in enumerate(data[2:]))
         return [tensor_like(self.data, (data[0], weight[0], *spatial))]

@@ -91,7 +91,9 @@ class ErfOp(UnaryOp):
     """The error function."""
 
     name = "nn.erf"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(-1.0, 1.0))
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"input": Slot.INPUT}, fixed_output=FixedRange(-1.0, 1.0)
+    )
 
 
 @irdl_op_definition
@@ -99,7 +101,9 @@ class SigmoidOp(UnaryOp):
     """`1 / (1 + e^-x)`."""
 
     name = "nn.sigmoid"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(0.0, 1.0))
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"input": Slot.INPUT}, fixed_output=FixedRange(0.0, 1.0)
+    )
 
 
 @irdl_op_definition
@@ -107,7 +111,9 @@ class TanhOp(UnaryOp):
     """The hyperbolic tangent."""
 
     name = "nn.tanh"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(-1.0, 1.0))
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"input": Slot.INPUT}, fixed_output=FixedRange(-1.0, 1.0)
+    )
 
 
 @irdl_op_definition
@@ -166,7 +172,9 @@ class BinaryOp(NnOp, ABC):
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue, result_type: Attribute | None = None):
         shape = broadcast_shapes(shape_of(lhs), shape_of(rhs))
-        super().__init__(operands=[lhs, rhs], result_types=[result_type or self.default_result_type(lhs, shape)])
+        super().__init__(
+            operands=[lhs, rhs], result_types=[result_type or self.default_result_type(lhs, shape)]
+        )
 
     @classmethod
     def default_result_type(cls, operand: SSAValue, shape: Sequence[int]) -> AnyTensor:
@@ -289,7 +297,9 @@ class WhereOp(NnOp):
         if element_of(self.condition) != i1:
             raise VerifyException(f"the condition must be i1, found {self.condition.type}")
         if kind_of(element_of(self.lhs)) is Kind.QUANTIZED and element_of(self.lhs) != element_of(self.rhs):
-            raise VerifyException(f"chooses without a rescale: operands have {self.lhs.type} and {self.rhs.type}")
+            raise VerifyException(
+                f"chooses without a rescale: operands have {self.lhs.type} and {self.rhs.type}"
+            )
         shape = broadcast_shapes(*(shape_of(operand) for operand in self.operands))
         return [TensorType(element_of(self.lhs), shape)]
 

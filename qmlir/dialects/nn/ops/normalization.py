@@ -35,7 +35,9 @@ class BatchNormOp(NnOp):
             raise VerifyException(f"data has a channel axis, found {self.data.type}")
         for value in (self.scale, self.bias, self.mean, self.variance):
             if not shapes_agree(shape_of(value), data[1:2]):
-                raise VerifyException(f"parameters have one element for each of {data[1]} channels, found {value.type}")
+                raise VerifyException(
+                    f"parameters have one element for each of {data[1]} channels, found {value.type}"
+                )
         return [tensor_like(self.data, data)]
 
 
@@ -74,7 +76,9 @@ class SoftmaxOp(NnOp):
 
     name = "nn.softmax"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(0.0, 1.0))
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"input": Slot.INPUT}, fixed_output=FixedRange(0.0, 1.0)
+    )
 
     input = operand_def(TensorType)
     result = result_def(TensorType)

@@ -39,7 +39,9 @@ class PoolOp(NnOp, ABC):
         """The shape of the result."""
         data, windows = shape_of(self.data), self.windows
         if len(data) != len(windows.kernel) + 2:
-            raise VerifyException(f"a kernel of rank {len(windows.kernel)} does not fit data of type {self.data.type}")
+            raise VerifyException(
+                f"a kernel of rank {len(windows.kernel)} does not fit data of type {self.data.type}"
+            )
         ceil = bool(self.ceil_mode.value.data)
         return (*data[:2], *(output_size(size, windows, axis, ceil) for axis, size in enumerate(data[2:])))
 

@@ -38,7 +38,13 @@ class RecurrentOp(NnOp, ABC):
     GATES: ClassVar[int]
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"data": Slot.INPUT, "weight": Slot.WEIGHT, "recurrence": Slot.WEIGHT, "bias": Slot.BIAS, "lengths": None}
+        {
+            "data": Slot.INPUT,
+            "weight": Slot.WEIGHT,
+            "recurrence": Slot.WEIGHT,
+            "bias": Slot.BIAS,
+            "lengths": None,
+        }
     )
 
     hidden_size = prop_def(IntegerAttr)
