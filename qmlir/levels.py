@@ -148,9 +148,7 @@ def _check_types(op: Operation, level: Level) -> None:
             is_container = isinstance(holder, (*_TENSORS, *_BUFFERS, VectorType))
             if is_container and not isinstance(holder, level.containers):
                 names = ", ".join(container.name for container in level.containers)
-                raise op_error(
-                    op, f"has a value of type {holder} at level '{level.name}', whose values are {names}"
-                )
+                raise op_error(op, f"has a value of type {holder} at level '{level.name}', whose values are {names}")
 
 
 def check_level(ctx: Context, module: ModuleOp, name: str, keep: Keep | None = None) -> None:
@@ -165,9 +163,7 @@ def check_level(ctx: Context, module: ModuleOp, name: str, keep: Keep | None = N
     for op in module.walk():
         dialect = op.dialect_name()
         if dialect not in level.dialects and not _is_member(ctx.get_optional_dialect(dialect), level):
-            raise op_error(
-                op, f"is not allowed at level '{name}', which has {', '.join(sorted(level.dialects))}"
-            )
+            raise op_error(op, f"is not allowed at level '{name}', which has {', '.join(sorted(level.dialects))}")
         if isinstance(op, composites) and (keep is None or op not in keep) and _has_parts(op):
             raise op_error(op, f"is a composite, and level '{name}' has primitives only: run nn-decompose")
         _check_types(op, level)

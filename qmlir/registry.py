@@ -47,8 +47,8 @@ class Contribution:
 
     The keys of `patterns` are names of pattern sets, such as `nn.canonicalize` (the dialect's canonicalization);
     the values are `module:object`, the object a sequence of
-    `RewritePattern`. `meanings` maps a dialect to a table from operation class to a NumPy function, `decompositions` one
-    from composite to the function that makes its parts.
+    `RewritePattern`. `meanings` maps a dialect to a table from operation class to a NumPy function, and
+    `decompositions` one from composite to the function that makes its parts.
     """
 
     patterns: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])

@@ -51,11 +51,7 @@ class FileCheckFile(pytest.File):
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> FileCheckFile | None:
-    if (
-        file_path.suffix == ".mlir"
-        and TESTS / "filecheck" in file_path.parents
-        and "Inputs" not in file_path.parts
-    ):
+    if file_path.suffix == ".mlir" and TESTS / "filecheck" in file_path.parents and "Inputs" not in file_path.parts:
         return FileCheckFile.from_parent(parent, path=file_path)
     return None
 

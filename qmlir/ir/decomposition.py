@@ -32,7 +32,7 @@ Decomposition = Callable[..., Sequence[SSAValue] | None]
 
 @dataclass(frozen=True)
 class Keep:
-    """Which composites stay whole: kinds (`softmax`, `nn.softmax`), names of nodes in the model, and globs of either."""
+    """Which composites stay whole: kinds (`softmax`, `nn.softmax`), names of the model's nodes, and globs of either."""
 
     names: tuple[str, ...]
 

@@ -6,7 +6,7 @@ library user sees them too. Text (file, line, excerpt) is made by `qmlir.text.di
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -126,7 +126,7 @@ _handler: ContextVar[Handler] = ContextVar("qmlir_diagnostic_handler", default=_
 
 
 @contextmanager
-def diagnostic_handler(handler: Handler) -> Iterator[None]:
+def diagnostic_handler(handler: Handler) -> Generator[None]:
     """Send the diagnostics emitted inside the `with` block to `handler`, in place of the outer one."""
     token = _handler.set(handler)
     try:

@@ -33,7 +33,8 @@ def _dominators(region: Region) -> dict[Block, set[Block]]:
         changed = False
         for block in blocks[1:]:
             incoming = [dominators[predecessor] for predecessor in predecessors[block]]
-            new = {block} | (set.intersection(*incoming) if incoming else everything)
+            inherited = everything.intersection(*incoming)
+            new = {block, *inherited}
             if new != dominators[block]:
                 dominators[block], changed = new, True
     return dominators
@@ -84,10 +85,7 @@ def _check_region(region: Region, scope: _Scope) -> None:
         scope.visible.difference_update(defined)
         return
     dominators = _dominators(region)
-    values = {
-        block: [*block.args, *(result for op in block.ops for result in op.results)]
-        for block in region.blocks
-    }
+    values = {block: [*block.args, *(result for op in block.ops for result in op.results)] for block in region.blocks}
     for block in region.blocks:
         inherited = [value for other in dominators[block] if other is not block for value in values[other]]
         scope.visible.update(inherited)

@@ -94,9 +94,7 @@ def _budget_error(op: Operation, limit: int, counts: Counter[str]) -> Diagnostic
 class _GreedyDriver:
     """One run of the driver over everything nested in `root`."""
 
-    def __init__(
-        self, root: Operation, patterns: Sequence[RewritePattern], ctx: Context, folding: bool, budget: int
-    ):
+    def __init__(self, root: Operation, patterns: Sequence[RewritePattern], ctx: Context, folding: bool, budget: int):
         self.root = root
         self.patterns = patterns
         self.folder = Folder(ctx) if folding else None
@@ -144,7 +142,7 @@ class _GreedyDriver:
         return RewriteStatistics(self.counts)
 
     def _visit(self, op: Operation) -> None:
-        if op.parent is None:
+        if op.parent is None:  # erased by the rewrite of another
             return
         rewriter = PatternRewriter(op)
         rewriter.extend_from_listener(self.listener)
@@ -156,7 +154,7 @@ class _GreedyDriver:
         self.counts[applied] += 1
         self.rewrites += 1
         if self.rewrites > self.limit:
-            raise _budget_error(self.root if op.parent is None else op, self.limit, self.counts)
+            raise _budget_error(self.root, self.limit, self.counts)
 
     def _apply_first(self, op: Operation, rewriter: PatternRewriter) -> str | None:
         """Apply the first thing that changes something, and tell its name."""

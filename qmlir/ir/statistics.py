@@ -1,7 +1,7 @@
 """Numbers that a pass tells of its run: `count("operations erased", 3)` inside a pass, collected by the manager."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -16,7 +16,7 @@ def count(what: str, number: int = 1) -> None:
 
 
 @contextmanager
-def collected() -> Iterator[Counter[str]]:
+def collected() -> Generator[Counter[str]]:
     """Collect what is counted inside the `with` block."""
     counter: Counter[str] = Counter()
     token = _current.set(counter)

@@ -111,6 +111,4 @@ def _apply(step: ModulePass, ctx: Context, op: Operation) -> None:
         else:
             block.insert_ops_before(inner, following)
     if inner != [op]:
-        raise op_error(
-            op, f"pass '{step.name}' replaced the operation that it was nested on; run it on the module"
-        )
+        raise op_error(op, f"pass '{step.name}' replaced the operation that it was nested on; run it on the module")

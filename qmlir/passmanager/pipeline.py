@@ -85,14 +85,10 @@ def _build_pass(text: str, factories: PassFactories) -> ModulePass:
     for key in spec.parameters:
         if key not in options:
             accepted = ", ".join(f"{info.name}: {info.expected_type}" for info in options.values()) or "none"
-            raise _error(
-                f"pass '{spec.name}' has no option '{key}'{nearest_name(key, options)} (it has: {accepted})"
-            )
+            raise _error(f"pass '{spec.name}' has no option '{key}'{nearest_name(key, options)} (it has: {accepted})")
     # A flag that is named without a value is set.
     flags = {field.name for field in dataclasses.fields(pass_type) if field.type in (bool, "bool")}
-    parameters = {
-        key: (True,) if key in flags and not value else value for key, value in spec.parameters.items()
-    }
+    parameters = {key: (True,) if key in flags and not value else value for key, value in spec.parameters.items()}
     try:
         return pass_type.from_spec(ArgSpec(spec.name, parameters))
     except ValueError as error:

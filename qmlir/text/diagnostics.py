@@ -123,7 +123,5 @@ class ExpectedDiagnostics:
         for expectation, count in zip(self.expectations, left, strict=True):
             if count:
                 place = f"{filename}:{expectation.line}" if expectation.line else filename
-                problems.append(
-                    f"{place}: error: {expectation.severity} was not produced: {expectation.written}"
-                )
+                problems.append(f"{place}: error: {expectation.severity} was not produced: {expectation.written}")
         return problems

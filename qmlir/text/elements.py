@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     Signedness,
+    i1,
 )
 from xdsl.ir import Attribute
 
@@ -86,9 +87,7 @@ def _shortest(value: float, element: AnyFloat) -> str:
 
 
 def _integer_text(value: Any, element: Attribute) -> str:
-    if isinstance(element, IntegerType) and element.width.data == 1:
-        return "true" if value else "false"
-    return str(int(value))
+    return ("true" if value else "false") if element == i1 else str(int(value))
 
 
 def _nested(texts: Sequence[str], shape: Sequence[int]) -> str:
@@ -101,7 +100,7 @@ def _nested(texts: Sequence[str], shape: Sequence[int]) -> str:
 
 def elements_text(attribute: DenseIntOrFPElementsAttr[Any]) -> str | None:
     """The text between the angle brackets of `dense<…>`; `None` for element types that this module does not know."""
-    element = attribute.get_element_type()
+    element: Attribute = attribute.get_element_type()
     dtype = dense_dtype(element)
     if dtype is None:
         return None
@@ -114,19 +113,21 @@ def elements_text(attribute: DenseIntOrFPElementsAttr[Any]) -> str | None:
         values = values[:1]
     is_float = isinstance(element, AnyFloat)
     # Upstream packs the bits of i1 and the bytes of odd widths in its own way: they always print as lists.
-    is_byte_wise = is_float or (isinstance(element, IndexType | IntegerType) and _is_whole_bytes(element))
+    is_byte_wise = is_float or _is_whole_bytes(element)
     needs_blob = is_float and not bool(np.isfinite(values.astype(np.float64)).all())
     if needs_blob or (values.size > LIST_LIMIT and is_byte_wise):
         return f'"0x{values.tobytes().hex().upper()}"'
-    if is_float:
+    if isinstance(element, AnyFloat):
         texts = [float_text(float(value), element) for value in values]
     else:
         texts = [_integer_text(value, element) for value in values]
     return texts[0] if is_splat else _nested(texts, attribute.get_shape())
 
 
-def _is_whole_bytes(element: IndexType | IntegerType) -> bool:
-    return isinstance(element, IndexType) or element.width.data in (8, 16, 32, 64)
+def _is_whole_bytes(element: Attribute) -> bool:
+    return isinstance(element, IndexType) or (
+        isinstance(element, IntegerType) and element.width.data in (8, 16, 32, 64)
+    )
 
 
 def float_bytes_of_literal(text: str, element: AnyFloat, count: int) -> bytes | None:

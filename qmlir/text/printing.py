@@ -5,18 +5,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 from xdsl.dialects.builtin import (
     AnyFloat,
-    BuiltinAttribute,
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
-    TensorType,
 )
-from xdsl.ir import Attribute, Operation, TypeAttribute
+from xdsl.ir import Attribute, BuiltinAttribute, Operation, TypeAttribute
 from xdsl.printer import Printer
 
+from qmlir.ir.builtin_types import AnyDense, as_dense, as_float, ranked_tensor
 from qmlir.text.elements import elements_text, float_text
 from qmlir.text.weights import ExternalWeightsAttr, WeightsWriter, write_atomically
 
@@ -52,9 +48,7 @@ class ModulePrinter(Printer):
     """xDSL's printer with aliases, exact floats and weights kept out of the text."""
 
     def __init__(self, options: PrintOptions, writer: WeightsWriter | None = None):
-        super().__init__(
-            stream=StringIO(), print_generic_format=options.generic, print_debuginfo=options.debuginfo
-        )
+        super().__init__(stream=StringIO(), print_generic_format=options.generic, print_debuginfo=options.debuginfo)
         self.options = options
         self.writer = writer
         self.definitions: list[str] = []
@@ -62,11 +56,11 @@ class ModulePrinter(Printer):
         self._numbers: Counter[str] = Counter()
 
     def print_attribute(self, attribute: Attribute) -> None:
-        if isinstance(attribute, DenseIntOrFPElementsAttr):
-            self._print_aliased(attribute, "#w", len(attribute.data.data) > ELEMENTS_ALIAS_BYTES)
-        elif isinstance(attribute, FloatAttr):
-            self.print_string(f"{float_text(attribute.value.data, attribute.type)} : ")
-            self.print_attribute(attribute.type)
+        if (elements := as_dense(attribute)) is not None:
+            self._print_aliased(elements, "#w", len(elements.data.data) > ELEMENTS_ALIAS_BYTES)
+        elif (number := as_float(attribute)) is not None:
+            self.print_string(f"{float_text(number.value.data, number.type)} : ")
+            self.print_attribute(number.type)
         elif isinstance(attribute, BuiltinAttribute):
             super().print_attribute(attribute)
         elif isinstance(attribute, ExternalWeightsAttr):
@@ -100,8 +94,8 @@ class ModulePrinter(Printer):
         outer, self.stream = self.stream, StringIO()
         column = self._current_column
         try:
-            if isinstance(attribute, DenseIntOrFPElementsAttr):
-                self._print_elements(attribute)
+            if (elements := as_dense(attribute)) is not None:
+                self._print_elements(elements)
             else:
                 super().print_attribute(attribute)
             return self.stream.getvalue()
@@ -109,17 +103,17 @@ class ModulePrinter(Printer):
             self.stream = outer
             self._current_column = column
 
-    def _print_elements(self, attribute: DenseIntOrFPElementsAttr[Any]) -> None:
-        is_tensor = isinstance(attribute.type, TensorType)
+    def _print_elements(self, attribute: AnyDense) -> None:
+        type_ = ranked_tensor(attribute.get_type())
         if (
-            is_tensor
+            type_ is not None
             and len(attribute.data.data) > EXTERNAL_BYTES
             and self.options.weights is not Weights.INLINE
         ):
             if self.writer is not None:
                 super().print_attribute(self.writer.add(attribute))
             else:
-                super().print_attribute(ExternalWeightsAttr.elided(attribute.type))
+                super().print_attribute(ExternalWeightsAttr.elided(type_))
             return
         text = elements_text(attribute)
         if text is None:
@@ -127,7 +121,7 @@ class ModulePrinter(Printer):
         else:
             self.print_string(f"dense<{text}>")
         self.print_string(" : ")
-        self.print_attribute(attribute.type)
+        self.print_attribute(attribute.get_type())
 
     def module_text(self, op: Operation) -> str:
         """The text of `op` with the definitions of its aliases in front, ending in a newline."""
@@ -147,9 +141,7 @@ def save_module(op: Operation, path: Path, options: PrintOptions = PrintOptions(
 
     Each file appears whole or not at all, the weights first. Raises `DiagnosticError` where that is impossible.
     """
-    writer = (
-        WeightsWriter(path.with_suffix(".safetensors").name) if options.weights is Weights.SIDECAR else None
-    )
+    writer = WeightsWriter(path.with_suffix(".safetensors").name) if options.weights is Weights.SIDECAR else None
     text = ModulePrinter(options, writer).module_text(op)
     if writer:
         write_atomically(path.with_suffix(".safetensors"), writer.to_bytes())

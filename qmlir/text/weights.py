@@ -11,17 +11,17 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, deserialize
-from safetensors.numpy import save
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, StringAttr, TensorType
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, TypedAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from qmlir.ir.builtin_types import AnyDense, dense, ranked_tensor, tensor
 from qmlir.ir.diagnostics import text_error
 
 _ELIDED = "elided"
@@ -60,9 +60,10 @@ class ExternalWeightsAttr(TypedAttribute):
                     fields.append(parser.parse_str_literal())
         parser.parse_punctuation(":")
         position = parser.pos
-        type_ = parser.parse_type()
-        if not isinstance(type_, TensorType):
-            parser.raise_error(f"weights have a tensor type, found {type_}", position)
+        found = parser.parse_type()
+        type_ = ranked_tensor(found)
+        if type_ is None:
+            parser.raise_error(f"weights have a tensor type, found {found}", position)
         return [*map(StringAttr, fields), type_]
 
     def print_without_type(self, printer: Printer) -> None:
@@ -96,7 +97,7 @@ class WeightsReader:
     _files: dict[str, dict[str, bytes]] = field(default_factory=dict[str, dict[str, bytes]])
     _checked: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
 
-    def load(self, weights: ExternalWeightsAttr) -> DenseIntOrFPElementsAttr[Any]:
+    def load(self, weights: ExternalWeightsAttr) -> AnyDense:
         """The dense attribute that `weights` stands for. Raises `WeightsError`."""
         name, key = weights.file.data, weights.key.data
         tensors = self._files.get(name)
@@ -120,14 +121,14 @@ class WeightsReader:
         if not path.is_relative_to(root):
             raise WeightsError(f"weights file '{name}' lies outside the folder of the module")
         try:
-            return {key: tensor["data"] for key, tensor in deserialize(path.read_bytes())}
+            return {key: array.tobytes() for key, array in load(path.read_bytes()).items()}
         except OSError as error:
             raise WeightsError(f"weights file '{name}' cannot be read: {error.strerror}") from error
         except SafetensorError as error:
             raise WeightsError(f"weights file '{name}' is no safetensors file: {error}") from error
 
 
-def _dense(weights: ExternalWeightsAttr, data: bytes) -> DenseIntOrFPElementsAttr[Any]:
+def _dense(weights: ExternalWeightsAttr, data: bytes) -> AnyDense:
     element = weights.type.get_element_type()
     size = getattr(element, "compile_time_size", None)
     if not isinstance(size, int):
@@ -138,7 +139,7 @@ def _dense(weights: ExternalWeightsAttr, data: bytes) -> DenseIntOrFPElementsAtt
             f"tensor '{weights.key.data}' of weights file '{weights.file.data}' has {len(data)} bytes, "
             f"{weights.type} takes {expected}"
         )
-    return DenseIntOrFPElementsAttr(weights.type, BytesAttr(bytes(data)))
+    return dense(bytes(data), weights.type)
 
 
 @dataclass
@@ -148,14 +149,12 @@ class WeightsWriter:
     file: str
     _keys: dict[bytes, str] = field(default_factory=dict[bytes, str])
 
-    def add(self, attribute: DenseIntOrFPElementsAttr[Any]) -> ExternalWeightsAttr:
+    def add(self, attribute: AnyDense) -> ExternalWeightsAttr:
         """Take the bytes of `attribute`, and return the reference that the text prints."""
         data = attribute.data.data
         key = self._keys.setdefault(data, f"w{len(self._keys)}")
-        assert isinstance(attribute.type, TensorType)
-        return ExternalWeightsAttr(
-            StringAttr(self.file), StringAttr(key), StringAttr(digest_of(data)), attribute.type
-        )
+        type_ = tensor(attribute.get_type())
+        return ExternalWeightsAttr(StringAttr(self.file), StringAttr(key), StringAttr(digest_of(data)), type_)
 
     def __bool__(self) -> bool:
         return bool(self._keys)

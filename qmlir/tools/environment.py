@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Protocol
 
 from xdsl.context import Context
 from xdsl.dialects.irdl import DialectOp
@@ -22,18 +21,12 @@ UNIVERSE_GROUP = "xdsl.universe"
 OURS = "qmlir"
 
 
-class _Named(Protocol):
-    name: str
-
-
 @dataclass
 class Environment:
     """The dialects and passes that a tool knows, by name, none of them loaded yet."""
 
     dialects: dict[str, Callable[[], Dialect]] = field(default_factory=dict[str, Callable[[], Dialect]])
-    passes: dict[str, Callable[[], type[ModulePass]]] = field(
-        default_factory=dict[str, Callable[[], type[ModulePass]]]
-    )
+    passes: dict[str, Callable[[], type[ModulePass]]] = field(default_factory=dict[str, Callable[[], type[ModulePass]]])
     owners: dict[str, str] = field(default_factory=dict[str, str])
 
     def add(self, owner: str, universe: Universe) -> None:
@@ -116,8 +109,6 @@ def default_environment() -> Environment:
         Universe(all_dialects=dict(registry.dialect_factories()), all_passes=dict(registry.pass_factories())),
     )
     for owner, universe in _installed_universes():
-        kept = {
-            name: row for name, row in universe.all_passes.items() if name not in registry.UPSTREAM_REPLACED
-        }
+        kept = {name: row for name, row in universe.all_passes.items() if name not in registry.UPSTREAM_REPLACED}
         environment.add(owner, Universe(all_dialects=universe.all_dialects, all_passes=kept))
     return environment

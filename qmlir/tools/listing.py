@@ -16,9 +16,7 @@ def passes_text(environment: Environment) -> str:
         documentation = inspect.getdoc(pass_type) or ""
         lines.extend(f"    {line}".rstrip() for line in documentation.splitlines())
         for option, type_, default in option_rows(pass_type):
-            lines.append(
-                f"    option {option}: {type_}" + (f" (default {default})" if default else " (required)")
-            )
+            lines.append(f"    option {option}: {type_}" + (f" (default {default})" if default else " (required)"))
         lines.append("")
     return "\n".join(lines)
 

@@ -89,9 +89,7 @@ def build_argument_parser() -> argparse.ArgumentParser:
     writing.add_argument(
         "--print-op-generic", "--mlir-print-op-generic", action="store_true", help="print in the generic form"
     )
-    writing.add_argument(
-        "--print-debuginfo", "--mlir-print-debuginfo", action="store_true", help="print locations"
-    )
+    writing.add_argument("--print-debuginfo", "--mlir-print-debuginfo", action="store_true", help="print locations")
     writing.add_argument(
         "--inline-weights", action="store_true", help="print large weights into the text, as hexadecimal"
     )
@@ -133,18 +131,12 @@ def build_argument_parser() -> argparse.ArgumentParser:
             metavar="PASS",
             help=f"print the IR {moment} a pass",
         )
-        watching.add_argument(
-            f"--print-ir-{moment}-all", action="store_true", help=f"print the IR {moment} every pass"
-        )
+        watching.add_argument(f"--print-ir-{moment}-all", action="store_true", help=f"print the IR {moment} every pass")
     watching.add_argument(
         "--print-ir-after-change", action="store_true", help="print the IR after a pass that changed it"
     )
-    watching.add_argument(
-        "--print-ir-after-failure", action="store_true", help="print the IR that a failed pass left"
-    )
-    watching.add_argument(
-        "--print-ir-tree-dir", metavar="FOLDER", help="write these dumps to files in FOLDER"
-    )
+    watching.add_argument("--print-ir-after-failure", action="store_true", help="print the IR that a failed pass left")
+    watching.add_argument("--print-ir-tree-dir", metavar="FOLDER", help="write these dumps to files in FOLDER")
     watching.add_argument("--timing", action="store_true", help="print the time that each pass took")
     watching.add_argument("--pass-statistics", action="store_true", help="print what the passes counted")
     return parser
@@ -164,9 +156,7 @@ class _Driver:
     stderr: IO[str]
     environment: Environment
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
-    reports: list[watch.Timing | watch.Statistics] = field(
-        default_factory=list[watch.Timing | watch.Statistics]
-    )
+    reports: list[watch.Timing | watch.Statistics] = field(default_factory=list[watch.Timing | watch.Statistics])
 
     @property
     def print_options(self) -> PrintOptions:
@@ -213,9 +203,7 @@ class _Driver:
         if self.args.run_reproducer:
             first = source.partition("\n")[0]
             if not first.startswith(watch.REPRODUCER_PREFIX):
-                raise text_error(
-                    f"the input is no reproducer: its first line must begin '{watch.REPRODUCER_PREFIX}'"
-                )
+                raise text_error(f"the input is no reproducer: its first line must begin '{watch.REPRODUCER_PREFIX}'")
             text = first.removeprefix(watch.REPRODUCER_PREFIX)
         return parse_pipeline(text, self.environment.passes)
 
@@ -227,9 +215,7 @@ class _Driver:
         directory = Path(filename).parent if filename != STDIN else None
         with diagnostic_handler(said.append):
             try:
-                parsed = parse_module(
-                    ctx, chunk.text, filename, line_offset=chunk.line_offset, directory=directory
-                )
+                parsed = parse_module(ctx, chunk.text, filename, line_offset=chunk.line_offset, directory=directory)
                 verify(parsed)
                 self._run_passes(ctx, parsed, pipeline, directory)
                 module = parsed
@@ -250,9 +236,7 @@ class _Driver:
             verify(module)
         PassManager(ctx, pipeline, self._instrumentations(ctx, pipeline, directory)).run(module)
 
-    def _instrumentations(
-        self, ctx: Context, pipeline: Pipeline, directory: Path | None
-    ) -> list[Instrumentation]:
+    def _instrumentations(self, ctx: Context, pipeline: Pipeline, directory: Path | None) -> list[Instrumentation]:
         args = self.args
         found: list[Instrumentation] = []
         if args.crash_reproducer:
@@ -307,35 +291,31 @@ def main(
     stderr: IO[str] | None = None,
 ) -> int:
     """Run `qmlir-opt` with `argv` and return its exit code; the streams default to the process's own."""
-    stderr = stderr or sys.stderr
-    stdout = stdout or sys.stdout
+    out: IO[str] = stdout if stdout is not None else sys.stdout
+    err: IO[str] = stderr if stderr is not None else sys.stderr
     said: list[Diagnostic] = []
     with ExitStack() as stack:
         stack.enter_context(diagnostic_handler(said.append))
         try:
-            args = _parse_arguments(argv, stdout, stderr)
+            args = _parse_arguments(argv, out, err)
             if isinstance(args, int):
                 return args
-            driver = _Driver(args, stdin or sys.stdin, stdout, stderr, default_environment())
+            driver = _Driver(args, stdin if stdin is not None else sys.stdin, out, err, default_environment())
             return driver.run()
         except DiagnosticError as error:
             said.append(error.diagnostic)
             return 1
         except UnicodeDecodeError as error:
-            said.append(
-                Diagnostic(Severity.ERROR, f"cannot read {STDIN}: byte {error.start} is no UTF-8 text")
-            )
+            said.append(Diagnostic(Severity.ERROR, f"cannot read {STDIN}: byte {error.start} is no UTF-8 text"))
             return 1
         except DiagnosticException as error:
             said.append(Diagnostic(Severity.ERROR, str(error).splitlines()[0]))
             return 1
         finally:
-            stderr.writelines(render(each) for each in said)
+            err.writelines(render(each) for each in said)
 
 
-def _parse_arguments(
-    argv: Sequence[str] | None, stdout: IO[str], stderr: IO[str]
-) -> argparse.Namespace | int:
+def _parse_arguments(argv: Sequence[str] | None, stdout: IO[str], stderr: IO[str]) -> argparse.Namespace | int:
     """The arguments, or the exit code where argparse has said all there is to say."""
     parser = build_argument_parser()
     real = sys.stdout, sys.stderr

@@ -88,9 +88,7 @@ def _cat(arguments: Sequence[str], stdin: str) -> Result:
 
 def _process(*command: str) -> Callable[[Sequence[str], str], Result]:
     def run(arguments: Sequence[str], stdin: str) -> Result:
-        done = subprocess.run(
-            [*command, *arguments], input=stdin, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([*command, *arguments], input=stdin, capture_output=True, text=True, check=False)
         return Result(done.returncode, done.stdout, done.stderr)
 
     return run
@@ -101,10 +99,7 @@ COMMANDS: dict[str, Callable[[Sequence[str], str], Result]] = {
     "filecheck": _filecheck,
     "diff": _diff,
     "cat": _cat,
-    **{
-        name: _process(name)
-        for name in ("mkdir", "rm", "test", "echo", "grep", "cp", "truncate", "ls", "sed")
-    },
+    **{name: _process(name) for name in ("mkdir", "rm", "test", "echo", "grep", "cp", "truncate", "ls", "sed")},
 }
 """The commands of RUN lines; one more tool is one more line."""
 

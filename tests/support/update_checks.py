@@ -54,9 +54,7 @@ def check_lines(output: str) -> list[str]:
 def update_file(path: Path, temporary: Path) -> None:
     """Rewrite the CHECK lines of `path` where it has one plain pipeline into filecheck."""
     text = path.read_text(encoding="utf-8")
-    commands = [
-        command for command in run_lines(text) if "| filecheck" in command and "-prefix" not in command
-    ]
+    commands = [command for command in run_lines(text) if "| filecheck" in command and "-prefix" not in command]
     if not commands:
         return
     output = output_for_filecheck(commands[0], path, temporary)
@@ -64,9 +62,7 @@ def update_file(path: Path, temporary: Path) -> None:
     old = [line for line in text.splitlines() if _CHECK.match(line)]
     lost = [line for line in old if _EXPECTS in line and line not in new]
     if lost:
-        raise RunLineError(
-            f"a number that a check operation expects would change, edit it by hand: {lost[0]}"
-        )
+        raise RunLineError(f"a number that a check operation expects would change, edit it by hand: {lost[0]}")
     if [line.strip() for line in old] == new:
         return
     body = [line for line in text.splitlines() if not _CHECK.match(line)]

@@ -20,6 +20,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.quant.infer import element_type, expressed_type
+from qmlir.ir.builtin_types import tensor
 
 
 class RecordsStatistics(MemoryEffect):
@@ -50,7 +51,7 @@ class ObserveOp(IRDLOperation):
     def verify_(self) -> None:
         if not self.key.data:
             raise VerifyException("the key must not be empty")
-        rank = len(self.input.type.get_shape())
+        rank = len(tensor(self.input.type).get_shape())
         if self.axis is not None and not 0 <= self.axis.value.data < rank:
             raise VerifyException(f"axis {self.axis.value.data} is out of range for rank {rank}")
 
@@ -60,7 +61,8 @@ class FakeQuantOp(IRDLOperation):
     """`clip(rne(x / s), n, p) * s` with the trainable scale `s = 2^ceil(log2_threshold) / 2^(bits - 1)`.
 
     `n = -2^(bits - 1)` and `p = 2^(bits - 1) - 1`; unsigned: `s = 2^ceil(log2_threshold) / 2^bits`, `n = 0` and
-    `p = 2^bits - 1` (Jain et al., Trained Quantization Thresholds). The threshold is one number, or one for each index of `axis`.
+    `p = 2^bits - 1` (Jain et al., Trained Quantization Thresholds). The threshold is one number, or one for each index
+    of `axis`.
     """
 
     name = "calib.fake_quant"
@@ -80,11 +82,11 @@ class FakeQuantOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
-        shape = self.input.type.get_shape()
+        shape = tensor(self.input.type).get_shape()
         if expressed_type(element_type(self.input.type)) != Float32Type():
             raise VerifyException(f"works on f32 values, found {self.input.type}")
         if (
-            self.result.type.get_shape() != shape
+            tensor(self.result.type).get_shape() != shape
             or expressed_type(element_type(self.result.type)) != Float32Type()
         ):
             raise VerifyException(f"the result is f32 of the operand's shape, found {self.result.type}")

@@ -33,14 +33,10 @@ class StatsAttr(ParametrizedAttribute):
     maxima: BytesAttr = param_def()
 
     @staticmethod
-    def of(
-        summary: Summary, axis: int = -1, minima: npt.ArrayLike = (), maxima: npt.ArrayLike = ()
-    ) -> "StatsAttr":
+    def of(summary: Summary, axis: int = -1, minima: npt.ArrayLike = (), maxima: npt.ArrayLike = ()) -> "StatsAttr":
         """The attribute of a summary, with the range for each index of `axis` where that is given."""
         numbers = [summary.minimum, summary.maximum, summary.mean, summary.deviation]
-        return StatsAttr(
-            _bytes(numbers), IntAttr(summary.count), IntAttr(axis), _bytes(minima), _bytes(maxima)
-        )
+        return StatsAttr(_bytes(numbers), IntAttr(summary.count), IntAttr(axis), _bytes(minima), _bytes(maxima))
 
     @property
     def summary(self) -> Summary:
@@ -62,9 +58,7 @@ class StatsAttr(ParametrizedAttribute):
         summary = self.summary
         if self.count.data < 1:
             raise VerifyException(f"count must be at least 1, found {self.count.data}")
-        everything = np.concatenate(
-            [np.frombuffer(self.numbers.data, "<f8"), self.axis_minima, self.axis_maxima]
-        )
+        everything = np.concatenate([np.frombuffer(self.numbers.data, "<f8"), self.axis_minima, self.axis_maxima])
         if not np.isfinite(everything).all():
             raise VerifyException("statistics must be finite")
         if not summary.minimum <= summary.mean <= summary.maximum:

@@ -50,7 +50,7 @@ class ExpectEqOp(ExpectationOp):
 
 @irdl_op_definition
 class ExpectCloseOp(ExpectationOp):
-    """`|actual - expected| <= absolute + relative * |expected|` for every element of a float tensor; NaN equals NaN."""
+    """`|actual - expected| <= absolute + relative * |expected|` for every element of floats; NaN equals NaN."""
 
     name = "check.expect_close"
 

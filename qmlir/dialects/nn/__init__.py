@@ -17,6 +17,4 @@ from qmlir.text.weights import ExternalWeightsAttr
 FAMILIES = (constant, contraction, elementwise, reduction, pooling, normalization, movement, recurrent)
 """The families of operations; each brings its classes in `OPERATIONS`."""
 
-Nn = Dialect(
-    "nn", [operation for family in FAMILIES for operation in family.OPERATIONS], [ExternalWeightsAttr]
-)
+Nn = Dialect("nn", [operation for family in FAMILIES for operation in family.OPERATIONS], [ExternalWeightsAttr])

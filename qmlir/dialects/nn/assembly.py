@@ -31,6 +31,8 @@ from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OpDef, OperandDef
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
+from qmlir.ir.builtin_types import as_float, integer_list
+
 OperationT = TypeVar("OperationT", bound=IRDLOperation)
 
 SEGMENT_SIZES = "operandSegmentSizes"
@@ -82,7 +84,7 @@ def print_value(printer: Printer, value: Attribute) -> None:
             printer.print_string(text if "." in text else text.replace("e", ".0e"))
         case DenseArrayBase() if value.elt_type == i64:
             with printer.in_square_brackets():
-                printer.print_list(value.get_values(), lambda number: printer.print_string(str(number)))
+                printer.print_list(map(str, integer_list(value)), printer.print_string)
         case _:
             printer.print_attribute(value)
 
@@ -95,10 +97,11 @@ def parse_value(parser: Parser) -> Attribute:
         numbers := parser.parse_optional_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
     ) is not None:
         return DenseArrayBase.from_list(i64, numbers)
-    value = parser.parse_attribute()
-    if isinstance(value, FloatAttr) and value.type == f64:  # what a number without a type reads as
-        return FloatAttr(value.value.data, f32)
-    return value
+    attribute = parser.parse_attribute()
+    number = as_float(attribute)
+    if number is not None and number.type == f64:  # what a number without a type reads as
+        return FloatAttr(number.value.data, f32)
+    return attribute
 
 
 def _visible_properties(op: IRDLOperation) -> dict[str, Attribute]:
@@ -206,9 +209,7 @@ def _segments(parser: Parser, definition: OpDef, slots: Sequence[object | None],
             sizes.append(1)
             index += 1
     if index < len(slots):
-        parser.raise_error(
-            f"{definition.name} has {len(slots)} operands, at most {index} are accepted", position
-        )
+        parser.raise_error(f"{definition.name} has {len(slots)} operands, at most {index} are accepted", position)
     return sizes
 
 
@@ -227,6 +228,4 @@ def parse_operation(cls: type[OperationT], parser: Parser) -> OperationT:
     if any(isinstance(option, AttrSizedOperandSegments) for option in definition.options):
         sizes = _segments(parser, definition, slots, position)
         properties[SEGMENT_SIZES] = DenseArrayBase.from_list(i32, sizes)
-    return cls.create(
-        operands=operands, result_types=types.outputs.data, properties=properties, attributes=attributes
-    )
+    return cls.create(operands=operands, result_types=types.outputs.data, properties=properties, attributes=attributes)

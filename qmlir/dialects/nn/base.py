@@ -6,7 +6,7 @@ result types follow. The verifier does the rest, so that one more operation is a
 
 import abc
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, SSAValue
@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.dialects.nn.assembly import operand_groups, parse_operation, print_operation
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.quant.infer import verify_quantized_tensor
+from qmlir.ir.builtin_types import AnyTensor, ranked_tensor, tensor
 from qmlir.ir.interfaces import (
     InferResultTypes,
     Quantizable,
@@ -27,19 +28,15 @@ from qmlir.ir.interfaces import (
     Slot,
 )
 
-AnyTensor: TypeAlias = TensorType[Attribute]
-
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The shape of a tensor value; `DYNAMIC_INDEX` stands for a size that is not known."""
-    assert isinstance(value.type, TensorType)
-    return value.type.get_shape()
+    return tensor(value.type).get_shape()
 
 
 def element_of(value: SSAValue) -> Attribute:
     """The element type of a tensor value."""
-    assert isinstance(value.type, TensorType)
-    return value.type.get_element_type()
+    return tensor(value.type).get_element_type()
 
 
 def tensor_like(value: SSAValue, shape: Sequence[int], element: Attribute | None = None) -> AnyTensor:
@@ -49,9 +46,7 @@ def tensor_like(value: SSAValue, shape: Sequence[int], element: Attribute | None
 
 def shapes_agree(left: Sequence[int], right: Sequence[int]) -> bool:
     """Whether two shapes can be the same at run time."""
-    return len(left) == len(right) and all(
-        a == b or DYNAMIC_INDEX in (a, b) for a, b in zip(left, right, strict=True)
-    )
+    return len(left) == len(right) and all(a == b or DYNAMIC_INDEX in (a, b) for a, b in zip(left, right, strict=True))
 
 
 class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
@@ -64,6 +59,9 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
     """The slots of quantization; an operand that is not named is an input."""
 
     traits = traits_def(Pure(), RegisteredCanonicalization())
+
+    @abc.abstractmethod
+    def infer_result_types(self) -> Sequence[AnyTensor]: ...
 
     def quantization_slots(self) -> QuantizationSlots:
         return self.SLOTS
@@ -83,7 +81,7 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
 
     def verify_(self) -> None:
         for value in (*self.operands, *self.results):
-            if not isinstance(value.type, TensorType):
+            if ranked_tensor(value.type) is None:
                 raise VerifyException(f"takes and gives tensors, found {value.type}")
             verify_quantized_tensor(value.type)
         kind = self._verify_operand_elements()
@@ -115,8 +113,7 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
             raise VerifyException(f"operands have different element types: {', '.join(map(str, plain))}")
         return next(iter(kinds), None)
 
-    def _verify_result(self, result: SSAValue, expected: Attribute) -> None:
-        assert isinstance(expected, TensorType)
+    def _verify_result(self, result: SSAValue, expected: AnyTensor) -> None:
         if not shapes_agree(shape_of(result), expected.get_shape()):
             raise VerifyException(f"result has type {result.type}, the operands give the shape of {expected}")
         found, wanted = plain_type(element_of(result)), plain_type(expected.get_element_type())
@@ -136,7 +133,6 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
             return
         inferred = self.infer_result_types()
         for result, expected in zip(self.results, inferred, strict=True):
-            assert isinstance(expected, TensorType)
             wanted = expected.get_element_type()
             if kind_of(element_of(result)) is Kind.QUANTIZED and element_of(result) != wanted:
                 raise VerifyException(f"moves values without a rescale: result elements must be {wanted}")

@@ -72,7 +72,7 @@ def _conv(op: ConvOp, parts: Parts) -> Results:
 
 
 def _batch_norm(op: BatchNormOp, parts: Parts) -> Results:
-    """`x * f + (bias - mean * f)` with `f = scale / sqrt(variance + epsilon)`; constants fold to one factor and one offset."""
+    """`x * f + (bias - mean * f)` with `f = scale / sqrt(variance + epsilon)`."""
     rank = len(shape_of(op.data))
     epsilon = _scalar(parts, "epsilon", op.epsilon.value.data, op.data)
     shifted = parts.add("variance_epsilon", AddOp(op.variance, epsilon)).result
@@ -92,9 +92,7 @@ def _layer_norm(op: LayerNormOp, parts: Parts) -> Results:
     squared = parts.add("squared", MulOp(centred, centred)).result
     variance = parts.add("variance", ReduceMeanOp(squared, axes)).result
     epsilon = _scalar(parts, "epsilon", op.epsilon.value.data, op.data)
-    deviation = parts.add(
-        "deviation", SqrtOp(parts.add("variance_epsilon", AddOp(variance, epsilon)).result)
-    ).result
+    deviation = parts.add("deviation", SqrtOp(parts.add("variance_epsilon", AddOp(variance, epsilon)).result)).result
     normalized = parts.add("normalized", DivOp(centred, deviation)).result
     scaled = parts.add("mul", MulOp(normalized, op.scale)).result
     return [scaled if op.bias is None else parts.add("bias_add", AddOp(scaled, op.bias)).result]
@@ -126,9 +124,7 @@ def _gelu(op: GeluOp, parts: Parts) -> Results:
         cube = parts.add("cube", MulOp(square, x)).result
         bent = parts.add("bend", MulOp(cube, _scalar(parts, "coefficient", 0.044715, x))).result
         inner = parts.add("inner", AddOp(x, bent)).result
-        argument = parts.add(
-            "argument", MulOp(inner, _scalar(parts, "factor", math.sqrt(2 / math.pi), x))
-        ).result
+        argument = parts.add("argument", MulOp(inner, _scalar(parts, "factor", math.sqrt(2 / math.pi), x))).result
         curve: SSAValue = parts.add("tanh", TanhOp(argument)).result
     else:
         argument = parts.add("argument", MulOp(x, _scalar(parts, "factor", math.sqrt(0.5), x))).result

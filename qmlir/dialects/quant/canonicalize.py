@@ -17,12 +17,11 @@ def is_exact_round_trip(quantized: UniformQuantizedType) -> bool:
 
     With n = stored - zero_point the product n * scale has a relative error of at most 2^-24 in f32, the quotient
     another 2^-24, so the quotient is within |n| * 2^-22.9 of n and rounds to n while |n| <= 2^21. A product that is
-    subnormal is exact (a multiple of the smallest subnormal); one that overflows is not. For f64 the same holds with 29 bits
-    more, which covers every storage type.
+    subnormal is exact (a multiple of the smallest subnormal) where the scale is subnormal, and off by half of that
+    at most otherwise, which the quotient takes below 1/2 as well; one that overflows is not exact. For f64 the same
+    holds with 29 bits more, which covers every storage type.
     """
-    farthest = np.maximum(
-        quantized.storage_max - quantized.zero_points, quantized.zero_points - quantized.storage_min
-    )
+    farthest = np.maximum(quantized.storage_max - quantized.zero_points, quantized.zero_points - quantized.storage_min)
     match quantized.expressed:
         case Float32Type():
             limit, largest = 2**21, float(np.finfo(np.float32).max)

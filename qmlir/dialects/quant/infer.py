@@ -1,27 +1,22 @@
 """Quantized tensors: which element types a shape allows, and what their parameters are for each element."""
 
-from typing import cast
-
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
-    ShapedType,
-    TensorType,
-    UnrankedTensorType,
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.quant.types import Granularity, QuantizedType, StoredType, UniformQuantizedType
+from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 
 
 def element_type(type_: Attribute) -> Attribute:
     """The element type of a tensor, a scalar's own type."""
-    if isinstance(type_, TensorType | UnrankedTensorType):
-        return cast(Attribute, type_.element_type)
-    return type_
+    holder = ranked_tensor(type_) or unranked_tensor(type_)
+    return type_ if holder is None else holder.element_type
 
 
 def expressed_type(element: Attribute) -> Attribute:
@@ -43,23 +38,22 @@ def verify_quantized_tensor(type_: Attribute) -> None:
     if not isinstance(quantized, UniformQuantizedType) or quantized.granularity is Granularity.TENSOR:
         return
     kind = "per-axis" if quantized.granularity is Granularity.AXIS else "sub-channel"
-    if isinstance(type_, UnrankedTensorType):
+    if unranked_tensor(type_) is not None:
         if quantized.granularity is Granularity.BLOCK:
             raise VerifyException("tensor containing the sub-channel quantized type must be ranked")
         return
-    if not isinstance(type_, ShapedType):
+    ranked = ranked_tensor(type_)
+    if ranked is None:
         raise VerifyException(f"scalar types may not use {kind} quantization")
     if quantized.granularity is Granularity.AXIS:
-        _verify_axis(quantized, type_.get_shape())
+        _verify_axis(quantized, ranked.get_shape())
     else:
-        _verify_blocks(quantized, type_.get_shape())
+        _verify_blocks(quantized, ranked.get_shape())
 
 
 def _verify_axis(quantized: UniformQuantizedType, shape: tuple[int, ...]) -> None:
     if quantized.axis >= len(shape):
-        raise VerifyException(
-            f"quantized dimension {quantized.axis} must be less than tensor rank {len(shape)}"
-        )
+        raise VerifyException(f"quantized dimension {quantized.axis} must be less than tensor rank {len(shape)}")
     size = shape[quantized.axis]
     if size not in (DYNAMIC_INDEX, quantized.scales.size):
         raise VerifyException(
@@ -77,16 +71,13 @@ def _verify_blocks(quantized: UniformQuantizedType, shape: tuple[int, ...]) -> N
     blocks = dict(zip(quantized.axes, quantized.block_sizes, strict=True))
     for axis, (size, count) in enumerate(zip(shape, counts, strict=True)):
         if size == 0:
-            raise VerifyException(
-                "tensor dimension size of zero is not allowed with sub-channel quantization"
-            )
+            raise VerifyException("tensor dimension size of zero is not allowed with sub-channel quantization")
         if size == DYNAMIC_INDEX:
             continue
         block = blocks.get(axis, size)
         if size % block:
             raise VerifyException(
-                f"tensor dimension size {size} at axis {axis} must be divisible by the "
-                f"corresponding block size {block}"
+                f"tensor dimension size {size} at axis {axis} must be divisible by the corresponding block size {block}"
             )
         if count != size // block:
             raise VerifyException(

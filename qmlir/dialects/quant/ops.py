@@ -6,7 +6,7 @@ in true f32 division, `dcast` computes `scale * (stored - zero_point)`, `scast` 
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, UnrankedTensorType
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
@@ -14,16 +14,15 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.quant.infer import element_type, verify_quantized_tensor
 from qmlir.dialects.quant.types import QuantizedType, StoredType
+from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.interfaces import RegisteredCanonicalization
 
 
 def _verify_shapes(source: Attribute, result: Attribute) -> None:
-    containers = [
-        type(type_) if isinstance(type_, TensorType | UnrankedTensorType) else None
-        for type_ in (source, result)
-    ]
-    shapes = [type_.get_shape() if isinstance(type_, TensorType) else () for type_ in (source, result)]
-    if containers[0] is not containers[1] or shapes[0] != shapes[1]:
+    ranked = [ranked_tensor(type_) for type_ in (source, result)]
+    is_unranked = [unranked_tensor(type_) is not None for type_ in (source, result)]
+    shapes = [None if each is None else each.get_shape() for each in ranked]
+    if is_unranked[0] != is_unranked[1] or shapes[0] != shapes[1]:
         raise VerifyException(
             f"operand and result must both be scalars or both tensors of one shape: {source} and {result}"
         )
@@ -89,13 +88,10 @@ class StorageCastOp(CastOperation):
     name = "quant.scast"
 
     def verify_elements(self, source: Attribute, result: Attribute) -> None:
-        quantized = [type_ for type_ in (source, result) if isinstance(type_, QuantizedType)]
-        stored = [type_ for type_ in (source, result) if isinstance(type_, IntegerType)]
-        if len(quantized) != 1 or len(stored) != 1:
+        stored, quantized = (source, result) if isinstance(result, QuantizedType) else (result, source)
+        if not isinstance(stored, IntegerType) or not isinstance(quantized, QuantizedType):
             raise VerifyException(f"one side must be quantized, the other its storage: {source} and {result}")
-        if stored[0].signedness.data is not Signedness.SIGNLESS:
-            raise VerifyException(f"the storage must be a signless integer, found {stored[0]}")
-        if not isinstance(quantized[0], StoredType) or quantized[0].bits != stored[0].width.data:
-            raise VerifyException(
-                f"storage type in quantized type expected to match {stored[0]}: {quantized[0]}"
-            )
+        if stored != IntegerType(stored.width.data):
+            raise VerifyException(f"the storage must be a signless integer, found {stored}")
+        if not isinstance(quantized, StoredType) or stored != IntegerType(quantized.bits):
+            raise VerifyException(f"storage type in quantized type expected to match {stored}: {quantized}")

@@ -8,7 +8,7 @@ import json
 import re
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -171,5 +171,5 @@ def parameter_text(scales: Any, zero_points: Any) -> str:
     """The text of parameters: a number, or nested lists in braces."""
     if not isinstance(scales, list):
         return real_text(scales) + (f":{zero_points}" if zero_points else "")
-    pairs = zip(scales, zero_points, strict=True)
-    return "{" + ", ".join(parameter_text(scale, zero_point) for scale, zero_point in pairs) + "}"
+    inner = cast(list[Any], scales)
+    return "{" + ", ".join(map(parameter_text, inner, zero_points)) + "}"

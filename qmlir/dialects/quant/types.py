@@ -9,6 +9,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -52,9 +53,14 @@ _FLOAT_DTYPES: dict[str, npt.DTypeLike] = {
     "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
 }
 
+
+def _positive_range(dtype: npt.DTypeLike) -> tuple[float, float]:
+    information: Any = ml_dtypes.finfo(dtype)
+    return float(information.smallest_subnormal), float(information.max)
+
+
 _SCALE_LIMITS: dict[str, tuple[float, float]] = {
-    name: (float(ml_dtypes.finfo(dtype).smallest_subnormal), float(ml_dtypes.finfo(dtype).max))
-    for name, dtype in _FLOAT_DTYPES.items()
+    name: _positive_range(dtype) for name, dtype in _FLOAT_DTYPES.items()
 } | {"tf32": (2.0**-136, (2 - 2.0**-10) * 2.0**127)}
 """Smallest and largest positive value of an expressed type: the range that upstream accepts for a scale."""
 
@@ -112,22 +118,14 @@ class StoredType(QuantizedType):
 
     def verify_storage(self) -> None:
         if not 1 <= self.bits <= MAX_STORAGE_BITS:
-            raise VerifyException(
-                f"illegal storage type size: {self.bits}, 1 to {MAX_STORAGE_BITS} bits are accepted"
-            )
+            raise VerifyException(f"illegal storage type size: {self.bits}, 1 to {MAX_STORAGE_BITS} bits are accepted")
         lowest, highest = storage_limits(self.storage)
         if self.storage_min < lowest:
-            raise VerifyException(
-                f"illegal storage type minimum: {self.storage_min}, at least {lowest} is accepted"
-            )
+            raise VerifyException(f"illegal storage type minimum: {self.storage_min}, at least {lowest} is accepted")
         if self.storage_max > highest:
-            raise VerifyException(
-                f"illegal storage type maximum: {self.storage_max}, at most {highest} is accepted"
-            )
+            raise VerifyException(f"illegal storage type maximum: {self.storage_max}, at most {highest} is accepted")
         if self.storage_min >= self.storage_max:
-            raise VerifyException(
-                f"illegal storage min and storage max: ({self.storage_min}:{self.storage_max})"
-            )
+            raise VerifyException(f"illegal storage min and storage max: ({self.storage_min}:{self.storage_max})")
 
     def print_storage(self, printer: Printer) -> None:
         printer.print_string(f"{'i' if self.is_signed else 'u'}{self.bits}")
@@ -297,9 +295,7 @@ class UniformQuantizedType(StoredType):
     ) -> "UniformQuantizedType":
         """One scale and one zero point for all values."""
         parameters = _storage_parameters(storage, limits)
-        return cls.new(
-            _uniform_parameters(parameters, expressed, Granularity.TENSOR, (), (), scale, zero_point)
-        )
+        return cls.new(_uniform_parameters(parameters, expressed, Granularity.TENSOR, (), (), scale, zero_point))
 
     @classmethod
     def per_axis(
@@ -313,9 +309,7 @@ class UniformQuantizedType(StoredType):
     ) -> "UniformQuantizedType":
         """One scale and one zero point for each index of `axis`; `scales` has shape `[channels]`."""
         parameters = _storage_parameters(storage, limits)
-        return cls.new(
-            _uniform_parameters(parameters, expressed, Granularity.AXIS, (axis,), (1,), scales, zero_points)
-        )
+        return cls.new(_uniform_parameters(parameters, expressed, Granularity.AXIS, (axis,), (1,), scales, zero_points))
 
     @classmethod
     def per_block(
@@ -334,9 +328,7 @@ class UniformQuantizedType(StoredType):
         """
         parameters = _storage_parameters(storage, limits)
         axes, sizes = tuple(block_sizes), tuple(block_sizes.values())
-        return cls.new(
-            _uniform_parameters(parameters, expressed, Granularity.BLOCK, axes, sizes, scales, zero_points)
-        )
+        return cls.new(_uniform_parameters(parameters, expressed, Granularity.BLOCK, axes, sizes, scales, zero_points))
 
     @property
     def expressed_type(self) -> AnyFloat:
@@ -406,9 +398,7 @@ class UniformQuantizedType(StoredType):
             raise VerifyException(f"scale {bad[0]} out of expressed type range [{low}, {high}]")
         zero_points = self.zero_points
         if (off := zero_points[(zero_points < self.storage_min) | (zero_points > self.storage_max)]).size:
-            raise VerifyException(
-                f"zero point {off[0]} out of storage range [{self.storage_min}, {self.storage_max}]"
-            )
+            raise VerifyException(f"zero point {off[0]} out of storage range [{self.storage_min}, {self.storage_max}]")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:

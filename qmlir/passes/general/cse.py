@@ -44,11 +44,7 @@ def _merge_in_block(block: Block, known: Known) -> None:
         isolated = op.has_trait(IsolatedFromAbove, value_if_unregistered=True)
         for region in op.regions:
             _merge_in_region(region, {} if isolated else known)
-        if (
-            op.has_trait(IsTerminator, value_if_unregistered=True)
-            or not is_side_effect_free(op)
-            or not op.results
-        ):
+        if op.has_trait(IsTerminator, value_if_unregistered=True) or not is_side_effect_free(op) or not op.results:
             continue
         candidates = known.setdefault(_key(op), [])
         existing = _find_equal(op, candidates)

@@ -36,6 +36,4 @@ class Dce(ModulePass):
     name = "dce"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        region_dce(
-            op.body, PatternRewriterListener(operation_removal_handler=[lambda _: count("operations erased")])
-        )
+        region_dce(op.body, PatternRewriterListener(operation_removal_handler=[lambda _: count("operations erased")]))

@@ -41,19 +41,21 @@ class NnDecompose(ModulePass):
     Before:
 
     ```mlir
-    func.func @main(%x: tensor<1x4xf32>, %w: tensor<8x4xf32>, %b: tensor<8xf32>) -> tensor<1x8xf32> {
-      %0 = nn.fully_connected %x, %w, %b : (tensor<1x4xf32>, tensor<8x4xf32>, tensor<8xf32>) -> tensor<1x8xf32> {origin = "fc1"}
-      func.return %0 : tensor<1x8xf32>
+    func.func @main(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>, %b: tensor<2xf32>) -> tensor<1x2xf32> {
+      %0 = nn.fully_connected %x, %w, %b
+          : (tensor<1x4xf32>, tensor<2x4xf32>, tensor<2xf32>) -> tensor<1x2xf32> {origin = "fc"}
+      func.return %0 : tensor<1x2xf32>
     }
     ```
 
     After:
 
     ```mlir
-    func.func @main(%x: tensor<1x4xf32>, %w: tensor<8x4xf32>, %b: tensor<8xf32>) -> tensor<1x8xf32> {
-      %0 = nn.matmul %x, %w {transpose_b = true} : (tensor<1x4xf32>, tensor<8x4xf32>) -> tensor<1x8xf32> {origin = "fc1", role = "matmul"}
-      %1 = nn.add %0, %b : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32> {origin = "fc1", role = "bias_add"}
-      func.return %1 : tensor<1x8xf32>
+    func.func @main(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>, %b: tensor<2xf32>) -> tensor<1x2xf32> {
+      %0 = nn.matmul %x, %w {transpose_b = true}
+          : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> {origin = "fc", role = "matmul"}
+      %1 = nn.add %0, %b : (tensor<1x2xf32>, tensor<2xf32>) -> tensor<1x2xf32> {origin = "fc", role = "bias_add"}
+      func.return %1 : tensor<1x2xf32>
     }
     ```
     """

@@ -11,7 +11,7 @@ func.func @floats() {
   %2 = nn.constant dense<[1.4e-45, 0.1, 16777217.0]> : tensor<3xf32>
   // CHECK: nn.constant dense<"0x0000C07F"> : tensor<f32>
   %3 = nn.constant dense<0x7FC00000> : tensor<f32>
-  // CHECK: nn.constant dense<[0.10009765625, 3.390625]> : tensor<2xbf16>
+  // CHECK: nn.constant dense<[0.10009765625, 3.390625e+00]> : tensor<2xbf16>
   %4 = nn.constant dense<[0.1, 3.39]> : tensor<2xbf16>
   // CHECK: arith.constant 0x7FC00000 : f32
   %5 = arith.constant 0x7FC00000 : f32

@@ -1,7 +1,8 @@
 """A batch norm behind a convolution goes into its weights.
 
 `(conv(x, w) + b - mean) * f + bias = conv(x, w * f) + (b - mean) * f + bias` with `f = scale / sqrt(variance + epsilon)`
-for each output channel. The sums are rounded in another order: the one canonicalization that may move the last bits of
+for each output channel.
+The sums are rounded in another order: the one canonicalization that may move the last bits of
 a float, and the one that every runtime does. The new weights are computed in f64 and rounded once.
 """
 
@@ -29,7 +30,6 @@ def _constant(value: SSAValue) -> ConstantOp | None:
 
 
 def _rounded(array: npt.NDArray[np.float64], like: SSAValue) -> ConstantOp:
-    assert isinstance(like.type, TensorType)
     return ConstantOp.of(array.astype(np.float32), TensorType(element_of(like), array.shape))
 
 

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type
 from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
@@ -12,6 +12,7 @@ from qmlir.dialects.nn.base import NnOp, element_of
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.movement import MovementOp
+from qmlir.ir.builtin_types import tensor
 from qmlir.text.weights import ExternalWeightsAttr
 
 FOLD_LIMIT = 1024
@@ -34,12 +35,9 @@ class FoldConstants(RewritePattern):
         if not isinstance(op, NnOp) or not op.operands or len(op.results) != 1:
             return
         constants = [operand.owner for operand in op.operands if isinstance(operand.owner, ConstantOp)]
-        if len(constants) != len(op.operands) or any(
-            isinstance(c.value, ExternalWeightsAttr) for c in constants
-        ):
+        if len(constants) != len(op.operands) or any(isinstance(c.value, ExternalWeightsAttr) for c in constants):
             return
-        result = op.results[0].type
-        assert isinstance(result, TensorType)
+        result = tensor(op.results[0].type)
         shape = result.get_shape()
         if DYNAMIC_INDEX in shape or math.prod(shape) > FOLD_LIMIT:
             return

@@ -15,11 +15,9 @@ class FoldIdempotent(RewritePattern):
         if not isinstance(op, ReluOp | AbsOp):
             return
         inner = op.input.owner
-        if (
-            type(inner) is type(op)
-            and op.input.type == op.result.type
-            and inner.operands[0].type == op.result.type
-        ):
+        if not isinstance(inner, ReluOp | AbsOp) or type(inner) is not type(op):
+            return
+        if op.input.type == op.result.type == inner.input.type:
             rewriter.replace(op, [], [op.input])
 
 
@@ -29,9 +27,9 @@ class FoldDoubleNegation(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NegOp, rewriter: PatternRewriter, /) -> None:
         inner = op.input.owner
-        if isinstance(inner, NegOp) and inner.input.type == op.input.type == op.result.type:
-            if kind_of(element_of(op.result)) in (Kind.FLOAT, Kind.INTEGER):
-                rewriter.replace(op, [], [inner.input])
+        wraps = kind_of(element_of(op.result)) in (Kind.FLOAT, Kind.INTEGER)
+        if wraps and isinstance(inner, NegOp) and inner.input.type == op.input.type == op.result.type:
+            rewriter.replace(op, [], [inner.input])
 
 
 class FoldIdentityCast(RewritePattern):

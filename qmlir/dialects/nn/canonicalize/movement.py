@@ -64,8 +64,7 @@ class FoldWholeSlice(RewritePattern):
             return
         bounds = zip(*op.bounds, strict=True)
         taken = (
-            slice_indices(shape[axis], start, end, step) == range(shape[axis])
-            for start, end, axis, step in bounds
+            slice_indices(shape[axis], start, end, step) == range(shape[axis]) for start, end, axis, step in bounds
         )
         if all(taken):
             rewriter.replace(op, [], [op.input])

@@ -77,9 +77,7 @@ def concatenated_shape(shapes: Sequence[Sequence[int]], axis: int) -> tuple[int,
             elif first[index] == DYNAMIC_INDEX:
                 first[index] = size
             elif size not in (DYNAMIC_INDEX, first[index]):
-                raise VerifyException(
-                    f"operands differ along axis {index}: {[list(each) for each in shapes]}"
-                )
+                raise VerifyException(f"operands differ along axis {index}: {[list(each) for each in shapes]}")
     return tuple(first)
 
 

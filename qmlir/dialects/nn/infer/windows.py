@@ -38,9 +38,7 @@ class Windows:
             ("pads", windows.pads, 2 * rank, 0),
         ):
             if len(values) != count or any(value < lowest and value != DYNAMIC_INDEX for value in values):
-                raise VerifyException(
-                    f"{name} must be {count} numbers of at least {lowest}, found {list(values)}"
-                )
+                raise VerifyException(f"{name} must be {count} numbers of at least {lowest}, found {list(values)}")
         return windows
 
     def padding(self, axis: int) -> tuple[int, int]:

@@ -39,6 +39,14 @@ def _divide(a: Array, b: Array) -> Array:
     return (quotient * np.sign(a.astype(np.int64)) * np.sign(b.astype(np.int64))).astype(a.dtype)
 
 
+def _relu(x: Array) -> Array:
+    return np.maximum(x, x.dtype.type(0))
+
+
+def _reciprocal(x: Array) -> Array:
+    return x.dtype.type(1) / x
+
+
 def _gelu(op: ops.GeluOp, x: Array) -> tuple[Array]:
     if op.tanh_approximation.value.data:
         inner = x.dtype.type(math.sqrt(2 / math.pi)) * (x + x.dtype.type(0.044715) * x * x * x)
@@ -89,17 +97,20 @@ def _plainly(function: Callable[..., Array]) -> Meaning:
 
 
 def _compare(function: Callable[..., Array]) -> Meaning:
-    return _plainly(lambda a, b: function(a, b).astype(np.int8))
+    def compared(a: Array, b: Array) -> Array:
+        return function(a, b).astype(np.int8)
+
+    return _plainly(compared)
 
 
-_UNARY: dict[type[Operation], Callable[..., Array]] = {
-    ops.ReluOp: lambda x: np.maximum(x, x.dtype.type(0)),
+_FUNCTIONS: dict[type[Operation], Callable[..., Array]] = {
+    ops.ReluOp: _relu,
     ops.AbsOp: np.abs,
     ops.NegOp: np.negative,
     ops.SqrtOp: np.sqrt,
     ops.ExpOp: np.exp,
     ops.LogOp: np.log,
-    ops.ReciprocalOp: lambda x: x.dtype.type(1) / x,
+    ops.ReciprocalOp: _reciprocal,
     ops.ErfOp: erf,
     ops.SigmoidOp: sigmoid,
     ops.TanhOp: np.tanh,
@@ -122,7 +133,7 @@ _COMPARISONS: dict[type[Operation], Callable[..., Array]] = {
 }
 
 MEANINGS: dict[type[Operation], Meaning] = {
-    **{operation: _plainly(function) for operation, function in _UNARY.items()},
+    **{operation: _plainly(function) for operation, function in _FUNCTIONS.items()},
     **{operation: _compare(function) for operation, function in _COMPARISONS.items()},
     ops.GeluOp: _gelu,
     ops.LeakyReluOp: _leaky_relu,

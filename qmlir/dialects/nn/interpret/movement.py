@@ -38,11 +38,7 @@ def _concat(op: movement.ConcatOp, *arrays: Array) -> tuple[Array]:
 
 def _reduction(function: Callable[..., Array]) -> Callable[..., tuple[Array]]:
     def meaning(op: reduction.ReduceOp, x: Array) -> tuple[Array]:
-        return (
-            np.asarray(function(x, axis=op.reduced_axes, keepdims=bool(op.keep_dims.value.data))).astype(
-                x.dtype
-            ),
-        )
+        return (np.asarray(function(x, axis=op.reduced_axes, keepdims=bool(op.keep_dims.value.data))).astype(x.dtype),)
 
     return meaning
 

@@ -27,8 +27,7 @@ def window_view(data: Array, windows: Windows, counts: tuple[int, ...], fill: An
     extents = tuple(windows.extent(axis) for axis in range(len(counts)))
     view = np.lib.stride_tricks.sliding_window_view(padded, extents, axis=spatial)
     steps = tuple(
-        slice(None, (count - 1) * stride + 1, stride)
-        for count, stride in zip(counts, windows.strides, strict=True)
+        slice(None, (count - 1) * stride + 1, stride) for count, stride in zip(counts, windows.strides, strict=True)
     )
     taps = tuple(slice(None, None, dilation) for dilation in windows.dilations)
     return view[(slice(None), slice(None), *steps, *taps)]
@@ -62,9 +61,7 @@ def _matmul(op: contraction.MatMulOp, lhs: Array, rhs: Array) -> tuple[Array]:
     return (np.matmul(lhs, np.swapaxes(rhs, -1, -2) if op.is_rhs_transposed else rhs),)
 
 
-def _fully_connected(
-    op: contraction.FullyConnectedOp, data: Array, weight: Array, *bias: Array
-) -> tuple[Array]:
+def _fully_connected(op: contraction.FullyConnectedOp, data: Array, weight: Array, *bias: Array) -> tuple[Array]:
     return _with_bias(data @ weight.T, bias, 0)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy.typing as npt
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.parser import Parser
@@ -12,9 +12,10 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from qmlir.dialects.nn.base import AnyTensor, NnOp, shapes_agree
+from qmlir.dialects.nn.base import NnOp, shapes_agree
 from qmlir.dialects.nn.elements import kind_of, plain_type
 from qmlir.dialects.quant.types import StoredType
+from qmlir.ir.builtin_types import AnyDense, AnyTensor, as_dense, dense, ranked_tensor, tensor
 from qmlir.text.elements import dense_array
 from qmlir.text.weights import ExternalWeightsAttr
 
@@ -28,7 +29,10 @@ def storage_element(element: Attribute) -> Attribute:
 
 @irdl_op_definition
 class ConstantOp(NnOp):
-    """A tensor known at compile time: `nn.constant dense<…> : tensor<2xi8> -> tensor<2x!q0>`, one type where both are one."""
+    """A tensor known at compile time: `nn.constant dense<…> : tensor<2xi8> -> tensor<2x!q0>`.
+
+    One type is printed where the stored type and the result's are the same.
+    """
 
     name = "nn.constant"
 
@@ -37,33 +41,34 @@ class ConstantOp(NnOp):
 
     traits = traits_def(ConstantLike())
 
-    def __init__(self, value: DenseIntOrFPElementsAttr[Any], result_type: AnyTensor | None = None):
+    def __init__(self, value: AnyDense, result_type: AnyTensor | None = None):
         super().__init__(result_types=[result_type or value.type], properties={"value": value})
 
     @staticmethod
     def of(array: npt.NDArray[Any], result_type: AnyTensor) -> "ConstantOp":
-        """The constant of `result_type` whose stored values are `array`, which has the shape and the NumPy type of its storage."""
+        """The constant of `result_type` with the stored values `array`, in the shape and NumPy type of its storage."""
         type_ = TensorType(storage_element(result_type.get_element_type()), result_type.get_shape())
-        return ConstantOp(DenseIntOrFPElementsAttr(type_, BytesAttr(array.tobytes())), result_type)
+        return ConstantOp(dense(array.tobytes(), type_), result_type)
+
+    @property
+    def value_type(self) -> Attribute:
+        """The type of the stored values."""
+        return self.value.get_type()
 
     @property
     def array(self) -> npt.NDArray[Any]:
         """The stored values, read-only, sharing the attribute's bytes."""
         if isinstance(self.value, ExternalWeightsAttr):
-            raise InterpretationError(
-                "the weights were left out of the text: read the module with its weights file"
-            )
+            raise InterpretationError("the weights were left out of the text: read the module with its weights file")
         return dense_array(self.value)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
-        assert isinstance(self.result.type, TensorType)
-        return [self.result.type]
+        return [tensor(self.result.type)]
 
     def verify_(self) -> None:
-        stored = self.value.type
-        result = self.result.type
-        if not isinstance(stored, TensorType) or not isinstance(result, TensorType):
-            raise VerifyException(f"holds a tensor, found {stored} for a result of {result}")
+        stored, result = ranked_tensor(self.value_type), tensor(self.result.type)
+        if stored is None:
+            raise VerifyException(f"holds a tensor, found {self.value_type}")
         element = result.get_element_type()
         if kind_of(element) is None:
             raise VerifyException(f"result elements of type {element} are not accepted")
@@ -76,7 +81,7 @@ class ConstantOp(NnOp):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_attribute(self.value)
-        if self.value.type != self.result.type:
+        if self.value_type != self.result.type:
             printer.print_string(" -> ")
             printer.print_attribute(self.result.type)
         printer.print_op_attributes(self.attributes)
@@ -84,14 +89,15 @@ class ConstantOp(NnOp):
     @classmethod
     def parse(cls, parser: Parser) -> "ConstantOp":
         position = parser.pos
-        value = parser.parse_attribute()
-        if not isinstance(value, DenseIntOrFPElementsAttr | ExternalWeightsAttr):
+        attribute = parser.parse_attribute()
+        value = attribute if isinstance(attribute, ExternalWeightsAttr) else as_dense(attribute)
+        if value is None:
             parser.raise_error("expected dense elements or weights", position)
-        type_: Attribute = value.type
+        type_: Attribute = value.get_type()
         if parser.parse_optional_punctuation("->") is not None:
             type_ = parser.parse_type()
         attributes = parser.parse_optional_attr_dict()
-        return cls.create(result_types=[type_], properties={"value": value}, attributes=attributes)
+        return cls.create(result_types=[type_], properties={"value": attribute}, attributes=attributes)
 
 
 OPERATIONS = (ConstantOp,)

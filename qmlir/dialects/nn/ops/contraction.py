@@ -14,16 +14,17 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import AnyTensor, NnOp, element_of, shape_of, shapes_agree, tensor_like
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of, shapes_agree, tensor_like
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.windows import Windows, output_size
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import AnyTensor, integer_list
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
 
 def values_of(attribute: DenseArrayBase | None) -> tuple[int, ...] | None:
     """The numbers of a list property, `None` where it is left out."""
-    return None if attribute is None else tuple(int(value) for value in attribute.get_values())
+    return None if attribute is None else integer_list(attribute)
 
 
 def verify_bias_type(bias: Attribute, data: Attribute, weight: Attribute) -> None:
@@ -40,9 +41,7 @@ def verify_bias_type(bias: Attribute, data: Attribute, weight: Attribute) -> Non
     product = np.float32(data_type.scales) * np.float32(weight_type.scales)
     found = np.float32(bias_type.scales)
     if product.shape not in ((), found.shape) or not (found == product).all():
-        raise VerifyException(
-            f"the scale of a bias is s_x * s_w, here {product.tolist()}, found {found.tolist()}"
-        )
+        raise VerifyException(f"the scale of a bias is s_x * s_w, here {product.tolist()}, found {found.tolist()}")
 
 
 class ContractionOp(NnOp, ABC):
@@ -56,9 +55,7 @@ class ContractionOp(NnOp, ABC):
             and element.granularity is Granularity.AXIS
             and element.axis != axis
         ):
-            raise VerifyException(
-                f"per-channel weights have their parameters along axis {axis}, found {element.axis}"
-            )
+            raise VerifyException(f"per-channel weights have their parameters along axis {axis}, found {element.axis}")
 
     def verify_data_parameters(self, data: SSAValue) -> None:
         """Check that the parameters of the data do not change along the sum."""
@@ -69,7 +66,7 @@ class ContractionOp(NnOp, ABC):
 
 @irdl_op_definition
 class MatMulOp(ContractionOp):
-    """The matrix product of the last two axes, the others broadcast (ONNX MatMul); `transpose_b` for weights `[N, K]`."""
+    """The matrix product of the last two axes, the others broadcast (ONNX MatMul); `transpose_b`: rhs is `[N, K]`."""
 
     name = "nn.matmul"
 
@@ -79,9 +76,7 @@ class MatMulOp(ContractionOp):
 
     transpose_b = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
-    def __init__(
-        self, lhs: SSAValue, rhs: SSAValue, transpose_b: bool = False, result_type: Attribute | None = None
-    ):
+    def __init__(self, lhs: SSAValue, rhs: SSAValue, transpose_b: bool = False, result_type: Attribute | None = None):
         shape = matmul_shape(shape_of(lhs), shape_of(rhs), transpose_b)
         super().__init__(
             operands=[lhs, rhs],
@@ -119,9 +114,7 @@ def matmul_shape(lhs: Sequence[int], rhs: Sequence[int], transpose_b: bool) -> t
             raise VerifyException("transpose_b takes a matrix")
         right = (*right[:-2], right[-1], right[-2])
     if not shapes_agree(left[-1:], right[-2:-1]):
-        raise VerifyException(
-            f"sums run over {left[-1]} and {right[-2]} elements: shapes {list(lhs)} and {list(rhs)}"
-        )
+        raise VerifyException(f"sums run over {left[-1]} and {right[-2]} elements: shapes {list(lhs)} and {list(rhs)}")
     rows = () if len(lhs) == 1 else left[-2:-1]
     columns = () if len(rhs) == 1 else right[-1:]
     return (*broadcast_shapes(left[:-2], right[:-2]), *rows, *columns)
@@ -144,13 +137,9 @@ class FullyConnectedOp(ContractionOp):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         data, weight = shape_of(self.data), shape_of(self.weight)
         if len(data) != 2 or len(weight) != 2:
-            raise VerifyException(
-                f"data and weights are matrices, found {self.data.type} and {self.weight.type}"
-            )
+            raise VerifyException(f"data and weights are matrices, found {self.data.type} and {self.weight.type}")
         if self.bias is not None and not shapes_agree(shape_of(self.bias), weight[:1]):
-            raise VerifyException(
-                f"the bias has one element for each of {weight[0]} rows, found {self.bias.type}"
-            )
+            raise VerifyException(f"the bias has one element for each of {weight[0]} rows, found {self.bias.type}")
         return [tensor_like(self.data, matmul_shape(data, weight, True))]
 
     def verify_quantization(self) -> None:
@@ -196,9 +185,7 @@ class ConvOp(ContractionOp):
         if not shapes_agree(data[1:2], (weight[1] * groups,)):
             raise VerifyException(f"weights take {weight[1]} x {groups} channels, the data has {data[1]}")
         if self.bias is not None and not shapes_agree(shape_of(self.bias), weight[:1]):
-            raise VerifyException(
-                f"the bias has one element for each of {weight[0]} channels, found {self.bias.type}"
-            )
+            raise VerifyException(f"the bias has one element for each of {weight[0]} channels, found {self.bias.type}")
         windows = self.windows
         spatial = (output_size(size, windows, axis) for axis, size in enumerate(data[2:]))
         return [tensor_like(self.data, (data[0], weight[0], *spatial))]

@@ -1,6 +1,7 @@
 """Elementwise operations: one operand, two that broadcast, comparisons, selection, type conversion.
 
-Semantics are ONNX's for the operator of the same name; on quantized values the real result is rounded to the result's type.
+Semantics are ONNX's for the operator of the same name; on quantized values the real result is rounded to the type
+of the result.
 """
 
 from abc import ABC
@@ -12,9 +13,10 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import AnyTensor, NnOp, element_of, shape_of, tensor_like
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
+from qmlir.ir.builtin_types import AnyTensor
 from qmlir.ir.interfaces import FixedRange, QuantizationSlots, Slot
 
 
@@ -91,9 +93,7 @@ class ErfOp(UnaryOp):
     """The error function."""
 
     name = "nn.erf"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"input": Slot.INPUT}, fixed_output=FixedRange(-1.0, 1.0)
-    )
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(-1.0, 1.0))
 
 
 @irdl_op_definition
@@ -101,9 +101,7 @@ class SigmoidOp(UnaryOp):
     """`1 / (1 + e^-x)`."""
 
     name = "nn.sigmoid"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"input": Slot.INPUT}, fixed_output=FixedRange(0.0, 1.0)
-    )
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(0.0, 1.0))
 
 
 @irdl_op_definition
@@ -111,9 +109,7 @@ class TanhOp(UnaryOp):
     """The hyperbolic tangent."""
 
     name = "nn.tanh"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"input": Slot.INPUT}, fixed_output=FixedRange(-1.0, 1.0)
-    )
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(-1.0, 1.0))
 
 
 @irdl_op_definition
@@ -172,9 +168,7 @@ class BinaryOp(NnOp, ABC):
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue, result_type: Attribute | None = None):
         shape = broadcast_shapes(shape_of(lhs), shape_of(rhs))
-        super().__init__(
-            operands=[lhs, rhs], result_types=[result_type or self.default_result_type(lhs, shape)]
-        )
+        super().__init__(operands=[lhs, rhs], result_types=[result_type or self.default_result_type(lhs, shape)])
 
     @classmethod
     def default_result_type(cls, operand: SSAValue, shape: Sequence[int]) -> AnyTensor:
@@ -297,16 +291,14 @@ class WhereOp(NnOp):
         if element_of(self.condition) != i1:
             raise VerifyException(f"the condition must be i1, found {self.condition.type}")
         if kind_of(element_of(self.lhs)) is Kind.QUANTIZED and element_of(self.lhs) != element_of(self.rhs):
-            raise VerifyException(
-                f"chooses without a rescale: operands have {self.lhs.type} and {self.rhs.type}"
-            )
+            raise VerifyException(f"chooses without a rescale: operands have {self.lhs.type} and {self.rhs.type}")
         shape = broadcast_shapes(*(shape_of(operand) for operand in self.operands))
         return [TensorType(element_of(self.lhs), shape)]
 
 
 @irdl_op_definition
 class CastOp(NnOp):
-    """Convert each element to the result's plain type, as C does; quantized types have `quant.qcast` and `quant.dcast`."""
+    """Convert each element to the result's plain type, as C does; for quantized types there is `quant.qcast`."""
 
     name = "nn.cast"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN

@@ -16,7 +16,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import AnyTensor, NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.infer.movement import (
     check_reshape,
@@ -28,6 +28,7 @@ from qmlir.dialects.nn.infer.movement import (
     transposed_shape,
 )
 from qmlir.dialects.nn.ops.contraction import values_of
+from qmlir.ir.builtin_types import AnyTensor
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
 
@@ -94,7 +95,7 @@ class TransposeOp(MovementOp):
 
 @irdl_op_definition
 class SliceOp(MovementOp):
-    """Every `steps[i]`-th element from `starts[i]` to before `ends[i]` along `axes[i]`; ONNX's rules for negative numbers."""
+    """Every `steps[i]`-th element from `starts[i]` to before `ends[i]` along `axes[i]`, negative numbers as in ONNX."""
 
     name = "nn.slice"
 

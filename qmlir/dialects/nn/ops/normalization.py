@@ -7,15 +7,16 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType, f32, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import AnyTensor, NnOp, shape_of, shapes_agree, tensor_like
+from qmlir.dialects.nn.base import NnOp, shape_of, shapes_agree, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.movement import normalized_axis
+from qmlir.ir.builtin_types import AnyTensor
 from qmlir.ir.interfaces import FixedRange, QuantizationSlots, Slot
 
 
 @irdl_op_definition
 class BatchNormOp(NnOp):
-    """`(x - mean) / sqrt(variance + epsilon) * scale + bias` for each channel of `[N, C, …]` (ONNX BatchNormalization)."""
+    """`(x - mean) / sqrt(variance + epsilon) * scale + bias` for each channel of `[N, C, …]`."""
 
     name = "nn.batch_norm"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
@@ -35,9 +36,7 @@ class BatchNormOp(NnOp):
             raise VerifyException(f"data has a channel axis, found {self.data.type}")
         for value in (self.scale, self.bias, self.mean, self.variance):
             if not shapes_agree(shape_of(value), data[1:2]):
-                raise VerifyException(
-                    f"parameters have one element for each of {data[1]} channels, found {value.type}"
-                )
+                raise VerifyException(f"parameters have one element for each of {data[1]} channels, found {value.type}")
         return [tensor_like(self.data, data)]
 
 
@@ -76,9 +75,7 @@ class SoftmaxOp(NnOp):
 
     name = "nn.softmax"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"input": Slot.INPUT}, fixed_output=FixedRange(0.0, 1.0)
-    )
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(0.0, 1.0))
 
     input = operand_def(TensorType)
     result = result_def(TensorType)

@@ -8,10 +8,11 @@ from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import AnyTensor, NnOp, element_of, shape_of, tensor_like
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.windows import Windows, output_size
 from qmlir.dialects.nn.ops.contraction import values_of
+from qmlir.ir.builtin_types import AnyTensor
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
 
@@ -39,9 +40,7 @@ class PoolOp(NnOp, ABC):
         """The shape of the result."""
         data, windows = shape_of(self.data), self.windows
         if len(data) != len(windows.kernel) + 2:
-            raise VerifyException(
-                f"a kernel of rank {len(windows.kernel)} does not fit data of type {self.data.type}"
-            )
+            raise VerifyException(f"a kernel of rank {len(windows.kernel)} does not fit data of type {self.data.type}")
         ceil = bool(self.ceil_mode.value.data)
         return (*data[:2], *(output_size(size, windows, axis, ceil) for axis, size in enumerate(data[2:])))
 

@@ -21,8 +21,9 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import AnyTensor, NnOp, shape_of, shapes_agree, tensor_like
+from qmlir.dialects.nn.base import NnOp, shape_of, shapes_agree, tensor_like
 from qmlir.dialects.nn.elements import Kind
+from qmlir.ir.builtin_types import AnyTensor
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
 DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}

@@ -8,10 +8,11 @@ from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 
-from qmlir.dialects.nn.base import AnyTensor, NnOp, element_of, shape_of, tensor_like
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.movement import reduced_shape
 from qmlir.dialects.nn.ops.contraction import values_of
+from qmlir.ir.builtin_types import AnyTensor
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
 

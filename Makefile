@@ -1,0 +1,39 @@
+# One command sets everything up: `make test`. `make` lists the others.
+PYTHON ?= $(shell for each in python3.13 python3.12 python3.11 python3; do command -v $$each && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help setup test lint referee bench-ir demo clean
+
+help: ## list the commands
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/' | expand -t 24
+
+setup: $(STAMP) ## make .venv and install the package with its development tools
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, found $$($(PYTHON) --version)"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+test: $(STAMP) ## run the whole test suite
+	$(BIN)/python -m pytest -n 2 -m 'not referee'
+
+lint: $(STAMP) ## ruff, pyright in strict mode, and the import rules
+	$(BIN)/ruff check qmlir tests
+	$(BIN)/ruff format --check qmlir tests
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+referee: $(STAMP) ## compare with upstream MLIR (Debian: mlir-22-tools, llvm-22-tools)
+	$(BIN)/python -m pytest -n 2 -m referee -rs
+
+bench-ir: $(STAMP) ## measure parsing, verifying and printing of large modules
+	$(BIN)/python -m qmlir.tools.bench_ir
+
+demo: $(STAMP) ## decompose and canonicalize a small network, each step printed with its time
+	$(BIN)/qmlir-opt docs/examples/fully_connected.mlir -p 'nn-decompose,canonicalize,cse' --print-ir-after-all --timing
+
+clean: ## remove what the other commands made
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,54 @@
+"""xDSL's generic builtin types, with their parameters spelled out where an `isinstance` alone leaves them unknown."""
+
+from typing import Any, TypeAlias, cast
+
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerType,
+    TensorType,
+    UnrankedTensorType,
+)
+from xdsl.ir import Attribute
+
+AnyTensor: TypeAlias = TensorType[Attribute]
+AnyDense: TypeAlias = DenseIntOrFPElementsAttr[Any]
+
+
+def ranked_tensor(type_: Attribute) -> AnyTensor | None:
+    """`type_` where it is a ranked tensor."""
+    return cast(AnyTensor, type_) if isinstance(type_, TensorType) else None
+
+
+def unranked_tensor(type_: Attribute) -> UnrankedTensorType[Attribute] | None:
+    """`type_` where it is an unranked tensor."""
+    return cast(UnrankedTensorType[Attribute], type_) if isinstance(type_, UnrankedTensorType) else None
+
+
+def tensor(type_: Attribute) -> AnyTensor:
+    """`type_`, which is a ranked tensor: verified operations have no other type where this is asked."""
+    found = ranked_tensor(type_)
+    assert found is not None
+    return found
+
+
+def integer_list(attribute: DenseArrayBase[Any]) -> tuple[int, ...]:
+    """The numbers of `array<iN: …>`."""
+    return tuple(int(value) for value in cast(DenseArrayBase[IntegerType], attribute).get_values())
+
+
+def dense(data: bytes, type_: AnyTensor) -> AnyDense:
+    """The dense attribute over `data`, which is not copied."""
+    return DenseIntOrFPElementsAttr(cast(TensorType[Any], type_), BytesAttr(data))
+
+
+def as_dense(attribute: Attribute) -> AnyDense | None:
+    """`attribute` where it is dense elements."""
+    return cast(AnyDense, attribute) if isinstance(attribute, DenseIntOrFPElementsAttr) else None
+
+
+def as_float(attribute: Attribute) -> FloatAttr[Any] | None:
+    """`attribute` where it is a float."""
+    return cast(FloatAttr[Any], attribute) if isinstance(attribute, FloatAttr) else None
