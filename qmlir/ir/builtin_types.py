@@ -52,3 +52,8 @@ def as_dense(attribute: Attribute) -> AnyDense | None:
 def as_float(attribute: Attribute) -> FloatAttr[Any] | None:
     """`attribute` where it is a float."""
     return cast(FloatAttr[Any], attribute) if isinstance(attribute, FloatAttr) else None
+
+
+def as_integer(type_: Attribute) -> IntegerType | None:
+    """`type_` where it is an integer type."""
+    return cast(IntegerType, type_) if isinstance(type_, IntegerType) else None

@@ -125,9 +125,8 @@ def elements_text(attribute: DenseIntOrFPElementsAttr[Any]) -> str | None:
 
 
 def _is_whole_bytes(element: Attribute) -> bool:
-    return isinstance(element, IndexType) or (
-        isinstance(element, IntegerType) and element.width.data in (8, 16, 32, 64)
-    )
+    integer = as_integer(element)
+    return isinstance(element, IndexType) or (integer is not None and integer.width.data in (8, 16, 32, 64))
 
 
 def float_bytes_of_literal(text: str, element: AnyFloat, count: int) -> bytes | None:

@@ -41,7 +41,10 @@ class ExpectationOp(IRDLOperation):
 
 @irdl_op_definition
 class ExpectEqOp(ExpectationOp):
-    """Every element is equal: integers and stored values by their bits, floats by value (NaN equals NaN, -0.0 equals 0.0)."""
+    """Every element is equal: integers and stored values by their bits, floats by value.
+
+    NaN equals NaN, and -0.0 equals 0.0.
+    """
 
     name = "check.expect_eq"
 

@@ -72,8 +72,10 @@ def _verify_blocks(quantized: UniformQuantizedType, shape: tuple[int, ...]) -> N
     for axis, (size, count) in enumerate(zip(shape, counts, strict=True)):
         if size == 0:
             raise VerifyException("tensor dimension size of zero is not allowed with sub-channel quantization")
-        if size == DYNAMIC_INDEX:
+        if size == DYNAMIC_INDEX and axis in blocks:
             continue
+        if size == DYNAMIC_INDEX:
+            size = 1  # without blocks an axis has one parameter, whatever its size
         block = blocks.get(axis, size)
         if size % block:
             raise VerifyException(

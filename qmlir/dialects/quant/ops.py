@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.quant.infer import element_type, verify_quantized_tensor
 from qmlir.dialects.quant.types import QuantizedType, StoredType
-from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
+from qmlir.ir.builtin_types import as_integer, ranked_tensor, unranked_tensor
 from qmlir.ir.interfaces import RegisteredCanonicalization
 
 
@@ -88,8 +88,9 @@ class StorageCastOp(CastOperation):
     name = "quant.scast"
 
     def verify_elements(self, source: Attribute, result: Attribute) -> None:
-        stored, quantized = (source, result) if isinstance(result, QuantizedType) else (result, source)
-        if not isinstance(stored, IntegerType) or not isinstance(quantized, QuantizedType):
+        integer, quantized = (source, result) if isinstance(result, QuantizedType) else (result, source)
+        stored = as_integer(integer)
+        if stored is None or not isinstance(quantized, QuantizedType):
             raise VerifyException(f"one side must be quantized, the other its storage: {source} and {result}")
         if stored != IntegerType(stored.width.data):
             raise VerifyException(f"the storage must be a signless integer, found {stored}")

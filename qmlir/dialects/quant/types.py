@@ -9,7 +9,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -55,7 +55,7 @@ _FLOAT_DTYPES: dict[str, npt.DTypeLike] = {
 
 
 def _positive_range(dtype: npt.DTypeLike) -> tuple[float, float]:
-    information: Any = ml_dtypes.finfo(dtype)
+    information = cast(Any, ml_dtypes.finfo(dtype))
     return float(information.smallest_subnormal), float(information.max)
 
 
@@ -244,6 +244,23 @@ def _ints(values: Sequence[int]) -> ArrayAttr[IntAttr]:
     return ArrayAttr(IntAttr(value) for value in values)
 
 
+def _verify_scales(scales: npt.NDArray[np.float64], expressed: Attribute) -> None:
+    low, high = _SCALE_LIMITS.get(expressed.name, _ANY_POSITIVE)
+    # The negated comparison catches NaN too.
+    if (bad := scales[~((scales >= low) & (scales <= high))]).size:
+        raise VerifyException(f"scale {bad[0]} out of expressed type range [{low}, {high}]")
+
+
+def _rounded_to(expressed: Attribute, scales: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Positive scales rounded to the expressed type, ties to even; types wider than f64 change nothing."""
+    if expressed.name in _FLOAT_DTYPES:
+        return scales.astype(_FLOAT_DTYPES[expressed.name]).astype("<f8")
+    if expressed.name == "tf32":  # 11 significant bits, and no NumPy type
+        fraction, exponent = np.frexp(scales)
+        return np.ldexp(np.rint(np.ldexp(fraction, 11)), exponent - 11)
+    return scales
+
+
 def _uniform_parameters(
     storage: Sequence[Attribute],
     expressed: Attribute,
@@ -254,6 +271,10 @@ def _uniform_parameters(
     zero_points: npt.ArrayLike,
 ) -> list[Attribute]:
     scale_array = np.asarray(scales, dtype="<f8")
+    if granularity is Granularity.BLOCK:
+        # Upstream keeps the scales of blocks in the expressed type, all others in f64, and checks them before.
+        _verify_scales(scale_array, expressed)
+        scale_array = _rounded_to(expressed, scale_array)
     zero_point_array = np.broadcast_to(np.asarray(zero_points, dtype="<i8"), scale_array.shape)
     return [
         *storage,
@@ -392,10 +413,7 @@ class UniformQuantizedType(StoredType):
                 raise VerifyException(f"illegal block size: {size}")
         if self.scales.size == 0 or (self.granularity is Granularity.AXIS and self.scales.ndim != 1):
             raise VerifyException(f"illegal number of scales and zero points: {self._parameter_shape}")
-        low, high = _SCALE_LIMITS.get(self.expressed.name, _ANY_POSITIVE)
-        # The negated comparison catches NaN too.
-        if (bad := self.scales[~((self.scales >= low) & (self.scales <= high))]).size:
-            raise VerifyException(f"scale {bad[0]} out of expressed type range [{low}, {high}]")
+        _verify_scales(self.scales, self.expressed)
         zero_points = self.zero_points
         if (off := zero_points[(zero_points < self.storage_min) | (zero_points > self.storage_max)]).size:
             raise VerifyException(f"zero point {off[0]} out of storage range [{self.storage_min}, {self.storage_max}]")

@@ -1,9 +1,8 @@
 """A batch norm behind a convolution goes into its weights.
 
-`(conv(x, w) + b - mean) * f + bias = conv(x, w * f) + (b - mean) * f + bias` with `f = scale / sqrt(variance + epsilon)`
-for each output channel.
-The sums are rounded in another order: the one canonicalization that may move the last bits of
-a float, and the one that every runtime does. The new weights are computed in f64 and rounded once.
+`(conv(x, w) + b - mean) * f + bias = conv(x, w * f) + (b - mean) * f + bias` for each output channel, with
+`f = scale / sqrt(variance + epsilon)`. The sums are rounded in another order: the one canonicalization that may move
+the last bits of a float, and the one that every runtime does. The new weights are computed in f64 and rounded once.
 """
 
 from typing import Any

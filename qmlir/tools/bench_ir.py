@@ -1,0 +1,176 @@
+"""Measures parsing, verifying and printing of large modules: `make bench-ir`.
+
+Each row has a bar that a person would notice; the figures are medians of a few rounds in one process. Nothing here
+passes or fails: the machines are shared, and the table of record is in `docs/performance.md`.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i8
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint
+
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.elementwise import ReluOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.verification import verify
+from qmlir.text.diagnostics import render
+from qmlir.text.parsing import load_module, parse_module
+from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
+from qmlir.tools.environment import default_environment
+
+OPERATIONS, TYPES, CHANNELS = 10_000, 200, 256
+WEIGHT_BYTES = 100 * 1024 * 1024
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure, with the bar that it is held against."""
+
+    what: str
+    figure: float
+    bar: float
+    unit: str = "s"
+
+
+def median_seconds(action: Callable[[], object], rounds: int = ROUNDS) -> float:
+    """The median time of `rounds` runs of `action`."""
+    times: list[float] = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def _in_function(make: Callable[[Builder, SSAValue], SSAValue], argument: TensorType[UniformQuantizedType]) -> ModuleOp:
+    function = FuncOp("main", ([argument], [argument]))
+    builder = Builder(InsertPoint.at_end(function.body.block))
+    result = make(builder, function.body.block.args[0])
+    function.update_function_type()
+    builder.insert(ReturnOp(result))
+    function.update_function_type()
+    return ModuleOp([function])
+
+
+def many_types_module() -> ModuleOp:
+    """10,000 operations on values with 200 different per-axis types of 256 channels."""
+    generator = np.random.default_rng(0)
+    types = [
+        UniformQuantizedType.per_axis(
+            i8, f32, 1, generator.uniform(0.001, 1.0, CHANNELS), generator.integers(-9, 9, CHANNELS)
+        )
+        for _ in range(TYPES)
+    ]
+
+    def chain(builder: Builder, value: SSAValue) -> SSAValue:
+        for index in range(OPERATIONS):
+            value = builder.insert(ReluOp(value, TensorType(types[index % TYPES], [4, CHANNELS]))).result
+        return value
+
+    return _in_function(chain, TensorType(types[-1], [4, CHANNELS]))
+
+
+def large_weights_module() -> ModuleOp:
+    """A module with 100 MB of f32 weights in four constants."""
+    generator = np.random.default_rng(0)
+    block = ModuleOp([])
+    size = WEIGHT_BYTES // 4 // 4
+    for index in range(4):
+        array = generator.standard_normal(size, dtype=np.float32)
+        constant = ConstantOp.of(array, TensorType(f32, [size]))
+        constant.result.name_hint = f"w{index}"
+        block.body.block.add_op(constant)
+    return block
+
+
+def measure_types() -> list[Row]:
+    """Parse, verify and print the module of many types."""
+    text = module_text(many_types_module())
+    environment = default_environment()
+
+    def parse() -> ModuleOp:
+        return parse_module(environment.new_context(), text)
+
+    module = parse()
+    return [
+        Row(f"{OPERATIONS} ops, {TYPES} types of {CHANNELS} channels: parse", median_seconds(parse), 6.0),
+        Row("the same: verify", median_seconds(lambda: verify(module)), 1.0),
+        Row("the same: print", median_seconds(lambda: module_text(module)), 2.5),
+    ]
+
+
+def measure_weights(folder: Path) -> list[Row]:
+    """Load, clone and print 100 MB of weights, and the text of an error on that module."""
+    path = folder / "weights.mlir"
+    save_module(large_weights_module(), path, PrintOptions(weights=Weights.SIDECAR))
+    environment = default_environment()
+
+    def load() -> ModuleOp:
+        return load_module(environment.new_context(), path)
+
+    module = load()
+    elided = PrintOptions(weights=Weights.ELIDE)
+    constant = module.body.block.first_op
+    assert constant is not None
+    broken = ReluOp(constant.results[0], TensorType(f32, [3]))
+    rows = [
+        Row("100 MB of weights: load from the file beside the module", median_seconds(load), 0.5),
+        Row("the same: clone", median_seconds(module.clone), 0.05),
+        Row("the same: print elided", median_seconds(lambda: module_text(module, elided)), 0.2),
+    ]
+    module.body.block.add_op(broken)
+    start = time.perf_counter()
+    message = ""
+    try:
+        verify(module)
+    except DiagnosticError as error:
+        message = render(error.diagnostic)
+    seconds = time.perf_counter() - start
+    rows.append(Row("the same: time to the text of an error", seconds, 0.5))
+    rows.append(Row("the same: length of that text", len(message.encode()), 20_000, "bytes"))
+    return rows
+
+
+def measure_start() -> Row:
+    """The time of `qmlir-opt --help`, a process of its own."""
+    command = [sys.executable, "-c", "from qmlir.tools.qmlir_opt import console_main; console_main()", "--help"]
+    seconds = median_seconds(lambda: subprocess.run(command, check=True, capture_output=True), 5)
+    return Row("qmlir-opt --help", seconds, 0.7)
+
+
+def main() -> None:
+    """Print the table, or with `--json` the rows for a machine."""
+    parser = argparse.ArgumentParser(prog="bench-ir", description="Measures parsing, verifying and printing.")
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [*measure_types(), *measure_weights(Path(folder)), measure_start()]
+    if arguments.json:
+        print(json.dumps([asdict(row) for row in rows], indent=2))
+        return
+    table = Table("what", "figure", "bar", "")
+    for row in rows:
+        verdict = "met" if row.figure <= row.bar else "MISSED"
+        table.add_row(row.what, f"{row.figure:.4g} {row.unit}", f"{row.bar:g} {row.unit}", verdict)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
