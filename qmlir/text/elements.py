@@ -26,6 +26,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from qmlir.ir.builtin_types import as_integer
+
 LIST_LIMIT = 16
 """Elements that print as a list; more print as a blob."""
 

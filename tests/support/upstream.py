@@ -21,7 +21,9 @@ def run_each(modules: Sequence[str]) -> list[tuple[bool, str]]:
     assert MLIR_OPT is not None
     assert all("\n" not in module for module in modules)
     source = "\n// -----\n".join(modules)
-    done = subprocess.run([MLIR_OPT, "--split-input-file", "-"], input=source, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [MLIR_OPT, "--split-input-file", "-"], input=source, capture_output=True, text=True, check=False
+    )
     errors: dict[int, str] = {}
     for line, message in _ERROR.findall(done.stderr):
         errors.setdefault((int(line) - 1) // 2, message)

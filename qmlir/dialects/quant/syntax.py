@@ -156,20 +156,32 @@ def _parse_nested(parser: AttrParser) -> list[Any]:
     return _parse_rest()
 
 
-def real_text(value: float) -> str:
-    """The shortest decimal text that reads back as the same f64, with the fraction that MLIR's lexer wants."""
+def _same(value: float) -> float:
+    return value
+
+
+def real_text(value: float, rounded: Callable[[float], float] = _same) -> str:
+    """A short decimal text that reads back as the same number, with the fraction that MLIR's lexer wants.
+
+    `rounded` is what the reader does to an f64; without it the text reads back as the same f64.
+    """
     text = f"{value:.6e}"
-    if float(text) != value:
-        text = repr(value)
+    if rounded(float(text)) != value:
+        text = repr(value) if rounded is _same else _shortest(value, rounded)
     if "." not in text:
         mantissa, mark, exponent = text.partition("e")
         text = f"{mantissa}.0{mark}{exponent}"
     return text
 
 
-def parameter_text(scales: Any, zero_points: Any) -> str:
-    """The text of parameters: a number, or nested lists in braces."""
+def _shortest(value: float, rounded: Callable[[float], float]) -> str:
+    texts = (f"{value:.{digits}e}" for digits in range(7, 17))
+    return next((text for text in texts if rounded(float(text)) == value), repr(value))
+
+
+def parameter_text(scales: Any, zero_points: Any, rounded: Callable[[float], float] = _same) -> str:
+    """The text of parameters: a number, or nested lists in braces; `rounded` as in `real_text`."""
     if not isinstance(scales, list):
-        return real_text(scales) + (f":{zero_points}" if zero_points else "")
+        return real_text(scales, rounded) + (f":{zero_points}" if zero_points else "")
     inner = cast(list[Any], scales)
-    return "{" + ", ".join(map(parameter_text, inner, zero_points)) + "}"
+    return "{" + ", ".join(parameter_text(s, z, rounded) for s, z in zip(inner, zero_points, strict=True)) + "}"

@@ -251,7 +251,7 @@ def _verify_scales(scales: npt.NDArray[np.float64], expressed: Attribute) -> Non
         raise VerifyException(f"scale {bad[0]} out of expressed type range [{low}, {high}]")
 
 
-def _rounded_to(expressed: Attribute, scales: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _rounded_to(expressed: Attribute, scales: Any) -> Any:
     """Positive scales rounded to the expressed type, ties to even; types wider than f64 change nothing."""
     if expressed.name in _FLOAT_DTYPES:
         return scales.astype(_FLOAT_DTYPES[expressed.name]).astype("<f8")
@@ -461,4 +461,12 @@ class UniformQuantizedType(StoredType):
                     pairs = zip(self.axes, self.block_sizes, strict=True)
                     blocks = ", ".join(f"{axis}:{size}" for axis, size in pairs)
                     printer.print_string(f":{{{blocks}}}, ")
-            printer.print_string(syntax.parameter_text(self.scales.tolist(), self.zero_points.tolist()))
+            scales, zero_points = self.scales.tolist(), self.zero_points.tolist()
+            if self.granularity is Granularity.BLOCK:
+                text = syntax.parameter_text(scales, zero_points, self._round_scale)
+            else:
+                text = syntax.parameter_text(scales, zero_points)
+            printer.print_string(text)
+
+    def _round_scale(self, scale: float) -> float:
+        return float(_rounded_to(self.expressed, np.float64(scale)))

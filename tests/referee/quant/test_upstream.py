@@ -4,12 +4,12 @@ import random
 import re
 
 import pytest
+
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, module_text
 from qmlir.tools.environment import default_environment
-
 from tests.referee.quant.generator import random_cast, random_type
 from tests.support.upstream import needs_mlir_opt, run_each
 
@@ -29,6 +29,7 @@ def _ours(source: str) -> tuple[bool, str]:
     return True, module_text(module, PrintOptions(aliases=False)).strip()
 
 
+_ONE_BIT_BLOCKS = re.compile(r"<[su]?i1[^>,]*:\{")
 _SIGNED_SPELLING = re.compile(r"[<]([su]i)(\d+)")
 
 
@@ -60,9 +61,15 @@ def _one_line(text: str) -> str:
 
 
 def _accepted_by_both(sources: list[str]) -> list[tuple[str, str]]:
-    """Our text and upstream's of every module that both accept."""
+    """Our text and upstream's of every module that both accept.
+
+    Upstream loses the zero points of blocks with 1-bit storage when it prints them: those are left out.
+    """
+    sources = [source for source in sources if not _ONE_BIT_BLOCKS.search(source)]
     pairs: list[tuple[str, str]] = []
-    for source, (accepted, text) in zip(sources, run_each([_plain_spelling(source) for source in sources]), strict=True):
+    for source, (accepted, text) in zip(
+        sources, run_each([_plain_spelling(source) for source in sources]), strict=True
+    ):
         ours = _ours(source)
         if accepted and ours[0]:
             pairs.append((_one_line(ours[1]), _one_line(text)))
