@@ -29,7 +29,7 @@ def _ours(source: str) -> tuple[bool, str]:
     return True, module_text(module, PrintOptions(aliases=False)).strip()
 
 
-_ONE_BIT_BLOCKS = re.compile(r"<[su]?i1[^>,]*:\{")
+_ONE_BIT_BLOCKS = re.compile(r"<(?:[su]?i|u)1[^>,]*:\{")
 _SIGNED_SPELLING = re.compile(r"[<]([su]i)(\d+)")
 
 
