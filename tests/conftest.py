@@ -1,17 +1,20 @@
-"""Collects the FileCheck files, fixes hypothesis' seeds in CI, and guards the import rule of the two links."""
+"""Collects the FileCheck files, fixes hypothesis' seeds in CI, and refuses imports through the links at the top."""
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from importlib.abc import MetaPathFinder
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
 
 TESTS = Path(__file__).parent
+# --import-mode=importlib leaves sys.path alone; the tests and the plug-ins of RUN lines are imported as `tests.…`.
 sys.path.insert(0, str(TESTS.parent))
 
-from tests.support.run_lines import RunLineError, run_file  # noqa: E402
+from tests.support.run_lines import run_file  # noqa: E402
 from tests.support.update_checks import update_file  # noqa: E402
 
 settings.register_profile("ci", derandomize=True, deadline=None)
@@ -19,9 +22,22 @@ settings.register_profile("local", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+class RefuseLinks(MetaPathFinder):
+    """Whoever imports `dialects` or `tools` imports a second copy of everything in them."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> None:
+        if fullname in ("dialects", "tools"):
+            raise ImportError(f"'{fullname}' is a link for readers: import qmlir.{fullname}")
+
+
+sys.meta_path.insert(0, RefuseLinks())
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--update-checks", action="store_true", help="rewrite the CHECK lines of the selected FileCheck files"
+        "--update-checks",
+        action="store_true",
+        help="rewrite the CHECK lines of the selected FileCheck files that fail, for review",
     )
 
 
@@ -29,15 +45,17 @@ class FileCheckItem(pytest.Item):
     """One `.mlir` file, run by its RUN lines."""
 
     def runtest(self) -> None:
-        temporary = Path(self.config._tmp_path_factory.mktemp(self.path.stem, numbered=True))  # type: ignore[attr-defined]
-        if self.config.getoption("--update-checks"):
-            update_file(self.path, temporary)
-        run_file(self.path, temporary)
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
-        if isinstance(excinfo.value, RunLineError):
-            return str(excinfo.value)
-        return str(super().repr_failure(excinfo))
+        with TemporaryDirectory(prefix="qmlir-") as folder:
+            outcome = run_file(self.path, Path(folder))
+            if outcome.code == "FAIL" and self.config.getoption("--update-checks"):
+                outcome = update_file(self.path, Path(folder))
+        match outcome.code:
+            case "UNSUPPORTED":
+                pytest.skip(outcome.report)
+            case "XFAIL":
+                pytest.xfail(outcome.report)
+            case _ if outcome.is_failure:
+                pytest.fail(f"{outcome.code} {outcome.report}", pytrace=False)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, str(self.path.relative_to(TESTS))
@@ -54,9 +72,3 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> FileCheckF
     if file_path.suffix == ".mlir" and TESTS / "filecheck" in file_path.parents and "Inputs" not in file_path.parts:
         return FileCheckFile.from_parent(parent, path=file_path)
     return None
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    twice = {"dialects", "tools"} & sys.modules.keys()
-    if twice:
-        raise pytest.UsageError(f"imported through a link at the top: {twice}; import qmlir.{twice.pop()}")

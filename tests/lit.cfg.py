@@ -1,7 +1,7 @@
-"""lit's configuration: the FileCheck files as LLVM's own tools run them.
+"""lit's configuration of the FileCheck files; the pytest collector reads RUN lines by it too.
 
-    lit tests/filecheck                      # with the filecheck package
-    FILECHECK=FileCheck-22 lit tests/filecheck   # with LLVM's FileCheck
+`lit tests/filecheck` runs them with the tools of `.venv`, and `FILECHECK=FileCheck-22 lit-22 tests/filecheck` with
+LLVM's own.
 """
 
 import os
@@ -11,19 +11,26 @@ from pathlib import Path
 
 import lit.formats
 
-config.name = "qmlir"  # noqa: F821 (lit defines it)
-config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
-config.suffixes = [".mlir"]  # noqa: F821
-config.excludes = ["Inputs"]  # noqa: F821
-
 tests = Path(__file__).resolve().parent
-binaries = Path(sys.executable).parent if shutil.which("qmlir-opt", path=str(Path(sys.executable).parent)) else None
-environment = Path(os.environ.get("QMLIR_BIN", binaries or tests.parent / ".venv" / "bin"))
-config.test_exec_root = os.environ.get("QMLIR_LIT_OUTPUT", str(tests.parent / "build" / "lit"))  # noqa: F821
-config.test_source_root = str(tests)  # noqa: F821
-config.environment["PATH"] = f"{environment}{os.pathsep}{os.environ['PATH']}"  # noqa: F821
-config.environment["PYTHONPATH"] = str(tests.parent)  # noqa: F821 (plug-ins that the tests load)
 
-filecheck = os.environ.get("FILECHECK")
-if filecheck:
-    config.substitutions.append((r"\bfilecheck\b", filecheck))  # noqa: F821
+config.name = "qmlir"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"]
+config.excludes = ["Inputs"]
+config.test_source_root = str(tests)
+config.test_exec_root = os.environ.get("QMLIR_LIT_OUTPUT", str(tests.parent / "build" / "lit"))
+
+# The tools of the interpreter that runs lit where it has them; LLVM's lit runs under the system's Python.
+beside_lit = Path(sys.executable).parent
+binaries = beside_lit if (beside_lit / "qmlir-opt").exists() else tests.parent / ".venv" / "bin"
+config.environment["PATH"] = os.pathsep.join([os.environ.get("QMLIR_BIN", str(binaries)), os.environ["PATH"]])
+config.environment["PYTHONPATH"] = str(tests.parent)  # the plug-ins under tests/support
+
+# Matched as whole words, and before %s is replaced, so that no path is touched.
+config.substitutions += [
+    (r"(?<![\w./-])(?:filecheck|FileCheck)(?![\w./-])", os.environ.get("FILECHECK", "filecheck")),
+    (r"(?<![\w./-])split-file(?![\w./-])", f"{sys.executable} {tests / 'support' / 'split_file.py'}"),
+]
+
+if shutil.which("mlir-opt-22"):
+    config.available_features.add("upstream-mlir")

@@ -26,6 +26,10 @@ from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader
 
 STDIN = "<stdin>"
 
+_PLAIN = r'[^"\\\n\v\f]*'
+_ESCAPE = r'\\(?:["nt\\]|[0-9A-Fa-f]{2})'
+_COMMENT_OR_STRING = re.compile(rf'//[^\n]*|"{_PLAIN}(?:{_ESCAPE}{_PLAIN})*(?P<end>"?)')
+
 
 class LineTable:
     """Finds the line and column of a position in `source`, which begins `line_offset` lines into `filename`."""
@@ -40,6 +44,13 @@ class LineTable:
         line = bisect_right(self._starts, position)
         column = position - self._starts[line - 1] + 1
         return SourceLocation(self.filename, line + self._line_offset, column)
+
+
+def _check_strings(source: str, lines: LineTable) -> None:
+    """Refuse a string literal without an end or with a wrong escape: xDSL's lexer takes exponential time to find out."""
+    for found in _COMMENT_OR_STRING.finditer(source):
+        if found[0].startswith('"') and not found["end"]:
+            raise text_error("a string literal has no end, or an unknown escape", lines.place(found.start()))
 
 
 class ModuleParser(Parser):
@@ -103,6 +114,7 @@ def parse_module(
     text is a `DiagnosticError` with file, line and column.
     """
     lines = LineTable(source, filename, line_offset)
+    _check_strings(source, lines)
     parser = None
     try:
         parser = ModuleParser(ctx, source, lines, directory)

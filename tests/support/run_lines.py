@@ -1,200 +1,193 @@
-"""RUN lines in-process: the part of lit's language that the FileCheck files use.
+"""RUN lines in-process, so that a FileCheck file takes milliseconds.
 
-`// RUN: qmlir-opt %s -p cse | filecheck %s` runs without a process for each command, so that a file takes
-milliseconds. `lit` reads the same lines (`tests/lit.cfg.py`).
+lit itself reads the file: its keywords (`RUN`, `REQUIRES`, `UNSUPPORTED`, `XFAIL`, `DEFINE`, …), its substitutions, its
+shell grammar and `tests/lit.cfg.py`. What is here runs the commands that it read, and gives lit's result codes.
 """
 
-import difflib
-import io
 import re
-import shlex
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
-from filecheck.finput import FInput
-from filecheck.matcher import Matcher
-from filecheck.options import Options, parse_argv_options
-from filecheck.parser import Parser, pattern_for_opts
+from lit.LitConfig import LitConfig
+from lit.ShCommands import Command, GlobItem, Pipeline, Seq
+from lit.ShUtil import ShParser
+from lit.Test import Result as LitResult
+from lit.Test import Test, TestSuite
+from lit.TestingConfig import TestingConfig
+from lit.TestRunner import (
+    applySubstitutions,
+    getDefaultSubstitutions,
+    getTempPaths,
+    kPdbgRegex,
+    parseIntegratedTestScript,
+)
 
-from qmlir.tools import qmlir_opt
+from tests.support.commands import Result, run_command
 
-_RUN = re.compile(r"(?://|#)\s*RUN:(?P<command>.*)")
-_OPERATORS = {"|", "&&", ";", ">", ">>", "<", "2>", "2>&1"}
-
-
-class RunLineError(Exception):
-    """A RUN line that fails; the message shows the line, what it printed, and why."""
-
-
-@dataclass
-class Result:
-    """What a command left."""
-
-    code: int
-    stdout: str = ""
-    stderr: str = ""
+TESTS = Path(__file__).resolve().parents[1]
+SHOWN_LINES = 30
 
 
-def run_lines(text: str) -> list[str]:
-    """The commands of a test file, continued lines joined."""
-    commands: list[str] = []
-    continued = False
-    for line in text.splitlines():
-        if (found := _RUN.search(line)) is None:
-            continue
-        command = found["command"].strip()
-        if continued:
-            commands[-1] += " " + command.removesuffix("\\").strip()
-        else:
-            commands.append(command.removesuffix("\\").strip())
-        continued = command.endswith("\\")
-    return commands
+@dataclass(frozen=True)
+class Outcome:
+    """How a file ended, in lit's words, and for a person what happened."""
+
+    code: str
+    report: str = ""
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the file does not do what it says."""
+        return self.code in ("FAIL", "XPASS", "UNRESOLVED")
 
 
-def _qmlir_opt(arguments: Sequence[str], stdin: str) -> Result:
-    out, err = io.StringIO(), io.StringIO()
-    code = qmlir_opt.main(arguments, stdin=io.StringIO(stdin), stdout=out, stderr=err)
-    return Result(code, out.getvalue(), err.getvalue())
+@dataclass(frozen=True)
+class RunLine:
+    """One RUN line as lit reads it: where it stands, its text, and its commands as a tree of lit's shell."""
 
-
-def _filecheck(arguments: Sequence[str], stdin: str) -> Result:
-    options: Options = parse_argv_options(["filecheck", *arguments])
-    source = Path(options.match_filename).read_text(encoding="utf-8")
-    if options.input_file != "-":
-        stdin = Path(options.input_file).read_text(encoding="utf-8")
-    out = io.StringIO()
-    real = sys.stdout, sys.stderr
-    sys.stdout = sys.stderr = out  # the package prints what did not match
-    try:
-        parser = Parser(options, io.StringIO(source), *pattern_for_opts(options))
-        code = Matcher(options, FInput("input", stdin), parser).run()
-    finally:
-        sys.stdout, sys.stderr = real
-    return Result(code, "", out.getvalue())
-
-
-def _diff(arguments: Sequence[str], stdin: str) -> Result:
-    texts = [stdin if name == "-" else Path(name).read_text(encoding="utf-8") for name in arguments[-2:]]
-    lines = list(difflib.unified_diff(texts[0].splitlines(True), texts[1].splitlines(True), *arguments[-2:]))
-    return Result(1 if lines else 0, "".join(lines))
-
-
-def _cat(arguments: Sequence[str], stdin: str) -> Result:
-    return Result(0, "".join(Path(name).read_text(encoding="utf-8") for name in arguments) or stdin)
-
-
-def _process(*command: str) -> Callable[[Sequence[str], str], Result]:
-    def run(arguments: Sequence[str], stdin: str) -> Result:
-        done = subprocess.run([*command, *arguments], input=stdin, capture_output=True, text=True, check=False)
-        return Result(done.returncode, done.stdout, done.stderr)
-
-    return run
-
-
-COMMANDS: dict[str, Callable[[Sequence[str], str], Result]] = {
-    "qmlir-opt": _qmlir_opt,
-    "filecheck": _filecheck,
-    "diff": _diff,
-    "cat": _cat,
-    **{name: _process(name) for name in ("mkdir", "rm", "test", "echo", "grep", "cp", "truncate", "ls", "sed")},
-}
-"""The commands of RUN lines; one more tool is one more line."""
-
-
-def run_command(words: Sequence[str], stdin: str) -> Result:
-    """Run one command on `stdin`; `not` turns its verdict."""
-    if words[0] == "not":
-        result = run_command(words[1:], stdin)
-        return Result(0 if result.code else 1, result.stdout, result.stderr)
-    if words[0] not in COMMANDS:
-        raise RunLineError(f"unknown command '{words[0]}', there are {', '.join(sorted(COMMANDS))}")
-    return COMMANDS[words[0]](words[1:], stdin)
+    place: str
+    text: str
+    tree: Seq | Pipeline
 
 
 @dataclass
-class _Stage:
-    words: list[str]
-    merge_errors: bool = False
-    stdin_file: str | None = None
-    stdout_file: str | None = None
-    stderr_file: str | None = None
+class RunFile:
+    """A FileCheck file: its RUN lines, or the outcome where lit would not run it."""
+
+    path: Path
+    lines: list[RunLine] = field(default_factory=list[RunLine])
+    outcome: Outcome | None = None
+    fails_as_expected: bool = False
 
 
-def _stages(words: Sequence[str]) -> Iterator[_Stage]:
-    stage = _Stage([])
-    rest = iter(words)
-    for word in rest:
-        match word:
-            case "|":
-                yield stage
-                stage = _Stage([])
-            case "2>&1":
-                stage.merge_errors = True
-            case ">":
-                stage.stdout_file = next(rest)
-            case "2>":
-                stage.stderr_file = next(rest)
-            case "<":
-                stage.stdin_file = next(rest)
-            case _:
-                stage.words.append(word)
-    yield stage
+@cache
+def _lit_config() -> TestingConfig:
+    lit = LitConfig(
+        "lit", path=[], diagnostic_level="error", useValgrind=False, valgrindLeakCheck=False, valgrindArgs=[],
+        noExecute=False, debug=False, isWindows=False, order="smart", params={},
+    )  # fmt: skip
+    config = TestingConfig.fromdefaults(lit)
+    config.load_from_path(str(TESTS / "lit.cfg.py"), lit)
+    return config
 
 
-def _run_pipeline(words: Sequence[str], errors: list[str]) -> int:
-    flowing, code = "", 0
-    for stage in _stages(words):
-        if stage.stdin_file:
-            flowing = Path(stage.stdin_file).read_text(encoding="utf-8")
-        result = run_command(stage.words, flowing)
-        code = code or result.code
-        flowing = result.stdout
-        if stage.merge_errors:
-            flowing = result.stderr + result.stdout
-        elif stage.stderr_file:
-            Path(stage.stderr_file).write_text(result.stderr, encoding="utf-8")
-        else:
-            errors.append(result.stderr)
-        if stage.stdout_file:
-            Path(stage.stdout_file).write_text(flowing, encoding="utf-8")
-            flowing = ""
-    if code:
-        errors.append(flowing)
-    return code
-
-
-def substituted(command: str, path: Path, temporary: Path) -> str:
-    """`command` with lit's names for the file, its folder, and a temporary file."""
-    for key, value in (("%s", path), ("%S", path.parent), ("%t", temporary / path.stem), ("%T", temporary)):
-        command = re.sub(rf"{key}\b", lambda _, value=value: str(value), command)
-    return command
-
-
-def output_for_filecheck(command: str, path: Path, temporary: Path) -> str:
-    """What the commands in front of `| filecheck` print."""
-    producer = substituted(command.rpartition("|")[0], path, temporary)
-    target = temporary / "for_filecheck"
-    errors: list[str] = []
-    _run_pipeline([*shlex.split(producer), ">", str(target)], errors)
-    return target.read_text(encoding="utf-8")
-
-
-def run_file(path: Path, temporary: Path) -> None:
-    """Run every RUN line of a file. Raises `RunLineError` at the first that fails."""
-    commands = run_lines(path.read_text(encoding="utf-8"))
-    if not commands:
-        raise RunLineError("the file has no RUN line")
+def read_file(path: Path, temporary: Path) -> RunFile:
+    """What lit makes of the file; `%t` lies in `temporary`."""
+    config = _lit_config()
+    suite = TestSuite(config.name, str(path.parent), str(temporary), config)
+    test = Test(suite, (path.name,), config)
+    script = parseIntegratedTestScript(test)
+    if isinstance(script, LitResult):
+        return RunFile(path, outcome=Outcome(script.code.name, f"{path}: {script.output}"))
+    folder, base = getTempPaths(test)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    features = dict.fromkeys(config.available_features, True)
+    commands = applySubstitutions(script, getDefaultSubstitutions(test, folder, base), features)
+    read = RunFile(path, fails_as_expected=test.isExpectedToFail())
     for command in commands:
-        words = shlex.split(substituted(command, path, temporary), posix=True)
-        part: list[str] = []
-        for word in [*words, "&&"]:
-            if word not in ("&&", ";"):
-                part.append(word)
-                continue
-            errors: list[str] = []
-            if part and _run_pipeline(part, errors):
-                raise RunLineError(f"RUN: {command}\n{''.join(errors)[:4000]}")
-            part = []
+        place, text = re.fullmatch(kPdbgRegex, command).groups()
+        try:
+            read.lines.append(RunLine(place, text.strip(), ShParser(text, pipefail=True).parse()))
+        except ValueError as error:
+            read.outcome = Outcome("FAIL", f"{path}: {place}: {error}\n  {text.strip()}")
+    return read
+
+
+def _words(command: Command) -> list[str]:
+    words: list[str] = []
+    for argument in command.args:
+        words += argument.resolve(str(TESTS.parent)) if isinstance(argument, GlobItem) else [argument]
+    return words
+
+
+def _redirected(command: Command, result: Result) -> Result:
+    """The result after the command's output has gone where its redirections say."""
+    # A process writes its standard output when it ends, behind what it said on standard error.
+    streams = {1: [result.stdout], 2: [result.stderr]}
+    for operator, target in command.redirects:
+        match operator:
+            case (">" | ">>" as kind, *number):
+                source = number[0] if number else 1
+                with open(target, "a" if kind == ">>" else "w", encoding="utf-8") as file:
+                    file.writelines(reversed(streams[source]))
+                streams[source] = []
+            case ("&>",):
+                Path(target).write_text(result.stderr + result.stdout, encoding="utf-8")
+                streams = {1: [], 2: []}
+            case (">&", 2) if target == "1":
+                streams = {1: streams[1] + streams[2], 2: []}
+            case (">&",) if target == "2":
+                streams = {1: [], 2: streams[1] + streams[2]}
+            case _:
+                pass
+    return Result(result.code, "".join(reversed(streams[1])), "".join(reversed(streams[2])))
+
+
+def _shortened(text: str) -> Iterator[str]:
+    lines = text.rstrip("\n").split("\n")
+    yield from (f"    {line}" for line in lines[:SHOWN_LINES])
+    if len(lines) > SHOWN_LINES:
+        yield f"    … {len(lines) - SHOWN_LINES} lines more"
+
+
+class Shell:
+    """Runs the trees that lit's shell grammar gives, and remembers what each command said."""
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, Result]] = []
+
+    def run(self, tree: Seq | Pipeline) -> int:
+        """The exit code of a sequence or a pipeline."""
+        if isinstance(tree, Pipeline):
+            return self.run_pipeline(tree.commands)[0]
+        code = self.run(tree.lhs)
+        if (tree.op == "&&" and code) or (tree.op == "||" and not code):
+            return code
+        return self.run(tree.rhs)
+
+    def run_pipeline(self, commands: Sequence[Command]) -> tuple[int, str]:
+        """The first failing exit code of the commands, and what the last one printed."""
+        text, code = "", 0
+        for command in commands:
+            for operator, name in command.redirects:
+                if operator == ("<",):
+                    text = Path(name).read_text(encoding="utf-8")
+            words = _words(command)
+            result = _redirected(command, run_command(words, text))
+            self.said.append((words[0] if words[0] != "not" else " ".join(words[:2]), result))
+            text, code = result.stdout, code or result.code
+        return code, text
+
+    def report(self) -> str:
+        """What the commands said, for a person who looks for a fault."""
+        lines: list[str] = []
+        for index, (name, result) in enumerate(self.said):
+            if result.code:
+                lines.append(f"  {name} ended with exit code {result.code}")
+            if result.stderr:
+                lines += [f"  {name}, standard error:", *_shortened(result.stderr)]
+            if result.stdout and index == len(self.said) - 1:
+                lines += [f"  {name}, standard output:", *_shortened(result.stdout)]
+        return "\n".join(lines)
+
+
+def run_line(path: Path, line: RunLine) -> Outcome:
+    """Run one RUN line."""
+    shell = Shell()
+    if shell.run(line.tree) == 0:
+        return Outcome("PASS")
+    return Outcome("FAIL", f"{path}: {line.place}\n  {line.text}\n{shell.report()}")
+
+
+def run_file(path: Path, temporary: Path) -> Outcome:
+    """Run the RUN lines of a file until one fails, as lit does."""
+    read = read_file(path, temporary)
+    outcome = read.outcome
+    if outcome is None:
+        outcomes = (run_line(path, line) for line in read.lines)
+        outcome = next((each for each in outcomes if each.is_failure), Outcome("PASS"))
+    if read.fails_as_expected and outcome.code in ("PASS", "FAIL"):
+        return Outcome("XFAIL", outcome.report) if outcome.is_failure else Outcome("XPASS", f"{path}: passes")
+    return outcome

@@ -1,0 +1,171 @@
+"""Parsing never ends otherwise than with a module or a one-line error; weights are checked."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, ModuleOp, TensorType, f32
+
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.verification import verify
+from qmlir.text.parsing import load_module, parse_module
+from qmlir.text.printing import PrintOptions, Weights, module_text, op_excerpt, save_module
+from qmlir.tools.environment import default_environment
+
+ENVIRONMENT = default_environment()
+SAMPLES = sorted((Path(__file__).resolve().parents[2] / "filecheck" / "dialects").rglob("ops.mlir"))
+
+
+def _parse(text: str) -> ModuleOp | None:
+    try:
+        module = parse_module(ENVIRONMENT.new_context(), text, "input.mlir")
+        verify(module)
+    except DiagnosticError as error:
+        complaint = error
+    else:
+        return module
+    assert "\n" not in str(complaint)
+    assert complaint.diagnostic.location is not None
+    return None
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.parent.name)
+def test_every_truncation(path: Path) -> None:
+    text = "".join(line for line in path.read_text().splitlines(keepends=True) if not line.startswith("//"))
+    step = max(1, len(text) // 400)
+    for end in range(0, len(text), step):
+        _parse(text[:end])
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(SAMPLES), st.data())
+def test_random_damage(path: Path, data: st.DataObject) -> None:
+    text = path.read_text()[:1500]
+    place = data.draw(st.integers(0, len(text) - 1))
+    junk = data.draw(st.text(alphabet='<>{}[]():,"!#%@ -=0x9efnq\n\\é', max_size=6))
+    length = data.draw(st.integers(0, 8))
+    _parse(text[:place] + junk + text[place + length :])
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("generic", [False, True])
+def test_text_reads_back_as_the_same_module(path: Path, generic: bool) -> None:
+    module = _parse(path.read_text())
+    assert module is not None
+    text = module_text(module, PrintOptions(generic=generic, weights=Weights.INLINE))
+    again = _parse(text)
+    assert again is not None
+    assert module.is_structurally_equivalent(again)
+    assert module_text(again, PrintOptions(generic=generic, weights=Weights.INLINE)) == text
+
+
+@pytest.mark.parametrize("rest", ["}\n", '\\q" }', '\\" }', '\\"'])
+def test_a_bad_string_is_found_at_once(rest: str) -> None:
+    assert _parse('func.func @f() attributes {a = "' + "a\\\\b" * 1000 + rest) is None
+
+
+def test_deep_nesting_is_an_error() -> None:
+    assert _parse("func.func @f(" + "tensor<" * 3000) is None
+
+
+FLOATS = {np.float16: Float16Type(), np.float32: Float32Type(), np.float64: Float64Type()}
+
+
+@settings(max_examples=300)
+@given(st.sampled_from([np.float16, np.float32, np.float64]), st.data())
+def test_floats_keep_every_bit(dtype: type[np.floating], data: st.DataObject) -> None:
+    width = np.dtype(dtype).itemsize
+    bits = data.draw(st.lists(st.integers(0, 2 ** (8 * width) - 1), min_size=1, max_size=20))
+    array = np.array(bits, dtype=f"u{width}").view(dtype)
+    module = ModuleOp([ConstantOp.of(array, TensorType(FLOATS[dtype], array.shape))])
+    again = _parse(module_text(module, PrintOptions(weights=Weights.INLINE)))
+    assert again is not None
+    constant = again.body.block.first_op
+    assert isinstance(constant, ConstantOp)
+    assert constant.array.tobytes() == array.tobytes()
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    array = np.arange(2048, dtype=np.float32)
+    constants = [ConstantOp.of(array, TensorType(f32, shape)) for shape in ([2048], [2, 1024], [2048])]
+    path = tmp_path / "model.mlir"
+    save_module(ModuleOp(constants), path, PrintOptions(weights=Weights.SIDECAR))
+    return path
+
+
+def _load_error(path: Path) -> str:
+    with pytest.raises(DiagnosticError) as caught:
+        load_module(ENVIRONMENT.new_context(), path)
+    assert caught.value.diagnostic.location is not None
+    return caught.value.diagnostic.message
+
+
+def test_weights_come_back_and_are_kept_once(saved: Path) -> None:
+    module = load_module(ENVIRONMENT.new_context(), saved)
+    constants = [op for op in module.walk() if isinstance(op, ConstantOp)]
+    assert [constant.array.shape for constant in constants] == [(2048,), (2, 1024), (2048,)]
+    assert all((constant.array.ravel() == np.arange(2048)).all() for constant in constants)
+    assert saved.with_suffix(".safetensors").stat().st_size < 2 * 4 * 2048
+    assert sorted(path.name for path in saved.parent.iterdir()) == ["model.mlir", "model.safetensors"]
+
+
+def test_altered_weights(saved: Path) -> None:
+    weights = saved.with_suffix(".safetensors")
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    assert "was altered: its digest differs" in _load_error(saved)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff" * 100, b"\x10\x00\x00\x00\x00\x00\x00\x00{"])
+def test_weights_of_another_format(saved: Path, content: bytes) -> None:
+    saved.with_suffix(".safetensors").write_bytes(content)
+    assert "is no safetensors file" in _load_error(saved)
+
+
+def test_cut_off_weights(saved: Path) -> None:
+    weights = saved.with_suffix(".safetensors")
+    weights.write_bytes(weights.read_bytes()[:-10])
+    assert "is no safetensors file" in _load_error(saved)
+
+
+@pytest.mark.parametrize("name", ["../other.safetensors", "/etc/hostname", "sub/../../x.safetensors"])
+def test_weights_outside_the_folder(saved: Path, name: str) -> None:
+    text = saved.read_text().replace("model.safetensors", name)
+    saved.write_text(text)
+    assert "lies outside the folder of the module" in _load_error(saved)
+
+
+def test_link_out_of_the_folder(saved: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    weights = saved.with_suffix(".safetensors")
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "weights"
+    weights.rename(elsewhere)
+    weights.symlink_to(elsewhere)
+    assert "lies outside the folder of the module" in _load_error(saved)
+
+
+def test_missing_key_and_size(saved: Path) -> None:
+    text = saved.read_text()
+    saved.write_text(text.replace('"w0"', '"w7"'))
+    assert "has no tensor 'w7'" in _load_error(saved)
+    saved.write_text(text.replace("tensor<2048xf32>", "tensor<2047xf32>"))
+    assert "has 8192 bytes, tensor<2047xf32> takes 8188" in _load_error(saved)
+
+
+def test_nothing_is_left_where_a_file_cannot_be_written(tmp_path: Path) -> None:
+    folder = tmp_path / "model.mlir"
+    folder.mkdir()
+    with pytest.raises(DiagnosticError, match="cannot write"):
+        save_module(ModuleOp([]), folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.mlir"]
+
+
+def test_excerpt_is_short() -> None:
+    array = np.zeros(1 << 20, dtype=np.float32)
+    constant = ConstantOp.of(array, TensorType(f32, [1 << 20]))
+    ModuleOp([constant])
+    assert len(op_excerpt(constant)) < 300
