@@ -91,6 +91,12 @@ def _budget_error(op: Operation, limit: int, counts: Counter[str]) -> Diagnostic
     return op_error(op, f"rewriting did not end within {limit} rewrites; most often applied: {busiest}")
 
 
+def pattern_name(pattern: RewritePattern) -> str:
+    """The name by which messages and statistics know a pattern: its class, or what a wrapper says that it wraps."""
+    name = getattr(pattern, "pattern_name", None)
+    return name if isinstance(name, str) else type(pattern).__name__
+
+
 class _GreedyDriver:
     """One run of the driver over everything nested in `root`."""
 
@@ -169,10 +175,9 @@ class _GreedyDriver:
             except DiagnosticError:
                 raise
             except DiagnosticException as error:
-                name = type(pattern).__name__
-                raise op_error(op, f"pattern '{name}' failed: {error}") from error
+                raise op_error(op, f"pattern '{pattern_name(pattern)}' failed: {error}") from error
             if rewriter.has_done_action:
-                return type(pattern).__name__
+                return pattern_name(pattern)
         return None
 
     @staticmethod

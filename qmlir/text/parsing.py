@@ -47,7 +47,7 @@ class LineTable:
 
 
 def _check_strings(source: str, lines: LineTable) -> None:
-    """Refuse a string literal without an end or with a wrong escape: xDSL's lexer takes exponential time to find out."""
+    """Refuse a string literal without an end or with a wrong escape: xDSL's lexer takes exponential time for them."""
     for found in _COMMENT_OR_STRING.finditer(source):
         if found[0].startswith('"') and not found["end"]:
             raise text_error("a string literal has no end, or an unknown escape", lines.place(found.start()))

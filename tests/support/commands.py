@@ -79,7 +79,7 @@ def _cat(arguments: Sequence[str], stdin: str) -> Result:
         return Result(1, stderr=f"cat: {error}\n")
 
 
-_PROCESSES = ("cmp", "cp", "echo", "grep", "ls", "mkdir", "rm", "sed", "sort", "test", "truncate", "wc")
+_PROCESSES = ("cmp", "cp", "echo", "grep", "ls", "mkdir", "rm", "sed", "sort", "test", "true", "truncate", "wc")
 
 COMMANDS: dict[str, Command] = {
     "qmlir-opt": _tool(qmlir_opt.main),

@@ -9,21 +9,16 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir import registry
+from qmlir.ir.conversion import Legality, convert_partially
 from qmlir.ir.decomposition import Keep, Parts
-from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 
 
-@dataclass(frozen=True)
 class Decompose(RewritePattern):
     """Replaces a composite by the parts that its dialect, or another package, registered for it."""
 
-    keep: Keep
-
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        decomposition = registry.decompositions().get(type(op))
-        if decomposition is None or op in self.keep:
-            return
+        decomposition = registry.decompositions()[type(op)]
         parts = Parts(op)
         results = decomposition(op, parts)
         if results is not None:
@@ -65,4 +60,9 @@ class NnDecompose(ModulePass):
     keep: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns_greedily(op, [Decompose(Keep(self.keep))], ctx)
+        keep = Keep(self.keep)
+        composites = Legality(
+            illegal_operations=tuple(registry.decompositions()), is_kept=lambda composite: composite in keep
+        )
+        # What has no parts as it is, a convolution without bias or a quantized composite, stays.
+        convert_partially(op, [Decompose()], composites, ctx)
