@@ -155,7 +155,8 @@ def test_convolution(
 @pytest.mark.parametrize("kind", ["max", "average"])
 def test_pools(kind: str, properties: str, attributes: dict[str, Any], size: tuple[int, int]) -> None:
     x = _random(1, 2, 7, 7)
-    text = f"nn.{kind}_pool %0 {{{properties} kernel = [2, 2]}} : (tensor<1x2x7x7xf32>) -> tensor<1x2x{size[0]}x{size[1]}xf32>"
+    result = f"tensor<1x2x{size[0]}x{size[1]}xf32>"
+    text = f"nn.{kind}_pool %0 {{{properties} kernel = [2, 2]}} : (tensor<1x2x7x7xf32>) -> {result}"
     wanted = reference(f"{kind.capitalize()}Pool", x, kernel_shape=[2, 2], **attributes)
     np.testing.assert_allclose(run(text, x), wanted, **BOUND)
 
