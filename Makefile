@@ -1,5 +1,8 @@
 # One command sets everything up: `make test`. `make` lists the others.
-PYTHON ?= $(shell for each in python3.13 python3.12 python3.11 python3; do command -v $$each && break; done)
+
+# The newest of these that runs and is 3.11 or newer; `make setup PYTHON=…` takes another.
+PYTHON ?= $(shell for each in python3.14 python3.13 python3.12 python3.11 python3; do \
+	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$each && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -12,12 +15,12 @@ help: ## list the commands
 setup: $(STAMP) ## make .venv and install the package with its development tools
 
 $(STAMP): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, found $$($(PYTHON) --version)"; exit 1; }
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, found $$(python3 --version 2>/dev/null || echo none)"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-test: $(STAMP) ## run the whole test suite
+test: $(STAMP) ## run the test suite, but for the referees
 	$(BIN)/python -m pytest -n 2 -m 'not referee'
 
 lint: $(STAMP) ## ruff, pyright in strict mode, and the import rules

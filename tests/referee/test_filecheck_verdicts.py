@@ -1,4 +1,4 @@
-"""Every FileCheck file, whole and broken, by our runner and by LLVM's lit and FileCheck: the same verdicts."""
+"""The FileCheck files by our runner and by LLVM's lit and FileCheck: the same verdicts, on whole and broken checks."""
 
 import json
 import os
@@ -6,13 +6,18 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from tests.support.run_lines import RunLineError, run_file
+from tests.support.commands import run_command
+from tests.support.run_lines import Shell, Step, read_file, run_file
 
 TESTS = Path(__file__).resolve().parents[1]
+FILES = [path for path in sorted((TESTS / "filecheck").rglob("*.mlir")) if "Inputs" not in path.parts]
 LIT, FILECHECK = shutil.which("lit-22"), shutil.which("FileCheck-22")
 
 pytestmark = [
@@ -23,46 +28,13 @@ pytestmark = [
     ),
 ]
 
-_CHECK = re.compile(r"^(\s*// [A-Z]+(?:-NEXT|-SAME)?: .*[a-z])", re.MULTILINE)
 
-
-def _broken(text: str) -> str | None:
-    """`text` with a word that is nowhere behind its last plain check, `None` where it has none."""
-    found = list(_CHECK.finditer(text))
-    found = [match for match in found if "RUN" not in match[0] and "-NOT" not in match[0]]
-    if not found:
-        return None
-    end = found[-1].end()
-    return f"{text[:end]}xyzzy{text[end:]}"
-
-
-def _copy(folder: Path) -> list[Path]:
-    """The FileCheck files, and a broken copy of each that checks something."""
-    shutil.copytree(TESTS / "filecheck", folder / "filecheck")
-    shutil.copy(TESTS / "lit.cfg.py", folder / "lit.cfg.py")
-    for path in sorted((folder / "filecheck").rglob("*.mlir")):
-        broken = _broken(path.read_text(encoding="utf-8"))
-        if "Inputs" not in path.parts and broken is not None:
-            path.with_name(f"{path.stem}_broken.mlir").write_text(broken, encoding="utf-8")
-    return [path for path in sorted((folder / "filecheck").rglob("*.mlir")) if "Inputs" not in path.parts]
-
-
-def _ours(path: Path, temporary: Path) -> bool:
-    temporary.mkdir()
-    try:
-        run_file(path, temporary)
-    except RunLineError:
-        return False
-    return True
-
-
-def test_same_verdicts(tmp_path: Path) -> None:
-    paths = _copy(tmp_path)
+def test_llvms_lit_and_filecheck_give_our_results(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     subprocess.run(
-        [str(LIT), "-j2", "-q", f"--output={report}", str(tmp_path / "filecheck")],
-        env={
-            **os.environ,
+        [str(LIT), "-j2", "-q", f"--output={report}", str(TESTS / "filecheck")],
+        env=os.environ
+        | {
             "FILECHECK": str(FILECHECK),
             "QMLIR_BIN": str(Path(sys.executable).parent),
             "QMLIR_LIT_OUTPUT": str(tmp_path / "lit"),
@@ -70,13 +42,69 @@ def test_same_verdicts(tmp_path: Path) -> None:
         capture_output=True,
         check=False,
     )
-    results = {entry["name"]: entry["code"] == "PASS" for entry in json.loads(report.read_text())["tests"]}
-    theirs = {name.partition(" :: ")[2].removeprefix("filecheck/"): passed for name, passed in results.items()}
+    results = json.loads(report.read_text())["tests"]
+    theirs = {result["name"].removeprefix("qmlir :: filecheck/"): result["code"] for result in results}
     ours = {
-        str(path.relative_to(tmp_path / "filecheck")): _ours(path, tmp_path / f"ours{index}")
-        for index, path in enumerate(paths)
+        str(path.relative_to(TESTS / "filecheck")): run_file(path, tmp_path / f"ours{index}").code
+        for index, path in enumerate(FILES)
     }
     assert ours == theirs
-    # Both verdicts occur: a broken copy fails, its original passes.
-    assert sum(ours.values()) >= 30
-    assert sum(not passed for passed in ours.values()) >= 20
+
+
+def _broken(text: str, prefixes: list[str]) -> Iterator[tuple[str, str]]:
+    """Ways to break the checks of `text`, one line at a time: what was done, and the text after it."""
+    lines = text.splitlines()
+    check = re.compile(rf"^\s*// (?:{'|'.join(map(re.escape, prefixes))})(?P<kind>-[A-Z]+)?: ")
+    places = [index for index, line in enumerate(lines) if check.match(line)]
+
+    def with_line(index: int, *new: str) -> str:
+        return "\n".join([*lines[:index], *new, *lines[index + 1 :]]) + "\n"
+
+    for index in places:
+        line = lines[index]
+        found = check.match(line)
+        assert found is not None
+        yield f"line {index + 1}: another word", with_line(index, f"{line}xyzzy")
+        yield f"line {index + 1}: deleted", with_line(index)
+        yield f"line {index + 1}: twice", with_line(index, line, line)
+        if found["kind"] is None:
+            yield f"line {index + 1}: negated", with_line(index, line.replace(": ", "-NOT: ", 1))
+        if found["kind"] == "-NOT":
+            yield f"line {index + 1}: no longer negated", with_line(index, line.replace("-NOT: ", ": ", 1))
+    for first, second in pairwise(places):
+        if second == first + 1:
+            swapped = [*lines[:first], lines[second], lines[first], *lines[second + 1 :]]
+            yield f"line {first + 1}: swapped with the next", "\n".join(swapped) + "\n"
+
+
+def _filecheck_steps(path: Path, temporary: Path) -> list[Step]:
+    """Every run of filecheck on the checks of the file."""
+    shell = Shell()
+    for line in read_file(path, temporary).lines:
+        shell.run(line.tree)
+    return [step for step in shell.steps if step.words[0] == "filecheck" and str(path) in step.words]
+
+
+def _prefixes(words: list[str]) -> list[str]:
+    given = re.findall(r"--check-prefix(?:es)?=(\S+)", " ".join(words))
+    return ",".join(given).split(",") if given else ["CHECK"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS / "filecheck")))
+def test_broken_checks(path: Path, tmp_path: Path) -> None:
+    checks = tmp_path / "checks.mlir"
+    differences: list[str] = []
+    verdicts: Counter[bool] = Counter()
+    for step in _filecheck_steps(path, tmp_path / "out"):
+        arguments = [str(checks) if word == str(path) else word for word in step.words[1:]]
+        for what, text in _broken(path.read_text(encoding="utf-8"), _prefixes(arguments)):
+            checks.write_text(text, encoding="utf-8")
+            ours = run_command(["filecheck", *arguments], step.stdin).code == 0
+            done = subprocess.run(
+                [str(FILECHECK), *arguments], input=step.stdin, capture_output=True, text=True, check=False
+            )
+            verdicts[ours] += 1
+            if ours != (done.returncode == 0):
+                differences.append(f"{what}: {'passes' if ours else 'fails'} here only ({' '.join(arguments)})")
+    assert not differences, "\n".join(differences)
+    assert verdicts[False] or not verdicts, "breaking the checks of this file breaks no test"

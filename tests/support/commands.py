@@ -9,6 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
+from filecheck.error import CheckError
 from filecheck.finput import FInput
 from filecheck.matcher import Matcher
 from filecheck.options import parse_argv_options
@@ -59,7 +60,10 @@ def _filecheck(arguments: Sequence[str], stdin: str) -> Result:
         checks = io.StringIO(Path(options.match_filename).read_text(encoding="utf-8"))
         text = stdin if options.input_file == "-" else Path(options.input_file).read_text(encoding="utf-8")
         parser = Parser(options, checks, *pattern_for_opts(options))
-        code = Matcher(options, FInput(options.readable_input_file(), text), parser).run()
+        try:
+            code = Matcher(options, FInput(options.readable_input_file(), text), parser).run()
+        except CheckError as error:  # the package lets a variable without a value end its process
+            return Result(1, stderr=f"{options.match_filename}:{error.op.source_line}: error: {error.message}\n")
     return Result(code, stderr=said.getvalue())
 
 

@@ -132,11 +132,25 @@ def _shortened(text: str) -> Iterator[str]:
         yield f"    … {len(lines) - SHOWN_LINES} lines more"
 
 
+@dataclass(frozen=True)
+class Step:
+    """A command that was run: its words, its standard input, and its result after redirections."""
+
+    words: Sequence[str]
+    stdin: str
+    result: Result
+
+    @property
+    def name(self) -> str:
+        """The command, for a report."""
+        return " ".join(self.words[:2]) if self.words[0] == "not" else self.words[0]
+
+
 class Shell:
-    """Runs the trees that lit's shell grammar gives, and remembers what each command said."""
+    """Runs the trees that lit's shell grammar gives, and remembers each command."""
 
     def __init__(self) -> None:
-        self.said: list[tuple[str, Result]] = []
+        self.steps: list[Step] = []
 
     def run(self, tree: Seq | Pipeline) -> int:
         """The exit code of a sequence or a pipeline."""
@@ -156,20 +170,20 @@ class Shell:
                     text = Path(name).read_text(encoding="utf-8")
             words = _words(command)
             result = _redirected(command, run_command(words, text))
-            self.said.append((words[0] if words[0] != "not" else " ".join(words[:2]), result))
+            self.steps.append(Step(words, text, result))
             text, code = result.stdout, code or result.code
         return code, text
 
     def report(self) -> str:
         """What the commands said, for a person who looks for a fault."""
         lines: list[str] = []
-        for index, (name, result) in enumerate(self.said):
-            if result.code:
-                lines.append(f"  {name} ended with exit code {result.code}")
-            if result.stderr:
-                lines += [f"  {name}, standard error:", *_shortened(result.stderr)]
-            if result.stdout and index == len(self.said) - 1:
-                lines += [f"  {name}, standard output:", *_shortened(result.stdout)]
+        for step in self.steps:
+            if step.result.code:
+                lines.append(f"  {step.name} ended with exit code {step.result.code}")
+            if step.result.stderr:
+                lines += [f"  {step.name}, standard error:", *_shortened(step.result.stderr)]
+            if step.result.stdout and step is self.steps[-1]:
+                lines += [f"  {step.name}, standard output:", *_shortened(step.result.stdout)]
         return "\n".join(lines)
 
 
