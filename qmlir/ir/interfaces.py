@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from xdsl.ir import Operation, SSAValue, TypeAttribute
 from xdsl.pattern_rewriter import RewritePattern
-from xdsl.traits import HasCanonicalizationPatternsTrait
+from xdsl.traits import EffectInstance, HasCanonicalizationPatternsTrait, MemoryEffect, MemoryEffectKind
 
 from qmlir import registry
 
@@ -29,6 +29,14 @@ class RegisteredCanonicalization(HasCanonicalizationPatternsTrait):
 
     def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
         return registry.patterns(f"{op.dialect_name()}.canonicalize")
+
+
+class ActsBesideResults(MemoryEffect):
+    """The operation does something besides its results (records a statistic, stops the run): nothing erases it."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        return {EffectInstance(MemoryEffectKind.WRITE)}
 
 
 class InferResultTypes(Operation, abc.ABC):

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, Float32Type, IntegerAttr, StringAttr, TensorType, i64
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -16,19 +16,12 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.quant.infer import element_type, expressed_type
 from qmlir.ir.builtin_types import tensor
-
-
-class RecordsStatistics(MemoryEffect):
-    """Writes to the statistics that the run collects, so that nothing erases or merges the operation."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> set[EffectInstance]:
-        return {EffectInstance(MemoryEffectKind.WRITE)}
+from qmlir.ir.interfaces import ActsBesideResults
 
 
 @irdl_op_definition
@@ -46,7 +39,7 @@ class ObserveOp(IRDLOperation):
     axis = opt_prop_def(IntegerAttr)
 
     assembly_format = "$input $key (`axis` $axis^)? attr-dict `:` type($input)"
-    traits = traits_def(RecordsStatistics())
+    traits = traits_def(ActsBesideResults())
 
     def verify_(self) -> None:
         if not self.key.data:

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, TensorType, f64
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -14,18 +14,10 @@ from xdsl.irdl import (
     opt_prop_def,
     traits_def,
 )
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.quant.infer import element_type
-
-
-class Asserts(MemoryEffect):
-    """Stops the run where the expectation fails, so that nothing erases or merges the operation."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> set[EffectInstance]:
-        return {EffectInstance(MemoryEffectKind.WRITE)}
+from qmlir.ir.interfaces import ActsBesideResults
 
 
 class ExpectationOp(IRDLOperation):
@@ -36,7 +28,7 @@ class ExpectationOp(IRDLOperation):
     actual = operand_def(T)
     expected = operand_def(T)
 
-    traits = traits_def(Asserts())
+    traits = traits_def(ActsBesideResults())
 
 
 @irdl_op_definition

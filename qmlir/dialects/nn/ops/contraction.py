@@ -120,11 +120,9 @@ def matmul_shape(lhs: Sequence[int], rhs: Sequence[int], transpose_b: bool) -> t
     return (*broadcast_shapes(left[:-2], right[:-2]), *rows, *columns)
 
 
-@irdl_op_definition
-class FullyConnectedOp(ContractionOp):
-    """`x * w^T + b`: data `[M, K]`, weights `[N, K]`, bias `[N]`; a composite of a matrix product and a sum."""
+class BiasedContractionOp(ContractionOp, ABC):
+    """A contraction of data with weights whose first axis is the output channels, and a bias for each of them."""
 
-    name = "nn.fully_connected"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {"data": Slot.INPUT, "weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=0
     )
@@ -134,13 +132,13 @@ class FullyConnectedOp(ContractionOp):
     bias = opt_operand_def(TensorType)
     result = result_def(TensorType)
 
-    def infer_result_types(self) -> Sequence[AnyTensor]:
-        data, weight = shape_of(self.data), shape_of(self.weight)
-        if len(data) != 2 or len(weight) != 2:
-            raise VerifyException(f"data and weights are matrices, found {self.data.type} and {self.weight.type}")
-        if self.bias is not None and not shapes_agree(shape_of(self.bias), weight[:1]):
-            raise VerifyException(f"the bias has one element for each of {weight[0]} rows, found {self.bias.type}")
-        return [tensor_like(self.data, matmul_shape(data, weight, True))]
+    def verify_bias_shape(self) -> None:
+        """Check that the bias has one element for each output channel."""
+        channels = shape_of(self.weight)[:1]
+        if self.bias is not None and not shapes_agree(shape_of(self.bias), channels):
+            raise VerifyException(
+                f"the bias has one element for each of {channels[0]} channels, found {self.bias.type}"
+            )
 
     def verify_quantization(self) -> None:
         self.verify_data_parameters(self.data)
@@ -150,19 +148,24 @@ class FullyConnectedOp(ContractionOp):
 
 
 @irdl_op_definition
-class ConvOp(ContractionOp):
+class FullyConnectedOp(BiasedContractionOp):
+    """`x * w^T + b`: data `[M, K]`, weights `[N, K]`, bias `[N]`; a composite of a matrix product and a sum."""
+
+    name = "nn.fully_connected"
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        data, weight = shape_of(self.data), shape_of(self.weight)
+        if len(data) != 2 or len(weight) != 2:
+            raise VerifyException(f"data and weights are matrices, found {self.data.type} and {self.weight.type}")
+        self.verify_bias_shape()
+        return [tensor_like(self.data, matmul_shape(data, weight, True))]
+
+
+@irdl_op_definition
+class ConvOp(BiasedContractionOp):
     """Correlation over the spatial axes (ONNX Conv): data `[N, C, …]`, weights `[M, C / groups, …]`, bias `[M]`."""
 
     name = "nn.conv"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"data": Slot.INPUT, "weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=0
-    )
-
-    data = operand_def(TensorType)
-    weight = operand_def(TensorType)
-    bias = opt_operand_def(TensorType)
-    result = result_def(TensorType)
-
     strides = opt_prop_def(DenseArrayBase)
     dilations = opt_prop_def(DenseArrayBase)
     pads = opt_prop_def(DenseArrayBase)
@@ -184,17 +187,10 @@ class ConvOp(ContractionOp):
             raise VerifyException(f"{weight[0]} output channels do not divide into {groups} groups")
         if not shapes_agree(data[1:2], (weight[1] * groups,)):
             raise VerifyException(f"weights take {weight[1]} x {groups} channels, the data has {data[1]}")
-        if self.bias is not None and not shapes_agree(shape_of(self.bias), weight[:1]):
-            raise VerifyException(f"the bias has one element for each of {weight[0]} channels, found {self.bias.type}")
+        self.verify_bias_shape()
         windows = self.windows
         spatial = (output_size(size, windows, axis) for axis, size in enumerate(data[2:]))
         return [tensor_like(self.data, (data[0], weight[0], *spatial))]
-
-    def verify_quantization(self) -> None:
-        self.verify_data_parameters(self.data)
-        self.verify_channel_axis(self.weight, 0)
-        if self.bias is not None:
-            verify_bias_type(element_of(self.bias), element_of(self.data), element_of(self.weight))
 
 
 OPERATIONS = (MatMulOp, FullyConnectedOp, ConvOp)
