@@ -1,37 +1,66 @@
-"""Every command that README and docs show is executed, and its output compared."""
+"""README and docs against the code: commands are executed, IR is read, links followed, tables compared."""
 
-import io
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from qmlir.tools import qmlir_opt
+from qmlir import registry
+from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType
+from qmlir.ir.verification import verify
+from qmlir.levels import LEVELS, Element, Level
+from qmlir.text.parsing import parse_module
+from qmlir.tools.environment import default_environment
+from tests.support.commands import COMMANDS, run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
 _LINK = re.compile(r"\]\((?P<target>[^)#]+)\)")
+_BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+_COMMAND = re.compile(r"^\$ (?P<command>.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
+
+
+def _blocks(language: str) -> list[tuple[Path, str]]:
+    return [
+        (path, block["text"])
+        for path in DOCUMENTS
+        for block in _BLOCK.finditer(path.read_text(encoding="utf-8"))
+        if block["language"] == language
+    ]
+
+
+def _named(path: Path, text: str) -> str:
+    return f"{path.name}: {text.partition(chr(10))[0][:50]}"
+
 
 EXAMPLES = [
-    pytest.param(found["command"].partition("\n")[0], found, id=f"{path.name}: {found['command'][:40]}")
-    for path in DOCUMENTS
-    for found in re.finditer(r"```console\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```", path.read_text(), re.DOTALL)
+    pytest.param(shlex.split(found["command"]), found["output"], id=_named(path, found["command"]))
+    for path, text in _blocks("console")
+    for found in _COMMAND.finditer(text)
+    if shlex.split(found["command"])[0] in {"not", *COMMANDS}
 ]
 
 
-@pytest.mark.parametrize(("command", "found"), EXAMPLES)
-def test_example(command: str, found: re.Match[str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("words", "output"), EXAMPLES)
+def test_example(words: list[str], output: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    program, *arguments = shlex.split(command)
-    assert program == "qmlir-opt"
-    out, err = io.StringIO(), io.StringIO()
-    assert qmlir_opt.main(arguments, stdout=out, stderr=err) == 0, err.getvalue()
-    assert out.getvalue().rstrip("\n") == found["output"].rstrip("\n")
+    result = run_command(words, "")
+    assert result.code == 0, result.stderr
+    # A line of three dots stands for any lines.
+    pattern = re.sub(r"^ *\\\.\\\.\\\.$\n", r"(?:.*\\n)*", re.escape(output).replace("\\\n", "\n"), flags=re.MULTILINE)
+    assert re.fullmatch(pattern, result.stderr + result.stdout), result.stderr + result.stdout
 
 
 def test_there_is_an_example() -> None:
     assert EXAMPLES
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=_named(path, text)) for path, text in _blocks("mlir")])
+def test_ir_is_read(text: str) -> None:
+    verify(parse_module(default_environment().new_context(), text, "document.mlir"))
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
@@ -43,4 +72,47 @@ def test_links(path: Path) -> None:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_make_targets(path: Path) -> None:
     known = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert set(re.findall(r"`make ([a-z-]+)`", path.read_text())) <= known
+    assert set(re.findall(r"(?:`|^\$ )make ([a-z-]+)", path.read_text(), re.MULTILINE)) <= known
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_paths_in_tables(path: Path) -> None:
+    cells = re.findall(r"^\| ((?:[^|]*`[\w./]+/`[^|]*)+) \|", path.read_text(), re.MULTILINE)
+    named = [name for cell in cells for name in re.findall(r"`([\w./]+)`", cell)]
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def _between(marker: str) -> str:
+    found = re.search(rf"<!-- {marker} -->\n(.*?)\n<!-- /{marker} -->", ARCHITECTURE.read_text(), re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+ELEMENTS = {
+    Element.PLAIN: "plain",
+    Element.CALIBRATED: f"`!{CalibratedQuantizedType.name}`",
+    Element.QUANTIZED: f"`!{UniformQuantizedType.name}`, `!{AnyQuantizedType.name}`",
+}
+
+
+def _row(level: Level) -> str:
+    everywhere = frozenset.intersection(*(each.dialects for each in LEVELS.values()))
+    is_made = all(name in registry.PASSES for name in level.made_by.split(", "))
+    cells = (
+        level.name,
+        ", ".join(f"`{name}`" for name in sorted(level.dialects - everywhere)),
+        ", ".join(ELEMENTS[element] for element in level.elements),
+        level.made_by if not is_made else f"`{level.made_by}`",
+        "yes" if is_made else "planned",
+        level.summary,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def test_levels_table() -> None:
+    assert _between("levels").splitlines()[2:] == [_row(level) for level in LEVELS.values()]
+
+
+def test_layers_are_the_contract() -> None:
+    (contract,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    assert _between("layers").splitlines()[1:-1] == contract["layers"]
