@@ -4,18 +4,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
-from pathlib import Path
 
 from xdsl.context import Context
-from xdsl.dialects.irdl import DialectOp
-from xdsl.interpreters.irdl import make_dialect
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
 from qmlir import registry
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, text_error
-from qmlir.text.parsing import parse_module, read_source
 
 UNIVERSE_GROUP = "xdsl.universe"
 OURS = "qmlir"
@@ -88,17 +84,6 @@ def load_plugin(environment: Environment, row: str) -> None:
             environment.add(row, Universe(all_passes={plugin.name: lambda: plugin}))
         case _:
             raise text_error(f"plug-in '{row}' is no Universe, no Dialect and no pass")
-
-
-def load_irdl(environment: Environment, path: Path) -> None:
-    """Add the dialects that an IRDL file defines."""
-    module = parse_module(environment.new_context(), read_source(path), str(path))
-    definitions = [op for op in module.walk() if isinstance(op, DialectOp)]
-    if not definitions:
-        raise text_error(f"'{path}' defines no dialect")
-    for definition in definitions:
-        dialect = make_dialect(definition)
-        environment.add(str(path), Universe(all_dialects={dialect.name: lambda dialect=dialect: dialect}))
 
 
 def default_environment() -> Environment:

@@ -18,6 +18,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
+from qmlir import registry
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, text_error
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.verification import verify
@@ -29,9 +30,12 @@ from qmlir.text.parsing import STDIN, parse_module, read_source
 from qmlir.text.printing import ModulePrinter, PrintOptions, Weights, save_module
 from qmlir.text.splitting import SPLIT_MARKER, Chunk, split_source
 from qmlir.text.weights import write_atomically
-from qmlir.tools.environment import Environment, default_environment, load_irdl, load_plugin
+from qmlir.tools.environment import Environment, default_environment, load_plugin
 from qmlir.tools.listing import dialects_text, passes_text
-from qmlir.tools.pdl import load_pdl_patterns
+
+# xDSL's interpreters of IRDL and PDL take a third of the start-up time: they are loaded where a file asks for them.
+_IRDL_LOADER = "qmlir.tools.irdl:load_irdl"
+_PDL_LOADER = "qmlir.tools.pdl:load_pdl_patterns"
 
 
 def build_argument_parser() -> argparse.ArgumentParser:
@@ -171,7 +175,7 @@ class _Driver:
         for row in self.args.load_plugin:
             load_plugin(self.environment, row)
         for path in self.args.irdl_file:
-            load_irdl(self.environment, Path(path))
+            registry.load(_IRDL_LOADER)(self.environment, Path(path))
         if self.args.list_passes:
             self.stdout.write(passes_text(self.environment))
             return 0
@@ -232,7 +236,7 @@ class _Driver:
 
     def _run_passes(self, ctx: Context, module: ModuleOp, pipeline: Pipeline, directory: Path | None) -> None:
         for path in self.args.pdl_file:
-            apply_patterns_greedily(module, load_pdl_patterns(ctx, Path(path)), ctx)
+            apply_patterns_greedily(module, registry.load(_PDL_LOADER)(ctx, Path(path)), ctx)
             verify(module)
         PassManager(ctx, pipeline, self._instrumentations(ctx, pipeline, directory)).run(module)
 

@@ -1,0 +1,20 @@
+"""Dialects from IRDL files: operations and types that somebody defines as text."""
+
+from pathlib import Path
+
+from xdsl.dialects.irdl import DialectOp
+from xdsl.interpreters.irdl import make_dialect
+from xdsl.universe import Universe
+
+from qmlir.ir.diagnostics import text_error
+from qmlir.text.parsing import load_module
+from qmlir.tools.environment import Environment
+
+
+def load_irdl(environment: Environment, path: Path) -> None:
+    """Add the dialects that an IRDL file defines. Raises `DiagnosticError` where it defines none."""
+    module = load_module(environment.new_context(), path)
+    dialects = [make_dialect(op) for op in module.walk() if isinstance(op, DialectOp)]
+    if not dialects:
+        raise text_error(f"'{path}' defines no dialect")
+    environment.add(str(path), Universe(all_dialects={each.name: lambda each=each: each for each in dialects}))
