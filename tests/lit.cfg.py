@@ -5,7 +5,6 @@ LLVM's own.
 """
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -31,6 +30,3 @@ config.substitutions += [
     (r"(?<![\w./-])(?:filecheck|FileCheck)(?![\w./-])", os.environ.get("FILECHECK", "filecheck")),
     (r"(?<![\w./-])split-file(?![\w./-])", f"{sys.executable} {tests / 'support' / 'split_file.py'}"),
 ]
-
-if shutil.which("mlir-opt-22"):
-    config.available_features.add("upstream-mlir")

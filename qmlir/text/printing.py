@@ -52,6 +52,8 @@ class ModulePrinter(Printer):
         self.options = options
         self.writer = writer
         self.definitions: list[str] = []
+        self.elided_bytes = 0
+        """Bytes of weights that the text leaves out and no file holds."""
         self._texts: dict[Attribute, str | None] = {}
         self._numbers: Counter[str] = Counter()
 
@@ -113,6 +115,7 @@ class ModulePrinter(Printer):
             if self.writer is not None:
                 super().print_attribute(self.writer.add(attribute))
             else:
+                self.elided_bytes += len(attribute.data.data)
                 super().print_attribute(ExternalWeightsAttr.elided(type_))
             return
         text = elements_text(attribute)

@@ -167,8 +167,9 @@ class _Driver:
         weights = Weights.ELIDE
         if self.args.inline_weights:
             weights = Weights.INLINE
-        elif self.args.output and not self.args.elide_weights and not self.args.split_input_file:
-            weights = Weights.SIDECAR
+        elif self.args.output and not self.args.elide_weights:
+            # The parts of a split file are one text: they have no weights file of their own.
+            weights = Weights.INLINE if self.args.split_input_file else Weights.SIDECAR
         return PrintOptions(self.args.print_op_generic, self.args.print_debuginfo, weights=weights)
 
     def run(self) -> int:
@@ -193,7 +194,7 @@ class _Driver:
             module, chunk_ok = self._run_chunk(chunk, filename, pipeline)
             ok = ok and chunk_ok
             if module is not None and len(chunks) > 1:
-                texts.append(ModulePrinter(self.print_options).module_text(module))
+                texts.append(self._text(module))
         if not ok:
             return 1
         if not self.args.verify_diagnostics or module is not None:
@@ -273,6 +274,18 @@ class _Driver:
             found.append(timing)
         return found
 
+    def _text(self, module: ModuleOp) -> str:
+        """The text of a module; weights that nobody asked to leave out are never dropped in silence."""
+        printer = ModulePrinter(self.print_options)
+        text = printer.module_text(module)
+        if printer.elided_bytes and not self.args.elide_weights:
+            message = (
+                f"{printer.elided_bytes} bytes of weights are left out of the text; "
+                "-o FILE keeps them beside it, --inline-weights prints them, --elide-weights silences this"
+            )
+            self.stderr.write(render(Diagnostic(Severity.WARNING, message)))
+        return text
+
     def _write(self, module: ModuleOp | None, joined: str | None) -> None:
         if joined is None:
             if module is None:
@@ -280,7 +293,7 @@ class _Driver:
             if self.args.output:
                 save_module(module, Path(self.args.output), self.print_options)
                 return
-            joined = ModulePrinter(self.print_options).module_text(module)
+            joined = self._text(module)
         if self.args.output:
             write_atomically(Path(self.args.output), joined)
         else:

@@ -1,4 +1,7 @@
 // RUN: qmlir-opt %s | filecheck %s --check-prefix=ELIDED
+// RUN: qmlir-opt %s 2>&1 | filecheck %s --check-prefix=WARNING
+// RUN: qmlir-opt %s --elide-weights 2>&1 | filecheck %s --check-prefix=SILENT
+// RUN: qmlir-opt %s --split-input-file -o %t.split.mlir && cat %t.split.mlir | filecheck %s --check-prefix=INLINE
 // RUN: qmlir-opt %s --inline-weights | filecheck %s --check-prefix=INLINE
 // RUN: qmlir-opt %s -o %t.model.mlir && cat %t.model.mlir | filecheck %s --check-prefix=SIDECAR
 // RUN: qmlir-opt %t.model.mlir --inline-weights | filecheck %s --check-prefix=INLINE
@@ -6,6 +9,8 @@
 // RUN: qmlir-opt %t.elided.mlir | filecheck %s --check-prefix=ELIDED
 // RUN: rm %t.model.safetensors && not qmlir-opt %t.model.mlir 2>&1 | filecheck %s --check-prefix=MISSING
 
+// WARNING: warning: 2048 bytes of weights are left out of the text; -o FILE keeps them beside it
+// SILENT-NOT: warning
 // ELIDED: #w0 = #nn.weights<elided> : tensor<2048xi8>
 // INLINE: #w0 = dense<7> : tensor<2048xi8>
 // SIDECAR: #w0 = #nn.weights<"weights{{.*}}model.safetensors", "w0", "sha256:{{[0-9a-f]+}}"> : tensor<2048xi8>
