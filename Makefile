@@ -39,4 +39,4 @@ demo: $(STAMP) ## decompose and canonicalize a small network, each step printed 
 	$(BIN)/qmlir-opt docs/examples/fully_connected.mlir -p 'nn-decompose,canonicalize,cse' --print-ir-after-all --timing
 
 clean: ## remove what the other commands made
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) build dist .hypothesis .pytest_cache .ruff_cache .import_linter_cache

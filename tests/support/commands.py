@@ -57,8 +57,11 @@ def _filecheck(arguments: Sequence[str], stdin: str) -> Result:
             options = parse_argv_options(["filecheck", *arguments])
         except RuntimeError as error:
             return Result(2, stderr=f"filecheck: {error}\n")
-        checks = io.StringIO(Path(options.match_filename).read_text(encoding="utf-8"))
-        text = stdin if options.input_file == "-" else Path(options.input_file).read_text(encoding="utf-8")
+        try:
+            checks = io.StringIO(Path(options.match_filename).read_text(encoding="utf-8"))
+            text = stdin if options.input_file == "-" else Path(options.input_file).read_text(encoding="utf-8")
+        except OSError as error:
+            return Result(2, stderr=f"filecheck: {error}\n")
         parser = Parser(options, checks, *pattern_for_opts(options))
         try:
             code = Matcher(options, FInput(options.readable_input_file(), text), parser).run()
@@ -71,7 +74,10 @@ def _diff(arguments: Sequence[str], stdin: str) -> Result:
     names = [name for name in arguments if name != "-u"]
     if len(names) != 2:
         return Result(2, stderr=f"diff: takes two files and -u at most, not {' '.join(arguments)}\n")
-    texts = [stdin if name == "-" else Path(name).read_text(encoding="utf-8") for name in names]
+    try:
+        texts = [stdin if name == "-" else Path(name).read_text(encoding="utf-8") for name in names]
+    except OSError as error:
+        return Result(2, stderr=f"diff: {error}\n")
     lines = list(difflib.unified_diff(texts[0].splitlines(True), texts[1].splitlines(True), *names))
     return Result(1 if lines else 0, "".join(lines))
 

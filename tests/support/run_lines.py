@@ -190,9 +190,13 @@ class Shell:
 def run_line(path: Path, line: RunLine) -> Outcome:
     """Run one RUN line."""
     shell = Shell()
-    if shell.run(line.tree) == 0:
-        return Outcome("PASS")
-    return Outcome("FAIL", f"{path}: {line.place}\n  {line.text}\n{shell.report()}")
+    try:
+        if shell.run(line.tree) == 0:
+            return Outcome("PASS")
+        code, reason = "FAIL", shell.report()
+    except OSError as error:  # a redirection from or to a file that cannot be opened
+        code, reason = "UNRESOLVED", f"  {error}"
+    return Outcome(code, f"{path}: {line.place}\n  {line.text}\n{reason}")
 
 
 def run_file(path: Path, temporary: Path) -> Outcome:

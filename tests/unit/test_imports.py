@@ -2,7 +2,10 @@
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -16,6 +19,12 @@ def test_arrows_point_one_way() -> None:
 def test_links_at_the_top() -> None:
     assert (ROOT / "dialects").resolve() == ROOT / "qmlir" / "dialects"
     assert (ROOT / "tools").resolve() == ROOT / "qmlir" / "tools"
+
+
+@pytest.mark.parametrize("name", ["dialects", "tools"])
+def test_links_are_not_imported(name: str) -> None:
+    with pytest.raises(ImportError, match=f"is a link for readers: import qmlir.{name}"):
+        import_module(name)
 
 
 def test_start_up_loads_no_dialect_and_no_pass() -> None:

@@ -14,7 +14,8 @@
 // CHECK-NEXT: [[V7:%.+]] = nn.reciprocal [[V6]] : tensor<2x3xf32>
 // CHECK-NEXT: [[V8:%.+]] = nn.sqrt [[V7]] : tensor<2x3xf32>
 // CHECK-NEXT: [[V9:%.+]] = nn.tanh [[V8]] : tensor<2x3xf32>
-// CHECK-NEXT: func.return [[V9]] : tensor<2x3xf32>
+// CHECK-NEXT: [[V10:%.+]] = nn.sigmoid [[V9]] : tensor<2x3xf32>
+// CHECK-NEXT: func.return [[V10]] : tensor<2x3xf32>
 func.func @unary(%v0: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %v1 = nn.abs %v0 : tensor<2x3xf32>
   %v2 = nn.erf %v1 : tensor<2x3xf32>
@@ -25,7 +26,8 @@ func.func @unary(%v0: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %v7 = nn.reciprocal %v6 : tensor<2x3xf32>
   %v8 = nn.sqrt %v7 : tensor<2x3xf32>
   %v9 = nn.tanh %v8 : tensor<2x3xf32>
-  func.return %v9 : tensor<2x3xf32>
+  %v10 = nn.sigmoid %v9 : tensor<2x3xf32>
+  func.return %v10 : tensor<2x3xf32>
 }
 
 // CHECK-LABEL: @binary(
