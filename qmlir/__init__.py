@@ -1,1 +1,16 @@
 """qmlir: a multi-dialect quantizing compiler for neural networks."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from qmlir.api import interpret as interpret
+    from qmlir.api import load as load
+
+
+def __getattr__(name: str) -> Any:
+    """What `qmlir.api` offers; loaded when first asked for, so that importing a part of the package stays quick."""
+    api = import_module("qmlir.api")
+    if name not in api.__all__:
+        raise AttributeError(f"module 'qmlir' has no attribute '{name}'")
+    return getattr(api, name)

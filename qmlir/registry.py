@@ -38,6 +38,18 @@ PASSES: Mapping[str, str] = {
 UPSTREAM_REPLACED = frozenset({"canonicalize", "cse", "dce"})
 """Passes that xDSL has under the same name: our tools run ours, stock `xdsl-opt` keeps its own."""
 
+ONNX_IMPORTERS: Sequence[str] = (
+    "qmlir.onnx.operators.contraction:IMPORTERS",
+    "qmlir.onnx.operators.elementwise:IMPORTERS",
+    "qmlir.onnx.operators.movement:IMPORTERS",
+    "qmlir.onnx.operators.normalization:IMPORTERS",
+    "qmlir.onnx.operators.pooling:IMPORTERS",
+)
+"""Tables from ONNX operator to its importer."""
+
+ONNX_IMPORTERS_GROUP = "qmlir.onnx_importers"
+"""Where a package adds such tables; its importers come before the tree's own."""
+
 CONTRIBUTIONS_GROUP = "qmlir.contributions"
 
 
@@ -62,10 +74,18 @@ TREE = Contribution(
         "quant.canonicalize": ("qmlir.dialects.quant.canonicalize:PATTERNS",),
     },
     meanings={
+        "arith": "qmlir.interpreter.upstream.arith:MEANINGS",
         "calib": "qmlir.dialects.calib.interpret:MEANINGS",
         "check": "qmlir.dialects.check.interpret:MEANINGS",
+        "func": "qmlir.interpreter.upstream.func:MEANINGS",
+        "linalg": "qmlir.interpreter.upstream.linalg:MEANINGS",
+        "math": "qmlir.interpreter.upstream.math:MEANINGS",
+        "memref": "qmlir.interpreter.upstream.memref:MEANINGS",
         "nn": "qmlir.dialects.nn.interpret:MEANINGS",
         "quant": "qmlir.dialects.quant.interpret:MEANINGS",
+        "scf": "qmlir.interpreter.upstream.scf:MEANINGS",
+        "tensor": "qmlir.interpreter.upstream.tensor:MEANINGS",
+        "vector": "qmlir.interpreter.upstream.vector:MEANINGS",
     },
     decompositions={"nn": "qmlir.dialects.nn.decompose:DECOMPOSITIONS"},
 )
@@ -112,6 +132,17 @@ def decompositions() -> Mapping[type, Callable[..., Any]]:
     for contribution in contributions():
         for row in contribution.decompositions.values():
             table |= load(row)
+    return table
+
+
+@cache
+def onnx_importers() -> Mapping[str, Callable[..., Any]]:
+    """Every ONNX operator that somebody imports: `Relu`, or `com.example::Relu` for one of another domain."""
+    table: dict[str, Callable[..., Any]] = {}
+    for row in ONNX_IMPORTERS:
+        table |= load(row)
+    for point in sorted(entry_points(group=ONNX_IMPORTERS_GROUP), key=lambda point: point.name):
+        table |= point.load()
     return table
 
 

@@ -5,8 +5,9 @@ listens with `diagnostic_handler`; without a listener warnings and remarks go to
 library user sees them too. Text (file, line, excerpt) is made by `qmlir.text.diagnostics`.
 """
 
+import difflib
 import logging
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -19,6 +20,12 @@ from xdsl.utils.exceptions import DiagnosticException
 from qmlir.ir.provenance import Origin, describe, origins_of
 
 _logger = logging.getLogger("qmlir")
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str:
+    """`, did you mean 'x'?` where a known name is near, nothing otherwise: the end of a message."""
+    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f", did you mean '{matches[0]}'?" if matches else ""
 
 
 class Severity(StrEnum):

@@ -1,9 +1,10 @@
 """Where an operation comes from: the model's node, its op type, and the role inside it.
 
-Provenance is carried on the operation itself as three discardable attributes that any MLIR tool can read:
+Provenance is carried on the operation itself as discardable attributes that any MLIR tool can read:
 `origin` (the node's name in the user's model), `op_type` (the node's operator) and `role` (what the
 operation does inside a decomposed node, such as `forget_gate/matmul`). Each is a string; on an operation
 that stands for several nodes (a fusion, a merge of equal operations) they are arrays of one length.
+`tensor` gives the names of the model's tensors that the results are, where they are not the node's own name.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +16,8 @@ from xdsl.ir import Attribute, Operation
 ORIGIN = "origin"
 OP_TYPE = "op_type"
 ROLE = "role"
-PROVENANCE_ATTRIBUTES = (ORIGIN, OP_TYPE, ROLE)
+TENSOR = "tensor"
+PROVENANCE_ATTRIBUTES = (ORIGIN, OP_TYPE, ROLE, TENSOR)
 
 
 @dataclass(frozen=True, order=True)
@@ -79,6 +81,24 @@ def set_origins(op: Operation, origins: Iterable[Origin]) -> None:
             op.attributes[key] = StringAttr(texts[0])
         else:
             op.attributes[key] = ArrayAttr(StringAttr(text) for text in texts)
+
+
+def tensor_names(op: Operation) -> tuple[str, ...]:
+    """The model's name of each result of `op`, empty where it has none."""
+    if TENSOR in op.attributes:
+        return tuple(_padded(_strings(op.attributes[TENSOR]), len(op.results)))
+    origins = origins_of(op)
+    own = [origins[0].name] if len(origins) == 1 and not origins[0].role else []
+    return tuple(_padded(own, len(op.results)))
+
+
+def set_tensor_names(op: Operation, names: Sequence[str]) -> None:
+    """Give the results of `op` the names of the model's tensors. What its origin says already is not written."""
+    op.attributes.pop(TENSOR, None)
+    if tensor_names(op) == tuple(names) or not any(names):
+        return
+    strings = [StringAttr(name) for name in names]
+    op.attributes[TENSOR] = strings[0] if len(strings) == 1 else ArrayAttr(strings)
 
 
 def merged_origins(ops: Iterable[Operation]) -> tuple[Origin, ...]:

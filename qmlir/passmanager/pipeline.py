@@ -5,8 +5,7 @@ group runs. Options are xDSL's: a pass is a frozen dataclass, its fields the opt
 """
 
 import dataclasses
-import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from xdsl.passes import ModulePass, get_pass_option_infos
 from xdsl.utils.arg_spec import ArgSpec, parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError
 
-from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 
@@ -39,12 +38,6 @@ class Pipeline:
 
     def __str__(self) -> str:
         return str(Nest(ModuleOp.name, self.steps))
-
-
-def nearest_name(name: str, known: Iterable[str]) -> str:
-    """` (did you mean 'x'?)` where a known name is near, nothing otherwise."""
-    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f", did you mean '{matches[0]}'?" if matches else ""
 
 
 def _error(message: str) -> DiagnosticError:

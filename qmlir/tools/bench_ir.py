@@ -27,12 +27,12 @@ from xdsl.rewriter import InsertPoint
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import ReluOp
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
 from qmlir.text.diagnostics import render
 from qmlir.text.parsing import load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
-from qmlir.tools.environment import default_environment
 
 OPERATIONS, TYPES, CHANNELS = 10_000, 200, 256
 WEIGHT_BYTES = 100 * 1024 * 1024

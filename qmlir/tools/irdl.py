@@ -6,9 +6,9 @@ from xdsl.dialects.irdl import DialectOp
 from xdsl.interpreters.irdl import make_dialect
 from xdsl.universe import Universe
 
+from qmlir.environment import Environment
 from qmlir.ir.diagnostics import text_error
 from qmlir.text.parsing import load_module
-from qmlir.tools.environment import Environment
 
 
 def load_irdl(environment: Environment, path: Path) -> None:

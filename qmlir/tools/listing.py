@@ -2,8 +2,8 @@
 
 import inspect
 
+from qmlir.environment import Environment
 from qmlir.passmanager.pipeline import option_rows
-from qmlir.tools.environment import Environment
 
 
 def passes_text(environment: Environment) -> str:

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir import registry
+from qmlir.environment import Environment, default_environment, load_plugin
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, text_error
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.verification import verify
@@ -30,7 +31,6 @@ from qmlir.text.parsing import STDIN, parse_module, read_source
 from qmlir.text.printing import ModulePrinter, PrintOptions, Weights, save_module
 from qmlir.text.splitting import SPLIT_MARKER, Chunk, split_source
 from qmlir.text.weights import write_atomically
-from qmlir.tools.environment import Environment, default_environment, load_plugin
 from qmlir.tools.listing import dialects_text, passes_text
 
 # xDSL's interpreters of IRDL and PDL take a third of the start-up time: they are loaded where a file asks for them.

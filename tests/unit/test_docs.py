@@ -9,10 +9,10 @@ import pytest
 
 from qmlir import registry
 from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType
+from qmlir.environment import default_environment
 from qmlir.ir.verification import verify
 from qmlir.levels import LEVELS, Element, Level
 from qmlir.text.parsing import parse_module
-from qmlir.tools.environment import default_environment
 from tests.support.commands import COMMANDS, run_command
 
 ROOT = Path(__file__).resolve().parents[2]

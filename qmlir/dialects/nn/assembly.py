@@ -8,7 +8,7 @@ where all types are equal, the function type otherwise; then the discardable att
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -27,28 +27,17 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OpDef, OperandDef, OptionalDef, VariadicDef
+from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OpDef, OptionalDef, VariadicDef
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 from qmlir.ir.builtin_types import as_float, integer_list
+from qmlir.ir.evaluation import operand_groups
 
 OperationT = TypeVar("OperationT", bound=IRDLOperation)
 
 SEGMENT_SIZES = "operandSegmentSizes"
 _ABSENT = "_"
-
-
-def operand_groups(op: IRDLOperation) -> Iterator[tuple[str, OperandDef, Sequence[SSAValue]]]:
-    """Each operand definition of `op` with its name and values: one, none or several."""
-    for name, definition in op.get_irdl_definition().operands:
-        value = getattr(op, name)
-        if value is None:
-            yield name, definition, ()
-        elif isinstance(value, SSAValue):
-            yield name, definition, (value,)
-        else:
-            yield name, definition, tuple(value)
 
 
 def _print_operands(op: IRDLOperation, printer: Printer) -> None:

@@ -6,9 +6,10 @@ result types follow. The verifier does the rest, so that one more operation is a
 
 import abc
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, traits_def
 from xdsl.parser import Parser
@@ -16,10 +17,11 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.assembly import operand_groups, parse_operation, print_operation
+from qmlir.dialects.nn.assembly import parse_operation, print_operation
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.quant.infer import verify_quantized_tensor
-from qmlir.ir.builtin_types import AnyTensor, ranked_tensor, tensor
+from qmlir.ir.builtin_types import AnyTensor, integer_list, ranked_tensor, tensor
+from qmlir.ir.evaluation import operand_groups
 from qmlir.ir.interfaces import (
     InferResultTypes,
     Quantizable,
@@ -58,6 +60,9 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({})
     """The slots of quantization; an operand that is not named is an input."""
 
+    PARAMETERS: ClassVar[tuple[str, ...]] = ()
+    """The list properties that may be known at run time only: then the operand `<name>_value` (i64) gives them."""
+
     traits = traits_def(Pure(), RegisteredCanonicalization())
 
     @abc.abstractmethod
@@ -66,10 +71,35 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
     def quantization_slots(self) -> QuantizationSlots:
         return self.SLOTS
 
+    def integers(self, name: str, value: npt.NDArray[Any] | None = None) -> tuple[int, ...] | None:
+        """The numbers of a list property, or of `value`, the run-time value of the operand in its place.
+
+        `None` where neither is there: the property is left out, or its operand is not known yet.
+        """
+        if value is not None:
+            return tuple(int(number) for number in value.reshape(-1))
+        attribute: Attribute | None = getattr(self, name)
+        return None if attribute is None else integer_list(cast(DenseArrayBase[Any], attribute))
+
+    def is_known(self, name: str) -> bool:
+        """Whether a parameter is a property (or left out), not an operand."""
+        return getattr(self, f"{name}_value") is None
+
+    def _verify_parameters(self) -> None:
+        for name in self.PARAMETERS:
+            operand = getattr(self, f"{name}_value")
+            if operand is None:
+                continue
+            if name in self.properties:
+                raise VerifyException(f"has both the property '{name}' and the operand '{name}_value'")
+            if element_of(operand) != i64 or len(shape_of(operand)) > 1:
+                raise VerifyException(f"'{name}_value' is a list of i64, found {operand.type}")
+
     def operands_with_slots(self) -> Iterator[tuple[SSAValue, Slot | None]]:
         slots = self.quantization_slots().operands
+        parameters = {f"{name}_value" for name in self.PARAMETERS}
         for name, _, values in operand_groups(self):
-            slot = slots.get(name, Slot.INPUT)
+            slot = slots.get(name, None if name in parameters else Slot.INPUT)
             yield from ((value, slot) for value in values)
 
     @classmethod
@@ -84,6 +114,7 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
             if ranked_tensor(value.type) is None:
                 raise VerifyException(f"takes and gives tensors, found {value.type}")
             verify_quantized_tensor(value.type)
+        self._verify_parameters()
         kind = self._verify_operand_elements()
         inferred = self.infer_result_types()
         for result, expected in zip(self.results, inferred, strict=True):

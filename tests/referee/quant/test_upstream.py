@@ -5,11 +5,11 @@ import re
 
 import pytest
 
+from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, module_text
-from qmlir.tools.environment import default_environment
 from tests.referee.quant.generator import random_cast, random_type
 from tests.support.upstream import needs_mlir_opt, run_each
 

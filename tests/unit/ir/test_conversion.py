@@ -5,10 +5,10 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir.dialects.nn.ops.elementwise import AbsOp, NegOp, ReluOp
+from qmlir.environment import default_environment
 from qmlir.ir.conversion import Legality, convert, convert_partially
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.text.parsing import parse_module
-from qmlir.tools.environment import default_environment
 
 SOURCE = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = nn.relu %x : tensor<2xf32> {origin = "relu1"}

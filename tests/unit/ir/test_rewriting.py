@@ -6,11 +6,11 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.ops.elementwise import AbsOp, ReluOp
+from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError, source_location
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.text.parsing import parse_module
-from qmlir.tools.environment import default_environment
 
 ENVIRONMENT = default_environment()
 SOURCE = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {

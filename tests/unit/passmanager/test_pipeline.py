@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
-from qmlir.tools.environment import default_environment
 
 ENVIRONMENT = default_environment()
 LEAVES = ["cse", "dce", "canonicalize{budget=7}", "strip-debuginfo{provenance}", 'nn-decompose{keep="fc*",softmax}']

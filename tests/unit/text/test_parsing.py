@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, ModuleOp, TensorType, f32
 
 from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
 from qmlir.text.parsing import load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, op_excerpt, save_module
-from qmlir.tools.environment import default_environment
 
 ENVIRONMENT = default_environment()
 SAMPLES = sorted((Path(__file__).resolve().parents[2] / "filecheck" / "dialects").rglob("ops.mlir"))

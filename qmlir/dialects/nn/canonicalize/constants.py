@@ -1,18 +1,22 @@
 """Constant folding: an operation on small constants becomes the constant that it computes."""
 
 import math
+from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type
-from xdsl.ir import Attribute, Operation
+import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, Float32Type, Float64Type, TensorType, i64
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from qmlir import registry
+from qmlir.dialects.nn.assembly import SEGMENT_SIZES
 from qmlir.dialects.nn.base import NnOp, element_of
+from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.movement import MovementOp
 from qmlir.ir.builtin_types import tensor
+from qmlir.ir.evaluation import evaluate, operand_groups
 from qmlir.text.weights import ExternalWeightsAttr
 
 FOLD_LIMIT = 1024
@@ -28,26 +32,70 @@ def is_foldable_element(element: Attribute, moves_only: bool) -> bool:
     return kind in (Kind.INTEGER, Kind.BOOLEAN) or isinstance(element, Float32Type | Float64Type)
 
 
+def constant_array(value: SSAValue | None) -> npt.NDArray[Any] | None:
+    """The stored values of a constant that is in memory, `None` for any other value."""
+    owner = None if value is None else value.owner
+    if not isinstance(owner, ConstantOp) or isinstance(owner.value, ExternalWeightsAttr):
+        return None
+    return owner.array
+
+
+def folded_constants(op: NnOp) -> list[ConstantOp] | None:
+    """The constants that `op` computes, where all its operands are constants and its results are small."""
+    if not op.operands:
+        return None
+    results = [tensor(result.type) for result in op.results]
+    for result in results:
+        if DYNAMIC_INDEX not in result.get_shape() and math.prod(result.get_shape()) > FOLD_LIMIT:
+            return None
+    elements = [element_of(value) for value in (*op.operands, *op.results)]
+    if not all(is_foldable_element(element, isinstance(op, MovementOp)) for element in elements):
+        return None
+    arrays = [constant_array(operand) for operand in op.operands]
+    if any(array is None for array in arrays):
+        return None
+    values = evaluate(op, arrays)
+    if values is None or any(value.size > FOLD_LIMIT for value in values):
+        return None
+    return [
+        ConstantOp.of(np.ascontiguousarray(value), TensorType(result.get_element_type(), value.shape))
+        for value, result in zip(values, results, strict=True)
+    ]
+
+
 class FoldConstants(RewritePattern):
     """`f(constants) -> constant` where the result is small. The interpreter's own functions compute it."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, NnOp) or not op.operands or len(op.results) != 1:
-            return
-        constants = [operand.owner for operand in op.operands if isinstance(operand.owner, ConstantOp)]
-        if len(constants) != len(op.operands) or any(isinstance(c.value, ExternalWeightsAttr) for c in constants):
-            return
-        result = tensor(op.results[0].type)
-        shape = result.get_shape()
-        if DYNAMIC_INDEX in shape or math.prod(shape) > FOLD_LIMIT:
-            return
-        elements = [element_of(value) for value in (*op.operands, *op.results)]
-        if not all(is_foldable_element(element, isinstance(op, MovementOp)) for element in elements):
-            return
-        meaning = registry.meanings(op.dialect_name()).get(type(op))
-        if meaning is not None:
-            (value,) = meaning(op, *(constant.array for constant in constants))
-            rewriter.replace(op, ConstantOp.of(np.ascontiguousarray(value), result))
+        constants = folded_constants(op) if isinstance(op, NnOp) else None
+        if constants is not None and all(
+            constant.result.type == result.type for constant, result in zip(constants, op.results, strict=True)
+        ):
+            rewriter.replace(op, constants, [constant.result for constant in constants])
 
 
-PATTERNS: tuple[RewritePattern, ...] = (FoldConstants(),)
+class FoldParameters(RewritePattern):
+    """`slice(x, starts_value = constant) -> slice(x) {starts = […]}`: what is known is a property."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, NnOp):
+            return
+        known = {
+            name: constant
+            for name in op.PARAMETERS
+            if (constant := constant_array(getattr(op, f"{name}_value"))) is not None
+        }
+        if not known:
+            return
+        operands = {name: tuple(values) for name, _, values in operand_groups(op)}
+        properties = {name: value for name, value in op.properties.items() if name != SEGMENT_SIZES}
+        for name, values in known.items():
+            operands[f"{name}_value"] = ()
+            properties[name] = DenseArrayBase.from_list(i64, values.reshape(-1).tolist())
+        types = [tensor(result.type) for result in op.results]
+        rewriter.replace(
+            op, build(type(op), list(operands.values()), properties, result_types=types, results=len(types))
+        )
+
+
+PATTERNS: tuple[RewritePattern, ...] = (FoldConstants(), FoldParameters())

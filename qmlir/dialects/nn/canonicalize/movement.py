@@ -62,7 +62,9 @@ class FoldWholeSlice(RewritePattern):
         shape = shape_of(op.input)
         if op.input.type != op.result.type or DYNAMIC_INDEX in shape:
             return
-        bounds = zip(*op.bounds, strict=True)
+        if not all(op.is_known(name) for name in op.PARAMETERS):
+            return
+        bounds = zip(*op.bounds(), strict=True)
         taken = (
             slice_indices(shape[axis], start, end, step) == range(shape[axis]) for start, end, axis, step in bounds
         )

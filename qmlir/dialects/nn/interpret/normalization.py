@@ -21,12 +21,12 @@ def _batch_norm(
     return ((data - mean.reshape(layout)) * factor + bias.reshape(layout),)
 
 
-def _layer_norm(op: ops.LayerNormOp, data: Array, scale: Array, *bias: Array) -> tuple[Array]:
+def _layer_norm(op: ops.LayerNormOp, data: Array, scale: Array, bias: Array | None) -> tuple[Array]:
     axes = tuple(range(op.first_axis, data.ndim))
     centred = data - data.mean(axis=axes, keepdims=True)
     variance = (centred * centred).mean(axis=axes, keepdims=True)
     result = centred / np.sqrt(variance + data.dtype.type(op.epsilon.value.data)) * scale
-    return (result + bias[0] if bias else result,)
+    return (result if bias is None else result + bias,)
 
 
 def _softmax(op: ops.SoftmaxOp, x: Array) -> tuple[Array]:

@@ -47,11 +47,11 @@ def convolve(data: Array, weight: Array, windows: Windows, groups: int, counts: 
     return np.moveaxis(result, (0, -1), (1, 2)).reshape(batch, groups * rows, *counts)
 
 
-def _with_bias(result: Array, bias: tuple[Array, ...], spatial: int) -> tuple[Array]:
-    return (result + bias[0].reshape(-1, *(1,) * spatial) if bias else result,)
+def _with_bias(result: Array, bias: Array | None, spatial: int) -> tuple[Array]:
+    return (result if bias is None else result + bias.reshape(-1, *(1,) * spatial),)
 
 
-def _conv(op: contraction.ConvOp, data: Array, weight: Array, *bias: Array) -> tuple[Array]:
+def _conv(op: contraction.ConvOp, data: Array, weight: Array, bias: Array | None) -> tuple[Array]:
     spatial = data.ndim - 2
     counts = op.infer_result_types()[0].get_shape()[2:]
     return _with_bias(convolve(data, weight, op.windows, op.groups.value.data, counts), bias, spatial)
@@ -61,7 +61,7 @@ def _matmul(op: contraction.MatMulOp, lhs: Array, rhs: Array) -> tuple[Array]:
     return (np.matmul(lhs, np.swapaxes(rhs, -1, -2) if op.is_rhs_transposed else rhs),)
 
 
-def _fully_connected(op: contraction.FullyConnectedOp, data: Array, weight: Array, *bias: Array) -> tuple[Array]:
+def _fully_connected(op: contraction.FullyConnectedOp, data: Array, weight: Array, bias: Array | None) -> tuple[Array]:
     return _with_bias(data @ weight.T, bias, 0)
 
 

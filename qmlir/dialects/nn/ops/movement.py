@@ -2,13 +2,16 @@
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -16,12 +19,13 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of, shapes_agree
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.infer.movement import (
     check_reshape,
     concatenated_shape,
     moved_element,
+    normalized_axes,
     normalized_axis,
     sliced_shape,
     surviving_axes,
@@ -37,11 +41,20 @@ def integers(values: Sequence[int]) -> DenseArrayBase:
     return DenseArrayBase.from_list(i64, list(values))
 
 
-class MovementOp(NnOp, ABC):
-    """One tensor in, the same values out, in another order or shape."""
+class SliceBounds(NamedTuple):
+    """What a slice takes along each of `axes`."""
 
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    axes: tuple[int, ...]
+    steps: tuple[int, ...]
+
+
+class MovementOp(NnOp, ABC):
+    """One tensor `input`, the same values in `result`, in another order or shape.
+
+    xDSL orders the operands of a subclass before those that it inherits, so each operation defines its own.
+    """
 
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, shares_parameters=True)
@@ -49,18 +62,110 @@ class MovementOp(NnOp, ABC):
 
 @irdl_op_definition
 class ReshapeOp(MovementOp):
-    """The same elements in another shape: that of the result type (ONNX Reshape, Flatten, Squeeze, Unsqueeze)."""
+    """The same elements in another shape (ONNX Reshape, Flatten): that of the result type.
+
+    Where the result type leaves more than one size open, `shape` gives all of them at run time: -1 stands for the size
+    that the others leave, 0 for the operand's size at the same place (with `allow_zero`: for no elements).
+    """
 
     name = "nn.reshape"
 
+    input = operand_def(TensorType)
+    shape = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    allow_zero = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT, "shape": None}, shares_parameters=True)
+
     def __init__(self, value: SSAValue, shape: Sequence[int]):
         element = moved_element(element_of(value), surviving_axes(shape_of(value), shape))
-        super().__init__(operands=[value], result_types=[TensorType(element, shape)])
+        super().__init__(operands=[value, None], result_types=[TensorType(element, shape)])
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         before, after = shape_of(self.input), shape_of(self.result)
+        if self.shape is not None and not shapes_agree(shape_of(self.shape), (len(after),)):
+            raise VerifyException(f"the shape has one number for each size of {self.result.type}")
+        if self.shape is None and after.count(DYNAMIC_INDEX) > 1:
+            raise VerifyException(f"leaves more than one size open, and has no shape operand: {self.result.type}")
         check_reshape(before, after)
         return [TensorType(moved_element(element_of(self.input), surviving_axes(before, after)), after)]
+
+
+class AxesOp(MovementOp, ABC):
+    """A movement along `axes`, a property or an operand."""
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("axes",)
+
+    input = operand_def(TensorType)
+    axes_value = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    axes = opt_prop_def(DenseArrayBase)
+
+    def open_type(self, count: int) -> AnyTensor:
+        """The type with `count` sizes of which none is known."""
+        return TensorType(moved_element(element_of(self.input), None), [DYNAMIC_INDEX] * count)
+
+    def axis_count(self) -> int:
+        """How many axes the operand names."""
+        assert self.axes_value is not None
+        (count,) = shape_of(self.axes_value) or (1,)
+        if count == DYNAMIC_INDEX:
+            raise VerifyException("the number of axes must be known")
+        return count
+
+
+@irdl_op_definition
+class SqueezeOp(AxesOp):
+    """Without the axes of size 1 that `axes` names, without all of them where it names none (ONNX Squeeze)."""
+
+    name = "nn.squeeze"
+
+    def squeezed_axes(self, shape: Sequence[int], axes: npt.NDArray[Any] | None = None) -> tuple[int, ...]:
+        """The axes that go."""
+        named = self.integers("axes", axes)
+        if named is None:
+            return tuple(axis for axis, size in enumerate(shape) if size == 1)
+        gone = normalized_axes(named, len(shape))
+        if any(shape[axis] not in (1, DYNAMIC_INDEX) for axis in gone):
+            raise VerifyException(f"axes {list(gone)} of shape {list(shape)} do not all have size 1")
+        return gone
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = shape_of(self.input)
+        if not self.is_known("axes"):
+            return [self.open_type(len(shape) - self.axis_count())]
+        gone = self.squeezed_axes(shape)
+        kept = [axis for axis in range(len(shape)) if axis not in gone]
+        element = moved_element(element_of(self.input), {axis: place for place, axis in enumerate(kept)})
+        return [TensorType(element, [shape[axis] for axis in kept])]
+
+
+@irdl_op_definition
+class UnsqueezeOp(AxesOp):
+    """With an axis of size 1 at each place of the result that `axes` names (ONNX Unsqueeze)."""
+
+    name = "nn.unsqueeze"
+
+    def kept_axes(self, rank: int, axes: npt.NDArray[Any] | None = None) -> tuple[int, ...]:
+        """The places in the result of the operand's axes, of which there are `rank`."""
+        named = self.integers("axes", axes)
+        if named is None:
+            raise VerifyException("names the axes to add")
+        added = normalized_axes(named, rank + len(named))
+        return tuple(axis for axis in range(rank + len(named)) if axis not in added)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = shape_of(self.input)
+        if not self.is_known("axes"):
+            return [self.open_type(len(shape) + self.axis_count())]
+        kept = self.kept_axes(len(shape))
+        element = moved_element(element_of(self.input), dict(enumerate(kept)))
+        sizes = [1] * (len(shape) + len(self.integers("axes") or ()))
+        for size, place in zip(shape, kept, strict=True):
+            sizes[place] = size
+        return [TensorType(element, sizes)]
 
 
 @irdl_op_definition
@@ -68,6 +173,9 @@ class TransposeOp(MovementOp):
     """Axis `i` of the result is axis `permutation[i]` of the operand."""
 
     name = "nn.transpose"
+
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
 
     permutation = prop_def(DenseArrayBase)
 
@@ -98,28 +206,42 @@ class SliceOp(MovementOp):
     """Every `steps[i]`-th element from `starts[i]` to before `ends[i]` along `axes[i]`, negative numbers as in ONNX."""
 
     name = "nn.slice"
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("starts", "ends", "axes", "steps")
 
-    starts = prop_def(DenseArrayBase)
-    ends = prop_def(DenseArrayBase)
+    input = operand_def(TensorType)
+    starts_value = opt_operand_def(TensorType)
+    ends_value = opt_operand_def(TensorType)
+    axes_value = opt_operand_def(TensorType)
+    steps_value = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    starts = opt_prop_def(DenseArrayBase)
+    ends = opt_prop_def(DenseArrayBase)
     axes = opt_prop_def(DenseArrayBase)
     steps = opt_prop_def(DenseArrayBase)
 
-    @property
-    def bounds(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """Starts, ends, axes and steps, with the defaults filled in."""
-        starts, ends = values_of(self.starts) or (), values_of(self.ends) or ()
-        axes = values_of(self.axes)
-        steps = values_of(self.steps)
-        return (
-            starts,
-            ends,
-            tuple(range(len(starts))) if axes is None else axes,
-            (1,) * len(starts) if steps is None else steps,
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def bounds(self, *values: npt.NDArray[Any] | None) -> SliceBounds:
+        """Starts, ends, axes and steps with the defaults filled in; `values` are those of the operands."""
+        given = dict(zip(self.PARAMETERS, values, strict=False))
+        starts, ends, axes, steps = (self.integers(name, given.get(name)) for name in self.PARAMETERS)
+        if starts is None or ends is None:
+            raise VerifyException("a slice has starts and ends")
+        count = len(starts)
+        return SliceBounds(
+            starts, ends, tuple(range(count)) if axes is None else axes, (1,) * count if steps is None else steps
         )
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
-        shape = sliced_shape(shape_of(self.input), *self.bounds)
-        whole = {axis: axis for axis, size in enumerate(shape) if size == shape_of(self.input)[axis]}
+        before = shape_of(self.input)
+        if all(self.is_known(name) for name in self.PARAMETERS):
+            shape = sliced_shape(before, *self.bounds())
+        else:
+            axes = self.integers("axes") if self.is_known("axes") else None
+            sliced = range(len(before)) if axes is None else normalized_axes(axes, len(before))
+            shape = tuple(DYNAMIC_INDEX if axis in sliced else size for axis, size in enumerate(before))
+        whole = {axis: axis for axis, size in enumerate(shape) if size == before[axis]}
         return [TensorType(moved_element(element_of(self.input), whole), shape)]
 
 
@@ -157,4 +279,4 @@ class ConcatOp(NnOp):
         return [TensorType(moved_element(element_of(self.inputs[0]), kept), concatenated_shape(shapes, axis))]
 
 
-OPERATIONS = (ReshapeOp, TransposeOp, SliceOp, ConcatOp)
+OPERATIONS = (ReshapeOp, SqueezeOp, UnsqueezeOp, TransposeOp, SliceOp, ConcatOp)

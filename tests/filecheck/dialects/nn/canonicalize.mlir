@@ -16,8 +16,8 @@ func.func @reshapes(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<3x2xf32>) {
 }
 
 // Which size is the unknown one cannot be told: the reshape stays.
-func.func @unknown_sizes(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
-  %0 = nn.reshape %x : tensor<?x?xf32>
+func.func @unknown_sizes(%x: tensor<?x?xf32>, %shape: tensor<2xi64>) -> tensor<?x?xf32> {
+  %0 = nn.reshape %x, %shape : (tensor<?x?xf32>, tensor<2xi64>) -> tensor<?x?xf32>
   func.return %0 : tensor<?x?xf32>
 }
 

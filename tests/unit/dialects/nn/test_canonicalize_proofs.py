@@ -15,11 +15,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
-from qmlir import registry
+from qmlir.environment import default_environment
+from qmlir.ir import evaluation
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.tools import qmlir_opt
-from qmlir.tools.environment import default_environment
 
 ENVIRONMENT = default_environment()
 I4 = np.arange(-8, 8, dtype=np.int8)
@@ -32,7 +32,7 @@ def _evaluate(module: ModuleOp, argument: np.ndarray) -> list[np.ndarray]:
     for op in function.body.block.ops:
         if isinstance(op, ReturnOp):
             return [values[operand] for operand in op.operands]
-        results = registry.meanings(op.dialect_name())[type(op)](op, *(values[operand] for operand in op.operands))
+        results = evaluation.evaluate(op, [values[operand] for operand in op.operands])
         values.update(zip(op.results, results, strict=True))
     raise AssertionError("the function does not return")
 

@@ -11,10 +11,11 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir import registry
+from qmlir.environment import default_environment
+from qmlir.ir import evaluation
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.verification import verify
 from qmlir.text.parsing import parse_module
-from qmlir.tools.environment import default_environment
 
 ENVIRONMENT = default_environment()
 GENERATOR = np.random.default_rng(7)
@@ -27,7 +28,7 @@ BOUND = {"rtol": 2e-5, "atol": 2e-5}
 def evaluate(operations: Sequence[Operation], values: dict[SSAValue, np.ndarray]) -> None:
     """Run operations in order by their meanings."""
     for op in operations:
-        results = registry.meanings(op.dialect_name())[type(op)](op, *(values[operand] for operand in op.operands))
+        results = evaluation.evaluate(op, [values[operand] for operand in op.operands])
         values.update(zip(op.results, results, strict=True))
 
 

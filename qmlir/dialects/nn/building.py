@@ -1,0 +1,107 @@
+"""Building an `nn` operation from its operands and plain Python properties; its result types are inferred."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BoolAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    f32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import VariadicDef
+from xdsl.rewriter import Rewriter
+
+from qmlir.dialects.nn.base import NnOp
+from qmlir.ir.builtin_types import AnyTensor
+
+Operand = SSAValue | Sequence[SSAValue] | None
+NnOpT = TypeVar("NnOpT", bound=NnOp)
+
+UNKNOWN_TYPE = TensorType(f32, [])
+"""What stands for a result type that only inference can tell."""
+
+
+def property_attribute(value: Any) -> Attribute:
+    """The attribute of a property: an i64, an f32, a flag, a string, a list of i64 or of f32, or `value` as it is."""
+    match value:
+        case Attribute():
+            return value
+        case bool():
+            return BoolAttr.from_bool(value)
+        case int():
+            return IntegerAttr(value, i64)
+        case float():
+            return FloatAttr(value, f32)
+        case str():
+            return StringAttr(value)
+        case _:
+            numbers = list(value)
+            if any(isinstance(number, float) for number in numbers):
+                return DenseArrayBase.from_list(f32, [float(number) for number in numbers])
+            return DenseArrayBase.from_list(i64, [int(number) for number in numbers])
+
+
+def _merged(inferred: AnyTensor, hint: AnyTensor | None) -> AnyTensor:
+    """The inferred type, with sizes that only the hint knows."""
+    if hint is None or hint == UNKNOWN_TYPE or len(hint.get_shape()) != len(inferred.get_shape()):
+        return inferred
+    sizes = [
+        known if found == DYNAMIC_INDEX else found
+        for found, known in zip(inferred.get_shape(), hint.get_shape(), strict=True)
+    ]
+    return TensorType(inferred.get_element_type(), sizes)
+
+
+def build(
+    operation: type[NnOpT],
+    operands: Sequence[Operand],
+    properties: Mapping[str, Any] | None = None,
+    *,
+    result_types: Sequence[AnyTensor] | None = None,
+    results: int = 1,
+) -> NnOpT:
+    """Build `operation` and infer its result types. Raises `VerifyException` where the operands do not go together.
+
+    A property whose value is an SSA value becomes the operand `<name>_value`; one that is `None` is left out.
+    `result_types` are needed where the operation takes its element type or shape from them; elsewhere they fill in
+    sizes that inference leaves open. `results` is the number of results of a variadic definition.
+    """
+    definition = operation.get_irdl_definition()
+    by_name = dict(zip((name for name, _ in definition.operands), operands, strict=False))
+    attributes: dict[str, Attribute] = {}
+    for name, value in (properties or {}).items():
+        if isinstance(value, SSAValue):
+            by_name[f"{name}_value"] = value
+        elif value is not None:
+            attributes[name] = property_attribute(value)
+    grouped: list[Any] = []
+    for name, kind in definition.operands:
+        value = by_name.get(name)
+        values = [] if value is None else [value] if isinstance(value, SSAValue) else list(value)
+        # xDSL takes a list where the number of values is open, also for an optional operand.
+        grouped.append(values if isinstance(kind, VariadicDef) else next(iter(values), None))
+    hints = list(result_types or ())
+    flat: list[Any] = []
+    for _, kind in definition.results:
+        count = results if isinstance(kind, VariadicDef) else 1
+        types = [hints[len(flat)] if len(flat) < len(hints) else UNKNOWN_TYPE for _ in range(count)]
+        flat.extend(types)
+    is_variadic = any(isinstance(kind, VariadicDef) for _, kind in definition.results)
+    op = operation.build(operands=grouped, result_types=[flat] if is_variadic else flat, properties=attributes)
+    try:
+        inferred = op.infer_result_types()
+    except BaseException:
+        op.drop_all_references()
+        raise
+    for place, (result, type_) in enumerate(zip(tuple(op.results), inferred, strict=True)):
+        wanted = _merged(type_, hints[place] if place < len(hints) else None)
+        if result.type != wanted:
+            Rewriter.replace_value_with_new_type(result, wanted)
+    return op

@@ -1,0 +1,1 @@
+"""The reference interpreter: runs a module at any level, one meaning for each operation."""

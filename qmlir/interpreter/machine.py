@@ -1,0 +1,176 @@
+"""Running functions: each operation's meaning in turn, values kept no longer than somebody uses them.
+
+Meanings come from the registry; this module knows control flow only: a block ends at its terminator, whose operands are
+what the region gives. A listener sees every value with its operation, so with its provenance.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.traits import IsTerminator
+
+from qmlir.interpreter.values import check_value
+from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
+from qmlir.ir.evaluation import Layout, Meaning, RunsRegions, arguments_by, meaning_of, operand_layout
+
+
+class Listener:
+    """Watches a run; each method does nothing until a subclass says otherwise. Values must not be changed."""
+
+    def on_arguments(self, function: FuncOp, values: Sequence[Any]) -> None:
+        """`function` is about to run on `values`."""
+
+    def on_results(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
+        """`op` has computed `results` from `operands`."""
+
+
+@dataclass(slots=True)
+class _Step:
+    """One operation of a block, prepared: what runs it, and which values end with it."""
+
+    op: Operation
+    meaning: Meaning | RunsRegions
+    layout: Layout
+    ends: tuple[SSAValue, ...]
+
+
+@dataclass(slots=True)
+class _Plan:
+    """A block, prepared: its steps, and the operands of its terminator."""
+
+    steps: list[_Step]
+    terminator: Operation | None
+
+
+def _last_uses(block: Block) -> Mapping[Operation, tuple[SSAValue, ...]]:
+    """For each operation of `block`, the values of the block that nothing behind it uses."""
+    order = {op: place for place, op in enumerate(block.ops)}
+    ends: dict[Operation, list[SSAValue]] = {}
+
+    def end(value: SSAValue, at: Operation | None) -> None:
+        users = (block.find_ancestor_op_in_block(use.operation) for use in value.uses)
+        last = max((user for user in users if user is not None), key=order.__getitem__, default=at)
+        if last is not None:
+            ends.setdefault(last, []).append(value)
+
+    for argument in block.args:
+        end(argument, None)
+    for op in block.ops:
+        for result in op.results:
+            end(result, op)
+    return {op: tuple(values) for op, values in ends.items()}
+
+
+def _prepare(block: Block) -> _Plan:
+    ends = _last_uses(block)
+    steps: list[_Step] = []
+    terminator = None
+    for op in block.ops:
+        if op.has_trait(IsTerminator, value_if_unregistered=False):
+            terminator = op
+            break
+        meaning = meaning_of(op)
+        if meaning is None:
+            raise op_error(op, "has no meaning that the interpreter knows")
+        steps.append(_Step(op, meaning, operand_layout(op), ends.get(op, ())))
+    if terminator is not None and terminator.successors:
+        raise op_error(terminator, "branches between blocks, which the interpreter does not run: use scf")
+    return _Plan(steps, terminator)
+
+
+class Interpreter:
+    """Runs the functions of `module`, which must not change while it runs."""
+
+    def __init__(self, module: ModuleOp, listeners: Sequence[Listener] = ()):
+        self.module = module
+        self.listeners = tuple(listeners)
+        self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+        self._plans: dict[Block, _Plan] = {}
+
+    def functions(self) -> Iterator[FuncOp]:
+        """The functions of the module in order."""
+        return iter(self._functions.values())
+
+    def function(self, name: str) -> FuncOp:
+        """The function `name`. Raises `DiagnosticError` where there is none with a body."""
+        function = self._functions.get(name)
+        if function is None:
+            known = ", ".join(f"@{each}" for each in self._functions) or "none"
+            raise text_error(f"no function '@{name}': the module has {known}")
+        if function.is_declaration:
+            raise op_error(function, f"@{name} has no body to run")
+        return function
+
+    def call(self, name: str, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """The results of the function `name` on `arguments`, which have its argument types.
+
+        Raises `DiagnosticError`, naming the operation, where one cannot be computed or an expectation fails.
+        """
+        function = self.function(name)
+        for listener in self.listeners:
+            listener.on_arguments(function, arguments)
+        return Frame(self, {}).run(function.body, *arguments)
+
+    def plan(self, block: Block) -> _Plan:
+        """How `block` runs; made once."""
+        plan = self._plans.get(block)
+        if plan is None:
+            plan = self._plans[block] = _prepare(block)
+        return plan
+
+
+class Frame:
+    """One running function: its values, and the way to run regions and to call other functions."""
+
+    __slots__ = ("interpreter", "values")
+
+    def __init__(self, interpreter: Interpreter, values: dict[SSAValue, Any]):
+        self.interpreter = interpreter
+        self.values = values
+
+    def call(self, name: str, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """Call another function of the module."""
+        return self.interpreter.call(name, arguments)
+
+    def run(self, region: Region, *arguments: Any) -> tuple[Any, ...]:
+        """Run the one block of `region` on `arguments`: the operands of its terminator."""
+        block = region.blocks[0]
+        plan = self.interpreter.plan(block)
+        values = self.values
+        for argument, value in zip(block.args, arguments, strict=True):
+            values[argument] = value
+        listeners = self.interpreter.listeners
+        for step in plan.steps:
+            operands = [values[operand] for operand in step.op.operands]
+            results = self._compute(step, operands)
+            for result, value in zip(step.op.results, results, strict=True):
+                values[result] = value
+            for listener in listeners:
+                listener.on_results(step.op, operands, results)
+            for value in step.ends:
+                del values[value]
+        return tuple(values[operand] for operand in plan.terminator.operands) if plan.terminator else ()
+
+    def _compute(self, step: _Step, operands: Sequence[Any]) -> tuple[Any, ...]:
+        op, meaning = step.op, step.meaning
+        arguments = arguments_by(step.layout, operands)
+        try:
+            # What IEEE gives for a division by 0 or an overflow is the answer.
+            with np.errstate(all="ignore"):
+                if isinstance(meaning, RunsRegions):
+                    results = meaning.function(self, op, *arguments)
+                else:
+                    results = meaning(op, *arguments)
+            for result, value in zip(op.results, results, strict=True):
+                check_value(value, result.type)
+        except DiagnosticError:
+            raise
+        except Exception as error:  # a meaning may be anybody's code: whatever it raises becomes one line that names it
+            reason = " ".join(str(error).split())
+            raise op_error(op, f"cannot be computed: {reason or type(error).__name__}") from error
+        return results

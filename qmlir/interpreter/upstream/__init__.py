@@ -1,0 +1,1 @@
+"""What the operations of upstream's dialects compute: one table a dialect."""

@@ -1,0 +1,39 @@
+"""Values of a run and their types: which NumPy type holds an element type, and whether a value is of its type."""
+
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.dialects.nn.base import shapes_agree
+from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.quant.infer import storage_dtype
+from qmlir.dialects.quant.types import StoredType
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.text.elements import dense_dtype
+
+
+def value_dtype(element: Attribute) -> np.dtype[Any] | None:
+    """The NumPy type that holds values of an element type, a quantized one as its stored integers."""
+    if isinstance(element, StoredType):
+        return storage_dtype(element)
+    return dense_dtype(plain_type(element))
+
+
+def check_value(value: Any, type_: Attribute) -> None:
+    """Raise `InterpretationError` where a tensor has another shape or NumPy type than its type says."""
+    expected = ranked_tensor(type_)
+    if expected is None:
+        return
+    dtype = value_dtype(expected.get_element_type())
+    if not isinstance(value, np.ndarray):
+        raise InterpretationError(f"a value of type {type_} is an array of {dtype}, found {type(value).__name__}")
+    array = cast(npt.NDArray[Any], value)
+    if array.dtype != dtype:
+        raise InterpretationError(f"a value of type {type_} is an array of {dtype}, found {array.dtype}")
+    if not shapes_agree(expected.get_shape(), array.shape):
+        raise InterpretationError(
+            f"a value of type {type_} has the shape {list(expected.get_shape())}, found {list(array.shape)}"
+        )

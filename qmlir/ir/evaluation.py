@@ -1,0 +1,77 @@
+"""Evaluating an operation: how its operands reach the function that says what it computes.
+
+The registry maps an operation's class to its meaning, `f(op, *operands) -> results`, with one argument for each
+operand of the operation's definition: a value, `None` where an optional operand is left out, a tuple for a variadic
+one. Tensors are NumPy arrays, a quantized one as its stored integers; a signless integer is held as a signed one, i1
+as 0 and 1; `index` is a Python integer.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import IRDLOperation, OperandDef, OptionalDef, VariadicDef
+
+from qmlir import registry
+
+Results = tuple[Any, ...]
+Meaning = Callable[..., Results]
+
+
+@dataclass(frozen=True)
+class RunsRegions:
+    """A meaning that runs regions or functions: `f(frame, op, *operands)`, with the `Frame` of the running function."""
+
+    function: Callable[..., Results]
+
+
+def operand_groups(op: IRDLOperation) -> Iterator[tuple[str, OperandDef, Sequence[SSAValue]]]:
+    """Each operand definition of `op` with its name and values: one, none or several."""
+    for name, definition in op.get_irdl_definition().operands:
+        value = getattr(op, name)
+        if value is None:
+            yield name, definition, ()
+        elif isinstance(value, SSAValue):
+            yield name, definition, (value,)
+        else:
+            yield name, definition, tuple(value)
+
+
+Layout = tuple[int | slice | None, ...]
+"""For each argument of a meaning, where its values stand among the operands: a place, a run of places, or nowhere."""
+
+
+def operand_layout(op: Operation) -> Layout:
+    """How the operands of `op` become the arguments of its meaning."""
+    if not isinstance(op, IRDLOperation):
+        return tuple(range(len(op.operands)))
+    layout: list[int | slice | None] = []
+    place = 0
+    for _, definition, values in operand_groups(op):
+        if isinstance(definition, OptionalDef):
+            layout.append(place if values else None)
+        elif isinstance(definition, VariadicDef):
+            layout.append(slice(place, place + len(values)))
+        else:
+            layout.append(place)
+        place += len(values)
+    return tuple(layout)
+
+
+def arguments_by(layout: Layout, values: Sequence[Any]) -> list[Any]:
+    """The arguments of a meaning, made of the values of the operands."""
+    return [None if place is None else values[place] for place in layout]
+
+
+def meaning_of(op: Operation) -> Meaning | RunsRegions | None:
+    """What says how `op` computes, `None` where nobody does."""
+    return cast(Meaning | RunsRegions | None, registry.meanings(op.dialect_name()).get(type(op)))
+
+
+def evaluate(op: Operation, values: Sequence[Any]) -> Results | None:
+    """The results of `op` on the values of its operands; `None` where it has no meaning of its own."""
+    meaning = meaning_of(op)
+    if meaning is None or isinstance(meaning, RunsRegions):
+        return None
+    return meaning(op, *arguments_by(operand_layout(op), tuple(values)))

@@ -1,0 +1,1 @@
+"""ONNX models to modules of the graph level."""

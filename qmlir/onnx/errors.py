@@ -1,0 +1,26 @@
+"""What is wrong with a model, in one line that names the node."""
+
+from onnx import NodeProto
+
+from qmlir.ir.diagnostics import DiagnosticError, text_error
+
+
+def node_name(node: NodeProto) -> str:
+    """The name by which a node is known: its own, or its first output's where it has none."""
+    return node.name or next((name for name in node.output if name), "")
+
+
+def describe_node(node: NodeProto) -> str:
+    """`Conv node 'conv1'`, as every message names a node."""
+    domain = f"{node.domain}." if node.domain not in ("", "ai.onnx") else ""
+    return f"{domain}{node.op_type} node '{node_name(node)}'"
+
+
+def model_error(message: str) -> DiagnosticError:
+    """The error, to be raised, about a model as a whole."""
+    return text_error(message)
+
+
+def node_error(node: NodeProto, message: str) -> DiagnosticError:
+    """The error, to be raised, about one node."""
+    return text_error(f"{describe_node(node)}: {message}")

@@ -1,0 +1,93 @@
+"""Functions: those of the model, and ONNX's own definitions of operators by other operators."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto, defs
+
+from qmlir.onnx.errors import node_error
+
+
+@dataclass(frozen=True)
+class Functions:
+    """The local functions of a model by domain, name and overload."""
+
+    table: Mapping[tuple[str, str, str], FunctionProto]
+
+    @staticmethod
+    def of(functions: Iterable[FunctionProto]) -> "Functions":
+        """The functions of a model."""
+        return Functions({(each.domain, each.name, each.overload): each for each in functions})
+
+    def find(self, node: NodeProto) -> FunctionProto | None:
+        """The function that `node` calls, `None` where it calls none."""
+        return self.table.get((node.domain, node.op_type, node.overload))
+
+
+def _schema(node: NodeProto, version: int) -> defs.OpSchema | None:
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    if not defs.has(node.op_type, domain):
+        return None
+    try:
+        return defs.get_schema(node.op_type, version, domain)
+    except defs.SchemaError:
+        return None
+
+
+def is_defined_by_function(node: NodeProto, version: int) -> bool:
+    """Whether ONNX defines the operator by others."""
+    schema = _schema(node, version)
+    return schema is not None and (schema.has_function or schema.has_context_dependent_function)
+
+
+def definition(node: NodeProto, version: int, types: Iterable[TypeProto]) -> FunctionProto | None:
+    """ONNX's definition of the operator by others, for inputs of `types`; `None` where there is none."""
+    schema = _schema(node, version)
+    if schema is None:
+        return None
+    if schema.has_function:
+        return schema.function_body
+    if not schema.has_context_dependent_function:
+        return None
+    body = schema.get_context_dependent_function_with_opset_version(
+        version, node.SerializeToString(), [type_.SerializeToString() for type_ in types]
+    )
+    if not body:
+        return None
+    function = FunctionProto()
+    function.ParseFromString(body)
+    return function
+
+
+def bound_nodes(function: FunctionProto, call: NodeProto, version: int) -> list[NodeProto]:
+    """The nodes of `function` with the attributes that `call` gives them, or the function's own defaults."""
+    given: dict[str, AttributeProto] = {each.name: each for each in function.attribute_proto}
+    schema = _schema(call, version)
+    if schema is not None:
+        for name, declared in schema.attributes.items():
+            if declared.default_value.type != AttributeProto.UNDEFINED:
+                given[name] = declared.default_value
+    given |= {each.name: each for each in call.attribute}
+    return [_bound(node, given, call) for node in function.node]
+
+
+def _bound(node: NodeProto, given: Mapping[str, AttributeProto], call: NodeProto) -> NodeProto:
+    if not any(attribute.ref_attr_name for attribute in node.attribute):
+        return node
+    bound = NodeProto()
+    bound.CopyFrom(node)
+    del bound.attribute[:]
+    for attribute in node.attribute:
+        if not attribute.ref_attr_name:
+            bound.attribute.append(attribute)
+            continue
+        value = given.get(attribute.ref_attr_name)
+        if value is None:
+            continue  # an optional attribute that the call leaves out
+        if value.type != attribute.type:
+            raise node_error(call, f"the attribute '{attribute.ref_attr_name}' has another type than its function asks")
+        copy = AttributeProto()
+        copy.CopyFrom(value)
+        copy.name = attribute.name
+        bound.attribute.append(copy)
+    return bound

@@ -1,0 +1,142 @@
+"""The graph under construction: one block, its constants, what is known of its small integers."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from onnx import TensorProto
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.canonicalize.constants import FOLD_LIMIT, constant_array, folded_constants
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.elementwise import CastOp
+from qmlir.dialects.quant.ops import StorageCastOp
+from qmlir.dialects.quant.types import StoredType
+from qmlir.ir.builtin_types import AnyTensor, dense, ranked_tensor, tensor
+from qmlir.ir.provenance import Origin, origins_of, set_origins
+from qmlir.onnx.known import Known, known_results
+from qmlir.onnx.reading import tensor_bytes
+from qmlir.onnx.types import ELEMENT_TYPES
+from qmlir.text.elements import dense_dtype
+
+OperationT = TypeVar("OperationT", bound=Operation)
+
+
+class GraphBuilder:
+    """Adds operations to the end of `block`. Tensors of the model may lie in files in `directory`."""
+
+    def __init__(self, block: Block, directory: Path | None = None):
+        self.block = block
+        self.directory = directory
+        self._known: dict[SSAValue, Known] = {}
+        self._plain: dict[SSAValue, SSAValue] = {}
+
+    def append(self, op: OperationT, origins: Sequence[Origin]) -> OperationT:
+        """Add `op`, which stands for `origins`."""
+        set_origins(op, origins)
+        self.block.add_op(op)
+        return op
+
+    # Constants
+
+    def tensor_array(self, proto: TensorProto) -> npt.NDArray[Any]:
+        """The elements of a tensor of the model, read-only."""
+        data = tensor_bytes(proto, self.directory)
+        return np.frombuffer(data, dtype=dense_dtype(ELEMENT_TYPES[proto.data_type])).reshape(tuple(proto.dims))
+
+    def initializer(self, proto: TensorProto, name: str) -> SSAValue:
+        """A tensor of the model as a constant over its bytes, which are not copied."""
+        type_: AnyTensor = TensorType(ELEMENT_TYPES[proto.data_type], list(proto.dims))
+        return self.append(ConstantOp(dense(tensor_bytes(proto, self.directory), type_)), [Origin(name)]).result
+
+    def constant_value(self, value: SSAValue) -> npt.NDArray[Any] | None:
+        """The stored elements of a constant, `None` for any other value."""
+        return constant_array(value)
+
+    def known_integers(self, value: SSAValue) -> Known | None:
+        """What is known of a list of integers (or of one): its numbers, `None` for those that are not known."""
+        if value in self._known:
+            return self._known[value]
+        size = math.prod(shape_of(value))
+        if not isinstance(element_of(value), IntegerType) or size > FOLD_LIMIT:
+            return None
+        array = constant_array(value)
+        return None if array is None else tuple(int(number) for number in array.reshape(-1))
+
+    # Quantized values
+
+    def plain(self, value: SSAValue) -> SSAValue:
+        """`value`, or the integers that a quantized value stores, with the type that ONNX gives them."""
+        element = element_of(value)
+        if not isinstance(element, StoredType):
+            return value
+        if value not in self._plain:
+            origins = origins_of(value.owner) if isinstance(value.owner, Operation) else ()
+            shape = shape_of(value)
+            stored = StorageCastOp(value, TensorType(IntegerType(element.bits), shape))
+            result: SSAValue = self.append(stored, origins).result
+            if not element.is_signed:
+                unsigned = CastOp.create(operands=[result], result_types=[TensorType(element.storage, shape)])
+                result = self.append(unsigned, origins).result
+            self._plain[value] = result
+        return self._plain[value]
+
+    # After a node
+
+    def settle(self, first: Operation | None, values: Sequence[SSAValue]) -> list[SSAValue]:
+        """Fold what a node added from `first` on where its operands are small constants; the new `values`."""
+        op = first
+        moved: dict[SSAValue, SSAValue] = {}
+        while op is not None:
+            following = op.next_op
+            constants = folded_constants(op) if isinstance(op, NnOp) else None
+            if constants is None:
+                self._known.update(known_results(op, self.known_integers))
+            else:
+                for result, constant in zip(op.results, constants, strict=True):
+                    set_origins(constant, origins_of(op))
+                    self.block.insert_op_before(constant, op)
+                    result.replace_all_uses_with(constant.result)
+                    moved[result] = constant.result
+                op.detach()
+                op.erase()
+            op = following
+        return [moved.get(value, value) for value in values]
+
+    def refine(self, value: SSAValue, declared: AnyTensor) -> SSAValue:
+        """`value` with the sizes that only `declared` knows; unchanged where the two do not agree."""
+        found = ranked_tensor(value.type)
+        if found is None or not isinstance(value.owner, Operation) or len(found.get_shape()) != declared.get_num_dims():
+            return value
+        sizes = [
+            known if size == DYNAMIC_INDEX else size
+            for size, known in zip(found.get_shape(), declared.get_shape(), strict=True)
+        ]
+        if tuple(sizes) == found.get_shape():
+            return value
+        return Rewriter.replace_value_with_new_type(value, TensorType(found.get_element_type(), sizes))
+
+    def sweep(self) -> None:
+        """Erase the operations whose results nothing uses."""
+        for op in reversed(list(self.block.ops)):
+            if isinstance(op, NnOp | StorageCastOp) and not any(result.uses for result in op.results):
+                op.detach()
+                op.erase()
+
+    @staticmethod
+    def dtype_of(element: Attribute) -> np.dtype[Any]:
+        """The NumPy type that holds an element type."""
+        dtype = dense_dtype(element)
+        assert dtype is not None
+        return dtype
+
+    @staticmethod
+    def type_of(value: SSAValue) -> AnyTensor:
+        """The tensor type of a value."""
+        return tensor(value.type)

@@ -1,0 +1,297 @@
+"""Importing: an ONNX graph becomes one function, one operation for one node where `nn` has the operator."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, defs
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from qmlir import registry
+from qmlir.dialects.nn.base import shape_of
+from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.diagnostics import Diagnostic, Severity, emit
+from qmlir.ir.provenance import Origin, set_tensor_names
+from qmlir.ir.signature import Port, set_ports
+from qmlir.ir.verification import verify
+from qmlir.onnx.errors import describe_node, model_error, node_error, node_name
+from qmlir.onnx.functions import Functions, bound_nodes, definition, is_defined_by_function
+from qmlir.onnx.graph import GraphBuilder
+from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.order import sorted_nodes
+from qmlir.onnx.ports import declared_types, dimension_names, input_ports, onnx_type
+from qmlir.onnx.reading import OLDEST_OPSET, OnnxModel
+
+MAX_NODES_NAMED = 5
+"""How many nodes an error names for one operator."""
+
+MAX_CALL_DEPTH = 64
+"""Functions that call one another deeper than this never end."""
+
+
+def operator_key(node: NodeProto) -> str:
+    """The key of a node's operator in the tables of importers: `Relu`, `com.example::Relu`."""
+    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}::{node.op_type}"
+
+
+def _opsets(imports: Iterable[Any]) -> dict[str, int]:
+    return {"" if each.domain == "ai.onnx" else each.domain: each.version for each in imports}
+
+
+def _domain(node: NodeProto) -> str:
+    return "" if node.domain == "ai.onnx" else node.domain
+
+
+@dataclass
+class _Scope:
+    """The names of one graph or function: its values, and the versions of the operator sets that it uses."""
+
+    opsets: Mapping[str, int]
+    values: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
+    initializers: Mapping[str, TensorProto] = field(default_factory=dict[str, TensorProto])
+    declared: Mapping[str, AnyTensor] = field(default_factory=dict[str, AnyTensor])
+    call: Origin | None = None
+    """The call that the function was inlined for."""
+
+    def version(self, node: NodeProto) -> int:
+        """The version of the node's operator set."""
+        version = self.opsets.get(_domain(node))
+        if version is None:
+            raise node_error(node, f"the model does not say which version of the domain '{node.domain}' it uses")
+        return version
+
+
+class _ModelImporter:
+    """One import."""
+
+    def __init__(self, model: OnnxModel, importers: Mapping[str, Importer]):
+        self.model = model
+        self.importers = importers
+        self.functions = Functions.of(model.proto.functions)
+        self.names: Counter[str] = Counter()
+
+    def run(self, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
+        graph = self.model.proto.graph
+        opsets = _opsets(self.model.proto.opset_import)
+        self._check_opsets(opsets)
+        self._check_tensors(graph)
+        nodes = sorted_nodes(graph)
+        self._check_operators(nodes, opsets)
+        self.names.update(node_name(node) for node in nodes)
+        inputs = input_ports(graph, shapes)
+        function = FuncOp("main", FunctionType.from_lists([port.type for port in inputs], []))
+        builder = GraphBuilder(function.body.block, self.model.directory)
+        scope = _Scope(
+            opsets,
+            initializers={each.name: each for each in graph.initializer},
+            declared=declared_types(graph) if not shapes else {},
+        )
+        for port, argument in zip(inputs, function.body.block.args, strict=True):
+            scope.values[port.name] = argument
+            _suggest_name(argument, port.name)
+        self._import_nodes(nodes, scope, builder)
+        outputs = [self._value(each.name, scope, builder, None) for each in graph.output]
+        function.body.block.add_op(ReturnOp(*outputs))
+        function.function_type = FunctionType.from_lists(
+            [port.type for port in inputs], [value.type for value in outputs]
+        )
+        set_ports(
+            function, inputs, [_output_port(each, value) for each, value in zip(graph.output, outputs, strict=True)]
+        )
+        builder.sweep()
+        module = ModuleOp([function])
+        verify(module)
+        return module
+
+    # What the model holds
+
+    def _check_opsets(self, opsets: Mapping[str, int]) -> None:
+        version = opsets.get("")
+        newest = defs.onnx_opset_version()
+        if version is not None and not OLDEST_OPSET <= version <= newest:
+            raise model_error(
+                f"{self.model.name} uses operator set {version}; {OLDEST_OPSET} to {newest} are read"
+                + (": a newer 'onnx' package may know it" if version > newest else "")
+            )
+
+    def _check_tensors(self, graph: GraphProto) -> None:
+        if graph.sparse_initializer:
+            raise model_error(f"tensor '{graph.sparse_initializer[0].values.name}' is sparse, which is not supported")
+        if not graph.output:
+            raise model_error(f"{self.model.name} has no outputs")
+
+    def _check_operators(self, nodes: Sequence[NodeProto], opsets: Mapping[str, int]) -> None:
+        """Raise one error that lists every operator that nothing imports."""
+        missing: dict[str, list[str]] = defaultdict(list)
+        self._collect_missing(nodes, opsets, missing, 0)
+        if not missing:
+            return
+        kinds: list[str] = []
+        for key, names in sorted(missing.items()):
+            shown = ", ".join(f"'{name}'" for name in names[:MAX_NODES_NAMED])
+            more = f" and {len(names) - MAX_NODES_NAMED} more" if len(names) > MAX_NODES_NAMED else ""
+            kinds.append(f"{key} ({len(names)}: {shown}{more})")
+        raise model_error(
+            f"{self.model.name} uses {len(kinds)} operator{'s' if len(kinds) > 1 else ''} that nothing imports: "
+            f"{'; '.join(kinds)}. A package adds importers through the entry point group "
+            f"'{registry.ONNX_IMPORTERS_GROUP}'"
+        )
+
+    def _collect_missing(
+        self, nodes: Iterable[NodeProto], opsets: Mapping[str, int], missing: dict[str, list[str]], depth: int
+    ) -> None:
+        for node in nodes:
+            function = self.functions.find(node)
+            if function is not None:
+                if depth > MAX_CALL_DEPTH:
+                    raise node_error(node, "calls functions that call one another without end")
+                self._collect_missing(function.node, _opsets(function.opset_import), missing, depth + 1)
+            elif operator_key(node) not in self.importers and not is_defined_by_function(
+                node, opsets.get(_domain(node), 0)
+            ):
+                missing[operator_key(node)].append(node_name(node))
+
+    # Nodes
+
+    def _import_nodes(self, nodes: Iterable[NodeProto], scope: _Scope, builder: GraphBuilder) -> None:
+        for node in nodes:
+            inputs = tuple(self._value(name, scope, builder, node) if name else None for name in node.input)
+            first = builder.block.last_op
+            results = self._import_node(node, inputs, scope, builder)
+            if len(results) < len(node.output) and any(node.output[len(results) :]):
+                raise node_error(node, f"gives {len(results)} outputs, '{node.output[len(results)]}' is not supported")
+            added = builder.block.first_op if first is None else first.next_op
+            results = builder.settle(added, results)
+            for name, value in zip(node.output, results, strict=False):
+                if not name:
+                    continue
+                if name in scope.declared:
+                    value = self._refined(node, name, value, scope, builder)
+                scope.values[name] = value
+                _suggest_name(value, name)
+            _name_results(results, node.output)
+
+    def _refined(self, node: NodeProto, name: str, value: SSAValue, scope: _Scope, builder: GraphBuilder) -> SSAValue:
+        declared, found = scope.declared[name], shape_of(value)
+        wrong = len(found) != len(declared.get_shape()) or any(
+            DYNAMIC_INDEX not in pair and pair[0] != pair[1] for pair in zip(found, declared.get_shape(), strict=True)
+        )
+        if wrong:
+            message = f"{describe_node(node)}: the model declares '{name}' as {declared}, the node gives {value.type}"
+            emit(Diagnostic(Severity.WARNING, message))
+            return value
+        return builder.refine(value, declared)
+
+    def _import_node(
+        self, node: NodeProto, inputs: tuple[SSAValue | None, ...], scope: _Scope, builder: GraphBuilder
+    ) -> Sequence[SSAValue]:
+        origin = self._origin(node, scope)
+        function = self.functions.find(node)
+        if function is not None:
+            return self._inline(function, node, inputs, _opsets(function.opset_import), origin, builder)
+        version = scope.version(node)
+        importer = self.importers.get(operator_key(node))
+        if importer is not None:
+            results = importer(Node(node, version, inputs, builder, origin))
+            return [results] if isinstance(results, SSAValue) else list(results)
+        types = [TypeProto() if value is None else onnx_type(value) for value in inputs]
+        function = definition(node, version, types)
+        if function is None:
+            raise node_error(node, "has no importer, and ONNX defines it by others for some inputs only")
+        opsets = _opsets(function.opset_import) or {"": version}
+        self._check_operators(function.node, opsets)
+        return self._inline(function, node, inputs, opsets, origin, builder)
+
+    def _origin(self, node: NodeProto, scope: _Scope) -> Origin:
+        """The provenance of a node: its name, or its first output's where other nodes have the same one."""
+        name = node_name(node)
+        if scope.call is not None:
+            return scope.call.within(name or node.op_type)
+        if self.names[name] > 1:
+            name = next((output for output in node.output if output), name)
+        return Origin(name, operator_key(node))
+
+    def _inline(
+        self,
+        function: FunctionProto,
+        call: NodeProto,
+        inputs: Sequence[SSAValue | None],
+        opsets: Mapping[str, int],
+        origin: Origin,
+        builder: GraphBuilder,
+    ) -> Sequence[SSAValue]:
+        if origin.role.count("/") > MAX_CALL_DEPTH:
+            raise node_error(call, "calls functions that call one another without end")
+        scope = _Scope(opsets, call=origin)
+        for name, value in zip(function.input, inputs, strict=False):
+            if value is not None:
+                scope.values[name] = value
+        missing = {name for name in function.input if name not in scope.values}
+        nodes = bound_nodes(function, call, opsets.get("", 0))
+        self._import_nodes((_without_inputs(node, missing) for node in nodes), scope, builder)
+        return [self._value(name, scope, builder, call) for name in function.output]
+
+    def _value(self, name: str, scope: _Scope, builder: GraphBuilder, user: NodeProto | None) -> SSAValue:
+        """The value of a tensor name; an initializer becomes a constant when it is first used."""
+        value = scope.values.get(name)
+        if value is not None:
+            return value
+        proto = scope.initializers.get(name)
+        if proto is not None:
+            value = scope.values[name] = builder.initializer(proto, name)
+            _suggest_name(value, name)
+            return value
+        where = "the graph's output" if user is None else describe_node(user)
+        raise model_error(f"{where}: nothing gives the tensor '{name}'")
+
+
+def _without_inputs(node: NodeProto, missing: set[str]) -> NodeProto:
+    """`node` with the inputs left out that its function was called without."""
+    if missing.isdisjoint(node.input):
+        return node
+    copy = NodeProto()
+    copy.CopyFrom(node)
+    del copy.input[:]
+    copy.input.extend("" if name in missing else name for name in node.input)
+    return copy
+
+
+_NO_NAME = re.compile(r"[^A-Za-z0-9_$.-]+")
+
+
+def _suggest_name(value: SSAValue, name: str) -> None:
+    """Let the value print as the model names it, as far as the text allows."""
+    hint = _NO_NAME.sub("_", name).strip("_.-")
+    if value.name_hint is None and SSAValue.is_valid_name(hint) and not hint.isdecimal():
+        value.name_hint = hint
+
+
+def _name_results(values: Iterable[SSAValue], names: Iterable[str]) -> None:
+    """Write the names of tensors on the operations that give them."""
+    by_op: dict[Operation, dict[int, str]] = {}
+    for value, name in zip(values, names, strict=False):
+        if isinstance(value, OpResult):
+            by_op.setdefault(value.op, {}).setdefault(value.index, name)
+    for op, found in by_op.items():
+        set_tensor_names(op, [found.get(index, "") for index in range(len(op.results))])
+
+
+def _output_port(info: ValueInfoProto, value: SSAValue) -> Port:
+    names = dimension_names(info)
+    sizes = shape_of(value)
+    is_open = len(names) == len(sizes)
+    dims = tuple(name if size == DYNAMIC_INDEX else "" for name, size in zip(names, sizes, strict=False))
+    return Port(info.name, value.type, dims if is_open else ())
+
+
+def import_model(model: OnnxModel, *, shapes: Mapping[str, Sequence[int]] | None = None) -> ModuleOp:
+    """The verified module of a model: one function `@main`, its inputs and outputs named as the model names them.
+
+    `shapes` fixes the shapes of inputs by name; a size that has a name fixes all sizes of that name. Raises
+    `DiagnosticError`, naming the node, for a model that is wrong or that holds what cannot be imported.
+    """
+    return _ModelImporter(model, registry.onnx_importers()).run(shapes or {})

@@ -1,0 +1,217 @@
+"""One ONNX node as an importer sees it: attributes with their defaults, inputs as values, and operations to add.
+
+An importer is a function from a `Node` to the values of its outputs. It is all that a package outside writes, too: the
+entry point group `qmlir.onnx_importers` names tables from operator (`Relu`, `com.example::Relu`) to importer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from onnx import AttributeProto, NodeProto, defs, helper
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.building import Operand, build
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.elementwise import CastOp
+from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.provenance import Origin
+from qmlir.onnx.errors import node_error
+from qmlir.onnx.types import ELEMENT_TYPES, data_type_name
+
+if TYPE_CHECKING:
+    from qmlir.onnx.graph import GraphBuilder
+
+Array = npt.NDArray[Any]
+NnOpT = TypeVar("NnOpT", bound=NnOp)
+OperationT = TypeVar("OperationT", bound=Operation)
+
+Importer = Callable[["Node"], "SSAValue | Sequence[SSAValue]"]
+"""Adds the operations of a node, and gives the values of its outputs in order."""
+
+NO_DEFAULT = object()
+
+MAX_ELEMENTS = 2**33
+"""A tensor of more elements is a mistake, or an attack."""
+
+Parameter = tuple[int, ...] | SSAValue | None
+"""A list of numbers: known, known at run time only, or left out."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node, its operator set's version, its inputs, and the graph that it is imported into."""
+
+    proto: NodeProto
+    version: int
+    """The version of the node's operator set that the model uses."""
+
+    inputs: tuple[SSAValue | None, ...]
+    """The inputs; `None` for one that is left out."""
+
+    graph: GraphBuilder
+    origin: Origin
+
+    @property
+    def op_type(self) -> str:
+        """The operator."""
+        return self.proto.op_type
+
+    @property
+    def domain(self) -> str:
+        """The operator's domain, empty for ONNX's own."""
+        return "" if self.proto.domain == "ai.onnx" else self.proto.domain
+
+    def error(self, message: str) -> DiagnosticError:
+        """The error, to be raised, that names this node."""
+        return node_error(self.proto, message)
+
+    # Attributes
+
+    def attribute(self, name: str, default: Any = NO_DEFAULT) -> Any:
+        """The value of an attribute as Python holds it: numbers, text, lists, NumPy arrays for tensors.
+
+        Where the model leaves it out: `default` where one is given, otherwise the default of ONNX's schema of that
+        version, `None` where the schema has none.
+        """
+        for attribute in self.proto.attribute:
+            if attribute.name == name:
+                return _python_value(attribute, self)
+        if default is not NO_DEFAULT:
+            return default
+        schema = self._schema()
+        declared = None if schema is None else schema.attributes.get(name)
+        if declared is None or declared.default_value.type == AttributeProto.UNDEFINED:
+            return None
+        return _python_value(declared.default_value, self)
+
+    def has_attribute(self, name: str) -> bool:
+        """Whether the model gives this attribute."""
+        return any(attribute.name == name for attribute in self.proto.attribute)
+
+    def _schema(self) -> defs.OpSchema | None:
+        if not defs.has(self.op_type, self.domain):
+            return None
+        try:
+            return defs.get_schema(self.op_type, self.version, self.domain)
+        except defs.SchemaError:
+            return None
+
+    # Inputs
+
+    def optional(self, index: int) -> SSAValue | None:
+        """Input `index` as a plain tensor, `None` where it is left out."""
+        value = self.inputs[index] if index < len(self.inputs) else None
+        return None if value is None else self.graph.plain(value)
+
+    def input(self, index: int = 0) -> SSAValue:
+        """Input `index` as a plain tensor: a quantized one is given as its integers."""
+        return self.graph.plain(self.quantized(index))
+
+    def quantized(self, index: int = 0) -> SSAValue:
+        """Input `index` as it is, quantized or not: for operations that take both."""
+        value = self.inputs[index] if index < len(self.inputs) else None
+        if value is None:
+            raise self.error(f"lacks input {index}")
+        return value
+
+    def all_inputs(self) -> list[SSAValue]:
+        """Every input as it is, quantized or not: for operators that take any number of them."""
+        return [self.quantized(index) for index in range(len(self.inputs))]
+
+    def shape(self, index: int = 0) -> tuple[int, ...]:
+        """The shape of input `index`."""
+        return shape_of(self.quantized(index))
+
+    def constant(self, index: int) -> Array | None:
+        """The elements of input `index`, `None` where it is left out or not a constant."""
+        value = self.inputs[index] if index < len(self.inputs) else None
+        return None if value is None else self.graph.constant_value(value)
+
+    def parameter(self, index: int) -> Parameter:
+        """Input `index`, a list of integers: its numbers where they are known, otherwise the value."""
+        value = self.inputs[index] if index < len(self.inputs) else None
+        if value is None:
+            return None
+        known = self.graph.known_integers(value)
+        if known is not None and None not in known:
+            return tuple(number for number in known if number is not None)
+        if element_of(value) == i64:
+            return value
+        return self.add(CastOp, value, result_types=[TensorType(i64, shape_of(value))]).result
+
+    def axes(self, index: int = 1) -> Parameter:
+        """The attribute `axes`, or input `index` in versions that moved it there."""
+        return tuple(self.attribute("axes")) if self.has_attribute("axes") else self.parameter(index)
+
+    # Operations
+
+    def add(
+        self,
+        operation: type[NnOpT],
+        *operands: Operand,
+        result_types: Sequence[AnyTensor] | None = None,
+        results: int = 1,
+        **properties: Any,
+    ) -> NnOpT:
+        """Add an operation with this node's provenance; see `build` for operands and properties.
+
+        Raises `DiagnosticError` where the operands do not go together.
+        """
+        try:
+            op = build(operation, operands, properties, result_types=result_types, results=results)
+        except VerifyException as error:
+            raise self.error(" ".join(str(error).split())) from error
+        for result in op.results:
+            if math.prod(size for size in shape_of(result) if size != DYNAMIC_INDEX) > MAX_ELEMENTS:
+                op.drop_all_references()
+                raise self.error(f"gives {result.type}, more than {MAX_ELEMENTS} elements")
+        return self.insert(op)
+
+    def insert(self, op: OperationT) -> OperationT:
+        """Add an operation of any dialect with this node's provenance."""
+        return self.graph.append(op, [self.origin])
+
+    def add_constant(self, array: Array, element: Attribute) -> SSAValue:
+        """Add a constant with elements of type `element`, held in `array`."""
+        return self.insert(ConstantOp.of(np.ascontiguousarray(array), TensorType(element, array.shape))).result
+
+    def scalar(self, number: float, like: SSAValue) -> SSAValue:
+        """Add a constant of rank 0 with the element type of `like`."""
+        element = element_of(like)
+        return self.add_constant(np.array(number, dtype=self.graph.dtype_of(element)), element)
+
+    def element_type(self, data_type: int) -> Attribute:
+        """The element type of an ONNX data type. Raises `DiagnosticError` for one that `nn` has not."""
+        element = ELEMENT_TYPES.get(data_type)
+        if element is None:
+            raise self.error(f"elements of {data_type_name(data_type)} are not supported")
+        return element
+
+
+def _python_value(attribute: AttributeProto, node: Node) -> Any:
+    match attribute.type:
+        case AttributeProto.TENSOR:
+            return node.graph.tensor_array(attribute.t)
+        case AttributeProto.STRING:
+            return attribute.s.decode("utf-8", errors="replace")
+        case AttributeProto.STRINGS:
+            return [text.decode("utf-8", errors="replace") for text in attribute.strings]
+        case AttributeProto.INT | AttributeProto.INTS | AttributeProto.FLOAT | AttributeProto.FLOATS:
+            value = helper.get_attribute_value(attribute)
+            return list(value) if attribute.type in (AttributeProto.INTS, AttributeProto.FLOATS) else value
+        case _:
+            raise node.error(f"the attribute '{attribute.name}' is a {_attribute_kind(attribute)}, not supported")
+
+
+def _attribute_kind(attribute: AttributeProto) -> str:
+    return AttributeProto.AttributeType.Name(attribute.type).lower()

@@ -1,0 +1,50 @@
+"""The nodes of a graph that its outputs need, in an order in which each follows what it uses."""
+
+from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
+
+from onnx import GraphProto, NodeProto
+
+from qmlir.onnx.errors import describe_node, model_error, node_error
+
+
+def _producers(nodes: Sequence[NodeProto]) -> dict[str, int]:
+    producers: dict[str, int] = {}
+    for place, node in enumerate(nodes):
+        for name in node.output:
+            if not name:
+                continue
+            if name in producers:
+                raise node_error(
+                    node, f"gives the tensor '{name}', which {describe_node(nodes[producers[name]])} gives"
+                )
+            producers[name] = place
+    return producers
+
+
+def _needed(graph: GraphProto, producers: dict[str, int]) -> set[int]:
+    """The places of the nodes that the graph's outputs depend on."""
+    waiting = [producers[each.name] for each in graph.output if each.name in producers]
+    needed: set[int] = set()
+    while waiting:
+        place = waiting.pop()
+        if place not in needed:
+            needed.add(place)
+            waiting.extend(producers[name] for name in graph.node[place].input if name in producers)
+    return needed
+
+
+def sorted_nodes(graph: GraphProto) -> list[NodeProto]:
+    """The needed nodes, in the model's own order where that is one. Raises `DiagnosticError` where they form a cycle."""
+    nodes = list(graph.node)
+    producers = _producers(nodes)
+    needed = sorted(_needed(graph, producers))
+    if all(producers.get(name, -1) < place for place in needed for name in nodes[place].input):
+        return [nodes[place] for place in needed]
+    uses = {place: [producers[name] for name in nodes[place].input if name in producers] for place in needed}
+    try:
+        return [nodes[place] for place in TopologicalSorter(uses).static_order()]
+    except CycleError as error:
+        cycle: list[int] = error.args[1]
+        path = " -> ".join(describe_node(nodes[place]) for place in cycle[:5])
+        raise model_error(f"the graph has a cycle: {path}") from error

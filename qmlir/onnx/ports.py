@@ -1,0 +1,100 @@
+"""Inputs, outputs and declared types of an ONNX graph as types of `nn`."""
+
+from collections.abc import Mapping, Sequence
+
+from onnx import GraphProto, TensorShapeProto, TypeProto, ValueInfoProto
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import SSAValue
+
+from qmlir.ir.builtin_types import AnyTensor, tensor
+from qmlir.ir.diagnostics import nearest_name
+from qmlir.ir.signature import Port
+from qmlir.onnx.errors import model_error
+from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES, data_type_name
+
+
+def dimension_names(info: ValueInfoProto) -> tuple[str, ...]:
+    """The names of the sizes of a tensor, empty where a size is known or has none."""
+    return tuple(dim.dim_param if dim.HasField("dim_param") else "" for dim in info.type.tensor_type.shape.dim)
+
+
+def _sizes(shape: TensorShapeProto) -> list[int]:
+    return [dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else DYNAMIC_INDEX for dim in shape.dim]
+
+
+def declared_types(graph: GraphProto) -> dict[str, AnyTensor]:
+    """The types that the model declares for its tensors, where they are tensors of known rank."""
+    types: dict[str, AnyTensor] = {}
+    for info in (*graph.value_info, *graph.output):
+        declared = info.type.tensor_type
+        element = ELEMENT_TYPES.get(declared.elem_type)
+        if element is not None and declared.HasField("shape"):
+            types[info.name] = TensorType(element, _sizes(declared.shape))
+    return types
+
+
+def input_ports(graph: GraphProto, shapes: Mapping[str, Sequence[int]]) -> list[Port]:
+    """The inputs of the graph that no initializer gives, with `shapes` in place of what the model leaves open.
+
+    A size that has a name is fixed wherever that name stands. Raises `DiagnosticError` for an input that is no tensor
+    of a known element type and rank, and for shapes that do not fit.
+    """
+    given = {each.name for each in graph.initializer}
+    infos = [info for info in graph.input if info.name not in given]
+    for name in shapes:
+        if name not in {info.name for info in infos}:
+            raise model_error(f"the model has no input '{name}'{nearest_name(name, [info.name for info in infos])}")
+    fixed: dict[str, int] = {}
+    for info in infos:
+        if info.name in shapes:
+            _fix(info, shapes[info.name], fixed)
+    return [_port(info, shapes.get(info.name), fixed) for info in infos]
+
+
+def _fix(info: ValueInfoProto, shape: Sequence[int], fixed: dict[str, int]) -> None:
+    """Check `shape` against what the model says of an input, and note the sizes that have names."""
+    declared = info.type.tensor_type.shape
+    if not info.type.tensor_type.HasField("shape"):
+        return
+    sizes = _sizes(declared)
+    if len(sizes) != len(shape) or any(
+        size not in (DYNAMIC_INDEX, given) for size, given in zip(sizes, shape, strict=True)
+    ):
+        wanted = "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in sizes)
+        raise model_error(f"input '{info.name}' has the shape {wanted}, not {'x'.join(map(str, shape))}")
+    for name, given in zip(dimension_names(info), shape, strict=True):
+        if name and fixed.setdefault(name, given) != given:
+            raise model_error(f"input '{info.name}' has {given} along '{name}', another input {fixed[name]}")
+
+
+def _port(info: ValueInfoProto, shape: Sequence[int] | None, fixed: Mapping[str, int]) -> Port:
+    type_ = info.type
+    if not type_.HasField("tensor_type"):
+        kind = (type_.WhichOneof("value") or "value without a type").replace("_type", "")
+        raise model_error(f"input '{info.name}' is a {kind}, only tensors are supported")
+    element = ELEMENT_TYPES.get(type_.tensor_type.elem_type)
+    if element is None:
+        name = data_type_name(type_.tensor_type.elem_type)
+        raise model_error(f"input '{info.name}' has elements of {name}, not supported")
+    names = dimension_names(info)
+    if shape is not None:
+        return Port(info.name, TensorType(element, list(shape)))
+    if not type_.tensor_type.HasField("shape"):
+        raise model_error(f"input '{info.name}' has no rank: fix its shape, as {info.name}=1x3x224x224")
+    declared = _sizes(type_.tensor_type.shape)
+    sizes = [fixed.get(name, size) if name else size for name, size in zip(names, declared, strict=True)]
+    open_names = tuple(name if size == DYNAMIC_INDEX else "" for name, size in zip(names, sizes, strict=True))
+    return Port(info.name, TensorType(element, sizes), open_names)
+
+
+def onnx_type(value: SSAValue) -> TypeProto:
+    """The ONNX type of a value, for ONNX's own rules that depend on types."""
+    type_ = tensor(value.type)
+    proto = TypeProto()
+    proto.tensor_type.elem_type = DATA_TYPES[type_.get_element_type()]
+    for size in type_.get_shape():
+        dim = proto.tensor_type.shape.dim.add()
+        if size != DYNAMIC_INDEX:
+            dim.dim_value = size
+    proto.tensor_type.shape.SetInParent()
+    return proto

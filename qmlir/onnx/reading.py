@@ -1,0 +1,131 @@
+"""Reading a model: the protobuf, and the bytes of its weights, in the file or beside it.
+
+What comes in is not trusted: a length is checked before it is read, and a path must stay in the model's folder.
+"""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from google.protobuf.message import DecodeError
+from onnx import ModelProto, TensorProto, numpy_helper
+
+from qmlir.onnx.errors import model_error
+from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name
+from qmlir.text.elements import dense_dtype
+
+OLDEST_OPSET = 7
+"""The oldest version of ONNX's own operators that is read."""
+
+
+@dataclass(frozen=True)
+class OnnxModel:
+    """A model, its name in messages, and the folder in which its external data lies."""
+
+    proto: ModelProto
+    name: str
+    directory: Path | None = None
+
+
+def read_model(source: Path | ModelProto) -> OnnxModel:
+    """The model in a file, or one in memory. Raises `DiagnosticError` where the file holds none."""
+    if isinstance(source, ModelProto):
+        return OnnxModel(source, source.graph.name or "the model")
+    try:
+        content = source.read_bytes()
+    except OSError as error:
+        raise model_error(f"cannot read '{source}': {error.strerror}") from error
+    model = ModelProto()
+    try:
+        model.ParseFromString(content)
+    except DecodeError as error:
+        raise model_error(f"'{source}' is no ONNX model: it is cut off, or no protobuf at all") from error
+    if not model.ir_version or not model.opset_import or not model.HasField("graph"):
+        raise model_error(f"'{source}' is no ONNX model: it lacks its version, its operator sets or its graph")
+    return OnnxModel(model, str(source), source.parent)
+
+
+def _external_bytes(tensor: TensorProto, directory: Path | None) -> bytes:
+    """The bytes that a tensor names in a file beside the model."""
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    location = entries.get("location", "")
+    if directory is None:
+        raise model_error(f"tensor '{tensor.name}' lies in the file '{location}', but the model comes from no file")
+    root = directory.resolve()
+    try:
+        path = (root / location).resolve()
+        offset, length = int(entries.get("offset") or 0), int(entries.get("length") or -1)
+    except ValueError as error:
+        raise model_error(f"tensor '{tensor.name}' names its data wrongly: {error}") from error
+    if not path.is_relative_to(root):
+        raise model_error(f"tensor '{tensor.name}' lies in '{location}', outside the folder of the model")
+    try:
+        size = path.stat().st_size
+        if offset < 0 or length < -1 or offset + max(length, 0) > size:
+            raise model_error(f"tensor '{tensor.name}' lies beyond the end of '{location}', which has {size} bytes")
+        with path.open("rb") as file:
+            file.seek(offset)
+            return file.read() if length == -1 else file.read(length)
+    except OSError as error:
+        raise model_error(f"tensor '{tensor.name}': cannot read '{location}': {error.strerror}") from error
+
+
+def tensor_bytes(tensor: TensorProto, directory: Path | None) -> bytes:
+    """The elements of a tensor as little-endian bytes of their storage type, one byte for a packed element.
+
+    Bytes that the model holds are taken over as they are. Raises `DiagnosticError` for a type that `nn` has not, and
+    where the bytes are more or fewer than the shape says.
+    """
+    element = ELEMENT_TYPES.get(tensor.data_type)
+    dtype = None if element is None else dense_dtype(element)
+    if dtype is None:
+        raise model_error(f"tensor '{tensor.name}' has elements of {data_type_name(tensor.data_type)}, not supported")
+    if any(size < 0 for size in tensor.dims):
+        raise model_error(f"tensor '{tensor.name}' has the shape {list(tensor.dims)}")
+    count = math.prod(tensor.dims)
+    if tensor.data_location == TensorProto.EXTERNAL:
+        data = _external_bytes(tensor, directory)
+    elif tensor.HasField("raw_data"):
+        data = tensor.raw_data
+    else:
+        return _listed(tensor, dtype, count)
+    if tensor.data_type in SUB_BYTE:
+        data = _unpacked(tensor, data, count, dtype)
+    if len(data) != count * dtype.itemsize:
+        raise model_error(
+            f"tensor '{tensor.name}' of shape {list(tensor.dims)} has {len(data)} bytes, "
+            f"{count * dtype.itemsize} are expected"
+        )
+    return data
+
+
+def _unpacked(tensor: TensorProto, data: bytes, count: int, dtype: npt.DTypeLike) -> bytes:
+    """Elements of 2 or 4 bits, the first in the lowest bits of a byte, as one byte each."""
+    bits = 2 if tensor.data_type in (TensorProto.INT2, TensorProto.UINT2) else 4
+    per_byte = 8 // bits
+    packed = np.frombuffer(data, dtype=np.uint8)
+    if len(packed) != -(-count // per_byte):
+        raise model_error(
+            f"tensor '{tensor.name}' of shape {list(tensor.dims)} has {len(packed)} bytes, "
+            f"{-(-count // per_byte)} are expected"
+        )
+    fields = (packed[:, None] >> np.arange(0, 8, bits, dtype=np.uint8)) & np.uint8((1 << bits) - 1)
+    values = fields.reshape(-1)[:count].astype(np.int16)
+    if np.issubdtype(np.dtype(dtype), np.signedinteger):
+        sign = 1 << (bits - 1)
+        values = (values ^ sign) - sign
+    return values.astype(dtype).tobytes()
+
+
+def _listed(tensor: TensorProto, dtype: np.dtype[Any], count: int) -> bytes:
+    """Elements that are listed one by one in the field of their type."""
+    try:
+        array = numpy_helper.to_array(tensor)
+    except (ValueError, TypeError) as error:
+        raise model_error(f"tensor '{tensor.name}' of shape {list(tensor.dims)}: {error}") from error
+    if array.size != count:
+        raise model_error(f"tensor '{tensor.name}' of shape {list(tensor.dims)} has {array.size} elements")
+    return np.ascontiguousarray(array.astype(dtype)).tobytes()

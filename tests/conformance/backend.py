@@ -1,0 +1,53 @@
+"""ONNX's own interface for its tests: a model is imported once, and run by the interpreter."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto, helper
+from onnx.backend.base import Backend, BackendRep
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+
+SUB_BYTE = {"int4": np.int8, "int2": np.int8, "uint4": np.uint8, "uint2": np.uint8}
+"""NumPy has no such types: `ml_dtypes` has, and the tests use them. We hold each value in a byte."""
+
+
+def _given(value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    return array.astype(SUB_BYTE[array.dtype.name]) if array.dtype.name in SUB_BYTE else array
+
+
+class QmlirRep(BackendRep):
+    """An imported model."""
+
+    def __init__(self, model: ModelProto, module: ModuleOp):
+        self.module = module
+        self.outputs = [(each.name, each.type.tensor_type.elem_type) for each in model.graph.output]
+
+    def run(self, inputs: Any, **_: Any) -> tuple[np.ndarray, ...]:
+        values = [_given(value) for value in inputs]
+        results = qmlir.interpret(self.module, values)
+        return tuple(self._as_declared(results[name], element) for name, element in self.outputs)
+
+    @staticmethod
+    def _as_declared(value: np.ndarray, element: int) -> np.ndarray:
+        dtype = np.dtype(helper.tensor_dtype_to_np_dtype(element))
+        return value.astype(dtype) if dtype.name in SUB_BYTE else value
+
+
+class QmlirBackend(Backend):
+    """The backend that `onnx.backend.test` asks for."""
+
+    @classmethod
+    def prepare(cls, model: ModelProto, device: str = "CPU", **_: Any) -> QmlirRep:
+        return QmlirRep(model, qmlir.load(model))
+
+    @classmethod
+    def run_model(cls, model: ModelProto, inputs: Sequence[Any], device: str = "CPU", **kwargs: Any) -> Any:
+        return cls.prepare(model, device, **kwargs).run(inputs)
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        return device == "CPU"
