@@ -232,7 +232,7 @@ class _Driver:
             problems = ExpectedDiagnostics.scan(chunk.text, chunk.line_offset).mismatches(said, filename)
             self.stderr.writelines(f"{problem}\n" for problem in problems)
             return module, not problems
-        self.stderr.writelines(render(each, chunk.text, chunk.line_offset) for each in said)
+        self.stderr.writelines(render(each, chunk.text, chunk.line_offset, filename) for each in said)
         return module, module is not None
 
     def _run_passes(self, ctx: Context, module: ModuleOp, pipeline: Pipeline, directory: Path | None) -> None:
