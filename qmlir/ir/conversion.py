@@ -8,19 +8,27 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.rewriting import RewriteStatistics, apply_patterns_greedily
+from qmlir.ir.type_conversion import TypeConversion, casts_in, look_through_casts
+
+
+def dialect_of(op: Operation) -> str:
+    """The dialect in the name of `op`, also where nobody registered it."""
+    return op.op_name.data.partition(".")[0] if isinstance(op, UnregisteredOp) else op.dialect_name()
 
 
 @dataclass(frozen=True)
 class Legality:
     """What may stand at the end of a conversion.
 
-    An operation is illegal where its dialect is in `illegal_dialects` or its class in `illegal_operations`, unless
-    `is_kept` says that this one may stay.
+    An operation is illegal where its dialect is in `illegal_dialects`, or not in `legal_dialects` where these are
+    given, where its class is in `illegal_operations`, or where it has a type that goes by `types`; unless `is_kept`
+    says that this one may stay.
     """
 
     illegal_dialects: frozenset[str] = frozenset()
@@ -28,12 +36,31 @@ class Legality:
     is_kept: Callable[[Operation], bool] | None = None
     accepted: str = ""
     """What an error says would be accepted."""
+    legal_dialects: frozenset[str] | None = None
+    types: TypeConversion | None = None
 
     def forbids(self, op: Operation) -> bool:
         """Whether `op` must not be left."""
-        if op.dialect_name() not in self.illegal_dialects and not isinstance(op, self.illegal_operations):
-            return False
-        return self.is_kept is None or not self.is_kept(op)
+        return self._fault(op) is not None
+
+    def _fault(self, op: Operation) -> str | None:
+        """What is wrong with `op`, in words for an error."""
+        fault = None
+        dialect = dialect_of(op)
+        if dialect in self.illegal_dialects or isinstance(op, self.illegal_operations):
+            fault = "is left where it is not legal"
+        elif self.legal_dialects is not None and dialect not in self.legal_dialects:
+            fault = f"is left where only {', '.join(sorted(self.legal_dialects))} are legal"
+        elif self.types is not None and (type_ := self.types.illegal_type(op)) is not None:
+            fault = f"is left with the type {type_}, which is not legal"
+        return None if fault is not None and self.is_kept is not None and self.is_kept(op) else fault
+
+    def check(self, root: Operation) -> None:
+        """Raise `DiagnosticError` with the first operation nested in `root` that must not be left."""
+        accepted = f"; accepted: {self.accepted}" if self.accepted else ""
+        for op in root.walk():
+            if op is not root and (fault := self._fault(op)) is not None:
+                raise op_error(op, f"{fault}, and no pattern converts it{accepted}")
 
 
 @dataclass(frozen=True)
@@ -62,11 +89,12 @@ def convert_partially(
 def convert(root: Operation, patterns: Sequence[RewritePattern], legality: Legality, ctx: Context) -> RewriteStatistics:
     """Apply `patterns` until every operation nested in `root` is legal.
 
-    Raises `DiagnosticError` with the first illegal operation that is left.
+    Where types change (`legality.types`), no cast between an old and a new type is left either. Raises
+    `DiagnosticError` with the first operation that stands in the way.
     """
+    own_casts = casts_in(root) if legality.types is not None else []
     statistics = convert_partially(root, patterns, legality, ctx)
-    for op in root.walk():
-        if op is not root and legality.forbids(op):
-            accepted = f"; accepted: {legality.accepted}" if legality.accepted else ""
-            raise op_error(op, f"is left where it is not legal, and no pattern converts it{accepted}")
+    legality.check(root)
+    if legality.types is not None:
+        look_through_casts(root, legality.types, own_casts)
     return statistics

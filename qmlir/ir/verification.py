@@ -1,51 +1,92 @@
-"""The verifier: structure, each operation's own rules, dominance.
+"""The verifier: structure, dominance, and each operation's own rules.
 
 xDSL's `Operation.verify` prints the whole module into its exception, which takes seconds and hundreds of megabytes on
 a real model; this one walks the module, asks each operation, and names the one at fault.
 """
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, ErasedSSAValue, Operation
-from xdsl.traits import IsTerminator, NoTerminator
+from xdsl.traits import IsTerminator, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.ir.diagnostics import DiagnosticError, note, op_error
 from qmlir.ir.dominance import verify_dominance
 
 
-def _verify_place(op: Operation, block: Block) -> None:
+def _may_lack_terminator(block: Block) -> bool:
     region = block.parent
+    if region is None:
+        return True
+    if region.first_block is not block or block.next_block is not None:
+        return False
+    return region.parent is None or region.parent.has_trait(NoTerminator)
+
+
+def _verify_place(op: Operation, block: Block) -> None:
     is_last = block.last_op is op
     if op.successors:
         if not is_last:
-            raise VerifyException("has successors and must be the last operation of its block")
-        if any(successor.parent is not region for successor in op.successors):
-            raise VerifyException("branches to a block of another region")
-    if not is_last or region is None:
-        return
-    needs_terminator = (
-        block.next_block is not None
-        or region.first_block is not block
-        or (region.parent is not None and not region.parent.has_trait(NoTerminator))
-    )
-    if needs_terminator and not op.has_trait(IsTerminator):
-        raise VerifyException("is the last operation of its block and must be a terminator")
+            raise op_error(op, "has successors and must be the last operation of its block")
+        region = block.parent
+        for successor in op.successors:
+            if region is None or successor.parent is not region:
+                raise op_error(op, "branches to a block of another region")
+            if successor is region.first_block:
+                raise op_error(op, "branches to the entry block of its region, which may not have predecessors")
+    if is_last:
+        if not op.has_trait(IsTerminator) and not _may_lack_terminator(block):
+            raise op_error(op, "is the last operation of its block and must be a terminator")
+    elif op.has_trait(IsTerminator, value_if_unregistered=False):
+        raise op_error(op, "must be the last operation of its block")
 
 
-def _verify_op(op: Operation) -> None:
+def _verify_symbols(table: Operation) -> None:
+    """xDSL's trait finds the same fault, but names only the table."""
+    defined: dict[str, Operation] = {}
+    for region in table.regions:
+        for op in (each for block in region.blocks for each in block.ops):
+            name = op.get_attr_or_prop("sym_name")
+            if not isinstance(name, StringAttr):
+                continue
+            first = defined.setdefault(name.data, op)
+            if first is not op:
+                notes = [note(first, "see existing symbol definition here")]
+                raise op_error(op, f"redefinition of symbol named '{name.data}'", notes)
+
+
+def _verify_structure(op: Operation) -> None:
+    """What holds for every operation, whatever its dialect."""
     if any(isinstance(operand, ErasedSSAValue) for operand in op.operands):
-        raise VerifyException("uses a value that was erased")
+        raise op_error(op, "uses a value that was erased")
     if op.parent is not None:
         _verify_place(op, op.parent)
-    op.verify_()
+    if not op.regions:
+        return
+    for region in op.regions:
+        for block in region.blocks:
+            if block.last_op is None and not _may_lack_terminator(block):
+                raise op_error(op, "has an empty block, where at least a terminator is expected")
+    if op.has_trait(SymbolTable, value_if_unregistered=False):
+        _verify_symbols(op)
+
+
+def _verify_own_rules(op: Operation) -> None:
+    try:
+        op.verify_()
+    except DiagnosticError:
+        raise
+    except VerifyException as error:
+        raise op_error(op, " ".join(str(error).split())) from error
 
 
 def verify(root: Operation) -> None:
-    """Verify `root` and all that is nested in it. Raises `DiagnosticError` at the first fault."""
+    """Verify `root` and all that is nested in it. Raises `DiagnosticError` at the first fault.
+
+    Each step stands on those before it: dominance follows the edges between blocks, and an operation's own verifier may
+    follow its operands to their definitions.
+    """
     for op in root.walk():
-        try:
-            _verify_op(op)
-        except DiagnosticError:
-            raise
-        except VerifyException as error:
-            raise op_error(op, " ".join(str(error).split())) from error
+        _verify_structure(op)
     verify_dominance(root)
+    for op in root.walk():
+        _verify_own_rules(op)

@@ -1,6 +1,7 @@
-"""The pass manager: runs a pipeline on a module and tells instrumentations what happens."""
+"""The pass manager: runs a pipeline on a module, with instrumentations around each pass."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -9,39 +10,25 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
-from qmlir.ir.diagnostics import DiagnosticError, op_error
-from qmlir.passmanager.pipeline import Nest, Pipeline
-
-
-class Instrumentation:
-    """Watches a run; each method does nothing until a subclass says otherwise."""
-
-    def before_pass(self, step: ModulePass, op: Operation) -> None:
-        """`step` is about to run on `op`."""
-
-    def after_pass(self, step: ModulePass, op: Operation) -> None:
-        """`step` has run on `op`."""
-
-    def pass_failed(self, step: ModulePass, op: Operation) -> None:
-        """`step` raised an error on `op`, which is as the pass left it."""
-
-    def before_nest(self, anchor: str) -> None:
-        """The passes of a nest are about to run on one operation named `anchor`."""
-
-    def after_nest(self, anchor: str) -> None:
-        """The passes of a nest have run on one operation named `anchor`."""
+from qmlir.ir.diagnostics import DiagnosticError, nearest_name, op_error
+from qmlir.passmanager.instrumentation import Instrumentation
+from qmlir.passmanager.pipeline import Nest, Pipeline, pipeline_error
 
 
 @dataclass(frozen=True)
 class PassManager:
-    """Runs `pipeline`; instrumentations see each pass, the first listed outermost."""
+    """Runs `pipeline`; instrumentations stand around each pass, the first listed outermost."""
 
     ctx: Context
     pipeline: Pipeline
     instrumentations: Sequence[Instrumentation] = ()
 
     def run(self, module: ModuleOp) -> None:
-        """Run every pass on `module`. Raises `DiagnosticError` where one fails."""
+        """Run every pass on `module`. Raises `DiagnosticError` where one fails, or where a nest is for no operation."""
+        for anchor in _anchors(self.pipeline.steps):
+            if self.ctx.get_optional_op(anchor) is None:
+                known = [op.name for op in self.ctx.loaded_ops]
+                raise pipeline_error(f"no operation '{anchor}'{nearest_name(anchor, known)}")
         self._run_steps(self.pipeline.steps, module)
 
     def _run_steps(self, steps: Sequence[ModulePass | Nest], op: Operation) -> None:
@@ -52,36 +39,34 @@ class PassManager:
                 self._run_pass(step, op)
 
     def _run_nest(self, nest: Nest, op: Operation) -> None:
-        anchored = [
-            child
-            for region in op.regions
-            for block in region.blocks
-            for child in block.ops
-            if child.name == nest.anchor
-        ]
-        for child in anchored:
-            for instrumentation in self.instrumentations:
-                instrumentation.before_nest(nest.anchor)
-            self._run_steps(nest.steps, child)
-            for instrumentation in reversed(self.instrumentations):
-                instrumentation.after_nest(nest.anchor)
+        children = [child for region in op.regions for block in region.blocks for child in block.ops]
+        for child in children:
+            if child.name == nest.anchor:
+                with ExitStack() as stack:
+                    for instrumentation in self.instrumentations:
+                        stack.enter_context(instrumentation.around_nest(child))
+                    self._run_steps(nest.steps, child)
 
     def _run_pass(self, step: ModulePass, op: Operation) -> None:
-        for instrumentation in self.instrumentations:
-            instrumentation.before_pass(step, op)
-        try:
-            _apply(step, self.ctx, op)
-        except Exception as error:
-            for instrumentation in reversed(self.instrumentations):
-                instrumentation.pass_failed(step, op)
-            raise _pass_error(step, op, error) from error
-        for instrumentation in reversed(self.instrumentations):
-            instrumentation.after_pass(step, op)
+        with ExitStack() as stack:
+            for instrumentation in self.instrumentations:
+                stack.enter_context(instrumentation.around_pass(step, op))
+            try:
+                _apply(step, self.ctx, op)
+            except DiagnosticError:
+                raise
+            except Exception as error:  # a pass may be anybody's code: whatever it raises, one line names the pass
+                raise _pass_error(step, op, error) from error
 
 
-def _pass_error(step: ModulePass, op: Operation, error: Exception) -> Exception:
-    if isinstance(error, DiagnosticError):
-        return error
+def _anchors(steps: Sequence[ModulePass | Nest]) -> Iterator[str]:
+    for step in steps:
+        if isinstance(step, Nest):
+            yield step.anchor
+            yield from _anchors(step.steps)
+
+
+def _pass_error(step: ModulePass, op: Operation, error: Exception) -> DiagnosticError:
     text = str(error).strip()
     message = text.splitlines()[0] if text else ""
     if not isinstance(error, DiagnosticException):

@@ -2,17 +2,24 @@
 
 `a,b{k=1 list=1,2 flag s="x"}` runs on the module; `builtin.module(func.func(cse,dce),a)` says on which operations a
 group runs. Options are xDSL's: a pass is a frozen dataclass, its fields the options.
+
+    pipeline := [step {"," step}]
+    step     := anchor "(" pipeline ")" | pass ["{" {option} "}"]
+    option   := name ["=" value {"," value}]
+    value    := string | word
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn, get_args, get_type_hints
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, get_pass_option_infos
-from xdsl.utils.arg_spec import ArgSpec, parse_spec
-from xdsl.utils.exceptions import ArgSpecParseError
+from xdsl.utils.arg_spec import ArgSpec, ParameterListType, ParameterType
+from xdsl.utils.hints import isa
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 
@@ -27,7 +34,7 @@ class Nest:
     steps: tuple["ModulePass | Nest", ...]
 
     def __str__(self) -> str:
-        return f"{self.anchor}({','.join(map(str, self.steps))})"
+        return f"{self.anchor}({','.join(map(step_text, self.steps))})"
 
 
 @dataclass(frozen=True)
@@ -40,82 +47,240 @@ class Pipeline:
         return str(Nest(ModuleOp.name, self.steps))
 
 
-def _error(message: str) -> DiagnosticError:
+def step_text(step: ModulePass | Nest) -> str:
+    """The text that builds `step`; options at their defaults are left out."""
+    if isinstance(step, Nest):
+        return str(step)
+    options = (
+        f"{name}={','.join(map(_value_text, values))}" if values else name
+        for name, values in step.spec().parameters.items()
+    )
+    text = " ".join(options)
+    return f"{step.name}{{{text}}}" if text else step.name
+
+
+_ESCAPED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
+_ESCAPES = {written: meant for meant, written in _ESCAPED.items()}
+
+
+def _value_text(value: ParameterType) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return f'"{"".join(_ESCAPED.get(character, character) for character in value)}"'
+        case float():
+            # xDSL reads a number with an exponent only where it has a point.
+            text = repr(value)
+            return text.replace("e", ".0e") if "e" in text and "." not in text else text
+        case int():
+            return str(value)
+
+
+def pipeline_error(message: str) -> DiagnosticError:
+    """The error, to be raised, about the text of a pipeline."""
     return text_error(f"in the pass pipeline: {message}")
-
-
-def _split_items(text: str) -> Iterator[str]:
-    """The parts between commas that stand outside braces, parentheses and strings."""
-    depth, start, in_string = 0, 0, False
-    for index, character in enumerate(text):
-        if character == '"' and (index == 0 or text[index - 1] != "\\"):
-            in_string = not in_string
-        elif in_string:
-            continue
-        elif character in "({":
-            depth += 1
-        elif character in ")}":
-            depth -= 1
-            if depth < 0:
-                raise _error(f"column {index + 1}: '{character}' closes nothing in '{text}'")
-        elif character == "," and depth == 0:
-            yield text[start:index].strip()
-            start = index + 1
-    if depth or in_string:
-        raise _error(f"'{text}' is cut off")
-    yield text[start:].strip()
-
-
-def _build_pass(text: str, factories: PassFactories) -> ModulePass:
-    try:
-        spec = parse_spec(text).normalize_parameter_names()
-    except ArgSpecParseError as error:
-        raise _error(f"'{text}': {str(error).strip().splitlines()[-1].strip()}") from error
-    if spec.name not in factories:
-        raise _error(f"no pass '{spec.name}'{nearest_name(spec.name, factories)}")
-    pass_type = factories[spec.name]()
-    options = {info.name: info for info in get_pass_option_infos(pass_type)}
-    for key in spec.parameters:
-        if key not in options:
-            accepted = ", ".join(f"{info.name}: {info.expected_type}" for info in options.values()) or "none"
-            raise _error(f"pass '{spec.name}' has no option '{key}'{nearest_name(key, options)} (it has: {accepted})")
-    # A flag that is named without a value is set.
-    flags = {field.name for field in dataclasses.fields(pass_type) if field.type in (bool, "bool")}
-    parameters = {key: (True,) if key in flags and not value else value for key, value in spec.parameters.items()}
-    try:
-        return pass_type.from_spec(ArgSpec(spec.name, parameters))
-    except ValueError as error:
-        raise _error(f"pass '{spec.name}': {str(error).splitlines()[0]}") from error
-
-
-def _parse_steps(text: str, factories: PassFactories) -> Iterator[ModulePass | Nest]:
-    if not text.strip():
-        return
-    for item in _split_items(text):
-        head, parenthesis, _ = item.partition("(")
-        if parenthesis and "{" not in head and item.endswith(")"):
-            yield Nest(head.strip(), tuple(_parse_steps(item[len(head) + 1 : -1], factories)))
-        elif item:
-            yield _build_pass(item, factories)
-        else:
-            raise _error(f"a pass is missing between commas in '{text}'")
-
-
-def parse_pipeline(text: str, factories: PassFactories) -> Pipeline:
-    """The pipeline that `text` describes. Raises `DiagnosticError` with the nearest name for an unknown one."""
-    steps = tuple(_parse_steps(text, factories))
-    match steps:
-        case (Nest(anchor=ModuleOp.name, steps=inner),):
-            return Pipeline(inner)
-        case _:
-            return Pipeline(steps)
 
 
 def option_rows(pass_type: type[ModulePass]) -> list[tuple[str, str, str]]:
     """Name, type and default (empty where the option is required) of each option of a pass."""
 
-    def default(field: Any) -> str:
+    def default(field: dataclasses.Field[Any]) -> str:
+        if field.default_factory is not dataclasses.MISSING:
+            return repr(field.default_factory())
         return "" if field.default is dataclasses.MISSING else repr(field.default)
 
     defaults = {field.name: default(field) for field in dataclasses.fields(pass_type)}
     return [(info.name, info.expected_type, defaults[info.name]) for info in get_pass_option_infos(pass_type)]
+
+
+_TOKEN = re.compile(r'\s*(?:(?P<mark>[(){},=])|"(?P<string>(?:[^"\\]|\\[\\"nt])*)"|(?P<word>[^\s(){},="]+))')
+_INTEGER = re.compile(r"[-+]?\d+")
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
+
+
+@dataclass(frozen=True)
+class _Token:
+    text: str
+    column: int
+    is_word: bool = False
+    is_string: bool = False
+
+    def reading(self) -> ParameterType:
+        """What a value means where its option says nothing else."""
+        if self.is_string:
+            return self.text
+        if self.text in ("true", "false"):
+            return self.text == "true"
+        if _INTEGER.fullmatch(self.text):
+            return int(self.text)
+        return float(self.text) if _NUMBER.fullmatch(self.text) else self.text
+
+
+_END = ""
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    position, end = 0, len(text.rstrip())
+    while position < end:
+        found = _TOKEN.match(text, position)
+        if found is None:
+            column = text.index('"', position) + 1
+            raise pipeline_error(f"column {column}: a string has no end, or an unknown escape")
+        kind = found.lastgroup or ""
+        column = found.start(kind) + (0 if kind == "string" else 1)
+        content = found[kind]
+        if kind == "string":
+            content = re.sub(r"\\.", lambda escape: _ESCAPES[escape[0]], content)
+        yield _Token(content, column, kind == "word", kind == "string")
+        position = found.end()
+    yield _Token(_END, end + 1)
+
+
+def _readings(values: Sequence[_Token]) -> Iterator[ParameterListType]:
+    """What the values of an option can mean, the likeliest first."""
+    yield tuple(value.reading() for value in values)
+    if not any(value.is_string for value in values):
+        with suppress(ValueError):
+            yield tuple(float(value.text) for value in values)
+    yield tuple(value.text for value in values)
+
+
+def _fits(values: ParameterListType, hint: Any) -> bool:
+    """Whether xDSL takes `values` for an option of type `hint`."""
+    if not values and type(None) in get_args(hint):
+        return True
+    # To Python a bool is an int.
+    if any(isinstance(value, bool) for value in values) and bool not in (hint, *get_args(hint)):
+        return False
+    return isa(values, hint) or (len(values) == 1 and isa(values[0], hint))
+
+
+class _PipelineParser:
+    """Reads the text of a pipeline from left to right; every error gives the column."""
+
+    def __init__(self, text: str, factories: PassFactories):
+        self.factories = factories
+        self.tokens = list(_tokens(text))
+        self.position = 0
+
+    @property
+    def next(self) -> _Token:
+        return self.tokens[self.position]
+
+    def take(self) -> _Token:
+        token = self.next
+        self.position += token.text != _END or token.is_string
+        return token
+
+    def is_next(self, mark: str) -> bool:
+        return self.next.text == mark and not self.next.is_string
+
+    def take_if(self, mark: str) -> bool:
+        if not self.is_next(mark):
+            return False
+        self.take()
+        return True
+
+    @staticmethod
+    def fail(token: _Token, message: str) -> NoReturn:
+        line = " ".join(message.splitlines())  # a string in the pipeline can hold a line break
+        raise pipeline_error(f"column {token.column}: {line}")
+
+    def fail_expected(self, wanted: str) -> NoReturn:
+        found = "the end" if self.is_next(_END) else f"'{self.next.text}'"
+        self.fail(self.next, f"expected {wanted}, found {found}")
+
+    def expect_word(self, wanted: str) -> _Token:
+        if not self.next.is_word:
+            self.fail_expected(wanted)
+        return self.take()
+
+    def pipeline(self) -> Pipeline:
+        steps = self.steps(_END)
+        match steps:
+            case (Nest(anchor=ModuleOp.name, steps=inner),):
+                return Pipeline(inner)
+            case _ if any(isinstance(step, Nest) and step.anchor == ModuleOp.name for step in steps):
+                token = next(token for token in self.tokens if token.text == ModuleOp.name)
+                self.fail(token, f"'{ModuleOp.name}(…)' stands around the whole pipeline, or inside another one")
+            case _:
+                return Pipeline(steps)
+
+    def steps(self, end: str) -> tuple[ModulePass | Nest, ...]:
+        """The steps up to the mark `end`, which is taken."""
+        if self.take_if(end):
+            return ()
+        steps = [self.step()]
+        while not self.is_next(end):
+            if not self.take_if(","):
+                self.fail_expected("',' or ')'" if end else "','")
+            steps.append(self.step())
+        self.take()
+        return tuple(steps)
+
+    def step(self) -> ModulePass | Nest:
+        name = self.expect_word("a pass")
+        if self.take_if("("):
+            if "." not in name.text:
+                self.fail(name, f"'{name.text}' is no operation to run passes on; options of a pass stand in {{…}}")
+            return Nest(name.text, self.steps(")"))
+        return self.build(name, self.options() if self.take_if("{") else {})
+
+    def options(self) -> dict[str, tuple[_Token, list[_Token]]]:
+        """The options up to the closing brace, by name: the token of the name, and those of the values."""
+        options: dict[str, tuple[_Token, list[_Token]]] = {}
+        while not self.take_if("}"):
+            name = self.expect_word("an option or '}'")
+            key = name.text.replace("-", "_")
+            if key in options:
+                self.fail(name, f"option '{name.text}' is given twice")
+            values: list[_Token] = []
+            if self.take_if("="):
+                values.append(self.value())
+                while self.take_if(","):
+                    values.append(self.value())
+            options[key] = name, values
+        return options
+
+    def value(self) -> _Token:
+        if not self.next.is_word and not self.next.is_string:
+            self.fail_expected("a value")
+        return self.take()
+
+    def build(self, name: _Token, options: Mapping[str, tuple[_Token, list[_Token]]]) -> ModulePass:
+        """The pass itself, its options checked against their types."""
+        if name.text not in self.factories:
+            self.fail(name, f"no pass '{name.text}'{nearest_name(name.text, self.factories)}")
+        try:
+            pass_type = self.factories[name.text]()
+        except ImportError as error:
+            self.fail(name, f"pass '{name.text}' cannot be loaded: {error}")
+        types = {info.name: info.expected_type for info in get_pass_option_infos(pass_type)}
+        hints = get_type_hints(pass_type)
+        parameters: dict[str, ParameterListType] = {}
+        for key, (token, values) in options.items():
+            if key not in types:
+                accepted = ", ".join(f"{option}: {type_}" for option, type_ in types.items()) or "none"
+                near = nearest_name(key, types)
+                self.fail(token, f"pass '{name.text}' has no option '{token.text}'{near} (it has: {accepted})")
+            # A flag that is named without a value is set.
+            readings = _readings(values) if values or not _fits((True,), hints[key]) else [(True,)]
+            fitting = next((reading for reading in readings if _fits(reading, hints[key])), None)
+            if fitting is None:
+                found = ",".join(value.text for value in values) or "nothing"
+                self.fail(token, f"option '{token.text}' of pass '{name.text}' takes {types[key]}, found {found}")
+            parameters[key] = fitting
+        missing = sorted(pass_type.required_fields() - parameters.keys())
+        if missing:
+            wanted = ", ".join(f"{option}: {types[option]}" for option in missing)
+            self.fail(name, f"pass '{name.text}' needs {wanted}")
+        try:
+            return pass_type.from_spec(ArgSpec(name.text, parameters))
+        except ValueError as error:  # a pass may check its options when it is built
+            self.fail(name, f"pass '{name.text}': {str(error).splitlines()[0]}")
+
+
+def parse_pipeline(text: str, factories: PassFactories) -> Pipeline:
+    """The pipeline that `text` describes. Raises `DiagnosticError` with the column, and with the nearest name."""
+    return _PipelineParser(text, factories).pipeline()

@@ -16,17 +16,23 @@ _EXPECTED = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)?\s*"
     r"(?:@(?P<where>[-+]\d+|above|below|unknown))?\s*(?P<count>\d+)?\s*\{\{(?P<text>.*)\}\}"
 )
+_SHOWN_WIDTH = 200
 _REGEX_PART = re.compile(r"\{\{(.*?)\}\}")
 
 
-def render(diagnostic: Diagnostic, source: str | None = None, line_offset: int = 0) -> str:
-    """`file:line:col: error: message`, then the line itself with a caret, or a few lines of IR around the operation."""
+def render(diagnostic: Diagnostic, source: str | None = None, line_offset: int = 0, filename: str | None = None) -> str:
+    """`file:line:col: error: message`, then the line itself with a caret, or a few lines of IR around the operation.
+
+    `source` is the text of `filename` after its first `line_offset` lines; without a name it is taken for the text
+    that the diagnostic speaks of.
+    """
     lines = [str(diagnostic)]
-    shown = None
-    if source is not None and diagnostic.location is not None:
-        shown = _source_line(source, diagnostic.location.line - line_offset)
-    if shown is not None and diagnostic.location is not None:
-        lines += [f"  {shown}", "  " + " " * (diagnostic.location.column - 1) + "^"]
+    location, shown = diagnostic.location, None
+    if source is not None and location is not None and filename in (None, location.file):
+        shown = _source_line(source, location.line - line_offset)
+    if shown is not None and location is not None:
+        before = shown[: location.column - 1].ljust(location.column - 1)
+        lines += [f"  {shown}", "  " + re.sub(r"[^\t]", " ", before) + "^"]
     elif diagnostic.op is not None:
         lines.append(op_excerpt(diagnostic.op))
     lines.extend(str(note) for note in diagnostic.notes)
@@ -34,10 +40,10 @@ def render(diagnostic: Diagnostic, source: str | None = None, line_offset: int =
 
 
 def _source_line(source: str, number: int) -> str | None:
-    lines = source.splitlines()
-    if not 1 <= number <= len(lines) or len(lines[number - 1]) > 200:
+    lines = source.split("\n")
+    if not 1 <= number <= len(lines) or len(lines[number - 1]) > _SHOWN_WIDTH:
         return None
-    return lines[number - 1]
+    return lines[number - 1].rstrip("\r")
 
 
 @dataclass
@@ -74,14 +80,15 @@ def _target_line(where: str | None, line: int, others: Sequence[int]) -> int | N
 
 @dataclass
 class ExpectedDiagnostics:
-    """The diagnostics that a text expects."""
+    """The diagnostics that a text expects, and the comments, by line, whose regular expression is none."""
 
     expectations: list[Expectation] = field(default_factory=list[Expectation])
+    malformed: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
 
     @staticmethod
     def scan(text: str, line_offset: int = 0) -> "ExpectedDiagnostics":
         """Find the `expected-…` comments of a chunk that starts `line_offset` lines into its file."""
-        lines = text.splitlines()
+        lines = text.split("\n")
         found = [(number, _EXPECTED.search(line)) for number, line in enumerate(lines, start=1 + line_offset)]
         # `@above` and `@below` skip lines that hold nothing but an expectation.
         plain = [
@@ -89,23 +96,26 @@ class ExpectedDiagnostics:
             for number, match in found
             if match is None or not lines[number - 1 - line_offset].lstrip().startswith("//")
         ]
-        return ExpectedDiagnostics(
-            [
-                Expectation(
-                    Severity(match["severity"]),
-                    _pattern(match["text"], match["regex"] is not None),
-                    _target_line(match["where"], number, plain),
-                    int(match["count"] or 1),
-                    match[0],
-                )
-                for number, match in found
-                if match is not None
-            ]
-        )
+        expected = ExpectedDiagnostics()
+        for number, match in found:
+            if match is None:
+                continue
+            try:
+                pattern = _pattern(match["text"], match["regex"] is not None)
+            except re.error as error:
+                expected.malformed.append((number, f"{error}: {match[0]}"))
+                continue
+            line = _target_line(match["where"], number, plain)
+            expected.expectations.append(
+                Expectation(Severity(match["severity"]), pattern, line, int(match["count"] or 1), match[0])
+            )
+        return expected
 
     def mismatches(self, diagnostics: Sequence[Diagnostic], filename: str) -> list[str]:
         """What was said and not expected, and what was expected and not said; empty where all is as it should be."""
-        problems: list[str] = []
+        problems = [
+            f"{filename}:{line}: error: no regular expression: {complaint}" for line, complaint in self.malformed
+        ]
         left = [expectation.count for expectation in self.expectations]
         for diagnostic in (each for whole in diagnostics for each in (whole, *whole.notes)):
             line = diagnostic.location.line if diagnostic.location else None

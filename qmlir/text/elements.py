@@ -5,7 +5,6 @@ infinity), prints as one hexadecimal blob, which upstream MLIR and xDSL read bac
 """
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,6 +30,9 @@ from qmlir.ir.builtin_types import as_integer
 LIST_LIMIT = 16
 """Elements that print as a list; more print as a blob."""
 
+ODD_LIST_LIMIT = 1024
+"""The same for element types that upstream's blobs pack more tightly than xDSL's: both read their lists."""
+
 _FLOAT_DTYPES: dict[type[Attribute], npt.DTypeLike] = {
     Float16Type: np.float16,
     BFloat16Type: ml_dtypes.bfloat16,
@@ -39,7 +41,6 @@ _FLOAT_DTYPES: dict[type[Attribute], npt.DTypeLike] = {
 }
 
 _BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
-_NUMBER = re.compile(r"-?(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*(?:[eE][-+]?\d+)?)?)|true|false")
 
 
 def dense_dtype(element: Attribute) -> np.dtype[Any] | None:
@@ -58,11 +59,16 @@ def dense_dtype(element: Attribute) -> np.dtype[Any] | None:
 
 
 def dense_array(attribute: DenseIntOrFPElementsAttr[Any]) -> npt.NDArray[Any]:
-    """The values of a dense attribute as a read-only array that shares its bytes."""
+    """The values of a dense attribute as a read-only array that shares its bytes; i1 as 0 and 1."""
     dtype = dense_dtype(attribute.get_element_type())
     if dtype is None:
         raise ValueError(f"no NumPy type holds elements of type {attribute.get_element_type()}")
-    return np.frombuffer(attribute.data.data, dtype=dtype).reshape(attribute.get_shape())
+    values = np.frombuffer(attribute.data.data, dtype=dtype).reshape(attribute.get_shape())
+    if attribute.get_element_type() == i1 and bool((values < 0).any()):
+        # xDSL's constructors write true as 0xFF, NumPy as 0x01.
+        values = values & 1
+        values.flags.writeable = False
+    return values
 
 
 def float_text(value: float, element: AnyFloat) -> str:
@@ -88,13 +94,11 @@ def _shortest(value: float, element: AnyFloat) -> str:
     return repr(value)
 
 
-def _integer_text(value: Any, element: Attribute) -> str:
-    return ("true" if value else "false") if element == i1 else str(int(value))
-
-
 def _nested(texts: Sequence[str], shape: Sequence[int]) -> str:
     if not shape:
         return texts[0]
+    if len(shape) == 1:
+        return f"[{', '.join(texts)}]"
     step = len(texts) // shape[0]
     rows = (texts[start : start + step] for start in range(0, len(texts), step))
     return "[" + ", ".join(_nested(row, shape[1:]) for row in rows) + "]"
@@ -103,48 +107,118 @@ def _nested(texts: Sequence[str], shape: Sequence[int]) -> str:
 def elements_text(attribute: DenseIntOrFPElementsAttr[Any]) -> str | None:
     """The text between the angle brackets of `dense<…>`; `None` for element types that this module does not know."""
     element: Attribute = attribute.get_element_type()
-    dtype = dense_dtype(element)
-    if dtype is None:
+    if dense_dtype(element) is None:
         return None
-    values = np.frombuffer(attribute.data.data, dtype=dtype)
+    values = dense_array(attribute).reshape(-1)
     if values.size == 0:
         return ""
-    bits = values.view(_BITS.get(dtype.itemsize, np.uint8))
+    bits = values.view(_BITS.get(values.itemsize, np.uint8))
     is_splat = values.size > 1 and bool((bits == bits[0]).all())
     if is_splat:
         values = values[:1]
-    is_float = isinstance(element, AnyFloat)
-    # Upstream packs the bits of i1 and the bytes of odd widths in its own way: they always print as lists.
-    is_byte_wise = is_float or _is_whole_bytes(element)
-    needs_blob = is_float and not bool(np.isfinite(values.astype(np.float64)).all())
-    if needs_blob or (values.size > LIST_LIMIT and is_byte_wise):
-        return f'"0x{values.tobytes().hex().upper()}"'
+    limit = LIST_LIMIT if _is_stored_as_upstream(element) else ODD_LIST_LIMIT
+    if values.size > limit:
+        return f'"0x{blob_of_values(values, element).hex().upper()}"'
     if isinstance(element, AnyFloat):
+        if not bool(np.isfinite(values).all()):
+            return f'"0x{values.tobytes().hex().upper()}"'
         texts = [float_text(float(value), element) for value in values]
+    elif element == i1:
+        texts = ["true" if value else "false" for value in values]
     else:
-        texts = [_integer_text(value, element) for value in values]
+        texts = [str(value) for value in values.tolist()]
     return texts[0] if is_splat else _nested(texts, attribute.get_shape())
 
 
-def _is_whole_bytes(element: Attribute) -> bool:
+def _is_bit(element: Attribute) -> bool:
     integer = as_integer(element)
-    return isinstance(element, IndexType) or (integer is not None and integer.width.data in (8, 16, 32, 64))
+    return integer is not None and integer.width.data == 1
 
 
-def float_bytes_of_literal(text: str, element: AnyFloat, count: int) -> bytes | None:
-    """The bytes of a float literal list in which hexadecimal numbers are bit patterns; `None` where there are none.
+def _stored_bytes(element: Attribute) -> int:
+    """The bytes of one element in upstream's blobs: the whole bytes of its width."""
+    integer = as_integer(element)
+    if integer is not None:
+        return -(-integer.width.data // 8)
+    dtype = dense_dtype(element)
+    assert dtype is not None
+    return dtype.itemsize
 
-    xDSL reads `dense<[0x7FC00000]>` as the number 2143289344; upstream MLIR reads the bits of a NaN.
+
+def _is_stored_as_upstream(element: Attribute) -> bool:
+    """Whether upstream's blobs hold the same bytes as memory: it packs i1 in bits, and i24 in three bytes."""
+    dtype = dense_dtype(element)
+    return not _is_bit(element) and dtype is not None and dtype.itemsize == _stored_bytes(element)
+
+
+def blob_of_values(values: npt.NDArray[Any], element: Attribute) -> bytes:
+    """The bytes of `dense<"0x…">` as upstream MLIR lays them out."""
+    if _is_stored_as_upstream(element):
+        return values.tobytes()
+    if _is_bit(element):
+        return np.packbits(values != 0, bitorder="little").tobytes()
+    columns = values.view(np.uint8).reshape(-1, values.itemsize)
+    return columns[:, : _stored_bytes(element)].tobytes()
+
+
+def values_of_blob(blob: bytes, element: Attribute, count: int) -> bytes:
+    """The bytes in memory of `count` elements that a blob gives, in upstream's layout or in xDSL's (which pads).
+
+    A blob of one element stands for all. Raises `ValueError` for another length.
     """
-    numbers = _NUMBER.findall(text)
-    if text.lstrip().startswith('"') or not any("0x" in number for number in numbers):
-        return None
+    dtype = dense_dtype(element)
+    if dtype is None:
+        raise ValueError(f"elements of type {element} cannot be given in hexadecimal")
+    if _is_bit(element):
+        return fit_width(_bits_of_blob(blob, count), element)
+    stored = _stored_bytes(element)
+    for size in (stored, dtype.itemsize):
+        if len(blob) == size:
+            return _fit(blob, size, element) * count
+        if len(blob) == size * count:
+            return _fit(blob, size, element)
+    raise ValueError(f"{count} elements of type {element} take {stored * count} bytes, found {len(blob)}")
 
-    def pack(number: str) -> bytes:
-        if "0x" not in number:
-            return element.pack((float(number),))
-        size = element.compile_time_size
-        return (int(number, 16) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
 
-    packed = [pack(number) for number in numbers]
-    return packed[0] * count if len(packed) == 1 else b"".join(packed)
+def _bits_of_blob(blob: bytes, count: int) -> bytes:
+    packed = -(-count // 8)
+    if blob in (b"\x00", b"\xff"):
+        return blob * count
+    if len(blob) == packed:
+        return np.unpackbits(np.frombuffer(blob, np.uint8), count=count, bitorder="little").tobytes()
+    if len(blob) == count:  # xDSL's own form: a byte for each
+        return blob
+    raise ValueError(f"{count} elements of one bit take {packed} bytes, found {len(blob)}")
+
+
+def _fit(blob: bytes, size: int, element: Attribute) -> bytes:
+    """Widen elements of `size` bytes to their bytes in memory."""
+    dtype = dense_dtype(element)
+    assert dtype is not None
+    if size != dtype.itemsize:
+        wide = np.zeros((len(blob) // size, dtype.itemsize), np.uint8)
+        wide[:, :size] = np.frombuffer(blob, np.uint8).reshape(-1, size)
+        blob = wide.tobytes()
+    return fit_width(blob, element)
+
+
+def fit_width(data: bytes, element: Attribute) -> bytes:
+    """The one form of each value of an integer type narrower than its bytes: sign bits or zeros above, i1 0 or 1."""
+    integer, dtype = as_integer(element), dense_dtype(element)
+    if integer is None or dtype is None or integer.width.data == 8 * dtype.itemsize:
+        return data
+    values = np.frombuffer(data, dtype)
+    if element == i1:
+        return (values & 1).tobytes()
+    shift = 8 * dtype.itemsize - integer.width.data
+    return ((values << shift) >> shift).tobytes()
+
+
+def float_of_bits(bits: int, element: AnyFloat) -> bytes:
+    """The bytes of the float that a hexadecimal literal gives bit by bit. Raises `ValueError` where it does not fit."""
+    size = element.compile_time_size
+    if bits < 0:
+        raise ValueError("the bits of a float have no sign of their own")
+    if bits >> 8 * size:
+        raise ValueError(f"{element} has {8 * size} bits, found {bits:#x}")
+    return bits.to_bytes(size, "little")

@@ -1,5 +1,6 @@
 """Parsing: xDSL's parser with locations on every operation, exact floats, weights, and one-line errors."""
 
+import math
 import re
 from bisect import bisect_right
 from pathlib import Path
@@ -9,9 +10,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AnyFloat,
     BytesAttr,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
     IntAttr,
+    LocationAttr,
     ModuleOp,
     StringAttr,
     UnknownLoc,
@@ -19,9 +22,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException, ParseError, UnregisteredConstructException
+from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
 
+from qmlir.ir.builtin_types import AnyDense
 from qmlir.ir.diagnostics import DiagnosticError, SourceLocation, text_error
-from qmlir.text.elements import float_bytes_of_literal
+from qmlir.text.elements import fit_width, float_of_bits, values_of_blob
 from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader
 
 STDIN = "<stdin>"
@@ -29,6 +34,10 @@ STDIN = "<stdin>"
 _PLAIN = r'[^"\\\n\v\f]*'
 _ESCAPE = r'\\(?:["nt\\]|[0-9A-Fa-f]{2})'
 _COMMENT_OR_STRING = re.compile(rf'//[^\n]*|"{_PLAIN}(?:{_ESCAPE}{_PLAIN})*(?P<end>"?)')
+
+_LITERAL = re.compile(r'<(?:\s|//[^\n]*)*(?:(?P<blob>")|(?:[^>/]+|//[^\n]*|/)*)')
+_HEXADECIMAL = re.compile(r"-?\s*0x")
+_ARRAY_TYPE = re.compile(r"<\s*(\w+)\s*:")
 
 
 class LineTable:
@@ -61,14 +70,34 @@ class ModuleParser(Parser):
         self._lines = lines
         self._filename = StringAttr(lines.filename)
         self._weights = WeightsReader(directory)
+        self._given_location: LocationAttr | None = None
+        self._array_element: AnyFloat | None = None
+
+    def parse_optional_location(self) -> LocationAttr | None:
+        self._given_location = super().parse_optional_location()
+        return self._given_location
 
     def parse_operation(self) -> Operation:
         start = self.pos
         op = super().parse_operation()
-        if isinstance(op.location, UnknownLoc):
+        # An operation's own location is the last that is looked for in its text.
+        if self._given_location is None and isinstance(op.location, UnknownLoc):
             place = self._lines.place(start)
             op.location = FileLineColLoc(self._filename, IntAttr(place.line), IntAttr(place.column))
         return op
+
+    def parse_optional_str_literal(self) -> str | None:
+        # xDSL takes a literal with escaped bytes for bytes, no string: text of any language is a string. Only the
+        # current token, which is not public, tells the two apart before it is consumed.
+        token = self._current_token
+        if token.kind is not MLIRTokenKind.BYTES_LIT:
+            return super().parse_optional_str_literal()
+        try:
+            text = StringLiteral.from_span(token.span).bytes_contents.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+        self.parse_bytes_literal()
+        return text
 
     def parse_optional_attribute(self) -> Attribute | None:
         start = self.pos
@@ -80,7 +109,6 @@ class ModuleParser(Parser):
                 except WeightsError as error:
                     self.raise_error(str(error), start)
             case BytesAttr():
-                # xDSL reads a string literal with escaped bytes as bytes: text of any language is a string.
                 try:
                     return StringAttr(attribute.data.decode("utf-8"))
                 except UnicodeDecodeError:
@@ -88,16 +116,91 @@ class ModuleParser(Parser):
             case _:
                 return attribute
 
-    def parse_dense_int_or_fp_elements_attr(self, type: Any) -> DenseIntOrFPElementsAttr[Any]:
+    def parse_dense_int_or_fp_elements_attr(self, type: Any) -> AnyDense:
+        literal = _LITERAL.match(self.lexer.input.content, self.pos)
+        if literal is None:
+            self.raise_error("expected '<' in dense attribute")
+        if literal["blob"]:
+            return self._parse_blob(type)
+        if "0x" in literal[0]:
+            return self._parse_bit_patterns(type)
+        attribute: AnyDense = super().parse_dense_int_or_fp_elements_attr(type)
+        data = fit_width(attribute.data.data, attribute.get_element_type())
+        return DenseIntOrFPElementsAttr(attribute.type, BytesAttr(data))
+
+    def _parse_type_of_dense(self, type: Any) -> Any:
+        """The type behind dense elements, unless an operation's syntax has given it already."""
+        if type is None:
+            self.parse_punctuation(":", " in dense attribute")
+            type = self._parse_dense_literal_type()  # no public way to the types that dense elements have
+        return type
+
+    def _parse_blob(self, type: Any) -> AnyDense:
+        """`<"0x…"> : type`: xDSL reads bits and odd widths in another layout than upstream MLIR writes."""
         start = self.pos
-        attribute = super().parse_dense_int_or_fp_elements_attr(type)
-        element = attribute.get_element_type()
-        if isinstance(element, AnyFloat):
-            literal = self.lexer.input.content[start + 1 : self.pos].partition(">")[0]
-            data = float_bytes_of_literal(literal, element, len(attribute))
-            if data is not None:
-                return DenseIntOrFPElementsAttr(attribute.type, BytesAttr(data))
-        return attribute
+        with self.in_angle_brackets():
+            literal = self.parse_str_literal()
+        if not literal.startswith("0x"):
+            self.raise_error("expected a string of hexadecimal digits that starts with 0x", start)
+        type = self._parse_type_of_dense(type)
+        try:
+            data = values_of_blob(bytes.fromhex(literal[2:]), type.get_element_type(), math.prod(type.get_shape()))
+        except ValueError as error:
+            self.raise_error(str(error), start)
+        return DenseIntOrFPElementsAttr(type, BytesAttr(data))
+
+    def _parse_bit_patterns(self, type: Any) -> AnyDense:
+        """`<[0x7FC00000, 1.0]> : type`: for floats xDSL reads a hexadecimal number as a number, not as bits."""
+        start = self.pos
+        with self.in_angle_brackets():
+            numbers, shape = self._parse_numbers()
+        type = self._parse_type_of_dense(type)
+        if shape is not None and shape != type.get_shape():
+            self.raise_error(f"expected elements in the shape of {type}, found {shape}", start)
+        element = type.get_element_type()
+        if not isinstance(element, AnyFloat):
+            values = [number for number, _ in numbers] * (1 if shape is not None else math.prod(type.get_shape()))
+            return DenseIntOrFPElementsAttr(type, DenseIntOrFPElementsAttr.from_list(type, values).data)
+        try:
+            data = b"".join(
+                float_of_bits(int(number), element) if is_bits else element.pack((float(number),))
+                for number, is_bits in numbers
+            )
+        except ValueError as error:
+            self.raise_error(str(error), start)
+        return DenseIntOrFPElementsAttr(
+            type, BytesAttr(data if shape is not None else data * math.prod(type.get_shape()))
+        )
+
+    def _parse_numbers(self) -> tuple[list[tuple[int | float, bool]], tuple[int, ...] | None]:
+        """Nested lists of numbers, each with whether it is hexadecimal; and their shape, `None` for a lone number."""
+        rows = self.parse_optional_comma_separated_list(self.Delimiter.SQUARE, self._parse_numbers)
+        if rows is None:
+            is_bits = _HEXADECIMAL.match(self.lexer.input.content, self.pos) is not None
+            return [(self.parse_number(allow_boolean=True), is_bits)], None
+        inner = {shape or () for _, shape in rows}
+        if len(inner) != 1:
+            self.raise_error("expected lists of one length")
+        return [number for numbers, _ in rows for number in numbers], (len(rows), *inner.pop())
+
+    def _parse_builtin_densearray_attr(self) -> DenseArrayBase[Any] | None:
+        # xDSL has no public method for `array<…>`, and reads no bit patterns there: `parse_float` needs the type.
+        found = _ARRAY_TYPE.match(self.lexer.input.content, self.pos)
+        self._array_element = self._builtin_float_types.get(found[1]) if found else None
+        try:
+            return super()._parse_builtin_densearray_attr()
+        finally:
+            self._array_element = None
+
+    def parse_optional_float(self, *, allow_negative: bool = True) -> float | None:
+        start, element = self.pos, self._array_element
+        if element is None or not self.lexer.input.content.startswith("0x", start):
+            return super().parse_optional_float(allow_negative=allow_negative)
+        bits = self.parse_integer(allow_boolean=False, allow_negative=False)
+        try:
+            return next(element.iter_unpack(float_of_bits(bits, element)))
+        except ValueError as error:
+            self.raise_error(str(error), start)
 
 
 def parse_module(
@@ -123,8 +226,14 @@ def parse_module(
         raise
     except ParseError as error:
         raise text_error(error.msg.strip(), lines.place(error.span.start)) from error
-    except (DiagnosticException, UnregisteredConstructException, ValueError, OverflowError) as error:
-        # Types and attributes verify while they are built, and xDSL's own readers let a ValueError through.
+    except (
+        DiagnosticException,
+        UnregisteredConstructException,
+        ValueError,
+        OverflowError,
+        NotImplementedError,
+    ) as error:
+        # Types and attributes verify while they are built, and xDSL's own readers let these through.
         raise text_error(_first_line(error), lines.place(parser.pos if parser else 0)) from error
     except RecursionError as error:
         raise text_error("the text is nested too deeply", lines.place(parser.pos if parser else 0)) from error
@@ -132,7 +241,7 @@ def parse_module(
 
 def _first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    return lines[0] if lines else "xDSL cannot read this"
 
 
 def load_module(ctx: Context, path: Path) -> ModuleOp:

@@ -1,7 +1,7 @@
 """Printing: aliases for long types and large attributes, exact numbers, weights inline, elided or beside the text."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from io import StringIO
 from pathlib import Path
@@ -13,8 +13,9 @@ from xdsl.ir import Attribute, BuiltinAttribute, Operation, TypeAttribute
 from xdsl.printer import Printer
 
 from qmlir.ir.builtin_types import AnyDense, as_dense, as_float, ranked_tensor
-from qmlir.text.elements import elements_text, float_text
-from qmlir.text.weights import ExternalWeightsAttr, WeightsWriter, write_atomically
+from qmlir.ir.diagnostics import text_error
+from qmlir.text.elements import dense_dtype, elements_text, float_text
+from qmlir.text.weights import ExternalWeightsAttr, WeightsWriter, holds_files, write_atomically, write_together
 
 ALIAS_LENGTH = 24
 """Dialect types and attributes whose text is longer print behind an alias."""
@@ -109,6 +110,7 @@ class ModulePrinter(Printer):
         type_ = ranked_tensor(attribute.get_type())
         if (
             type_ is not None
+            and dense_dtype(type_.get_element_type()) is not None
             and len(attribute.data.data) > EXTERNAL_BYTES
             and self.options.weights is not Weights.INLINE
         ):
@@ -142,13 +144,20 @@ def module_text(op: Operation, options: PrintOptions = PrintOptions()) -> str:
 def save_module(op: Operation, path: Path, options: PrintOptions = PrintOptions()) -> None:
     """Write a module to `path`, and its large weights to the `.safetensors` file beside it.
 
-    Each file appears whole or not at all, the weights first. Raises `DiagnosticError` where that is impossible.
+    Neither is put in place before both are written. Where no file can stand beside `path`, because it is a device or a
+    pipe, the weights go into the text. Raises `DiagnosticError` where `path` cannot be written.
     """
-    writer = WeightsWriter(path.with_suffix(".safetensors").name) if options.weights is Weights.SIDECAR else None
+    beside = path.with_suffix(".safetensors")
+    if options.weights is not Weights.SIDECAR or not holds_files(path):
+        if options.weights is Weights.SIDECAR:
+            options = replace(options, weights=Weights.INLINE)
+        write_atomically(path, ModulePrinter(options).module_text(op))
+        return
+    writer = WeightsWriter(beside.name)
     text = ModulePrinter(options, writer).module_text(op)
-    if writer:
-        write_atomically(path.with_suffix(".safetensors"), writer.to_bytes())
-    write_atomically(path, text)
+    if writer and beside == path:
+        raise text_error(f"cannot write '{path}': its weights go into a file of the same name; end it in .mlir")
+    write_together(*([(beside, writer.to_bytes())] if writer else []), (path, text))
 
 
 _EXCERPT_OPTIONS = PrintOptions(generic=True, aliases=False)

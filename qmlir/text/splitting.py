@@ -1,5 +1,6 @@
 """Splitting a text at lines that are exactly `// -----`, as `mlir-opt --split-input-file` does."""
 
+import re
 from dataclasses import dataclass
 
 SPLIT_MARKER = "// -----"
@@ -14,12 +15,15 @@ class Chunk:
 
 
 def split_source(text: str) -> list[Chunk]:
-    """The parts between marker lines. A marker inside a line, so inside a string literal too, splits nothing."""
+    """The parts between marker lines. A marker inside a line, so inside a string literal too, splits nothing.
+
+    Lines end at newlines alone, as everywhere in MLIR's text.
+    """
     chunks: list[Chunk] = []
     lines: list[str] = []
     start = 0
-    for number, line in enumerate(text.splitlines(keepends=True), start=1):
-        if line.rstrip("\r\n") == SPLIT_MARKER:
+    for number, line in enumerate(re.findall(r"[^\n]*\n|[^\n]+", text), start=1):
+        if line.rstrip() == SPLIT_MARKER:
             chunks.append(Chunk("".join(lines), start))
             lines, start = [], number
         else:

@@ -6,15 +6,21 @@ xDSL keeps the reference as it is. `#nn.weights<elided>` says that somebody left
 """
 
 import hashlib
+import math
 import os
-import tempfile
+import secrets
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors import (
+    SafetensorError,
+    deserialize,  # pyright: ignore[reportUnknownVariableType]
+)
+from safetensors.numpy import save
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, TypedAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
@@ -23,6 +29,7 @@ from xdsl.printer import Printer
 
 from qmlir.ir.builtin_types import AnyDense, dense, ranked_tensor, tensor
 from qmlir.ir.diagnostics import text_error
+from qmlir.text.elements import dense_dtype
 
 _ELIDED = "elided"
 
@@ -50,6 +57,7 @@ class ExternalWeightsAttr(TypedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        start = parser.pos
         with parser.in_angle_brackets():
             if parser.parse_optional_keyword(_ELIDED) is not None:
                 fields = ["", "", ""]
@@ -58,12 +66,14 @@ class ExternalWeightsAttr(TypedAttribute):
                 for _ in range(2):
                     parser.parse_punctuation(",")
                     fields.append(parser.parse_str_literal())
+                if not fields[0]:
+                    parser.raise_error(f"weights name their file, or are '{_ELIDED}'", start)
         parser.parse_punctuation(":")
         position = parser.pos
         found = parser.parse_type()
         type_ = ranked_tensor(found)
-        if type_ is None:
-            parser.raise_error(f"weights have a tensor type, found {found}", position)
+        if type_ is None or not type_.has_static_shape():
+            parser.raise_error(f"weights have a tensor type of static shape, found {found}", position)
         return [*map(StringAttr, fields), type_]
 
     def print_without_type(self, printer: Printer) -> None:
@@ -116,12 +126,17 @@ class WeightsReader:
     def _read(self, name: str) -> dict[str, bytes]:
         if self.directory is None:
             raise WeightsError(f"weights file '{name}' cannot be found: the text comes from no file")
-        root = self.directory.resolve()
-        path = (root / name).resolve()
+        try:
+            root = self.directory.resolve()
+            path = (root / name).resolve()
+        except ValueError as error:
+            raise WeightsError(f"weights file {name!r} is no file name: {error}") from error
         if not path.is_relative_to(root):
             raise WeightsError(f"weights file '{name}' lies outside the folder of the module")
         try:
-            return {key: array.tobytes() for key, array in load(path.read_bytes()).items()}
+            # The types of the file are not asked for: the text gives the types, the file the bytes.
+            content = cast(list[tuple[str, dict[str, bytearray]]], deserialize(path.read_bytes()))
+            return {key: bytes(tensor["data"]) for key, tensor in content}
         except OSError as error:
             raise WeightsError(f"weights file '{name}' cannot be read: {error.strerror}") from error
         except SafetensorError as error:
@@ -130,16 +145,16 @@ class WeightsReader:
 
 def _dense(weights: ExternalWeightsAttr, data: bytes) -> AnyDense:
     element = weights.type.get_element_type()
-    size = getattr(element, "compile_time_size", None)
-    if not isinstance(size, int):
+    dtype = dense_dtype(element)
+    if dtype is None:
         raise WeightsError(f"weights cannot have elements of type {element}")
-    expected = size * int(np.prod(weights.type.get_shape(), dtype=np.int64))
+    expected = dtype.itemsize * math.prod(weights.type.get_shape())
     if len(data) != expected:
         raise WeightsError(
             f"tensor '{weights.key.data}' of weights file '{weights.file.data}' has {len(data)} bytes, "
             f"{weights.type} takes {expected}"
         )
-    return dense(bytes(data), weights.type)
+    return dense(data, weights.type)
 
 
 @dataclass
@@ -147,35 +162,64 @@ class WeightsWriter:
     """Collects the weights of one module for a safetensors file named `file`; equal bytes are kept once."""
 
     file: str
-    _keys: dict[bytes, str] = field(default_factory=dict[bytes, str])
+    _kept: dict[bytes, tuple[StringAttr, StringAttr]] = field(
+        default_factory=dict[bytes, tuple[StringAttr, StringAttr]]
+    )
 
     def add(self, attribute: AnyDense) -> ExternalWeightsAttr:
         """Take the bytes of `attribute`, and return the reference that the text prints."""
         data = attribute.data.data
-        key = self._keys.setdefault(data, f"w{len(self._keys)}")
-        type_ = tensor(attribute.get_type())
-        return ExternalWeightsAttr(StringAttr(self.file), StringAttr(key), StringAttr(digest_of(data)), type_)
+        if data not in self._kept:
+            self._kept[data] = StringAttr(f"w{len(self._kept)}"), StringAttr(digest_of(data))
+        key, digest = self._kept[data]
+        return ExternalWeightsAttr(StringAttr(self.file), key, digest, tensor(attribute.get_type()))
 
     def __bool__(self) -> bool:
-        return bool(self._keys)
+        return bool(self._kept)
 
     def to_bytes(self) -> bytes:
         """The content of the file. The text gives the types; the file holds bytes."""
-        return save({key: np.frombuffer(data, dtype=np.uint8) for data, key in self._keys.items()})
+        return save({key.data: np.frombuffer(data, dtype=np.uint8) for data, (key, _) in self._kept.items()})
+
+
+def holds_files(path: Path) -> bool:
+    """Whether other files can stand beside what is, or will be, at `path`: a device or a pipe has no such place."""
+    return path.is_file() or not path.exists()
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a whole file or nothing: a reader, or a crash, never sees a part of it."""
-    data = content.encode() if isinstance(content, str) else content
+    """Write a whole file or nothing, as `write_together` does."""
+    write_together((path, content))
+
+
+def write_together(*files: tuple[Path, str | bytes]) -> None:
+    """Write some files, each whole: a reader never sees a part of one.
+
+    All are written aside before any is put in place, in their order. What a link points to is written, and keeps its
+    mode. A device or a pipe is written to as it is. Raises `DiagnosticError`.
+    """
+    staged: list[tuple[Path, Path]] = []
+    path = files[0][0]
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            temporary = Path(file.name)
-            try:
+        for path, content in files:
+            data = content.encode() if isinstance(content, str) else content
+            if not holds_files(path):
+                path.write_bytes(data)
+                continue
+            target = path.resolve()
+            # Not NamedTemporaryFile, whose files nobody else may read.
+            temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+            with temporary.open("xb") as file:
+                staged.append((temporary, target))
                 file.write(data)
-                file.close()
-                os.replace(temporary, path)
-            except BaseException:
-                temporary.unlink(missing_ok=True)
-                raise
+            if target.exists():
+                shutil.copymode(target, temporary)
+        while staged:
+            temporary, path = staged[0]
+            os.replace(temporary, path)
+            staged.pop(0)
     except OSError as error:
         raise text_error(f"cannot write '{path}': {error.strerror}") from error
+    finally:
+        for temporary, _ in staged:
+            temporary.unlink(missing_ok=True)

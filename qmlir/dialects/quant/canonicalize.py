@@ -9,11 +9,14 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
-from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
 
 
 def is_exact_round_trip(quantized: UniformQuantizedType) -> bool:
-    """Whether quantizing what was dequantized gives back every stored value.
+    """Whether quantizing what was dequantized gives back every integer that the storage can hold.
+
+    A type that narrows its storage range, such as `i8<-127:127>`, is refused: a storage cast may bring -128 into it,
+    which a quantization saturates.
 
     With n = stored - zero_point the product n * scale has a relative error of at most 2^-24 in f32, the quotient
     another 2^-24, so the quotient is within |n| * 2^-22.9 of n and rounds to n while |n| <= 2^21. A product that is
@@ -21,6 +24,8 @@ def is_exact_round_trip(quantized: UniformQuantizedType) -> bool:
     at most otherwise, which the quotient takes below 1/2 as well; one that overflows is not exact. For f64 the same
     holds with 29 bits more, which covers every storage type.
     """
+    if (quantized.storage_min, quantized.storage_max) != storage_limits(quantized.storage):
+        return False
     farthest = np.maximum(quantized.storage_max - quantized.zero_points, quantized.zero_points - quantized.storage_min)
     match quantized.expressed:
         case Float32Type():

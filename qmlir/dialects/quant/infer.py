@@ -2,10 +2,7 @@
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    AnyFloat,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
@@ -26,10 +23,15 @@ def expressed_type(element: Attribute) -> Attribute:
     return element
 
 
+def integer_dtype(bits: int, signed: bool) -> np.dtype[np.signedinteger | np.unsignedinteger]:
+    """The smallest NumPy integer that holds `bits` bits."""
+    size = next(size for size in (1, 2, 4, 8) if bits <= 8 * size)
+    return np.dtype(f"{'i' if signed else 'u'}{size}")
+
+
 def storage_dtype(stored: StoredType) -> np.dtype[np.signedinteger | np.unsignedinteger]:
     """The NumPy integer that holds one stored value: the smallest of 8, 16 or 32 bits."""
-    bits = next(width for width in (8, 16, 32) if stored.bits <= width)
-    return np.dtype(f"{'i' if stored.is_signed else 'u'}{bits // 8}")
+    return integer_dtype(stored.bits, stored.is_signed)
 
 
 def verify_quantized_tensor(type_: Attribute) -> None:

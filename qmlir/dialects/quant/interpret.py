@@ -1,5 +1,7 @@
 """What the `quant` operations compute, in NumPy; a quantized value is held as its stored integers.
 
+A signless integer is held as a signed one, i1 as 0 and 1; the stored integers of an unsigned type are unsigned.
+
 Source of the formulas: the arithmetic contract (ONNX QuantizeLinear and DequantizeLinear as ONNX Runtime computes
 them). The division is done in f32 (in f64 for f64 values), ties go to even, and the zero point is added after rounding.
 """
@@ -14,9 +16,10 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float6
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.dialects.quant.infer import broadcast_parameters, element_type, storage_dtype
+from qmlir.dialects.quant.infer import broadcast_parameters, element_type, integer_dtype, storage_dtype
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
-from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
+from qmlir.ir.builtin_types import as_integer
 
 Array = npt.NDArray[Any]
 
@@ -53,7 +56,7 @@ def quantize(values: Array, quantized: UniformQuantizedType) -> Array:
         rounded = np.rint(values.astype(arithmetic) / scales.astype(arithmetic)).astype(np.float64)
     # f64 holds every sum of a zero point and a rounded quotient inside the storage range exactly.
     shifted = np.clip(rounded + zero_points, quantized.storage_min, quantized.storage_max)
-    return shifted.astype(storage_dtype(quantized))
+    return np.asarray(shifted, dtype=storage_dtype(quantized))
 
 
 def dequantize(stored: Array, quantized: UniformQuantizedType) -> Array:
@@ -62,7 +65,19 @@ def dequantize(stored: Array, quantized: UniformQuantizedType) -> Array:
     scales, zero_points = broadcast_parameters(quantized, stored.shape)
     with np.errstate(over="ignore"):
         product = scales.astype(arithmetic) * (stored.astype(np.int64) - zero_points).astype(arithmetic)
-        return product.astype(expressed)
+        return np.asarray(product, dtype=expressed)
+
+
+def _read_bits(values: Array, bits: int, signed: bool) -> Array:
+    """The integer that the low bits of each value are, in two's complement where it is signed."""
+    dtype = integer_dtype(bits, signed)
+    if values.dtype == dtype and bits == 8 * dtype.itemsize:
+        return values
+    patterns = values.astype(np.int64) & ((1 << bits) - 1)
+    if signed:
+        sign = 1 << (bits - 1)
+        patterns = (patterns ^ sign) - sign
+    return patterns.astype(dtype)
 
 
 def _qcast(op: QuantizeCastOp, values: Array) -> tuple[Array]:
@@ -74,7 +89,14 @@ def _dcast(op: DequantizeCastOp, stored: Array) -> tuple[Array]:
 
 
 def _scast(op: StorageCastOp, values: Array) -> tuple[Array]:
-    return (values,)
+    result = element_type(op.result.type)
+    if isinstance(result, StoredType):
+        return (_read_bits(values, result.bits, result.is_signed),)
+    integer = as_integer(result)
+    assert integer is not None  # the verifier has seen to it
+    if integer.width.data == 1:
+        return ((values & 1).astype(np.int8),)
+    return (_read_bits(values, integer.width.data, signed=True),)
 
 
 MEANINGS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {

@@ -13,6 +13,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.quant.infer import element_type, verify_quantized_tensor
+from qmlir.dialects.quant.syntax import brief_text
 from qmlir.dialects.quant.types import QuantizedType, StoredType
 from qmlir.ir.builtin_types import as_integer, ranked_tensor, unranked_tensor
 from qmlir.ir.interfaces import RegisteredCanonicalization
@@ -24,7 +25,8 @@ def _verify_shapes(source: Attribute, result: Attribute) -> None:
     shapes = [None if each is None else each.get_shape() for each in ranked]
     if is_unranked[0] != is_unranked[1] or shapes[0] != shapes[1]:
         raise VerifyException(
-            f"operand and result must both be scalars or both tensors of one shape: {source} and {result}"
+            "operand and result must both be scalars or both tensors of one shape: "
+            f"{brief_text(source)} and {brief_text(result)}"
         )
 
 
@@ -53,7 +55,9 @@ class CastOperation(IRDLOperation):
 
 def _verify_expressed(expressed: Attribute, quantized: Attribute, roles: tuple[str, str]) -> None:
     if not isinstance(quantized, QuantizedType):
-        raise VerifyException(f"{roles[1]} must be a quantized type, found {quantized}")
+        raise VerifyException(f"{roles[1]} must be a quantized type, found {brief_text(quantized)}")
+    if quantized.expressed_type is None:
+        raise VerifyException(f"{roles[1]} must have an expressed type, {expressed}: found {quantized}")
     if quantized.expressed_type != expressed:
         raise VerifyException(
             f"expressed type in quantized type expected to match {roles[0]} type: "
@@ -91,8 +95,10 @@ class StorageCastOp(CastOperation):
         integer, quantized = (source, result) if isinstance(result, QuantizedType) else (result, source)
         stored = as_integer(integer)
         if stored is None or not isinstance(quantized, QuantizedType):
-            raise VerifyException(f"one side must be quantized, the other its storage: {source} and {result}")
+            raise VerifyException(
+                f"one side must be quantized, the other its storage: {brief_text(source)} and {brief_text(result)}"
+            )
         if stored != IntegerType(stored.width.data):
             raise VerifyException(f"the storage must be a signless integer, found {stored}")
         if not isinstance(quantized, StoredType) or stored != IntegerType(quantized.bits):
-            raise VerifyException(f"storage type in quantized type expected to match {stored}: {quantized}")
+            raise VerifyException(f"storage type in quantized type expected to match {stored}: {brief_text(quantized)}")

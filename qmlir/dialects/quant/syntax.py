@@ -1,43 +1,73 @@
 """Reading and writing the inside of a quantized type: storage, expressed type, scales and zero points.
 
 A literal of thousands of parameters is read in one piece by the JSON reader; token by token only where that
-fails, so that an error has its line and column.
+fails, so that an error has its line and column. All numbers of a type are formatted together.
 """
 
 import json
+import math
 import re
 import struct
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import AnyFloat, IntegerType, Signedness
+from xdsl.ir import Attribute
 from xdsl.parser import AttrParser
 
-Parameters = tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]
+from qmlir.ir.builtin_types import as_integer
+
+Floats = npt.NDArray[np.float64]
+
+Parameters = tuple[Floats, npt.NDArray[np.int64]]
 """Scales and zero points of one shape."""
 
-_STORAGE = re.compile(r"(u|ui|i|si)(\d+)")
+Rounding = Callable[[Floats], Floats]
+"""What the reader of a text does to each f64 that it reads."""
+
+MAX_STORAGE_BITS = 32
+"""The widest storage type, as upstream."""
+
+MAX_PARAMETER_RANK = 64
+"""How deep lists of parameters may nest: the rank that NumPy arrays have at most."""
+
+BRIEF_PARAMETERS = 60
+"""A message leaves out lists of parameters that are longer than this many characters."""
+
+_STORAGE = re.compile(r"(u|ui|i|si)([0-9]+)")
 _LITERAL = re.compile(r"[{}\s,0-9.eE+:-]*")
-_ZERO_POINT = re.compile(r"\s*:\s*-?\d+")
-_PARAMETER = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?(?:\s*:\s*(-?\d+))?")
+_ZERO_POINT = re.compile(r"\s*:\s*-?[0-9]+")
+_PARAMETER = re.compile(r"-?[0-9]+\.[0-9]+(?:[eE][-+]?[0-9]+)?(?:\s*:\s*(-?[0-9]+))?")
 _TO_JSON = str.maketrans("{}", "[]")
+_LONG_PARAMETERS = re.compile(rf"\{{[^<>]{{{BRIEF_PARAMETERS},}}\}}>")
+
+
+def _parse_storage_type(parser: AttrParser) -> IntegerType:
+    position = parser.pos
+    name = parser.parse_optional_identifier()
+    if name is None:
+        # No keyword: the alias of a builtin integer type.
+        storage = as_integer(parser.parse_type())
+        if storage is None:
+            parser.raise_error("an integer type is expected as storage", position)
+        width = storage.width.data
+    else:
+        if (found := _STORAGE.fullmatch(name)) is None:
+            parser.raise_error(f"illegal storage type '{name}', iN, siN, uN or uiN is accepted", position)
+        width = int(found[2])
+        storage = IntegerType(width, Signedness.UNSIGNED if found[1].startswith("u") else Signedness.SIGNLESS)
+    if not 1 <= width <= MAX_STORAGE_BITS:
+        parser.raise_error(f"illegal storage type size: {width}, 1 to {MAX_STORAGE_BITS} bits are accepted", position)
+    return storage
 
 
 def parse_storage(
     parser: AttrParser, limits_of: Callable[[IntegerType], tuple[int, int]]
 ) -> tuple[IntegerType, tuple[int, int] | None]:
-    """Parse `i8`, `u8`, `ui8`, `si8`, each with an optional `<low:high>`."""
-    position = parser.pos
-    name = parser.parse_identifier(" (a storage type)")
-    if (found := _STORAGE.fullmatch(name)) is None:
-        parser.raise_error(f"illegal storage type '{name}', iN, siN, uN or uiN is accepted", position)
-    width = int(found[2])
-    if not 1 <= width <= 32:
-        parser.raise_error(f"illegal storage type size: {width}, 1 to 32 bits are accepted", position)
-    unsigned = found[1].startswith("u")
-    storage = IntegerType(width, Signedness.UNSIGNED if unsigned else Signedness.SIGNLESS)
+    """Parse `i8`, `u8`, `ui8`, `si8`, each with an optional `<low:high>`, or the alias of an integer type."""
+    storage = _parse_storage_type(parser)
     if parser.parse_optional_punctuation("<") is None:
         return storage, None
     lowest, highest = limits_of(storage)
@@ -113,7 +143,7 @@ def _read_at_once(text: str) -> Parameters | None:
         scales = np.array(json.loads(_ZERO_POINT.sub("", text).translate(_TO_JSON)), dtype=np.float64)
         zeros = json.loads(_PARAMETER.sub(lambda found: found[1] or "0", text).translate(_TO_JSON))
         zero_points = np.array(zeros, dtype=np.int64)
-    except (ValueError, OverflowError):  # malformed, ragged, or a zero point beyond 64 bits
+    except (ValueError, OverflowError, RecursionError):  # malformed, ragged, too deep, a zero point beyond 64 bits
         return None
     # An integer where a scale should stand is read as a zero point, and has no fraction in the text.
     plain = _PARAMETER.sub("", text).translate({ord(mark): None for mark in "{}, \t\r\n"})
@@ -130,7 +160,7 @@ def parse_parameter_literal(parser: AttrParser) -> Parameters:
         # xDSL has no public way to go on behind text that was read without its lexer.
         parser._resume_from(start + len(text))  # pyright: ignore[reportPrivateUsage]
         return parameters
-    nested = _parse_nested(parser)
+    nested = _parse_list(parser, 1)
     try:
         pairs = np.array(nested, dtype=object)
         scales, zeros = np.array(pairs[..., 0], dtype=np.float64), np.array(pairs[..., 1], dtype=np.int64)
@@ -139,49 +169,79 @@ def parse_parameter_literal(parser: AttrParser) -> Parameters:
     return scales, zeros
 
 
-def _parse_nested(parser: AttrParser) -> list[Any]:
-    def parse_element() -> Any:
-        if parser.parse_optional_punctuation("{") is None:
-            return parse_real(parser), _parse_zero_point(parser)
-        return _parse_rest()
+def read_unsigned(zero_points: npt.NDArray[np.int64], bits: int) -> npt.NDArray[np.int64]:
+    """Zero points of blocks with unsigned storage, where upstream keeps the bits, and prints them as signed numbers."""
+    half = 1 << (bits - 1)
+    return np.where((zero_points < 0) & (zero_points >= -half), zero_points + 2 * half, zero_points)
 
-    def _parse_rest() -> list[Any]:
-        elements = [parse_element()]
-        while parser.parse_optional_punctuation(",") is not None:
-            elements.append(parse_element())
-        parser.parse_punctuation("}")
-        return elements
 
+def _parse_list(parser: AttrParser, depth: int) -> list[Any]:
+    if depth > MAX_PARAMETER_RANK:
+        parser.raise_error(f"lists of parameters nest more than {MAX_PARAMETER_RANK} deep")
     parser.parse_punctuation("{")
-    return _parse_rest()
+    elements = [_parse_element(parser, depth)]
+    while parser.parse_optional_punctuation(",") is not None:
+        elements.append(_parse_element(parser, depth))
+    parser.parse_punctuation("}")
+    return elements
 
 
-def _same(value: float) -> float:
-    return value
+def _parse_element(parser: AttrParser, depth: int) -> Any:
+    if parser.lexer.input.content.startswith("{", parser.pos):
+        return _parse_list(parser, depth + 1)
+    return parse_real(parser), _parse_zero_point(parser)
 
 
-def real_text(value: float, rounded: Callable[[float], float] = _same) -> str:
-    """A short decimal text that reads back as the same number, with the fraction that MLIR's lexer wants.
+def real_texts(values: Floats, rounded: Rounding | None = None) -> list[str]:
+    """A short text of each value that reads back as the same number, with the fraction that MLIR's lexer wants.
 
-    `rounded` is what the reader does to an f64; without it the text reads back as the same f64.
+    `rounded` is what the reader does to an f64; without it a text reads back as the same f64. What no decimal gives
+    (NaN, infinity) is the bits of the f64 in hexadecimal.
     """
-    text = f"{value:.6e}"
-    if rounded(float(text)) != value:
-        text = repr(value) if rounded is _same else _shortest(value, rounded)
-    if "." not in text:
-        mantissa, mark, exponent = text.partition("e")
-        text = f"{mantissa}.0{mark}{exponent}"
-    return text
+    flat = values.ravel()
+    texts = [f"{value:.6e}" for value in flat.tolist()]
+    longer = [repr] if rounded is None else [f"{{:.{digits}e}}".format for digits in range(7, 17)]
+    for text_of in longer:
+        read = np.fromiter(map(float, texts), np.float64, len(texts))
+        wrong = np.flatnonzero((read if rounded is None else rounded(read)) != flat)
+        if not wrong.size:
+            break
+        for index in wrong.tolist():
+            texts[index] = text_of(float(flat[index]))
+    return [_mlir_float(text, value) for text, value in zip(texts, flat.tolist(), strict=True)]
 
 
-def _shortest(value: float, rounded: Callable[[float], float]) -> str:
-    texts = (f"{value:.{digits}e}" for digits in range(7, 17))
-    return next((text for text in texts if rounded(float(text)) == value), repr(value))
+def real_text(value: float) -> str:
+    """`real_texts` of one value."""
+    return real_texts(np.array([value], dtype=np.float64))[0]
 
 
-def parameter_text(scales: Any, zero_points: Any, rounded: Callable[[float], float] = _same) -> str:
-    """The text of parameters: a number, or nested lists in braces; `rounded` as in `real_text`."""
-    if not isinstance(scales, list):
-        return real_text(scales, rounded) + (f":{zero_points}" if zero_points else "")
-    inner = cast(list[Any], scales)
-    return "{" + ", ".join(parameter_text(s, z, rounded) for s, z in zip(inner, zero_points, strict=True)) + "}"
+def _mlir_float(text: str, value: float) -> str:
+    if not math.isfinite(value):
+        return f"0x{struct.pack('>d', value).hex().upper()}"
+    if "." in text:
+        return text
+    mantissa, mark, exponent = text.partition("e")
+    return f"{mantissa}.0{mark}{exponent}"
+
+
+def parameter_text(scales: Floats, zero_points: npt.NDArray[np.int64], rounded: Rounding | None = None) -> str:
+    """The text of parameters: a number, or nested lists in braces; `rounded` as in `real_texts`."""
+    texts = real_texts(scales, rounded)
+    for index in np.flatnonzero(zero_points.ravel()).tolist():
+        texts[index] += f":{zero_points.flat[index]}"
+    return _nested_text(texts, scales.shape)
+
+
+def _nested_text(texts: Sequence[str], shape: tuple[int, ...]) -> str:
+    if not shape:
+        return texts[0]
+    if len(shape) > 1:
+        step = len(texts) // shape[0]
+        texts = [_nested_text(texts[start : start + step], shape[1:]) for start in range(0, len(texts), step)]
+    return "{" + ", ".join(texts) + "}"
+
+
+def brief_text(type_: Attribute) -> str:
+    """The text of a type for a message: long lists of parameters are left out."""
+    return _LONG_PARAMETERS.sub("{...}>", str(type_))

@@ -5,7 +5,6 @@
 the bytes of i64, so that a type of thousands of channels is built, compared and hashed in microseconds.
 """
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from enum import StrEnum
@@ -31,9 +30,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.quant import syntax
-
-MAX_STORAGE_BITS = 32
-"""The widest storage type, as upstream."""
+from qmlir.dialects.quant.syntax import MAX_STORAGE_BITS
 
 _FLOAT_DTYPES: dict[str, npt.DTypeLike] = {
     "f16": np.float16,
@@ -210,10 +207,9 @@ class CalibratedQuantizedType(QuantizedType):
 
     def verify(self) -> None:
         _verify_expressed(self.expressed)
+        # As upstream, an infinite limit is a type: who derives parameters from it can name the value. NaN is none.
         if not self.minimum < self.maximum:
             raise VerifyException(f"illegal min and max: ({self.minimum}:{self.maximum})")
-        if not (math.isfinite(self.minimum) and math.isfinite(self.maximum)):
-            raise VerifyException(f"min and max must be finite: ({self.minimum}:{self.maximum})")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -244,20 +240,31 @@ def _ints(values: Sequence[int]) -> ArrayAttr[IntAttr]:
     return ArrayAttr(IntAttr(value) for value in values)
 
 
-def _verify_scales(scales: npt.NDArray[np.float64], expressed: Attribute) -> None:
+def _has_scale(expressed: Attribute, scales: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Where a scale lies in the range of the expressed type; NaN does not."""
     low, high = _SCALE_LIMITS.get(expressed.name, _ANY_POSITIVE)
-    # The negated comparison catches NaN too.
-    if (bad := scales[~((scales >= low) & (scales <= high))]).size:
-        raise VerifyException(f"scale {bad[0]} out of expressed type range [{low}, {high}]")
+    return (scales >= low) & (scales <= high)
+
+
+def _verify_scales(scales: npt.NDArray[np.float64], expressed: Attribute) -> None:
+    if len(bad := np.argwhere(~_has_scale(expressed, scales))):
+        low, high = _SCALE_LIMITS.get(expressed.name, _ANY_POSITIVE)
+        place = tuple(bad[0].tolist())
+        raise VerifyException(f"scale {scales[place]} out of expressed type range [{low}, {high}]{_at(place)}")
+
+
+def _at(place: tuple[int, ...]) -> str:
+    """Where a parameter stands among many."""
+    return f", at {list(place)}" if place else ""
 
 
 def _rounded_to(expressed: Attribute, scales: Any) -> Any:
     """Positive scales rounded to the expressed type, ties to even; types wider than f64 change nothing."""
     if expressed.name in _FLOAT_DTYPES:
         return scales.astype(_FLOAT_DTYPES[expressed.name]).astype("<f8")
-    if expressed.name == "tf32":  # 11 significant bits, and no NumPy type
-        fraction, exponent = np.frexp(scales)
-        return np.ldexp(np.rint(np.ldexp(fraction, 11)), exponent - 11)
+    if expressed.name == "tf32":  # no NumPy type: 11 significant bits, down to the smallest subnormal
+        quantum = np.maximum(np.frexp(scales)[1] - 11, -136)
+        return np.ldexp(np.rint(np.ldexp(scales, -quantum)), quantum)
     return scales
 
 
@@ -405,18 +412,22 @@ class UniformQuantizedType(StoredType):
     def verify(self) -> None:
         self.verify_storage()
         _verify_expressed(self.expressed)
+        # Upstream keeps an axis in 32 bits, and a block size in 64.
         for axis in self.axes:
-            if axis < 0:
+            if not 0 <= axis < 1 << 31:
                 raise VerifyException(f"illegal quantized dimension: {axis}")
         for size in self.block_sizes:
-            if size <= 0:
+            if not 0 < size < 1 << 63:
                 raise VerifyException(f"illegal block size: {size}")
         if self.scales.size == 0 or (self.granularity is Granularity.AXIS and self.scales.ndim != 1):
             raise VerifyException(f"illegal number of scales and zero points: {self._parameter_shape}")
         _verify_scales(self.scales, self.expressed)
         zero_points = self.zero_points
-        if (off := zero_points[(zero_points < self.storage_min) | (zero_points > self.storage_max)]).size:
-            raise VerifyException(f"zero point {off[0]} out of storage range [{self.storage_min}, {self.storage_max}]")
+        bad = np.argwhere((zero_points < self.storage_min) | (zero_points > self.storage_max))
+        if len(bad):
+            place = tuple(bad[0].tolist())
+            accepted = f"[{self.storage_min}, {self.storage_max}]"
+            raise VerifyException(f"zero point {zero_points[place]} out of storage range {accepted}{_at(place)}")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -435,8 +446,11 @@ class UniformQuantizedType(StoredType):
                 scales, zero_points = syntax.parse_scale(parser)
             else:
                 scales, zero_points = syntax.parse_parameter_literal(parser)
-            if granularity is Granularity.AXIS and np.ndim(scales) != 1:
-                parser.raise_error("the parameters of a per-axis type are one list")
+            if granularity is Granularity.AXIS:
+                # Upstream reads nested lists of one shape as one list.
+                scales, zero_points = scales.reshape(-1), zero_points.reshape(-1)
+            if granularity is Granularity.BLOCK and storage.signedness.data is Signedness.UNSIGNED:
+                zero_points = syntax.read_unsigned(zero_points, storage.width.data)
         return _uniform_parameters(
             _storage_parameters(storage, limits),
             expressed,
@@ -461,12 +475,9 @@ class UniformQuantizedType(StoredType):
                     pairs = zip(self.axes, self.block_sizes, strict=True)
                     blocks = ", ".join(f"{axis}:{size}" for axis, size in pairs)
                     printer.print_string(f":{{{blocks}}}, ")
-            scales, zero_points = self.scales.tolist(), self.zero_points.tolist()
-            if self.granularity is Granularity.BLOCK:
-                text = syntax.parameter_text(scales, zero_points, self._round_scale)
-            else:
-                text = syntax.parameter_text(scales, zero_points)
-            printer.print_string(text)
+            rounded = self._as_read if self.granularity is Granularity.BLOCK else None
+            printer.print_string(syntax.parameter_text(self.scales, self.zero_points, rounded))
 
-    def _round_scale(self, scale: float) -> float:
-        return float(_rounded_to(self.expressed, np.float64(scale)))
+    def _as_read(self, scales: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """What reading makes of the scales of blocks: NaN where it refuses one, before it rounds."""
+        return np.where(_has_scale(self.expressed, scales), _rounded_to(self.expressed, scales), np.nan)

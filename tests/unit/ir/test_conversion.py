@@ -47,3 +47,19 @@ def test_what_is_left_is_named_with_its_node() -> None:
     with pytest.raises(DiagnosticError, match=r"'nn.abs' op \(relu1\) is left where it is not legal.*accepted: nn.neg"):
         _converted(legality, [UnaryToAbs()])
     assert _converted(legality, [UnaryToAbs()], partial=True) == ["nn.abs", "nn.neg"]
+
+
+def test_only_legal_dialects_are_left() -> None:
+    legality = Legality(legal_dialects=frozenset({"builtin", "func"}))
+    with pytest.raises(DiagnosticError, match=r"'nn.abs' op \(relu1\) is left where only builtin, func are legal"):
+        _converted(legality, [UnaryToAbs()])
+
+
+def test_an_operation_that_nobody_registered_has_the_dialect_of_its_name() -> None:
+    ctx = default_environment().new_context()
+    ctx.allow_unregistered = True
+    module = parse_module(ctx, '"model.op"() : () -> ()')
+    with pytest.raises(DiagnosticError, match=r"'model.op' op is left where only builtin are legal"):
+        convert(module, [], Legality(legal_dialects=frozenset({"builtin"})), ctx)
+    with pytest.raises(DiagnosticError, match=r"'model.op' op is left where it is not legal"):
+        convert(module, [], Legality(frozenset({"model"})), ctx)

@@ -1,13 +1,19 @@
 """Pipelines print as the text that builds them again; nests run where they say, and leave the rest alone."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.passmanager.pipeline import parse_pipeline, step_text
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
 
@@ -18,6 +24,69 @@ PIPELINES = st.recursive(
     lambda inner: st.lists(inner, min_size=1, max_size=3).map(lambda steps: f"func.func({','.join(steps)})"),
     max_leaves=6,
 )
+
+
+@dataclass(frozen=True)
+class EveryOption(ModulePass):
+    """A pass with an option of each kind that has a reading of its own."""
+
+    name = "every-option"
+    text: str = ""
+    number: int = 0
+    factor: float = 1.0
+    flag: bool = False
+    names: tuple[str, ...] = ()
+    factors: tuple[float, ...] = ()
+    maybe: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Nothing is done."""
+
+
+def _option(text: str) -> ModulePass:
+    (step,) = parse_pipeline(f"every-option{{{text}}}", {EveryOption.name: lambda: EveryOption}).steps
+    assert isinstance(step, ModulePass)
+    return step
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("text=7", {"text": "7"}),
+        ('text="a b,{c}\\"\\n"', {"text": 'a b,{c}"\n'}),
+        ("number=-3", {"number": -3}),
+        ("factor=2", {"factor": 2.0}),
+        ("factor=1e-3", {"factor": 1e-3}),
+        ("flag", {"flag": True}),
+        ("flag=false", {"flag": False}),
+        ("names=a,7,true", {"names": ("a", "7", "true")}),
+        ("names=a", {"names": ("a",)}),
+        ("factors=1,2.5", {"factors": (1.0, 2.5)}),
+        ("maybe=4", {"maybe": 4}),
+    ],
+)
+def test_a_value_is_read_as_its_option_wants(text: str, options: dict[str, Any]) -> None:
+    step = _option(text)
+    assert step == EveryOption(**options)
+    assert _option(step_text(step).removeprefix("every-option").strip("{}")) == step
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("number=x", "column 14: option 'number' of pass 'every-option' takes int, found x"),
+        ("number=1,2", "takes int, found 1,2"),
+        ("number", "takes int, found nothing"),
+        ("number=true", "takes int, found true"),
+        ("flag=7", "takes bool, found 7"),
+        ('text="a', "column 19: a string has no end, or an unknown escape"),
+        ("texts=a", "has no option 'texts', did you mean 'text'?"),
+    ],
+)
+def test_another_value_is_refused_with_its_column(text: str, complaint: str) -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        _option(text)
+    assert complaint in str(caught.value)
 
 
 @given(st.lists(PIPELINES, min_size=1, max_size=4).map(",".join))

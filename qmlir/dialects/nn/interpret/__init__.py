@@ -9,11 +9,16 @@ from typing import Any
 
 from xdsl.ir import Operation
 
-from qmlir.dialects.nn.interpret import elementwise, movement, normalization, windows
+from qmlir.dialects.nn.interpret import elementwise, indexing, movement, normalization, shapes, windows
+from qmlir.dialects.nn.interpret.quantized import with_quantized
 
-MEANINGS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = {
-    **elementwise.MEANINGS,
-    **windows.MEANINGS,
-    **movement.MEANINGS,
-    **normalization.MEANINGS,
-}
+MEANINGS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = with_quantized(
+    {
+        **elementwise.MEANINGS,
+        **windows.MEANINGS,
+        **movement.MEANINGS,
+        **normalization.MEANINGS,
+        **indexing.MEANINGS,
+        **shapes.MEANINGS,
+    }
+)

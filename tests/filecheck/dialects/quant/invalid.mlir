@@ -45,6 +45,18 @@ func.func private @zero_point(!quant.uniform<i8:f32, 0.1:128>)
 // expected-error @+1 {{zero point -5 out of storage range [0, 15]}}
 func.func private @zero_point_of_channel(!quant.uniform<u4:f32:0, {0.1, 0.1:-5}>)
 // -----
+// expected-error @+1 {{zero point 300 out of storage range [0, 255], at [1, 0]}}
+func.func private @zero_point_of_block(!quant.uniform<u8:f32:{0:1, 1:1}, {{0.1}, {0.1:300}}>)
+// -----
+// expected-error @+1 {{zero point 200 out of storage range [0, 100], at [0]}}
+func.func private @zero_point_of_narrow_block(!quant.uniform<u8<0:100>:f32:{0:1}, {0.1:-56}>)
+// -----
+// expected-error @+1 {{an integer type is expected as storage}}
+func.func private @storage_type(!quant.any<!quant.any<i8>>)
+// -----
+// expected-error @+1 {{illegal quantized dimension: 2147483648}}
+func.func private @axis_width(!quant.uniform<i8:f32:2147483648, {0.1}>)
+// -----
 // expected-error @+1 {{integer value too large}}
 func.func private @zero_point_width(!quant.uniform<i8:f32, 0.1:99999999999999999999>)
 // -----
@@ -69,6 +81,18 @@ func.func @shape(%x: tensor<2xf32>) {
 func.func @qcast_expressed(%x: tensor<2xf64>) {
   // expected-error @+1 {{expressed type in quantized type expected to match operand type: f32 and f64}}
   %0 = quant.qcast %x : tensor<2xf64> to tensor<2x!quant.uniform<i8:f32, 0.1>>
+  func.return
+}
+// -----
+func.func @qcast_without_expressed(%x: tensor<2xf32>) {
+  // expected-error @+1 {{result must have an expressed type, f32: found !quant.any<i8>}}
+  %0 = quant.qcast %x : tensor<2xf32> to tensor<2x!quant.any<i8>>
+  func.return
+}
+// -----
+func.func @long_types_are_brief(%x: tensor<6xf32>) {
+  // expected-error @+1 {{tensors of one shape: tensor<6xf32> and tensor<5x!quant.uniform<i8:f32:0, {...}>>}}
+  %0 = quant.qcast %x : tensor<6xf32> to tensor<5x!quant.uniform<i8:f32:0, {0.1, 0.2, 0.3, 0.4, 0.5}>>
   func.return
 }
 // -----

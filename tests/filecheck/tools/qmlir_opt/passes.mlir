@@ -6,13 +6,19 @@
 // RUN: not qmlir-opt %s -p 'cse)' 2>&1 | filecheck %s --check-prefix=CLOSE
 // RUN: not qmlir-opt %s -p 'cse,,dce' 2>&1 | filecheck %s --check-prefix=EMPTY
 // RUN: not qmlir-opt %s -p verify-level 2>&1 | filecheck %s --check-prefix=REQUIRED
+// RUN: not qmlir-opt %s -p 'func.fun(cse)' 2>&1 | filecheck %s --check-prefix=ANCHOR
+// RUN: not qmlir-opt %s -p 'canonicalize{budget=1 budget=2}' 2>&1 | filecheck %s --check-prefix=TWICE
+// RUN: not qmlir-opt %s -p 'cse,builtin.module(dce)' 2>&1 | filecheck %s --check-prefix=OUTER
 
-// NAME: error: in the pass pipeline: no pass 'csee', did you mean 'cse'?
-// OPTION: error: in the pass pipeline: pass 'canonicalize' has no option 'budgte', did you mean 'budget'? (it has: budget: int)
-// CUT: error: in the pass pipeline: 'func.func(cse' is cut off
-// CLOSE: error: in the pass pipeline: column 4: ')' closes nothing in 'cse)'
-// EMPTY: error: in the pass pipeline: a pass is missing between commas in 'cse,,dce'
-// REQUIRED: error: in the pass pipeline: pass 'verify-level': {{.*}}level
+// NAME: error: in the pass pipeline: column 1: no pass 'csee', did you mean 'cse'?
+// OPTION: error: in the pass pipeline: column 14: pass 'canonicalize' has no option 'budgte', did you mean 'budget'? (it has: budget: int)
+// CUT: error: in the pass pipeline: column 14: expected ',' or ')', found the end
+// CLOSE: error: in the pass pipeline: column 4: expected ',', found ')'
+// EMPTY: error: in the pass pipeline: column 5: expected a pass, found ','
+// REQUIRED: error: in the pass pipeline: column 1: pass 'verify-level' needs level: str
+// ANCHOR: error: in the pass pipeline: no operation 'func.fun', did you mean 'func.func'?
+// TWICE: error: in the pass pipeline: column 23: option 'budget' is given twice
+// OUTER: error: in the pass pipeline: column 5: 'builtin.module({{.*}})' stands around the whole pipeline
 
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = nn.relu %x : tensor<2xf32> {origin = "relu1"}

@@ -1,11 +1,11 @@
 // RUN: qmlir-opt %s | filecheck %s --check-prefix=ELIDED
 // RUN: qmlir-opt %s 2>&1 | filecheck %s --check-prefix=WARNING
 // RUN: qmlir-opt %s --elide-weights 2>&1 | filecheck %s --check-prefix=SILENT
-// RUN: qmlir-opt %s --split-input-file -o %t.split.mlir && cat %t.split.mlir | filecheck %s --check-prefix=INLINE
+// RUN: qmlir-opt %s --split-input-file -o %t.split.mlir && filecheck %s --input-file=%t.split.mlir --check-prefix=INLINE
 // RUN: qmlir-opt %s --inline-weights | filecheck %s --check-prefix=INLINE
-// RUN: qmlir-opt %s -o %t.model.mlir && cat %t.model.mlir | filecheck %s --check-prefix=SIDECAR
+// RUN: qmlir-opt %s -o %t.model.mlir && filecheck %s --input-file=%t.model.mlir --check-prefix=SIDECAR
 // RUN: qmlir-opt %t.model.mlir --inline-weights | filecheck %s --check-prefix=INLINE
-// RUN: qmlir-opt %s --elide-weights -o %t.elided.mlir && cat %t.elided.mlir | filecheck %s --check-prefix=ELIDED
+// RUN: qmlir-opt %s --elide-weights -o %t.elided.mlir && filecheck %s --input-file=%t.elided.mlir --check-prefix=ELIDED
 // RUN: qmlir-opt %t.elided.mlir | filecheck %s --check-prefix=ELIDED
 // RUN: rm %t.model.safetensors && not qmlir-opt %t.model.mlir 2>&1 | filecheck %s --check-prefix=MISSING
 

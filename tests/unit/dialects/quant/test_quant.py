@@ -4,14 +4,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64, i8, i16, i32
+from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, f32, f64, i1, i8, i16, i32
+from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.test_value import create_ssa_value
 
 from qmlir.dialects.quant.canonicalize import is_exact_round_trip
-from qmlir.dialects.quant.interpret import dequantize, quantize
+from qmlir.dialects.quant.interpret import MEANINGS, dequantize, quantize
+from qmlir.dialects.quant.ops import StorageCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 
 u8 = IntegerType(8, Signedness.UNSIGNED)
+u4 = IntegerType(4, Signedness.UNSIGNED)
 i4 = IntegerType(4)
 
 
@@ -60,6 +64,42 @@ def test_empty_scalar_and_nan() -> None:
     assert quantize(np.float32(1.0).reshape(()), type_).item() == 2
     with pytest.raises(InterpretationError, match="NaN"):
         quantize(_f32(1.0, np.nan), type_)
+
+
+def _scast(values: np.ndarray, source: Attribute, result: Attribute) -> np.ndarray:
+    operand = create_ssa_value(TensorType(source, values.shape))
+    op = StorageCastOp.create(operands=[operand], result_types=[TensorType(result, values.shape)])
+    (found,) = MEANINGS[StorageCastOp](op, values)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("quantized", "stored", "integer", "values"),
+    [
+        # The bits stay: what is 200 unsigned is -56 in the signless integer, held as a signed one.
+        (UniformQuantizedType.per_tensor(u8, f32, 1.0), np.array([127, 128, 200], np.uint8), i8, [127, -128, -56]),
+        (UniformQuantizedType.per_tensor(u4, f32, 1.0), np.array([0, 7, 8, 15], np.uint8), i4, [0, 7, -8, -1]),
+        (UniformQuantizedType.per_tensor(i4, f32, 1.0), np.array([-8, 7], np.int8), i4, [-8, 7]),
+        (UniformQuantizedType.per_tensor(i1, f32, 1.0), np.array([0, -1], np.int8), i1, [0, 1]),
+    ],
+)
+def test_a_storage_cast_keeps_the_bits(
+    quantized: UniformQuantizedType, stored: np.ndarray, integer: IntegerType, values: list[int]
+) -> None:
+    found = _scast(stored, quantized, integer)
+    assert found.tolist() == values
+    assert np.issubdtype(found.dtype, np.signedinteger)
+    back = _scast(found, integer, quantized)
+    assert back.tolist() == stored.tolist()
+    assert back.dtype == stored.dtype
+
+
+def test_a_storage_cast_into_a_narrow_range_is_not_folded() -> None:
+    # A storage cast brings -128 in, which dequantizing and quantizing again saturates to -127.
+    narrow = UniformQuantizedType.per_tensor(i8, f32, 0.5, 0, (-127, 127))
+    stored = np.array([-128], np.int8)
+    assert quantize(dequantize(stored, narrow), narrow).tolist() == [-127]
+    assert not is_exact_round_trip(narrow)
 
 
 SCALES = st.floats(2.0**-149, 2.0**127, width=32) | st.sampled_from(

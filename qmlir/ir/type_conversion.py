@@ -1,0 +1,170 @@
+"""Types that change under a conversion, and the casts that stand in while some operations still have the old ones.
+
+A pattern asks for its operands in their new types (`TypeConversion.operands`) and gives results of new types
+(`TypeConversion.replace`). Where one side of a value is converted and the other not yet, a
+`builtin.unrealized_conversion_cast` stands between them, and is looked through once both are. Operations that only
+hand values on (functions, calls, returns, branches) are converted by one pattern, `HandOnConverted`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import FunctionType, UnrealizedConversionCastOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, TypeAttribute
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint
+
+from qmlir.ir.diagnostics import op_error
+
+
+@dataclass(frozen=True)
+class TypeConversion:
+    """Which types go, and what each becomes: `convert` gives the new type, or `None` for a type that stays."""
+
+    convert: Callable[[Attribute], Attribute | None]
+    _known: dict[Attribute, Attribute] = field(
+        default_factory=dict[Attribute, Attribute], init=False, repr=False, compare=False
+    )
+
+    def converted(self, type_: Attribute) -> Attribute:
+        """What `type_` becomes; a function's type becomes that of its converted arguments and results."""
+        found = self._known.get(type_)
+        if found is None:
+            found = self._known[type_] = self._convert(type_)
+        return found
+
+    def _convert(self, type_: Attribute) -> Attribute:
+        if isinstance(type_, FunctionType):
+            inputs, outputs = (list(map(self.converted, types)) for types in (type_.inputs, type_.outputs))
+            return FunctionType.from_lists(inputs, outputs)
+        return self.convert(type_) or type_
+
+    def is_legal(self, type_: Attribute) -> bool:
+        """Whether `type_` may stand at the end of the conversion."""
+        return self.converted(type_) == type_
+
+    def illegal_type(self, op: Operation) -> Attribute | None:
+        """The first type in `op` that goes: of an operand, a result, a block argument, or among its properties."""
+        if isinstance(op, UnrealizedConversionCastOp):
+            return None  # judged at the end, when those that the conversion needed are looked through
+        return next((type_ for type_ in _types_of(op) if not self.is_legal(type_)), None)
+
+    def operand(self, rewriter: PatternRewriter, value: SSAValue) -> SSAValue:
+        """`value` in its new type, in front of the matched operation."""
+        type_ = self.converted(value.type)
+        if type_ == value.type:
+            return value
+        source = _cast_source(value)
+        if source is not None and source.type == type_:
+            return source
+        cast = _cast(value, type_)
+        rewriter.insert(cast)
+        return cast.outputs[0]
+
+    def operands(self, rewriter: PatternRewriter, values: Iterable[SSAValue]) -> list[SSAValue]:
+        """`values` in their new types, in front of the matched operation."""
+        return [self.operand(rewriter, value) for value in values]
+
+    def replace(
+        self, rewriter: PatternRewriter, op: Operation, new_op: Operation, new_results: Sequence[SSAValue] | None = None
+    ) -> None:
+        """Replace `op` by `new_op`, whose results (or `new_results`) may have the new types."""
+        casts: list[UnrealizedConversionCastOp] = []
+        results: list[SSAValue] = []
+        for old, new in zip(op.results, new_op.results if new_results is None else new_results, strict=True):
+            if new.type != old.type:
+                casts.append(_cast(new, old.type))
+                new = casts[-1].outputs[0]
+            results.append(new)
+        rewriter.replace(op, [new_op, *casts], results)
+
+
+def _types_of(op: Operation) -> Iterable[Attribute]:
+    yield from op.operand_types
+    yield from op.result_types
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.arg_types
+    yield from (attribute for attribute in op.properties.values() if isinstance(attribute, TypeAttribute))
+
+
+def _cast(value: SSAValue, type_: Attribute) -> UnrealizedConversionCastOp:
+    return UnrealizedConversionCastOp.get([value], [type_])
+
+
+def _cast_source(value: SSAValue) -> SSAValue | None:
+    """What is cast to `value`, one to one."""
+    if not isinstance(value, OpResult) or not isinstance(value.op, UnrealizedConversionCastOp):
+        return None
+    return value.op.inputs[0] if len(value.op.inputs) == len(value.op.outputs) == 1 else None
+
+
+@dataclass(frozen=True)
+class HandOnConverted(RewritePattern):
+    """Gives operations that hand values on the new types, in place: operands, results, arguments of blocks, properties.
+
+    The default is functions with their calls and returns; a conversion of control flow names its operations too.
+    """
+
+    types: TypeConversion
+    operations: tuple[type[Operation], ...] = (FuncOp, CallOp, ReturnOp)
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, self.operations) or self.types.illegal_type(op) is None:
+            return
+        for index, operand in enumerate(self.types.operands(rewriter, op.operands)):
+            op.operands[index] = operand
+        for result in op.results:
+            self._retype(result, InsertPoint.after(op), rewriter)
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.args:
+                    self._retype(argument, InsertPoint.at_start(block), rewriter)
+        for name, attribute in op.properties.items():
+            if isinstance(attribute, TypeAttribute):
+                op.properties[name] = self.types.converted(attribute)
+        rewriter.notify_op_modified(op)
+
+    def _retype(self, value: OpResult | BlockArgument, place: InsertPoint, rewriter: PatternRewriter) -> None:
+        old = value.type
+        if self.types.is_legal(old):
+            return
+        new = rewriter.replace_value_with_new_type(value, self.types.converted(old))
+        cast = _cast(new, old)
+        rewriter.insert(cast, insertion_point=place)
+        rewriter.replace_uses_with_if(new, cast.outputs[0], lambda use: use.operation is not cast)
+
+
+def casts_in(root: Operation) -> list[UnrealizedConversionCastOp]:
+    """The casts nested in `root`."""
+    return [op for op in root.walk() if isinstance(op, UnrealizedConversionCastOp)]
+
+
+def look_through_casts(root: Operation, types: TypeConversion, own: Iterable[Operation]) -> None:
+    """Take away the casts of a conversion that has ended; `own` are those that were there before, and stay.
+
+    Raises `DiagnosticError` with the operation that still has the old type where a cast can't go.
+    """
+    kept = set(own)
+    casts = [cast for cast in casts_in(root) if cast not in kept]
+    for cast in casts:
+        source = _cast_source(cast.inputs[0])
+        if source is not None and source.type == cast.outputs[0].type:
+            cast.outputs[0].replace_all_uses_with(source)
+    for cast in reversed(casts):
+        if cast.outputs[0].first_use is None:
+            cast.detach()
+            cast.erase()
+    for cast in casts:
+        if cast.parent is not None:
+            _refuse(cast, types)
+
+
+def _refuse(cast: UnrealizedConversionCastOp, types: TypeConversion) -> None:
+    source, result = cast.inputs[0], cast.outputs[0]
+    if types.is_legal(source.type):
+        (*_, user) = (use.operation for use in result.uses)
+        raise op_error(user, f"takes a value of type {result.type}, which was converted to {source.type}")
+    giver = source.owner if isinstance(source.owner, Operation) else source.owner.parent_op()
+    raise op_error(giver or cast, f"gives a value of type {source.type}, which is needed as {result.type}")

@@ -1,0 +1,72 @@
+"""What is checked after each pass: that the IR verifies, and that its text reads back as the same module."""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.ir.equivalence import equivalent
+from qmlir.ir.verification import verify
+from qmlir.passmanager.instrumentation import Instrumentation
+from qmlir.text.printing import PrintOptions, Weights, module_text
+
+Reparse = Callable[[str], ModuleOp]
+"""Reads a text as the tool reads its input."""
+
+
+class VerifyEach(Instrumentation):
+    """Verifies the operation after each pass, and names the pass that broke it."""
+
+    @contextmanager
+    def around_pass(self, step: ModulePass, op: Operation) -> Generator[None]:
+        yield
+        with _after(step):
+            verify(op)
+
+
+@dataclass(frozen=True)
+class VerifyRoundtrip(Instrumentation):
+    """Prints and reparses the whole module after each pass and compares the two."""
+
+    reparse: Reparse
+
+    @contextmanager
+    def around_pass(self, step: ModulePass, op: Operation) -> Generator[None]:
+        yield
+        root = op.get_toplevel_object()
+        assert isinstance(root, ModuleOp)  # the pass manager runs on modules
+        with _after(step):
+            verify_roundtrip(root, self.reparse)
+
+
+def verify_roundtrip(module: ModuleOp, reparse: Reparse) -> None:
+    """Raise `DiagnosticError` unless the short and the generic text of `module` read back as the same module."""
+    for form, generic in (("", False), ("generic ", True)):
+        text = module_text(module, PrintOptions(generic=generic, weights=Weights.INLINE))
+        try:
+            again = reparse(text)
+        except DiagnosticError as error:
+            complaint = f"{error.diagnostic.message}: {_line(text, error)}"
+            raise op_error(module, f"the {form}text that it prints does not read back: {complaint}") from error
+        if not equivalent(module, again):
+            raise op_error(module, f"the {form}text that it prints reads back as another module")
+
+
+def _line(text: str, error: DiagnosticError) -> str:
+    """The line of `text` that `error` points at."""
+    place = error.diagnostic.location
+    return text.splitlines()[place.line - 1].strip()[:160] if place else ""
+
+
+@contextmanager
+def _after(step: ModulePass) -> Generator[None]:
+    """Name the pass in an error."""
+    try:
+        yield
+    except DiagnosticError as error:
+        message = f"{error.diagnostic.message} (after pass '{step.name}')"
+        raise DiagnosticError(replace(error.diagnostic, message=message)) from error

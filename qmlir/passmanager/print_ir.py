@@ -1,0 +1,81 @@
+"""IR dumps: the operation that a pass runs on, before and after it, to a stream or as files in a tree of folders."""
+
+import re
+from collections.abc import Collection, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.ir.equivalence import equivalent
+from qmlir.passmanager.instrumentation import Instrumentation
+from qmlir.text.printing import PrintOptions, module_text
+from qmlir.text.weights import write_atomically
+
+EVERY_PASS = "*"
+"""Stands for every pass where passes are chosen by name."""
+
+
+@dataclass
+class PrintIR(Instrumentation):
+    """Prints the operation that a pass runs on: `before` and `after` the passes of these names, and `on_failure`.
+
+    With `only_changes` a dump after a pass is left out where the pass changed nothing. With a `directory` each dump
+    is a file, numbered in the order of the run; what a nested pass ran on gives the folders.
+    """
+
+    stream: IO[str]
+    options: PrintOptions
+    before: Collection[str] = ()
+    after: Collection[str] = ()
+    only_changes: bool = False
+    on_failure: bool = False
+    directory: Path | None = None
+    _written: int = field(default=0, init=False)
+
+    @contextmanager
+    def around_pass(self, step: ModulePass, op: Operation) -> Generator[None]:
+        if _chosen(step, self.before):
+            self._dump("before", step, op)
+        prints_after = _chosen(step, self.after)
+        # The clone shares the weights' bytes; texts would not do, they can leave weights out.
+        original = op.clone() if prints_after and self.only_changes else None
+        try:
+            yield
+        except DiagnosticError:
+            if self.on_failure:
+                self._dump("after failure of", step, op)
+            raise
+        if prints_after and (original is None or not equivalent(original, op)):
+            self._dump("after", step, op)
+
+    def _dump(self, when: str, step: ModulePass, op: Operation) -> None:
+        text = f"// -----// IR dump {when} {step} //----- //\n{module_text(op, self.options)}"
+        if self.directory is None:
+            self.stream.write(f"{text}\n")
+            return
+        folder = self.directory.joinpath(*reversed(list(_folders(op))))
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise text_error(f"cannot make the folder '{folder}': {error.strerror}") from error
+        write_atomically(folder / f"{self._written:03d}_{when.replace(' ', '_')}_{step.name}.mlir", text)
+        self._written += 1
+
+
+def _chosen(step: ModulePass, names: Collection[str]) -> bool:
+    return step.name in names or EVERY_PASS in names
+
+
+def _folders(op: Operation) -> Iterator[str]:
+    """`func_func_main` for each operation from `op` outwards, up to the module, which has none."""
+    while (parent := op.parent_op()) is not None:
+        symbol = op.properties.get("sym_name", op.attributes.get("sym_name"))
+        name = f"{op.name}_{symbol.data}" if isinstance(symbol, StringAttr) else op.name
+        yield re.sub(r"\W", "_", name)
+        op = parent

@@ -1,0 +1,125 @@
+"""The command line of `qmlir-opt`: its options, and what goes together."""
+
+import argparse
+import difflib
+from collections.abc import Sequence
+from typing import NoReturn
+
+from qmlir.passmanager.print_ir import EVERY_PASS
+from qmlir.text.splitting import SPLIT_MARKER
+
+
+class UsageError(Exception):
+    """The command line is wrong; the message is all there is to say."""
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """argparse, but that it raises `UsageError` in place of writing to the process's streams and ending it."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+
+def build_argument_parser() -> ArgumentParser:
+    """The options of `qmlir-opt`, by what they are for."""
+    parser = ArgumentParser(
+        prog="qmlir-opt",
+        usage="qmlir-opt [options] [input]",
+        description="Reads an MLIR module, runs passes on it, and writes it.",
+        allow_abbrev=False,
+        add_help=False,
+    )
+    add = parser.add_argument
+    add("input", nargs="?", default="-", help="the file to read, - for standard input (the default)")
+    add("-o", dest="output", metavar="FILE", default="-", help="the file to write; large weights go beside it")
+    add(
+        "-p", "--passes", "--pass-pipeline", dest="passes", metavar="PIPELINE",
+        help="the passes: a,b{option=1},builtin.module(func.func(cse))",
+    )  # fmt: skip
+
+    listing = parser.add_argument_group("what there is")
+    listing.add_argument("-h", "--help", action="store_true", help="print this")
+    listing.add_argument("-v", "--version", action="store_true", help="print the version")
+    listing.add_argument("--list-passes", action="store_true", help="list the passes with their options")
+    listing.add_argument("--show-dialects", action="store_true", help="list the dialects that can be read")
+    _add_reading(parser)
+    _add_writing(parser)
+    _add_checking(parser)
+    _add_watching(parser)
+    return parser
+
+
+def _add_reading(parser: ArgumentParser) -> None:
+    add = parser.add_argument_group("reading").add_argument
+    add("--split-input-file", action="store_true", help=f"take the parts between '{SPLIT_MARKER}' lines one by one")
+    add("--allow-unregistered-dialect", action="store_true", help="read operations of unknown dialects")
+    for option, metavar, what in (
+        ("--load-plugin", "MODULE:OBJECT", "add a Universe, dialect or pass"),
+        ("--irdl-file", "FILE", "add the dialects that an IRDL file defines"),
+        ("--pdl-file", "FILE", "apply the PDL patterns of a file before the passes"),
+    ):
+        add(option, action="append", default=[], metavar=metavar, help=f"{what} (may be repeated)")
+
+
+def _add_writing(parser: ArgumentParser) -> None:
+    add = parser.add_argument_group("writing").add_argument
+    add("--print-op-generic", "--mlir-print-op-generic", action="store_true", help="print in the generic form")
+    add("--print-debuginfo", "--mlir-print-debuginfo", action="store_true", help="print locations")
+    add("--inline-weights", action="store_true", help="print large weights into the text, as hexadecimal")
+    add("--elide-weights", action="store_true", help="leave large weights out")
+
+
+def _add_checking(parser: ArgumentParser) -> None:
+    add = parser.add_argument_group("checking").add_argument
+    add("--verify-diagnostics", action="store_true", help="compare the diagnostics with expected-… comments")
+    add(
+        "--verify-each", default="true", choices=("true", "false"), metavar="true|false",
+        help="verify after each pass (default: true)",
+    )  # fmt: skip
+    add(
+        "--verify-roundtrip", action="store_true",
+        help="check that the text of the input, and after each pass, reads back as the same module",
+    )  # fmt: skip
+    add("--crash-reproducer", metavar="FILE", help="where a pass fails, write the module and the pass to FILE")
+    add("--run-reproducer", action="store_true", help="run the pass that the first line of a reproducer names")
+    add("--debug", action="store_true", help="show where in Python an error came from")
+
+
+def _add_watching(parser: ArgumentParser) -> None:
+    add = parser.add_argument_group("watching passes (on standard error)").add_argument
+    for moment in ("before", "after"):
+        add(
+            f"--print-ir-{moment}", action="append", default=[], metavar="PASS,…",
+            help=f"print the IR {moment} these passes",
+        )  # fmt: skip
+        add(
+            f"--print-ir-{moment}-all", action="append_const", const=EVERY_PASS, dest=f"print_ir_{moment}",
+            help=f"print the IR {moment} every pass",
+        )  # fmt: skip
+    add("--print-ir-after-change", action="store_true", help="print the IR after a pass only where it changed")
+    add("--print-ir-after-failure", action="store_true", help="print the IR that a failed pass left")
+    add("--print-ir-tree-dir", metavar="FOLDER", help="write these dumps to files, by default after every pass")
+    add("--timing", action="store_true", help="print the time that each pass took")
+    add("--pass-statistics", action="store_true", help="print what the passes counted")
+
+
+def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argparse.Namespace:
+    """The options that `argv` gives. Raises `UsageError`, with the nearest name for an unknown option."""
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        options = [option for action in parser._actions for option in action.option_strings]  # pyright: ignore[reportPrivateUsage]
+        near = difflib.get_close_matches(unknown[0].partition("=")[0], options, n=1)
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}" + (f", did you mean '{near[0]}'?" if near else ""))
+    for one, other in (("inline_weights", "elide_weights"), ("passes", "run_reproducer")):
+        if getattr(args, one) and getattr(args, other):
+            names = (f"--{name.replace('_', '-')}" for name in (one, other))
+            parser.error(f"{' and '.join(names)} exclude each other")
+    for moment in ("print_ir_before", "print_ir_after"):
+        # Several names may stand in one value, as in upstream's tools.
+        setattr(args, moment, [name for value in getattr(args, moment) for name in value.split(",")])
+    if not args.print_ir_after and (
+        args.print_ir_after_change
+        or (args.print_ir_tree_dir and not args.print_ir_before and not args.print_ir_after_failure)
+    ):
+        args.print_ir_after = [EVERY_PASS]
+    return args

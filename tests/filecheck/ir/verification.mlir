@@ -1,0 +1,68 @@
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics --allow-unregistered-dialect
+
+func.func @no_terminator(%x: i32) {
+  // expected-error @+1 {{'arith.addi' op (sum) is the last operation of its block and must be a terminator}}
+  %0 = arith.addi %x, %x {origin = "sum"} : i32
+}
+// -----
+func.func @terminator_in_front(%x: i32) {
+  // expected-error @+1 {{'func.return' op must be the last operation of its block}}
+  "func.return"() : () -> ()
+  func.return
+}
+// -----
+func.func @successors_in_front() {
+  // expected-error @+1 {{'model.branch' op has successors and must be the last operation of its block}}
+  "model.branch"()[^end] : () -> ()
+  cf.br ^end
+^end:
+  func.return
+}
+// -----
+// expected-error @+1 {{'func.func' op has an empty block, where at least a terminator is expected}}
+func.func @empty_block() {
+  func.return
+^end:
+}
+// -----
+func.func @entry_with_predecessor() {
+  cf.br ^next
+^next:
+  cf.br ^next
+}
+// -----
+"func.func"() <{function_type = () -> (), sym_name = "branch_to_entry"}> ({
+^entry:
+  // expected-error @+1 {{'cf.br' op branches to the entry block of its region, which may not have predecessors}}
+  cf.br ^entry
+}) : () -> ()
+// -----
+// expected-note @+1 {{see existing symbol definition here}}
+func.func private @symbol()
+// expected-error @+1 {{'func.func' op redefinition of symbol named 'symbol'}}
+func.func private @symbol()
+// -----
+builtin.module @a {
+  func.func private @symbol_of_another_table()
+}
+builtin.module @b {
+  func.func private @symbol_of_another_table()
+}
+// -----
+func.func @own_rules(%x: tensor<2xf32>) {
+  // expected-error @+1 {{'calib.observe' op (fc1) the key must not be empty}}
+  %0 = calib.observe %x "" {origin = "fc1"} : tensor<2xf32>
+  func.return
+}
+// -----
+func.func @structure_before_own_rules(%x: tensor<2xf32>) {
+  %0 = calib.observe %x "" : tensor<2xf32>
+  // expected-error @+1 {{must be a terminator}}
+  %1 = nn.relu %x : tensor<2xf32>
+}
+// -----
+// Of an operation that is not registered nothing is known: its region may be a graph, and end as it likes.
+"model.graph"() ({
+  %0 = "model.op"(%1) : (i32) -> i32
+  %1 = "model.op"(%0) : (i32) -> i32
+}) : () -> ()
