@@ -7,10 +7,11 @@ if TYPE_CHECKING:
     from qmlir.api import interpret as interpret
     from qmlir.api import load as load
 
+__all__ = ["interpret", "load"]
+
 
 def __getattr__(name: str) -> Any:
-    """What `qmlir.api` offers; loaded when first asked for, so that importing a part of the package stays quick."""
-    api = import_module("qmlir.api")
-    if name not in api.__all__:
+    """What `qmlir.api` offers, loaded when first asked for: importing a part of the package stays quick."""
+    if name not in __all__:
         raise AttributeError(f"module 'qmlir' has no attribute '{name}'")
-    return getattr(api, name)
+    return getattr(import_module("qmlir.api"), name)

@@ -11,7 +11,7 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.ir.verification import verify
 from qmlir.onnx.importer import import_model
-from qmlir.onnx.reading import read_model
+from qmlir.onnx.reading import TEXT_SUFFIXES, read_model
 from qmlir.text.parsing import load_module
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["interpret", "load"]
 
-ONNX_SUFFIX = ".onnx"
+ONNX_SUFFIXES = frozenset({".onnx", *TEXT_SUFFIXES})
 
 
 def load(source: "str | PathLike[str] | ModelProto", *, shapes: Mapping[str, Sequence[int]] | None = None) -> ModuleOp:
@@ -31,7 +31,7 @@ def load(source: "str | PathLike[str] | ModelProto", *, shapes: Mapping[str, Seq
     if not isinstance(source, str | PathLike):
         return import_model(read_model(source), shapes=shapes)
     path = Path(source)
-    if path.suffix == ONNX_SUFFIX:
+    if path.suffix in ONNX_SUFFIXES:
         return import_model(read_model(path), shapes=shapes)
     module = load_module(default_environment().new_context(), path)
     verify(module)

@@ -14,7 +14,7 @@ TESTS = Path(__file__).parent
 # --import-mode=importlib leaves sys.path alone; the tests and the plug-ins of RUN lines are imported as `tests.…`.
 sys.path.insert(0, str(TESTS.parent))
 
-from tests.support.run_lines import run_file  # noqa: E402
+from tests.support.run_lines import COMMENTS, run_file  # noqa: E402
 from tests.support.update_checks import update_file  # noqa: E402
 
 settings.register_profile("ci", derandomize=True, deadline=None)
@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class FileCheckItem(pytest.Item):
-    """One `.mlir` file, run by its RUN lines."""
+    """One such file, run by its RUN lines."""
 
     def runtest(self) -> None:
         with TemporaryDirectory(prefix="qmlir-") as folder:
@@ -62,13 +62,13 @@ class FileCheckItem(pytest.Item):
 
 
 class FileCheckFile(pytest.File):
-    """A `.mlir` file under `tests/filecheck/`."""
+    """A file under `tests/filecheck/`: a module, or an ONNX model in text."""
 
     def collect(self) -> Iterator[FileCheckItem]:
         yield FileCheckItem.from_parent(self, name="filecheck")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> FileCheckFile | None:
-    if file_path.suffix == ".mlir" and TESTS / "filecheck" in file_path.parents and "Inputs" not in file_path.parts:
+    if file_path.suffix in COMMENTS and TESTS / "filecheck" in file_path.parents and "Inputs" not in file_path.parts:
         return FileCheckFile.from_parent(parent, path=file_path)
     return None

@@ -14,7 +14,7 @@ tests = Path(__file__).resolve().parent
 
 config.name = "qmlir"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir"]
+config.suffixes = [".mlir", ".onnxtxt"]
 config.excludes = ["Inputs"]
 config.test_source_root = str(tests)
 config.test_exec_root = os.environ.get("QMLIR_LIT_OUTPUT", str(tests.parent / "build" / "lit"))

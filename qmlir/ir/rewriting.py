@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.worklist import Worklist
 
 from qmlir.ir.diagnostics import DiagnosticError, op_error
-from qmlir.ir.provenance import hand_on, origins_of
+from qmlir.ir.provenance import TENSOR, hand_on, origins_of, set_tensor_names, tensor_names
 
 DEFAULT_BUDGET = 64
 """Rewrites allowed for each operation of the module, on average, before the driver gives up."""
@@ -80,10 +80,21 @@ def _hand_on_from_match(root: Operation, record: _MatchRecord) -> None:
     for source, results in record.replaced.items():
         if not origins_of(source):
             continue
+        _hand_on_names(source, results, record)
         owners = {result.op: None for result in results if isinstance(result, OpResult)}
         for owner in owners:
             if owner not in record.created and owner not in record.erased:
                 hand_on((source,), owner)
+
+
+def _hand_on_names(source: Operation, results: Sequence[SSAValue | None], record: _MatchRecord) -> None:
+    """Let the new operations whose results replace those of `source` give them the same names of tensors."""
+    for name, value in zip(tensor_names(source), results, strict=False):
+        if not name or not isinstance(value, OpResult) or value.op not in record.created:
+            continue
+        names = list(tensor_names(value.op)) if TENSOR in value.op.attributes else [""] * len(value.op.results)
+        names[value.index] = names[value.index] or name
+        set_tensor_names(value.op, names)
 
 
 def _budget_error(op: Operation, limit: int, counts: Counter[str]) -> DiagnosticError:

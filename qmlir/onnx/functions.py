@@ -1,7 +1,8 @@
 """Functions: those of the model, and ONNX's own definitions of operators by other operators."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, cast
 
 from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto, defs
 
@@ -24,10 +25,21 @@ class Functions:
         return self.table.get((node.domain, node.op_type, node.overload))
 
 
-def _schema(node: NodeProto, version: int) -> defs.OpSchema | None:
+class _Definition(Protocol):
+    """What ONNX's schema of an operator says of its definition by others; the package's own stubs leave it out."""
+
+    has_function: bool
+    has_context_dependent_function: bool
+    function_body: FunctionProto
+
+    def get_context_dependent_function_with_opset_version(
+        self, version: int, node: bytes, types: Sequence[bytes], /
+    ) -> bytes: ...
+
+
+def schema_of(node: NodeProto, version: int) -> defs.OpSchema | None:
+    """ONNX's schema of the node's operator at a version, `None` where ONNX has none."""
     domain = "" if node.domain == "ai.onnx" else node.domain
-    if not defs.has(node.op_type, domain):
-        return None
     try:
         return defs.get_schema(node.op_type, version, domain)
     except defs.SchemaError:
@@ -36,13 +48,13 @@ def _schema(node: NodeProto, version: int) -> defs.OpSchema | None:
 
 def is_defined_by_function(node: NodeProto, version: int) -> bool:
     """Whether ONNX defines the operator by others."""
-    schema = _schema(node, version)
+    schema = cast(_Definition | None, schema_of(node, version))
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
 def definition(node: NodeProto, version: int, types: Iterable[TypeProto]) -> FunctionProto | None:
     """ONNX's definition of the operator by others, for inputs of `types`; `None` where there is none."""
-    schema = _schema(node, version)
+    schema = cast(_Definition | None, schema_of(node, version))
     if schema is None:
         return None
     if schema.has_function:
@@ -62,7 +74,7 @@ def definition(node: NodeProto, version: int, types: Iterable[TypeProto]) -> Fun
 def bound_nodes(function: FunctionProto, call: NodeProto, version: int) -> list[NodeProto]:
     """The nodes of `function` with the attributes that `call` gives them, or the function's own defaults."""
     given: dict[str, AttributeProto] = {each.name: each for each in function.attribute_proto}
-    schema = _schema(call, version)
+    schema = schema_of(call, version)
     if schema is not None:
         for name, declared in schema.attributes.items():
             if declared.default_value.type != AttributeProto.UNDEFINED:

@@ -14,9 +14,9 @@ from xdsl.rewriter import Rewriter
 
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.canonicalize.constants import FOLD_LIMIT, constant_array, folded_constants
-from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.constant import ConstantOp, storage_element
 from qmlir.dialects.nn.ops.elementwise import CastOp
-from qmlir.dialects.quant.ops import StorageCastOp
+from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import AnyTensor, dense, ranked_tensor, tensor
 from qmlir.ir.provenance import Origin, origins_of, set_origins
@@ -36,6 +36,7 @@ class GraphBuilder:
         self.directory = directory
         self._known: dict[SSAValue, Known] = {}
         self._plain: dict[SSAValue, SSAValue] = {}
+        self._stored: dict[tuple[SSAValue, StoredType], SSAValue] = {}
 
     def append(self, op: OperationT, origins: Sequence[Origin]) -> OperationT:
         """Add `op`, which stands for `origins`."""
@@ -87,6 +88,36 @@ class GraphBuilder:
             self._plain[value] = result
         return self._plain[value]
 
+    def stored(self, value: SSAValue, element: StoredType, origins: Sequence[Origin]) -> SSAValue:
+        """The integers of `value` as a quantized value of type `element`; `origins` stand for a cast of an argument.
+
+        A constant becomes one of that type over the same bytes.
+        """
+        if element_of(value) == element:
+            return value
+        key = value, element
+        if key not in self._stored:
+            self._stored[key] = self._as_stored(value, element, origins)
+        return self._stored[key]
+
+    def _as_stored(self, value: SSAValue, element: StoredType, origins: Sequence[Origin]) -> SSAValue:
+        shape, owner = shape_of(value), value.owner
+        if isinstance(owner, Operation):
+            origins = origins_of(owner)
+        if isinstance(owner, ConstantOp) and element_of(value) == storage_element(element):
+            constant = self.append(
+                ConstantOp.create(properties=owner.properties, result_types=[TensorType(element, shape)]), origins
+            ).result
+            constant.name_hint = value.name_hint
+            return constant
+        value = self.plain(value)
+        signless = IntegerType(element.bits)
+        if element_of(value) != signless:
+            value = self.append(
+                CastOp.create(operands=[value], result_types=[TensorType(signless, shape)]), origins
+            ).result
+        return self.append(StorageCastOp(value, TensorType(element, shape)), origins).result
+
     # After a node
 
     def settle(self, first: Operation | None, values: Sequence[SSAValue]) -> list[SSAValue]:
@@ -125,7 +156,7 @@ class GraphBuilder:
     def sweep(self) -> None:
         """Erase the operations whose results nothing uses."""
         for op in reversed(list(self.block.ops)):
-            if isinstance(op, NnOp | StorageCastOp) and not any(result.uses for result in op.results):
+            if isinstance(op, NnOp | CastOperation) and not any(result.uses for result in op.results):
                 op.detach()
                 op.erase()
 

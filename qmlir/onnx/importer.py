@@ -173,7 +173,8 @@ class _ModelImporter:
                     value = self._refined(node, name, value, scope, builder)
                 scope.values[name] = value
                 _suggest_name(value, name)
-            _name_results(results, node.output)
+            if scope.call is None:
+                _name_results(results, node.output)
 
     def _refined(self, node: NodeProto, name: str, value: SSAValue, scope: _Scope, builder: GraphBuilder) -> SSAValue:
         declared, found = scope.declared[name], shape_of(value)
@@ -264,9 +265,9 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9_$.-]+")
 
 
 def _suggest_name(value: SSAValue, name: str) -> None:
-    """Let the value print as the model names it, as far as the text allows."""
+    """Let the value print as the model names it, as far as the text allows; the outermost name wins."""
     hint = _NO_NAME.sub("_", name).strip("_.-")
-    if value.name_hint is None and SSAValue.is_valid_name(hint) and not hint.isdecimal():
+    if SSAValue.is_valid_name(hint) and not hint.isdecimal():
         value.name_hint = hint
 
 

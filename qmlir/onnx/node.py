@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from onnx import AttributeProto, NodeProto, defs, helper
+from onnx import AttributeProto, NodeProto, helper
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -22,10 +22,12 @@ from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.building import Operand, build
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CastOp
+from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import AnyTensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.provenance import Origin
 from qmlir.onnx.errors import node_error
+from qmlir.onnx.functions import schema_of
 from qmlir.onnx.types import ELEMENT_TYPES, data_type_name
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ class Node:
                 return _python_value(attribute, self)
         if default is not NO_DEFAULT:
             return default
-        schema = self._schema()
+        schema = schema_of(self.proto, self.version)
         declared = None if schema is None else schema.attributes.get(name)
         if declared is None or declared.default_value.type == AttributeProto.UNDEFINED:
             return None
@@ -97,14 +99,6 @@ class Node:
     def has_attribute(self, name: str) -> bool:
         """Whether the model gives this attribute."""
         return any(attribute.name == name for attribute in self.proto.attribute)
-
-    def _schema(self) -> defs.OpSchema | None:
-        if not defs.has(self.op_type, self.domain):
-            return None
-        try:
-            return defs.get_schema(self.op_type, self.version, self.domain)
-        except defs.SchemaError:
-            return None
 
     # Inputs
 
@@ -123,6 +117,10 @@ class Node:
         if value is None:
             raise self.error(f"lacks input {index}")
         return value
+
+    def stored(self, index: int, element: StoredType) -> SSAValue:
+        """Input `index`, of integers or quantized, as a quantized value of type `element` with the same integers."""
+        return self.graph.stored(self.quantized(index), element, [self.origin])
 
     def all_inputs(self) -> list[SSAValue]:
         """Every input as it is, quantized or not: for operators that take any number of them."""
@@ -169,6 +167,7 @@ class Node:
         """
         try:
             op = build(operation, operands, properties, result_types=result_types, results=results)
+            op.verify_()
         except VerifyException as error:
             raise self.error(" ".join(str(error).split())) from error
         for result in op.results:

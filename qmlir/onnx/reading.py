@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from google.protobuf.message import DecodeError
-from onnx import ModelProto, TensorProto, numpy_helper
+from onnx import ModelProto, TensorProto, numpy_helper, parser
 
 from qmlir.onnx.errors import model_error
 from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name
 from qmlir.text.elements import dense_dtype
+
+TEXT_SUFFIXES = frozenset({".onnxtxt", ".onnxtext"})
+"""Files in ONNX's own textual syntax, for tests and for reading along."""
 
 OLDEST_OPSET = 7
 """The oldest version of ONNX's own operators that is read."""
@@ -38,14 +41,29 @@ def read_model(source: Path | ModelProto) -> OnnxModel:
         content = source.read_bytes()
     except OSError as error:
         raise model_error(f"cannot read '{source}': {error.strerror}") from error
+    model = _parsed_text(source, content) if source.suffix in TEXT_SUFFIXES else _parsed(source, content)
+    if not model.ir_version or not model.opset_import or not model.HasField("graph"):
+        raise model_error(f"'{source}' is no ONNX model: it lacks its version, its operator sets or its graph")
+    return OnnxModel(model, str(source), source.parent)
+
+
+def _parsed(source: Path, content: bytes) -> ModelProto:
     model = ModelProto()
     try:
         model.ParseFromString(content)
     except DecodeError as error:
         raise model_error(f"'{source}' is no ONNX model: it is cut off, or no protobuf at all") from error
-    if not model.ir_version or not model.opset_import or not model.HasField("graph"):
-        raise model_error(f"'{source}' is no ONNX model: it lacks its version, its operator sets or its graph")
-    return OnnxModel(model, str(source), source.parent)
+    return model
+
+
+def _parsed_text(source: Path, content: bytes) -> ModelProto:
+    try:
+        return parser.parse_model(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise model_error(f"cannot read '{source}': byte {error.start} is no UTF-8 text") from error
+    except parser.ParseError as error:
+        reason = " ".join(str(error).split())
+        raise model_error(f"'{source}' is no ONNX model in text: {reason}") from error
 
 
 def _external_bytes(tensor: TensorProto, directory: Path | None) -> bytes:

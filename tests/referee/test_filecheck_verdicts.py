@@ -14,10 +14,14 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import run_command
-from tests.support.run_lines import Shell, Step, read_file, run_file
+from tests.support.run_lines import COMMENTS, Shell, Step, read_file, run_file
 
 TESTS = Path(__file__).resolve().parents[1]
-FILES = [path for path in sorted((TESTS / "filecheck").rglob("*.mlir")) if "Inputs" not in path.parts]
+FILES = [
+    path
+    for path in sorted((TESTS / "filecheck").rglob("*"))
+    if path.suffix in COMMENTS and "Inputs" not in path.parts
+]
 LIT, FILECHECK = shutil.which("lit-22"), shutil.which("FileCheck-22")
 
 pytestmark = [
@@ -54,7 +58,7 @@ def test_llvms_lit_and_filecheck_give_our_results(tmp_path: Path) -> None:
 def _broken(text: str, prefixes: list[str]) -> Iterator[tuple[str, str]]:
     """Ways to break the checks of `text`, one line at a time: what was done, and the text after it."""
     lines = text.splitlines()
-    check = re.compile(rf"^\s*// (?:{'|'.join(map(re.escape, prefixes))})(?P<kind>-[A-Z]+)?: ")
+    check = re.compile(rf"^\s*(?://|#) (?:{'|'.join(map(re.escape, prefixes))})(?P<kind>-[A-Z]+)?: ")
     places = [index for index, line in enumerate(lines) if check.match(line)]
 
     def with_line(index: int, *new: str) -> str:

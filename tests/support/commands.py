@@ -15,7 +15,7 @@ from filecheck.matcher import Matcher
 from filecheck.options import parse_argv_options
 from filecheck.parser import Parser, pattern_for_opts
 
-from qmlir.tools import qmlir_opt
+from qmlir.tools import qmlir_cli, qmlir_opt, qmlir_translate
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,9 @@ def _cat(arguments: Sequence[str], stdin: str) -> Result:
 _PROCESSES = ("cmp", "cp", "echo", "grep", "ls", "mkdir", "rm", "sed", "sort", "test", "true", "truncate", "wc")
 
 COMMANDS: dict[str, Command] = {
+    "qmlir": _tool(qmlir_cli.main),
     "qmlir-opt": _tool(qmlir_opt.main),
+    "qmlir-translate": _tool(qmlir_translate.main),
     "filecheck": _filecheck,
     "xdsl-opt": _process(Path(sys.executable).parent / "xdsl-opt"),
     "diff": _diff,

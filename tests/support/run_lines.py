@@ -29,6 +29,9 @@ from tests.support.commands import Result, run_command
 TESTS = Path(__file__).resolve().parents[1]
 SHOWN_LINES = 30
 
+COMMENTS = {".mlir": "//", ".onnxtxt": "#"}
+"""What a FileCheck file is called, and how its comments begin."""
+
 
 @dataclass(frozen=True)
 class Outcome:

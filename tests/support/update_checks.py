@@ -14,7 +14,7 @@ from pathlib import Path
 from filecheck.options import parse_argv_options
 from lit.ShCommands import Command, Seq
 
-from tests.support.run_lines import Outcome, RunLine, Shell, read_file, run_file, run_line
+from tests.support.run_lines import COMMENTS, Outcome, RunLine, Shell, read_file, run_file, run_line
 
 _STRING_OR_VALUE = re.compile(r'"(?:[^"\\]|\\.)*"|%[A-Za-z0-9_$.-]+')
 _BRACKETS = re.compile(r"\[\[|\{\{")
@@ -53,7 +53,7 @@ def _anonymous(text: str, names: dict[str, str]) -> str:
     return _STRING_OR_VALUE.sub(replace, _BRACKETS.sub(lambda found: _ESCAPES[found[0]], text))
 
 
-def check_groups(output: str, prefix: str) -> list[Group]:
+def check_groups(output: str, prefix: str, comment: str = "//") -> list[Group]:
     """The check lines for an output: a label for each function, the rest line by line."""
     groups: list[Group] = []
     names: dict[str, str] = {}
@@ -65,14 +65,14 @@ def check_groups(output: str, prefix: str) -> list[Group]:
             continue
         if found := _FUNCTION.match(text):
             names = {}
-            group = Group(found[1], [f"// {prefix}-LABEL: {found[1]}("])
+            group = Group(found[1], [f"{comment} {prefix}-LABEL: {found[1]}("])
             groups.append(group)
             if signature := text[found.end() :].removesuffix("{").strip():
-                group.lines.append(f"// {prefix}-SAME: {_anonymous(signature, names)}")
+                group.lines.append(f"{comment} {prefix}-SAME: {_anonymous(signature, names)}")
         else:
             if not groups:
                 groups.append(Group(None))
-            groups[-1].lines.append(f"// {prefix}{'-NEXT' if follows else ''}: {_anonymous(text, names)}")
+            groups[-1].lines.append(f"{comment} {prefix}{'-NEXT' if follows else ''}: {_anonymous(text, names)}")
         follows = True
     return groups
 
@@ -141,7 +141,7 @@ def _rewritten(text: str, prefix: str, groups: Sequence[Group]) -> str:
     check = re.compile(rf"\b{re.escape(prefix)}(?:-[A-Z]+(?:-\d+)?)?:")
     old = [index for index, line in enumerate(lines) if check.search(line)]
     for index in old:
-        if not lines[index].lstrip().startswith("//"):
+        if not lines[index].lstrip().startswith(("//", "#")):
             raise Refusal(f"line {index + 1} has a check behind its code")
         if _SHAPED.search(lines[index]):
             raise Refusal(f"line {index + 1} is a check that a person has shaped")
@@ -167,7 +167,7 @@ def update_file(path: Path, temporary: Path) -> Outcome:
             output = _printed(line, producers, [path.parent, temporary])
             if output is None:
                 return outcome
-            groups = check_groups(output, prefix)
+            groups = check_groups(output, prefix, COMMENTS[path.suffix])
             for group in groups:
                 group.lines = [re.sub(r"\0[^\s:'\"]*/", "{{.*}}", each).replace("\0", "{{.*}}") for each in group.lines]
             if written.setdefault(prefix, groups) != groups:

@@ -82,8 +82,8 @@ def test_paths_in_tables(path: Path) -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-def _between(marker: str) -> str:
-    found = re.search(rf"<!-- {marker} -->\n(.*?)\n<!-- /{marker} -->", ARCHITECTURE.read_text(), re.DOTALL)
+def _between(marker: str, path: Path = ARCHITECTURE) -> str:
+    found = re.search(rf"<!-- {marker} -->\n(.*?)\n<!-- /{marker} -->", path.read_text(), re.DOTALL)
     assert found is not None
     return found[1]
 
@@ -116,3 +116,8 @@ def test_levels_table() -> None:
 def test_layers_are_the_contract() -> None:
     (contract,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     assert _between("layers").splitlines()[1:-1] == contract["layers"]
+
+
+def test_operators_are_those_that_are_imported() -> None:
+    listed = re.findall(r"`([\w.:]+)`", _between("operators", ROOT / "docs" / "onnx.md"))
+    assert listed == sorted(registry.onnx_importers())

@@ -106,9 +106,9 @@ func.func @batch_norm_shared(%x: tensor<1x1x2x2xf32>, %s: tensor<1xf32>) -> (ten
 // CHECK-NEXT: [[V1:%.+]] = nn.reshape [[V0]] : (tensor<2x3xf32>) -> tensor<3x2xf32>
 // CHECK-NEXT: func.return [[V0]], [[V1]] : tensor<2x3xf32>, tensor<3x2xf32>
 // CHECK-LABEL: @unknown_sizes(
-// CHECK-SAME: [[V0:%.+]]: tensor<?x?xf32>) -> tensor<?x?xf32>
-// CHECK-NEXT: [[V1:%.+]] = nn.reshape [[V0]] : tensor<?x?xf32>
-// CHECK-NEXT: func.return [[V1]] : tensor<?x?xf32>
+// CHECK-SAME: [[V0:%.+]]: tensor<?x?xf32>, [[V1:%.+]]: tensor<2xi64>) -> tensor<?x?xf32>
+// CHECK-NEXT: [[V2:%.+]] = nn.reshape [[V0]], [[V1]] : (tensor<?x?xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+// CHECK-NEXT: func.return [[V2]] : tensor<?x?xf32>
 // CHECK-LABEL: @whole_slice(
 // CHECK-SAME: [[V0:%.+]]: tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT: func.return [[V0]] : tensor<4xf32>

@@ -1,0 +1,146 @@
+"""Scales and zero points as nodes give them: a quantized type where they are constants, values that broadcast where
+they are not.
+
+A tensor has one scale, one for each index of an axis, or one for each block along an axis (ONNX QuantizeLinear).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IntegerType, TensorType, i64
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.infer.movement import normalized_axis
+from qmlir.dialects.nn.ops.indexing import GatherOp
+from qmlir.dialects.nn.ops.movement import ReshapeOp
+from qmlir.dialects.quant.infer import verify_quantized_tensor
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.onnx.node import Array, Node
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How parameters lie over a tensor of `shape`: along `axis`, one for `block` indices (0: one for each).
+
+    Over a tensor without axes, and where the node takes one for a whole tensor, there is a single one.
+    """
+
+    shape: tuple[int, ...] = ()
+    axis: int = 0
+    block: int = 0
+
+    def place(self, node: Node) -> int:
+        """The axis, counted from the front; a vector has one only, whatever the node says."""
+        rank = len(self.shape)
+        try:
+            return 0 if rank == 1 else normalized_axis(self.axis, rank)
+        except VerifyException as error:
+            raise node.error(str(error)) from error
+
+    def aligned(self, node: Node, parameters: Sequence[int]) -> tuple[int, ...]:
+        """The shape in which parameters of a shape stand beside the axes of the tensor; `()` for a single one.
+
+        Raises `DiagnosticError` where they fit neither the tensor, nor the axis, nor the blocks.
+        """
+        if all(size == 1 for size in parameters):
+            return ()
+        if not self.shape:
+            raise node.error(f"takes one scale and zero point for a tensor, found the shape {list(parameters)}")
+        rank, place = len(self.shape), self.place(node)
+        expected = list(self.shape)
+        if self.block and len(parameters) == rank:
+            size = expected[place]
+            expected[place] = size if size == DYNAMIC_INDEX else -(-size // self.block)
+            found = tuple(parameters)
+        elif len(parameters) == 1 and not self.block:
+            expected = [1] * rank
+            expected[place] = self.shape[place]
+            found = tuple(parameters[0] if axis == place else 1 for axis in range(rank))
+        else:
+            raise self._misfit(node, parameters)
+        if any(
+            size not in (1, wanted) and DYNAMIC_INDEX not in (size, wanted) for size, wanted in zip(found, expected)
+        ):
+            raise self._misfit(node, parameters)
+        return found
+
+    def _misfit(self, node: Node, parameters: Sequence[int]) -> Exception:
+        where = f"in blocks of {self.block} along axis {self.axis}" if self.block else f"along axis {self.axis}"
+        return node.error(
+            f"a scale or zero point of shape {list(parameters)} does not fit a tensor of shape {list(self.shape)} {where}"
+        )
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The scale and the zero point of a tensor, either of which may be left out."""
+
+    node: Node
+    scale: SSAValue | None
+    zero_point: SSAValue | None
+    layout: Layout
+
+    @staticmethod
+    def of(
+        node: Node, scale: int | None, zero_point: int, shape: tuple[int, ...] = (), axis: int = 0, block: int = 0
+    ) -> "Parameters":
+        """The parameters that the inputs of these numbers give; see `Layout` for the other arguments."""
+        given = None if scale is None else node.input(scale)
+        return Parameters(node, given, node.optional(zero_point), Layout(shape, axis, block))
+
+    def type_of(self, storage: IntegerType, expressed: AnyFloat) -> UniformQuantizedType | None:
+        """The quantized type of these parameters; `None` where they are not known before the model runs.
+
+        Also `None` where no type holds them: a scale of 0, or blocks that do not divide the axis.
+        """
+        scales = None if self.scale is None else self._constant(self.scale)
+        zero_points = np.zeros((), np.int64) if self.zero_point is None else self._constant(self.zero_point)
+        if scales is None or zero_points is None:
+            return None
+        # A scale takes part in the arithmetic in the type that is expressed.
+        scales = scales.astype(self.node.graph.dtype_of(expressed)).astype(np.float64)
+        scales, zero_points = np.broadcast_arrays(scales, zero_points)
+        try:
+            element = self._uniform(storage, expressed, scales, zero_points)
+            verify_quantized_tensor(TensorType(element, self.layout.shape))
+        except VerifyException:
+            return None
+        return element
+
+    def _constant(self, value: SSAValue) -> Array | None:
+        array = self.node.graph.constant_value(value)
+        return None if array is None else array.reshape(self.layout.aligned(self.node, array.shape))
+
+    def _uniform(
+        self, storage: IntegerType, expressed: AnyFloat, scales: Array, zero_points: Array
+    ) -> UniformQuantizedType:
+        several = [axis for axis, count in enumerate(scales.shape) if count > 1]
+        if not several:
+            return UniformQuantizedType.per_tensor(storage, expressed, float(scales.item()), int(zero_points.item()))
+        blocks = dict.fromkeys(several, 1)
+        place = self.layout.place(self.node)
+        if self.layout.block and place in blocks:
+            blocks[place] = self.layout.block
+        if len(several) == 1 and set(blocks.values()) == {1}:
+            return UniformQuantizedType.per_axis(
+                storage, expressed, several[0], scales.reshape(-1), zero_points.reshape(-1)
+            )
+        return UniformQuantizedType.per_block(storage, expressed, blocks, scales, zero_points)
+
+    def spread(self, value: SSAValue) -> SSAValue:
+        """A scale or a zero point in a shape that broadcasts against the tensor."""
+        node, layout = self.node, self.layout
+        shape = layout.aligned(node, shape_of(value))
+        if shape != shape_of(value):
+            value = node.add(ReshapeOp, value, result_types=[TensorType(element_of(value), shape)]).result
+        place = layout.place(node) if shape else 0
+        if not layout.block or not shape or shape[place] == 1:
+            return value
+        size = layout.shape[place]
+        if size == DYNAMIC_INDEX:
+            raise node.error(f"blocks along axis {place} need a known size: fix the shape of the input")
+        block_of_each = node.add_constant(np.arange(size, dtype=np.int64) // layout.block, i64)
+        return node.add(GatherOp, value, block_of_each, axis=place).result

@@ -1,0 +1,54 @@
+"""A package outside: the dialect `fancy`, what its operation computes, and the ONNX operator that it comes from.
+
+It uses what every package can use: xDSL, and three entry points.
+"""
+
+import numpy as np
+from xdsl.dialects.builtin import FloatAttr, TensorType, f32
+from xdsl.ir import Dialect, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.universe import Universe
+
+from qmlir.onnx.node import Node
+from qmlir.registry import Contribution
+
+
+@irdl_op_definition
+class ScaledSquareOp(IRDLOperation):
+    """`factor * x * x`."""
+
+    name = "fancy.scaled_square"
+
+    input = operand_def(TensorType)
+    factor = prop_def(FloatAttr)
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+    assembly_format = "$input `by` $factor attr-dict `:` type($input) `->` type($result)"
+
+
+Fancy = Dialect("fancy", [ScaledSquareOp])
+UNIVERSE = Universe(all_dialects={"fancy": lambda: Fancy})
+
+
+def _scaled_square(op: ScaledSquareOp, x: np.ndarray) -> tuple[np.ndarray]:
+    return (np.float32(op.factor.value.data) * x * x,)
+
+
+MEANINGS = {ScaledSquareOp: _scaled_square}
+CONTRIBUTION = Contribution(meanings={"fancy": "fancy:MEANINGS"})
+
+
+def _import_scaled_square(node: Node) -> SSAValue:
+    factor = node.attribute("factor")
+    if factor is None:
+        raise node.error("lacks the attribute 'factor'")
+    value = node.input()
+    op = ScaledSquareOp.build(
+        operands=[value], result_types=[value.type], properties={"factor": FloatAttr(factor, f32)}
+    )
+    return node.insert(op).result
+
+
+IMPORTERS = {"com.example::ScaledSquare": _import_scaled_square}

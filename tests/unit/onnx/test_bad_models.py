@@ -1,0 +1,288 @@
+"""Models that are wrong: one line that names the node, exit code 1, nothing written, little memory taken."""
+
+import io
+import resource
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, save
+
+from qmlir.tools import qmlir_cli, qmlir_translate
+
+RUN_TOOL = "from qmlir.tools.qmlir_translate import console_main; console_main()"
+
+MEMORY = 2 * 2**30
+"""What a process may take in all, in bytes: the imports alone take a few hundred megabytes of addresses."""
+
+
+def _model(
+    nodes: Sequence[NodeProto],
+    *,
+    inputs: Sequence[Any] = (),
+    initializers: Sequence[TensorProto] = (),
+    opset: int = 21,
+    output: str = "y",
+) -> ModelProto:
+    given = inputs or [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])]
+    graph = helper.make_graph(
+        list(nodes), "g", list(given), [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)],
+        initializer=list(initializers),
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def _node(op_type: str, inputs: Sequence[str], name: str = "n1", output: str = "y", **attributes: Any) -> NodeProto:
+    return helper.make_node(op_type, list(inputs), [output], name=name, **attributes)
+
+
+def _external(location: str, **entries: int) -> TensorProto:
+    tensor = numpy_helper.from_array(np.ones((2, 3), np.float32), "w")
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in {"location": location, **entries}.items():
+        tensor.external_data.add(key=key, value=str(value))
+    return tensor
+
+
+def _cut(dims: Sequence[int], data: bytes) -> TensorProto:
+    return TensorProto(name="w", data_type=TensorProto.FLOAT, dims=dims, raw_data=data)
+
+
+RELU = _node("Relu", ["x"])
+ADD = _node("Add", ["x", "w"])
+SHAPE = numpy_helper.from_array(np.array([2**20, 2**20], np.int64), "shape")
+
+WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
+    "cycle": (
+        _model([_node("Add", ["x", "b"], "first", "a"), _node("Relu", ["a"], "second", "b"), _node("Abs", ["b"])]),
+        "the graph has a cycle: Add node 'first' -> Relu node 'second'",
+    ),
+    "tensor that nothing gives": (
+        _model([_node("Add", ["x", "gone"])]),
+        "Add node 'n1': nothing gives the tensor 'gone'",
+    ),
+    "output that nothing gives": (_model([RELU], output="z"), "the graph's output: nothing gives the tensor 'z'"),
+    "tensor given twice": (
+        _model([_node("Relu", ["x"], "n0"), RELU]),
+        "Relu node 'n1': gives the tensor 'y', which Relu node 'n0' gives",
+    ),
+    "wrong shapes": (
+        _model([_node("MatMul", ["x", "x"])]),
+        "MatMul node 'n1': sums run over 3 and 2 elements: shapes [2, 3] and [2, 3]",
+    ),
+    "wrong types": (
+        _model([ADD], initializers=[numpy_helper.from_array(np.ones(3, np.int64), "w")]),
+        "Add node 'n1': ",
+    ),
+    "missing input": (_model([_node("Add", ["x", ""])]), "Add node 'n1': lacks input 1"),
+    "string input": (
+        _model([RELU], inputs=[helper.make_tensor_value_info("x", TensorProto.STRING, [2])]),
+        "input 'x' has elements of STRING, not supported",
+    ),
+    "input without a rank": (
+        _model([RELU], inputs=[helper.make_tensor_value_info("x", TensorProto.FLOAT, None)]),
+        "input 'x' has no rank: fix its shape",
+    ),
+    "sequence input": (
+        _model([RELU], inputs=[helper.make_tensor_sequence_value_info("x", TensorProto.FLOAT, None)]),
+        "input 'x' is a sequence, only tensors are supported",
+    ),
+    "old operator set": (_model([RELU], opset=6), "uses operator set 6; 7 to "),
+    "new operator set": (_model([RELU], opset=999), "uses operator set 999; 7 to "),
+    "unknown domain": (
+        _model([helper.make_node("Relu", ["x"], ["y"], name="n1", domain="com.example")]),
+        "uses 1 operator that nothing imports: com.example::Relu (1: 'n1')",
+    ),
+    "too few bytes": (
+        _model([ADD], initializers=[_cut([2, 3], b"1234")]),
+        "tensor 'w' of shape [2, 3] has 4 bytes, 24 are",
+    ),
+    "too many elements for the bytes": (
+        _model([ADD], initializers=[_cut([2**40], b"1234")]),
+        "tensor 'w' of shape [1099511627776] has 4 bytes",
+    ),
+    "negative size": (_model([ADD], initializers=[_cut([-2, 3], b"")]), "tensor 'w' has the shape [-2, 3]"),
+    "missing external data": (
+        _model([ADD], initializers=[_external("none.bin")]),
+        "tensor 'w': cannot read 'none.bin'",
+    ),
+    "external data outside": (
+        _model([ADD], initializers=[_external("../secret.bin")]),
+        "tensor 'w' lies in '../secret.bin', outside the folder of the model",
+    ),
+    "external data by an absolute path": (
+        _model([ADD], initializers=[_external("/etc/passwd")]),
+        "tensor 'w' lies in '/etc/passwd', outside the folder of the model",
+    ),
+    "external data through a link": (
+        _model([ADD], initializers=[_external("link.bin")]),
+        "tensor 'w' lies in 'link.bin', outside the folder of the model",
+    ),
+    "external data beyond the end": (
+        _model([ADD], initializers=[_external("data.bin", offset=8, length=24)]),
+        "tensor 'w' lies beyond the end of 'data.bin', which has 24 bytes",
+    ),
+    "external data of a wrong length": (
+        _model([ADD], initializers=[_external("data.bin", length=20)]),
+        "tensor 'w' of shape [2, 3] has 20 bytes, 24 are expected",
+    ),
+    "external data without a number": (
+        _model([ADD], initializers=[_external("data.bin", offset="many")]),  # pyright: ignore[reportArgumentType]
+        "tensor 'w' names its data wrongly",
+    ),
+    "absurd reshape": (
+        _model([_node("Reshape", ["x", "shape"])], initializers=[SHAPE]),
+        "Reshape node 'n1': cannot reshape [2, 3] (6 elements) to [1048576, 1048576] (1099511627776 elements)",
+    ),
+    "absurd expansion": (
+        _model(
+            [_node("Expand", ["x", "shape"])],
+            inputs=[helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1])],
+            initializers=[SHAPE],
+        ),
+        "Expand node 'n1': gives tensor<1048576x1048576xf32>, more than 8589934592 elements",
+    ),
+    "absurd fill": (
+        _model([_node("ConstantOfShape", ["shape"])], initializers=[SHAPE]),
+        "ConstantOfShape node 'n1': gives tensor<1048576x1048576xf32>, more than 8589934592 elements",
+    ),
+    "missing output of a node": (
+        _model([helper.make_node("Relu", ["x"], ["y", "more"], name="n1")]),
+        "Relu node 'n1': gives 1 outputs, 'more' is not supported",
+    ),
+    "axis out of range": (
+        _model([_node("Concat", ["x", "x"], axis=5)]),
+        "Concat node 'n1': axis 5 is out of range for rank 2",
+    ),
+    "subgraph": (
+        _model([_node("If", ["x"], then_branch=helper.make_graph([], "t", [], []))]),
+        "uses 1 operator that nothing imports: If (1: 'n1')",
+    ),
+}
+
+
+def _write(folder: Path, model: ModelProto | bytes) -> Path:
+    path = folder / "models" / "model.onnx"
+    path.parent.mkdir()
+    (folder / "secret.bin").write_bytes(bytes(24))
+    (path.parent / "data.bin").write_bytes(bytes(24))
+    (path.parent / "link.bin").symlink_to("../secret.bin")
+    if isinstance(model, bytes):
+        path.write_bytes(model)
+    else:
+        save(model, path)
+    return path
+
+
+def _refused(path: Path, *arguments: str) -> str:
+    """The one line of standard error of a translation that must fail."""
+    out, err = io.StringIO(), io.StringIO()
+    target = path.parent / "out.mlir"
+    words = ["--import-onnx", str(path), "-o", str(target), *arguments]
+    assert qmlir_translate.main(words, stdin=io.StringIO(), stdout=out, stderr=err) == 1
+    assert not target.exists()
+    assert not out.getvalue()
+    assert err.getvalue().count("\n") == 1, err.getvalue()
+    return err.getvalue()
+
+
+@pytest.mark.parametrize("what", WRONG_MODELS)
+def test_wrong_model(what: str, tmp_path: Path) -> None:
+    model, message = WRONG_MODELS[what]
+    said = _refused(_write(tmp_path, model))
+    assert said.startswith("error: ")
+    assert message in said
+
+
+VALID = _model([RELU]).SerializeToString()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\n", b"no protobuf at all", b"\x08", bytes(range(256)), VALID[: len(VALID) // 2], b"[1, 2]", b"\xff" * 99],
+)
+def test_no_model(content: bytes, tmp_path: Path) -> None:
+    assert "is no ONNX model" in _refused(_write(tmp_path, content))
+
+
+@pytest.mark.parametrize("end", range(1, len(VALID), 7))
+def test_cut_off(end: int, tmp_path: Path) -> None:
+    """Wherever a file is cut, there is one line and no module (a cut between fields may leave a valid protobuf)."""
+    _refused(_write(tmp_path, VALID[:end]))
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    assert "No such file" in _refused(tmp_path / "none.onnx")
+    assert "Is a directory" in _refused(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ("z=2x3", "the model has no input 'z'"),
+        ("x=2x4", "input 'x' has the shape 2x3, not 2x4"),
+        ("x=2", "input 'x' has the shape 2x3, not 2"),
+        ("x", "'x' is no shape of an input"),
+        ("x=2xa", "'x=2xa' is no shape of an input"),
+        ("x=2x-1", "'x=2x-1' is no shape of an input"),
+    ],
+)
+def test_wrong_shapes(shape: str, message: str, tmp_path: Path) -> None:
+    assert message in _refused(_write(tmp_path, _model([RELU])), "--shape", shape)
+
+
+@pytest.mark.parametrize(
+    "what", ["absurd reshape", "absurd expansion", "absurd fill", "too many elements for the bytes"]
+)
+def test_memory_is_bounded(what: str, tmp_path: Path) -> None:
+    path = _write(tmp_path, WRONG_MODELS[what][0])
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_TOOL, "--import-onnx", str(path)],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
+def _run(path: Path, *arguments: str) -> tuple[int, str]:
+    err = io.StringIO()
+    code = qmlir_cli.main(["run", str(path), *arguments], stdin=io.StringIO(), stdout=io.StringIO(), stderr=err)
+    return code, err.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"x": np.zeros((2, 4), np.float32)}, "input 'x' has the shape 2x3, found 2x4"),
+        ({"x": np.zeros((2, 3), np.float64)}, "input 'x' has elements of float32, found float64"),
+        ({"z": np.zeros((2, 3), np.float32)}, "has no input 'z'"),
+        ({}, "lacks the input x"),
+        ({"x": np.array([["a"] * 3] * 2)}, "input 'x' has elements of float32, found <U1"),
+    ],
+)
+def test_wrong_inputs(arrays: dict[str, np.ndarray], message: str, tmp_path: Path) -> None:
+    path = _write(tmp_path, _model([RELU]))
+    np.savez(tmp_path / "in.npz", **arrays)
+    target = tmp_path / "out.npz"
+    code, said = _run(path, "--input", str(tmp_path / "in.npz"), "-o", str(target))
+    assert code == 1
+    assert message in said
+    assert "Traceback" not in said
+    assert not target.exists()
+
+
+def test_input_files_that_hold_code_are_refused(tmp_path: Path) -> None:
+    path = _write(tmp_path, _model([RELU]))
+    np.save(tmp_path / "x.npy", np.array([print], dtype=object), allow_pickle=True)
+    code, said = _run(path, "--input", f"x={tmp_path / 'x.npy'}")
+    assert code == 1
+    assert "is no .npy or .npz file of plain arrays" in said
