@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup test lint referee bench-ir demo clean
+.PHONY: help setup test lint referee bench-ir bench-onnx demo clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/' | expand -t 24
@@ -34,6 +34,9 @@ referee: $(STAMP) ## compare with upstream MLIR (Debian: mlir-22-tools, llvm-22-
 
 bench-ir: $(STAMP) ## measure parsing, verifying and printing of large modules
 	$(BIN)/python -m qmlir.tools.bench_ir
+
+bench-onnx: $(STAMP) ## measure ONNX import and the interpreter on a real model
+	$(BIN)/python -m qmlir.tools.bench_onnx
 
 demo: $(STAMP) ## decompose and canonicalize a small network, each step printed with its time
 	$(BIN)/qmlir-opt docs/examples/fully_connected.mlir -p 'nn-decompose,canonicalize,cse' --print-ir-after-all --timing

@@ -4,20 +4,14 @@ Each row has a bar that a person would notice; the figures are medians of a few 
 passes or fails: the machines are shared, and the table of record is in `docs/performance.md`.
 """
 
-import argparse
-import json
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i8
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -33,30 +27,10 @@ from qmlir.ir.verification import verify
 from qmlir.text.diagnostics import render
 from qmlir.text.parsing import load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
+from qmlir.tools.benchmark import Row, median_seconds, report
 
 OPERATIONS, TYPES, CHANNELS = 10_000, 200, 256
 WEIGHT_BYTES = 100 * 1024 * 1024
-ROUNDS = 3
-
-
-@dataclass(frozen=True)
-class Row:
-    """One figure, with the bar that it is held against."""
-
-    what: str
-    figure: float
-    bar: float
-    unit: str = "s"
-
-
-def median_seconds(action: Callable[[], object], rounds: int = ROUNDS) -> float:
-    """The median time of `rounds` runs of `action`."""
-    times: list[float] = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
 
 
 def _in_function(make: Callable[[Builder, SSAValue], SSAValue], argument: TensorType[UniformQuantizedType]) -> ModuleOp:
@@ -155,22 +129,11 @@ def measure_start() -> Row:
     return Row("qmlir-opt --help", seconds, 0.7)
 
 
-def main() -> None:
-    """Print the table, or with `--json` the rows for a machine."""
-    parser = argparse.ArgumentParser(prog="bench-ir", description="Measures parsing, verifying and printing.")
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    arguments = parser.parse_args()
+def measure() -> list[Row]:
+    """All rows."""
     with tempfile.TemporaryDirectory() as folder:
-        rows = [*measure_types(), *measure_weights(Path(folder)), measure_start()]
-    if arguments.json:
-        print(json.dumps([asdict(row) for row in rows], indent=2))
-        return
-    table = Table("what", "figure", "bar", "")
-    for row in rows:
-        verdict = "met" if row.figure <= row.bar else "MISSED"
-        table.add_row(row.what, f"{row.figure:.4g} {row.unit}", f"{row.bar:g} {row.unit}", verdict)
-    Console().print(table)
+        return [*measure_types(), *measure_weights(Path(folder)), measure_start()]
 
 
 if __name__ == "__main__":
-    main()
+    report("bench-ir", "Measures parsing, verifying and printing.", measure)

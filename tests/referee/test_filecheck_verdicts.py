@@ -18,9 +18,7 @@ from tests.support.run_lines import COMMENTS, Shell, Step, read_file, run_file
 
 TESTS = Path(__file__).resolve().parents[1]
 FILES = [
-    path
-    for path in sorted((TESTS / "filecheck").rglob("*"))
-    if path.suffix in COMMENTS and "Inputs" not in path.parts
+    path for path in sorted((TESTS / "filecheck").rglob("*")) if path.suffix in COMMENTS and "Inputs" not in path.parts
 ]
 LIT, FILECHECK = shutil.which("lit-22"), shutil.which("FileCheck-22")
 

@@ -6,15 +6,16 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import ModelProto, NodeProto, numpy_helper
-from onnx.backend.test import data as onnx_data
 
-FOLDER = Path(next(iter(onnx_data.__path__))) / "light"
+from qmlir.onnx.reading import read_model
+
+FOLDER = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 ARCHITECTURES = tuple(sorted(path.stem.removeprefix("light_") for path in FOLDER.glob("light_*.onnx")))
 
 
 def filled(name: str) -> ModelProto:
     """The architecture as it is shipped: every weight filled with one number by a ConstantOfShape."""
-    return onnx.load(FOLDER / f"light_{name}.onnx")
+    return read_model(FOLDER / f"light_{name}.onnx").proto
 
 
 def _users(model: ModelProto) -> dict[str, tuple[NodeProto, int]]:
