@@ -14,6 +14,7 @@ from typing import IO, Any, NoReturn
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from qmlir.api import interpret, load
 from qmlir.environment import default_environment
@@ -44,7 +45,7 @@ def build_argument_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     run.add_argument(
         "--function",
-        help="the function to run; otherwise @main, or every function without arguments where there is no @main",
+        help="the function to run; otherwise @main, or every public one without arguments where there is no @main",
     )
     run.add_argument("--engine", choices=ENGINES, default=ENGINES[0], help="what runs it")
     run.add_argument(
@@ -93,7 +94,8 @@ def _write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:
 
 
 def _print_outputs(outputs: Mapping[str, Array], stdout: IO[str]) -> None:
-    for name, array in outputs.items():
+    for name, value in outputs.items():
+        array = np.asarray(value)  # a scalar is one, too
         shape = "x".join(map(str, array.shape)) or "scalar"
         text = np.array2string(array, threshold=100, separator=", ")
         stdout.write(f"{name}: {shape} {array.dtype}\n{text}\n")
@@ -107,6 +109,10 @@ def _load(model: str, stdin: IO[str]) -> ModuleOp:
     return module
 
 
+def _is_private(function: FuncOp) -> bool:
+    return function.sym_visibility is not None and function.sym_visibility.data == "private"
+
+
 def _chosen_functions(module: ModuleOp, chosen: str | None) -> list[str]:
     if chosen is not None:
         return [chosen]
@@ -117,7 +123,7 @@ def _chosen_functions(module: ModuleOp, chosen: str | None) -> list[str]:
     free = [
         function.sym_name.data
         for function in functions
-        if not function.function_type.inputs.data and not function.is_declaration
+        if not function.function_type.inputs.data and not function.is_declaration and not _is_private(function)
     ]
     if not free:
         raise text_error("no function '@main' and none without arguments: say which with --function")

@@ -1,7 +1,8 @@
-// Without @main, every function without arguments runs, in order; an expectation that fails ends the run and says where.
+// Without @main, every public function without arguments runs, in order; an expectation that fails ends the run and says where.
 // RUN: split-file %s %t
 // RUN: qmlir run %t/passes.mlir | filecheck %s --check-prefix=PASSES
 // RUN: not qmlir run %t/fails.mlir 2>&1 | filecheck %s --check-prefix=FAILS
+// RUN: qmlir run %t/passes.mlir --function helper | filecheck %s --check-prefix=HELPER
 // RUN: qmlir run %t/fails.mlir --function passes | filecheck %s --check-prefix=CHOSEN
 // RUN: not qmlir run %t/none.mlir 2>&1 | filecheck %s --check-prefix=NONE
 // RUN: not qmlir run %t/none.mlir --function nothing 2>&1 | filecheck %s --check-prefix=NOTHING
@@ -16,6 +17,9 @@
 // PASSES-NEXT: True
 // PASSES-NOT: {{.}}
 
+// HELPER: output0: scalar int64
+// HELPER-NEXT: 3
+
 // FAILS: fails.mlir:10:3: error: 'check.expect_eq' op failed at [1]: found 5.0, expected 6.0 (1 of 2 elements differ)
 
 // CHOSEN-NOT: error
@@ -29,6 +33,11 @@
 //--- passes.mlir
 func.func @first() {
   func.return
+}
+
+func.func private @helper() -> index {
+  %index = arith.constant 3 : index
+  func.return %index : index
 }
 
 func.func @second() -> (tensor<2xf32> {nn.name = "sum"}, tensor<i1>) {
