@@ -120,7 +120,7 @@ class GraphBuilder:
 
     # After a node
 
-    def settle(self, first: Operation | None, values: Sequence[SSAValue]) -> list[SSAValue]:
+    def settle(self, first: Operation | None, values: Sequence[SSAValue | None]) -> list[SSAValue | None]:
         """Fold what a node added from `first` on where its operands are small constants; the new `values`."""
         op = first
         moved: dict[SSAValue, SSAValue] = {}
@@ -138,7 +138,7 @@ class GraphBuilder:
                 op.detach()
                 op.erase()
             op = following
-        return [moved.get(value, value) for value in values]
+        return [None if value is None else moved.get(value, value) for value in values]
 
     def refine(self, value: SSAValue, declared: AnyTensor) -> SSAValue:
         """`value` with the sizes that only `declared` knows; unchanged where the two do not agree."""

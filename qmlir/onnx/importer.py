@@ -24,7 +24,7 @@ from qmlir.onnx.graph import GraphBuilder
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.order import sorted_nodes
 from qmlir.onnx.ports import declared_types, dimension_names, input_ports, onnx_type
-from qmlir.onnx.reading import OLDEST_OPSET, OnnxModel
+from qmlir.onnx.reading import OnnxModel, modernized
 
 MAX_NODES_NAMED = 5
 """How many nodes an error names for one operator."""
@@ -77,7 +77,7 @@ class _ModelImporter:
     def run(self, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
         graph = self.model.proto.graph
         opsets = _opsets(self.model.proto.opset_import)
-        self._check_opsets(opsets)
+        _check_opsets(self.model, opsets)
         self._check_tensors(graph)
         nodes = sorted_nodes(graph)
         self._check_operators(nodes, opsets)
@@ -108,15 +108,6 @@ class _ModelImporter:
         return module
 
     # What the model holds
-
-    def _check_opsets(self, opsets: Mapping[str, int]) -> None:
-        version = opsets.get("")
-        newest = defs.onnx_opset_version()
-        if version is not None and not OLDEST_OPSET <= version <= newest:
-            raise model_error(
-                f"{self.model.name} uses operator set {version}; {OLDEST_OPSET} to {newest} are read"
-                + (": a newer 'onnx' package may know it" if version > newest else "")
-            )
 
     def _check_tensors(self, graph: GraphProto) -> None:
         if graph.sparse_initializer:
@@ -167,7 +158,7 @@ class _ModelImporter:
             added = builder.block.first_op if first is None else first.next_op
             results = builder.settle(added, results)
             for name, value in zip(node.output, results, strict=False):
-                if not name:
+                if not name or value is None:
                     continue
                 if name in scope.declared:
                     value = self._refined(node, name, value, scope, builder)
@@ -189,11 +180,12 @@ class _ModelImporter:
 
     def _import_node(
         self, node: NodeProto, inputs: tuple[SSAValue | None, ...], scope: _Scope, builder: GraphBuilder
-    ) -> Sequence[SSAValue]:
+    ) -> Sequence[SSAValue | None]:
+        """The values of the node's outputs; `None` for one that nobody names."""
         origin = self._origin(node, scope)
         function = self.functions.find(node)
         if function is not None:
-            return self._inline(function, node, inputs, _opsets(function.opset_import), origin, builder)
+            return self._inline(function, node, inputs, _Scope(_opsets(function.opset_import), call=origin), builder)
         version = scope.version(node)
         importer = self.importers.get(operator_key(node))
         if importer is not None:
@@ -203,9 +195,10 @@ class _ModelImporter:
         function = definition(node, version, types)
         if function is None:
             raise node_error(node, "has no importer, and ONNX defines it by others for some inputs only")
-        opsets = _opsets(function.opset_import) or {"": version}
+        # A definition that depends on its inputs does not always say which operators it is written in: the model's.
+        opsets = {**scope.opsets, **_opsets(function.opset_import)}
         self._check_operators(function.node, opsets)
-        return self._inline(function, node, inputs, opsets, origin, builder)
+        return self._inline(function, node, inputs, _Scope(opsets, call=origin), builder, version)
 
     def _origin(self, node: NodeProto, scope: _Scope) -> Origin:
         """The provenance of a node: its name, or its first output's where other nodes have the same one."""
@@ -221,20 +214,24 @@ class _ModelImporter:
         function: FunctionProto,
         call: NodeProto,
         inputs: Sequence[SSAValue | None],
-        opsets: Mapping[str, int],
-        origin: Origin,
+        scope: _Scope,
         builder: GraphBuilder,
-    ) -> Sequence[SSAValue]:
-        if origin.role.count("/") > MAX_CALL_DEPTH:
+        version: int = 0,
+    ) -> Sequence[SSAValue | None]:
+        """Import the nodes of `function` in `scope`; `version` is that of ONNX's operator, where it defines one."""
+        if scope.call is not None and scope.call.role.count("/") > MAX_CALL_DEPTH:
             raise node_error(call, "calls functions that call one another without end")
-        scope = _Scope(opsets, call=origin)
         for name, value in zip(function.input, inputs, strict=False):
             if value is not None:
                 scope.values[name] = value
         missing = {name for name in function.input if name not in scope.values}
-        nodes = bound_nodes(function, call, opsets.get("", 0))
+        nodes = bound_nodes(function, call, version)
         self._import_nodes((_without_inputs(node, missing) for node in nodes), scope, builder)
-        return [self._value(name, scope, builder, call) for name in function.output]
+        # What the call does not name, the definition need not give.
+        return [
+            self._value(name, scope, builder, call) if wanted else None
+            for name, wanted in zip(function.output, call.output, strict=False)
+        ]
 
     def _value(self, name: str, scope: _Scope, builder: GraphBuilder, user: NodeProto | None) -> SSAValue:
         """The value of a tensor name; an initializer becomes a constant when it is first used."""
@@ -271,7 +268,7 @@ def _suggest_name(value: SSAValue, name: str) -> None:
         value.name_hint = hint
 
 
-def _name_results(values: Iterable[SSAValue], names: Iterable[str]) -> None:
+def _name_results(values: Iterable[SSAValue | None], names: Iterable[str]) -> None:
     """Write the names of tensors on the operations that give them."""
     by_op: dict[Operation, dict[int, str]] = {}
     for value, name in zip(values, names, strict=False):
@@ -289,10 +286,18 @@ def _output_port(info: ValueInfoProto, value: SSAValue) -> Port:
     return Port(info.name, value.type, dims if is_open else ())
 
 
+def _check_opsets(model: OnnxModel, opsets: Mapping[str, int]) -> None:
+    version, newest = opsets.get(""), defs.onnx_opset_version()
+    if version is not None and version > newest:
+        raise model_error(
+            f"{model.name} uses operator set {version}; up to {newest} is read, a newer 'onnx' package may know it"
+        )
+
+
 def import_model(model: OnnxModel, *, shapes: Mapping[str, Sequence[int]] | None = None) -> ModuleOp:
     """The verified module of a model: one function `@main`, its inputs and outputs named as the model names them.
 
     `shapes` fixes the shapes of inputs by name; a size that has a name fixes all sizes of that name. Raises
     `DiagnosticError`, naming the node, for a model that is wrong or that holds what cannot be imported.
     """
-    return _ModelImporter(model, registry.onnx_importers()).run(shapes or {})
+    return _ModelImporter(modernized(model), registry.onnx_importers()).run(shapes or {})

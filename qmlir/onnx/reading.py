@@ -4,14 +4,14 @@ What comes in is not trusted: a length is checked before it is read, and a path 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from google.protobuf.message import DecodeError
-from onnx import ModelProto, TensorProto, numpy_helper, parser
+from onnx import ModelProto, TensorProto, numpy_helper, parser, version_converter
 
 from qmlir.onnx.errors import model_error
 from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name
@@ -21,7 +21,7 @@ TEXT_SUFFIXES = frozenset({".onnxtxt", ".onnxtext"})
 """Files in ONNX's own textual syntax, for tests and for reading along."""
 
 OLDEST_OPSET = 7
-"""The oldest version of ONNX's own operators that is read."""
+"""The oldest version of ONNX's own operators that is imported; ONNX brings older models to it."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,21 @@ def read_model(source: Path | ModelProto) -> OnnxModel:
     if not model.ir_version or not model.opset_import or not model.HasField("graph"):
         raise model_error(f"'{source}' is no ONNX model: it lacks its version, its operator sets or its graph")
     return OnnxModel(model, str(source), source.parent)
+
+
+def modernized(model: OnnxModel) -> OnnxModel:
+    """`model`, brought to the oldest version of ONNX's operators that is imported where it uses an older one."""
+    versions = [each.version for each in model.proto.opset_import if each.domain in ("", "ai.onnx")]
+    if not versions or versions[0] >= OLDEST_OPSET:
+        return model
+    try:
+        newer = version_converter.convert_version(model.proto, OLDEST_OPSET)
+    except (RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise model_error(
+            f"{model.name} uses operator set {versions[0]}, which cannot be brought to {OLDEST_OPSET}: {reason}"
+        ) from error
+    return replace(model, proto=newer)
 
 
 def _parsed(source: Path, content: bytes) -> ModelProto:

@@ -92,8 +92,11 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
         _model([RELU], inputs=[helper.make_tensor_sequence_value_info("x", TensorProto.FLOAT, None)]),
         "input 'x' is a sequence, only tensors are supported",
     ),
-    "old operator set": (_model([RELU], opset=6), "uses operator set 6; 7 to "),
-    "new operator set": (_model([RELU], opset=999), "uses operator set 999; 7 to "),
+    "old operator set": (
+        _model([_node("Upsample", ["x"])], opset=5),
+        "uses operator set 5, which cannot be brought to 7: ",
+    ),
+    "new operator set": (_model([RELU], opset=999), "uses operator set 999; up to "),
     "unknown domain": (
         _model([helper.make_node("Relu", ["x"], ["y"], name="n1", domain="com.example")]),
         "uses 1 operator that nothing imports: com.example::Relu (1: 'n1')",
