@@ -1,0 +1,391 @@
+"""What `arith` computes: integers modulo 2^N for every N, floats rounded in each step, one element or a whole array.
+
+A family of operations is a table from operation class to a function; one more operation is one more line. What upstream
+calls poison or undefined is an error that names the value.
+"""
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, MemRefType
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.interpreter.upstream.scalars import (
+    Array,
+    dtype_of,
+    element_of,
+    float_of_integer,
+    is_array,
+    is_integer,
+    round_to,
+    scalar_of,
+    signed,
+    unsigned,
+    width_of,
+    wrap,
+)
+from qmlir.ir.builtin_types import as_dense
+from qmlir.ir.evaluation import Meaning, RunsRegions
+from qmlir.text.elements import dense_array
+
+Function = Callable[..., Any]
+Reading = Callable[[Any, Attribute], Any]
+
+# Typed loosely by their stubs, and used on values of any kind.
+_python: Any = operator
+_where: Any = np.where
+
+
+def elementwise(function: Function) -> Meaning:
+    """The meaning of an operation that computes `function(element type, *operands)` for each element."""
+
+    def meaning(op: Operation, *values: Any) -> tuple[Any]:
+        return (like_operands(function(element_of(op.operands[0].type), *values), values),)
+
+    return meaning
+
+
+def like_operands(result: Any, values: tuple[Any, ...]) -> Any:
+    """`result` as an array where an operand is one, as a scalar otherwise: NumPy mixes them up at rank 0."""
+    if any(is_array(value) for value in values):
+        return np.asarray(result)
+    return result[()] if is_array(result) else result
+
+
+def has_any(condition: Any) -> bool:
+    """Whether a condition on one element, or on some element of an array, holds."""
+    return condition if isinstance(condition, bool) else bool(np.any(condition))
+
+
+# --- Integers ---------------------------------------------------------------------------------------------------------
+
+
+def _check_divisor(a: Any, b: Any, element: Attribute) -> None:
+    if has_any(b == 0):
+        raise InterpretationError(f"a value of {element} is divided by 0")
+
+
+def _check_signed_quotient(a: Any, b: Any, element: Attribute) -> None:
+    _check_divisor(a, b, element)
+    smallest = -(1 << (width_of(element) - 1))
+    if has_any((a == smallest) & (b == -1)):
+        raise InterpretationError(f"{smallest} divided by -1 overflows {element}")
+
+
+def _check_amount(a: Any, b: Any, element: Attribute) -> None:
+    bits = width_of(element)
+    wrong = (b < 0) | (b >= bits)
+    if has_any(wrong):
+        amount = unsigned(b if isinstance(b, int) else np.asarray(b)[wrong][0], element)
+        raise InterpretationError(f"a value of {element} is shifted by {amount}: only less than {bits} is defined")
+
+
+def _truncating_quotient(a: Any, b: Any) -> Any:
+    return a // b + ((a % b != 0) & ((a < 0) != (b < 0)))
+
+
+def _truncating_remainder(a: Any, b: Any) -> Any:
+    remainder = a % b
+    return remainder - b * ((remainder != 0) & ((a < 0) != (b < 0)))
+
+
+def _ceiling_quotient(a: Any, b: Any) -> Any:
+    return a // b + (a % b != 0)
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    return np.minimum(a, b) if is_array(a) or is_array(b) else min(a, b)
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return np.maximum(a, b) if is_array(a) or is_array(b) else max(a, b)
+
+
+@dataclass(frozen=True)
+class _Integer:
+    """A function of two integers that are read as signed or unsigned numbers, and on what it is defined."""
+
+    reading: Reading
+    function: Function
+    check: Callable[[Any, Any, Attribute], None] | None = None
+
+    def __call__(self, element: Attribute, a: Any, b: Any) -> Any:
+        a, b = self.reading(a, element), self.reading(b, element)
+        if self.check is not None:
+            self.check(a, b, element)
+        return wrap(self.function(a, b), element)
+
+
+_INTEGERS: dict[type[Operation], Function] = {
+    arith.AddiOp: _Integer(signed, _python.add),
+    arith.SubiOp: _Integer(signed, _python.sub),
+    arith.MuliOp: _Integer(signed, _python.mul),
+    arith.DivSIOp: _Integer(signed, _truncating_quotient, _check_signed_quotient),
+    arith.DivUIOp: _Integer(unsigned, _python.floordiv, _check_divisor),
+    arith.FloorDivSIOp: _Integer(signed, _python.floordiv, _check_signed_quotient),
+    arith.CeilDivSIOp: _Integer(signed, _ceiling_quotient, _check_signed_quotient),
+    arith.CeilDivUIOp: _Integer(unsigned, _ceiling_quotient, _check_divisor),
+    arith.RemSIOp: _Integer(signed, _truncating_remainder, _check_divisor),
+    arith.RemUIOp: _Integer(unsigned, _python.mod, _check_divisor),
+    arith.MinSIOp: _Integer(signed, _smaller),
+    arith.MaxSIOp: _Integer(signed, _larger),
+    arith.MinUIOp: _Integer(unsigned, _smaller),
+    arith.MaxUIOp: _Integer(unsigned, _larger),
+    arith.AndIOp: _Integer(signed, _python.and_),
+    arith.OrIOp: _Integer(signed, _python.or_),
+    arith.XOrIOp: _Integer(signed, _python.xor),
+    arith.ShLIOp: _Integer(signed, _python.lshift, _check_amount),
+    arith.ShRSIOp: _Integer(signed, _python.rshift, _check_amount),
+    arith.ShRUIOp: _Integer(unsigned, _python.rshift, _check_amount),
+}
+
+_COMPARED_INTEGERS: dict[str, tuple[Reading, Function]] = {
+    "eq": (unsigned, _python.eq),
+    "ne": (unsigned, _python.ne),
+    "slt": (signed, _python.lt),
+    "sle": (signed, _python.le),
+    "sgt": (signed, _python.gt),
+    "sge": (signed, _python.ge),
+    "ult": (unsigned, _python.lt),
+    "ule": (unsigned, _python.le),
+    "ugt": (unsigned, _python.gt),
+    "uge": (unsigned, _python.ge),
+}
+
+
+def _truth(condition: Any) -> Any:
+    """A condition as values of i1."""
+    return np.asarray(condition).astype(np.int8)[()]
+
+
+def _compare_integers(op: arith.CmpiOp, lhs: Any, rhs: Any) -> tuple[Any]:
+    element = element_of(op.lhs.type)
+    reading, compare = _COMPARED_INTEGERS[arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]]
+    return (like_operands(_truth(compare(reading(lhs, element), reading(rhs, element))), (lhs, rhs)),)
+
+
+def exact(value: Any) -> Any:
+    """Integers that were read, as Python's own, which never overflow."""
+    return np.asarray(value, dtype=object) if is_array(value) else value
+
+
+def _add_with_carry(op: arith.AddUIExtendedOp, lhs: Any, rhs: Any) -> tuple[Any, Any]:
+    element = element_of(op.lhs.type)
+    total = exact(unsigned(lhs, element)) + exact(unsigned(rhs, element))
+    carry = _truth(total >= 1 << width_of(element))
+    return like_operands(wrap(total, element), (lhs, rhs)), like_operands(carry, (lhs, rhs))
+
+
+def _multiply_extended(reading: Reading) -> Meaning:
+    def meaning(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp, lhs: Any, rhs: Any) -> tuple[Any, Any]:
+        element = element_of(op.lhs.type)
+        product = exact(reading(lhs, element)) * exact(reading(rhs, element))
+        low, high = wrap(product, element), wrap(product >> width_of(element), element)
+        return like_operands(low, (lhs, rhs)), like_operands(high, (lhs, rhs))
+
+    return meaning
+
+
+# --- Floats -----------------------------------------------------------------------------------------------------------
+
+
+def is_nan(value: Any) -> Any:
+    """Where `value` is no number."""
+    return value != value
+
+
+def _minimum(a: Any, b: Any) -> Any:
+    by_order = _where(a < b, a, b)
+    return _where(is_nan(a) | is_nan(b), a + b, _where(a == b, _where(np.signbit(a), a, b), by_order))
+
+
+def _maximum(a: Any, b: Any) -> Any:
+    by_order = _where(a > b, a, b)
+    return _where(is_nan(a) | is_nan(b), a + b, _where(a == b, _where(np.signbit(a), b, a), by_order))
+
+
+def _without_nan(function: Function) -> Function:
+    def chosen(a: Any, b: Any) -> Any:
+        return _where(is_nan(a), b, _where(is_nan(b), a, function(a, b)))
+
+    return chosen
+
+
+_FLOAT_FUNCTIONS: dict[type[Operation], Function] = {
+    arith.AddfOp: _python.add,
+    arith.SubfOp: _python.sub,
+    arith.MulfOp: _python.mul,
+    arith.DivfOp: _python.truediv,
+    arith.MinimumfOp: _minimum,
+    arith.MaximumfOp: _maximum,
+    arith.MinnumfOp: _without_nan(_minimum),
+    arith.MaxnumfOp: _without_nan(_maximum),
+    arith.NegfOp: np.negative,
+}
+
+
+def of_floats(function: Function) -> Function:
+    """A function of floats, which carry their type along, as one of the element type and floats."""
+
+    def computed(element: Attribute, *values: Any) -> Any:
+        return function(*values)
+
+    return computed
+
+
+_COMPARED_FLOATS: dict[str, Function] = {
+    "eq": _python.eq,
+    "gt": _python.gt,
+    "ge": _python.ge,
+    "lt": _python.lt,
+    "le": _python.le,
+    "ne": _python.ne,
+}
+
+
+def _holds(predicate: str, lhs: Any, rhs: Any) -> Any:
+    unordered = is_nan(lhs) | is_nan(rhs)
+    match predicate:
+        case "false":
+            return unordered & False
+        case "true":
+            return unordered | True
+        case "ord":
+            return np.logical_not(unordered)
+        case "uno":
+            return unordered
+        case _:
+            compared = _COMPARED_FLOATS[predicate[1:]](lhs, rhs)
+            return compared | unordered if predicate[0] == "u" else compared & np.logical_not(unordered)
+
+
+def _compare_floats(op: arith.CmpfOp, lhs: Any, rhs: Any) -> tuple[Any]:
+    predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    return (like_operands(_truth(_holds(predicate, lhs, rhs)), (lhs, rhs)),)
+
+
+# --- Conversions ------------------------------------------------------------------------------------------------------
+
+
+def _resize(reading: Reading) -> Function:
+    def convert(source: Attribute, target: Attribute, value: Any) -> Any:
+        return wrap(reading(value, source), target)
+
+    return convert
+
+
+def _integer_to_float(reading: Reading) -> Function:
+    def convert(source: Attribute, target: Attribute, value: Any) -> Any:
+        return float_of_integer(reading(value, source), dtype_of(target))
+
+    return convert
+
+
+def _float_to_integer(is_signed: bool) -> Function:
+    def convert(source: Attribute, target: Attribute, value: Any) -> Any:
+        bits = width_of(target) - is_signed
+        whole = np.trunc(np.asarray(value).astype(np.float64))
+        fits = (whole >= (-(2.0**bits) if is_signed else 0.0)) & (whole < 2.0**bits)
+        if not fits.all():
+            first = np.asarray(value)[~fits].flat[0]
+            kind = "signed" if is_signed else "unsigned"
+            raise InterpretationError(f"{first} of type {source} is no {kind} value of type {target}")
+        integers = np.asarray(whole).astype(np.int64 if is_signed else np.uint64)
+        return wrap(integers if is_array(value) else int(integers), target)
+
+    return convert
+
+
+def _round(source: Attribute, target: Attribute, value: Any) -> Any:
+    return round_to(value, dtype_of(target))
+
+
+def _reinterpret(source: Attribute, target: Attribute, value: Any) -> Any:
+    if is_integer(source) and is_integer(target):
+        return wrap(unsigned(value, source), target)
+    held = np.asarray(np.int64(value) if isinstance(source, IndexType) else value)
+    return scalar_of(held.view(dtype_of(target)), target)
+
+
+def _bitcast(op: arith.BitcastOp, value: Any) -> tuple[Any]:
+    if isinstance(op.input.type, MemRefType):  # the same memory
+        return (cast(Array, value).view(dtype_of(element_of(op.result.type))),)
+    return _converts(_reinterpret)(op, value)
+
+
+def _converts(convert: Function) -> Meaning:
+    def meaning(op: Operation, value: Any) -> tuple[Any]:
+        source, target = element_of(op.operands[0].type), element_of(op.results[0].type)
+        return (like_operands(convert(source, target, value), (value,)),)
+
+    return meaning
+
+
+_CONVERSIONS: dict[type[Operation], Function] = {
+    arith.ExtSIOp: _resize(signed),
+    arith.ExtUIOp: _resize(unsigned),
+    arith.TruncIOp: _resize(unsigned),
+    arith.IndexCastOp: _resize(signed),
+    arith.SIToFPOp: _integer_to_float(signed),
+    arith.UIToFPOp: _integer_to_float(unsigned),
+    arith.FPToSIOp: _float_to_integer(is_signed=True),
+    arith.FPToUIOp: _float_to_integer(is_signed=False),
+    arith.ExtFOp: _round,
+    arith.TruncFOp: _round,
+}
+
+
+# --- The rest ---------------------------------------------------------------------------------------------------------
+
+
+def _constant(op: arith.ConstantOp) -> tuple[Any]:
+    element = element_of(op.result.type)
+    value: Attribute = op.value
+    match value:
+        case IntegerAttr():
+            return (wrap(value.value.data, element),)
+        case FloatAttr():
+            return (round_to(np.float64(value.value.data), dtype_of(element)),)
+        case _:
+            return (dense_value(value, element),)
+
+
+def dense_value(value: Attribute, element: Attribute) -> Array:
+    """The elements of `dense<…>`. Raises `InterpretationError` for elements that are kept outside the module."""
+    dense = as_dense(value)
+    if dense is None:
+        raise InterpretationError("its value is a resource: only dense<…> can be read")
+    array = dense_array(dense)
+    # Padding bits and a true i1 come as whoever wrote the attribute had them.
+    return np.asarray(wrap(array, element)) if is_integer(element) else array
+
+
+def _select(op: arith.SelectOp, condition: Any, lhs: Any, rhs: Any) -> tuple[Any]:
+    if is_array(condition):
+        return (_where(condition != 0, lhs, rhs),)
+    return (lhs if condition else rhs,)
+
+
+BINARY: dict[type[Operation], Function] = {
+    **_INTEGERS,
+    **{operation: of_floats(function) for operation, function in _FLOAT_FUNCTIONS.items()},
+}
+"""For each operation on elements of one type: `f(element type, *elements)`."""
+
+MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+    **{operation: elementwise(function) for operation, function in BINARY.items()},
+    **{operation: _converts(function) for operation, function in _CONVERSIONS.items()},
+    arith.ConstantOp: _constant,
+    arith.CmpiOp: _compare_integers,
+    arith.CmpfOp: _compare_floats,
+    arith.SelectOp: _select,
+    arith.BitcastOp: _bitcast,
+    arith.AddUIExtendedOp: _add_with_carry,
+    arith.MulSIExtendedOp: _multiply_extended(signed),
+    arith.MulUIExtendedOp: _multiply_extended(unsigned),
+}

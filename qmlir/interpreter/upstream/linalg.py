@@ -1,0 +1,223 @@
+"""What `linalg` computes: every structured operation by its indexing maps, its iterators and its body.
+
+The body runs for each point of the iteration space in the order of a loop nest. Where it is `arith` and `math` on
+scalars only, and each point writes an element of its own, it runs on whole arrays over the parallel iterators: the same
+steps in the same order for each element, so the same results. A listener then sees arrays where the types say scalars.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType, ShapedType
+from xdsl.dialects.linalg import Linalg, ops
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.ir import Attribute, Operation, Region
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.interpreter.machine import Frame
+from qmlir.interpreter.upstream.places import check_writable
+from qmlir.interpreter.upstream.scalars import Array, element_of, is_array, scalar_of
+from qmlir.ir.builtin_types import integer_list
+from qmlir.ir.evaluation import Meaning, RunsRegions
+
+_ELEMENTWISE_DIALECTS = ("arith", "math")
+"""Dialects whose operations on scalars compute whole arrays just as well."""
+
+_point: ContextVar[tuple[Any, ...]] = ContextVar("qmlir_linalg_point")
+"""Where in its iteration space the innermost running operation is: numbers, or arrays along parallel iterators."""
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """An operand with the map that says which element of it a point takes; a scalar has no axes."""
+
+    value: Any
+    type_: Attribute
+    map_: AffineMap
+
+    @property
+    def is_memory(self) -> bool:
+        return isinstance(self.type_, MemRefType)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return cast(Array, self.value).shape if isinstance(self.type_, ShapedType) else ()
+
+    def place(self, point: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(expression.eval(point, ()) for expression in self.map_.results)
+
+    def read(self, point: Sequence[Any]) -> Any:
+        if not isinstance(self.type_, ShapedType):
+            return self.value
+        found: Any = self.value[self.place(point)]
+        return found if is_array(found) else scalar_of(found, element_of(self.type_))
+
+    def write(self, point: Sequence[Any], value: Any) -> None:
+        self.value[self.place(point)] = value
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """A structured operation on its values, the outputs ready to be written."""
+
+    body: Region
+    iterators: tuple[IteratorType, ...]
+    inputs: tuple[_Operand, ...]
+    outputs: tuple[_Operand, ...]
+
+    @property
+    def operands(self) -> tuple[_Operand, ...]:
+        return self.inputs + self.outputs
+
+    def ranges(self) -> tuple[int, ...]:
+        """The trip count of each iterator. Raises `InterpretationError` where the operands disagree."""
+        counts: dict[int, int] = {}
+        for operand in self.operands:
+            for expression, size in zip(operand.map_.results, operand.shape, strict=True):
+                if isinstance(expression, AffineDimExpr):
+                    counts.setdefault(expression.position, size)
+        ranges = tuple(counts[axis] for axis in range(len(self.iterators)))  # verified: every iterator is there
+        if all(ranges):
+            for number, operand in enumerate(self.operands):
+                self._check_reach(number, operand, ranges)
+        return ranges
+
+    def _check_reach(self, number: int, operand: _Operand, ranges: tuple[int, ...]) -> None:
+        last = [count - 1 for count in ranges]
+        for axis, (expression, size) in enumerate(zip(operand.map_.results, operand.shape, strict=True)):
+            corners = expression.eval([0] * len(ranges), ()), expression.eval(last, ())
+            is_plain = isinstance(expression, AffineDimExpr)
+            if min(corners) < 0 or max(corners) >= size or (is_plain and max(corners) != size - 1):
+                raise InterpretationError(
+                    f"operand {number} has {size} elements along dimension {axis}, "
+                    f"the loops take {min(corners)} to {max(corners)}"
+                )
+
+    def run(self, frame: Frame) -> None:
+        """Write the outputs."""
+        if self._runs_on_arrays():
+            points = self._points_of_arrays()
+        else:
+            points = itertools.product(*map(range, self.ranges()))
+        outside = _point.set(())
+        try:
+            for point in points:
+                _point.set(point)
+                arguments = [operand.read(point) for operand in self.operands]
+                for operand, value in zip(self.outputs, frame.run(self.body, *arguments), strict=True):
+                    operand.write(point, value)
+        finally:
+            _point.reset(outside)
+
+    def _points_of_arrays(self) -> Iterator[tuple[Any, ...]]:
+        """One point for each step of the reductions, with all indices of a parallel iterator along its own axis."""
+        ranges = self.ranges()
+        parallel = [axis for axis, kind in enumerate(self.iterators) if kind is IteratorType.PARALLEL]
+        steps: list[Sequence[Any]] = [range(count) for count in ranges]
+        for place, axis in enumerate(parallel):
+            shape = [1] * len(parallel)
+            shape[place] = ranges[axis]
+            steps[axis] = [np.arange(ranges[axis]).reshape(shape)] if all(ranges) else []
+        return itertools.product(*steps)
+
+    def _runs_on_arrays(self) -> bool:
+        parallel = {axis for axis, kind in enumerate(self.iterators) if kind is IteratorType.PARALLEL}
+        return (
+            bool(parallel)
+            and all(parallel <= _plain_axes(operand.map_) for operand in self.outputs)
+            and all(_is_elementwise(op) for op in self.body.block.ops)
+            and not self._has_aliases()
+        )
+
+    def _has_aliases(self) -> bool:
+        """Whether an output lies in the memory of another operand at other places."""
+        for place, output in enumerate(self.outputs):
+            others = (*self.inputs, *self.outputs[:place])
+            for other in others:
+                if not is_array(other.value) or not np.may_share_memory(other.value, output.value):
+                    continue
+                if other.value is not output.value or other.map_ != output.map_:
+                    return True
+        return False
+
+
+def _plain_axes(map_: AffineMap) -> set[int]:
+    return {expression.position for expression in map_.results if isinstance(expression, AffineDimExpr)}
+
+
+def _is_elementwise(op: Operation) -> bool:
+    if isinstance(op, ops.YieldOp | ops.IndexOp):
+        return True
+    return op.dialect_name() in _ELEMENTWISE_DIALECTS and not any(
+        isinstance(value.type, ShapedType) for value in (*op.operands, *op.results)
+    )
+
+
+def _index(op: ops.IndexOp) -> tuple[Any]:
+    return (_point.get()[op.dim.value.data],)
+
+
+def _run(
+    frame: Frame,
+    body: Region,
+    iterators: Sequence[IteratorType],
+    inputs: Sequence[_Operand],
+    outputs: Sequence[_Operand],
+) -> tuple[Any, ...]:
+    """Run a nest; the output tensors, changed copies."""
+    written = tuple(
+        operand if operand.is_memory else replace(operand, value=operand.value.copy()) for operand in outputs
+    )
+    for operand in written:
+        check_writable(operand.value, operand.type_)
+    _Nest(body, tuple(iterators), tuple(inputs), written).run(frame)
+    return tuple(operand.value for operand in written if not operand.is_memory)
+
+
+def _structured(
+    frame: Frame, op: LinalgStructuredOperation, inputs: tuple[Any, ...], outputs: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    maps = [attribute.data for attribute in op.get_indexing_maps()]
+    operands = [
+        _Operand(value, operand.type, map_)
+        for value, operand, map_ in zip((*inputs, *outputs), op.operands, maps, strict=True)
+    ]
+    iterators = [attribute.data for attribute in op.get_iterator_types()]
+    return _run(frame, op.body, iterators, operands[: len(inputs)], operands[len(inputs) :])
+
+
+def _axes_left(rank: int, dropped: Sequence[int]) -> AffineMap:
+    """The map from `rank` iterators to all but the dropped ones."""
+    return AffineMap(rank, 0, tuple(AffineExpr.dimension(axis) for axis in range(rank) if axis not in dropped))
+
+
+def _broadcast(frame: Frame, op: ops.BroadcastOp, array: Array, init: Array) -> tuple[Any, ...]:
+    source = _Operand(array, op.input.type, _axes_left(init.ndim, integer_list(op.dimensions)))
+    target = _Operand(init, op.init.type, AffineMap.identity(init.ndim))
+    return _run(frame, op.hidden_region, [IteratorType.PARALLEL] * init.ndim, [source], [target])
+
+
+def _reduce(frame: Frame, op: ops.ReduceOp, array: Array, init: Array) -> tuple[Any, ...]:
+    axes = integer_list(op.dimensions)
+    source = _Operand(array, op.input.type, AffineMap.identity(array.ndim))
+    target = _Operand(init, op.init.type, _axes_left(array.ndim, axes))
+    kinds = [IteratorType.REDUCTION if axis in axes else IteratorType.PARALLEL for axis in range(array.ndim)]
+    return _run(frame, op.region, kinds, [source], [target])
+
+
+MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+    **{
+        operation: RunsRegions(_structured)
+        for operation in Linalg.operations
+        if issubclass(operation, LinalgStructuredOperation)
+    },
+    ops.IndexOp: _index,
+    ops.BroadcastOp: RunsRegions(_broadcast),
+    ops.ReduceOp: RunsRegions(_reduce),
+}

@@ -1,0 +1,207 @@
+"""What `math` computes: functions of floats in the precision of their operands, of integers modulo 2^N.
+
+A function that `nn` has too is computed as there, in the precision of its operand (f32 for shorter ones), so that the
+levels agree; the others in f64, and rounded. The fused multiply-add rounds once, in every type.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import erf
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects import math
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.interpreter.upstream.arith import elementwise, exact, has_any, of_floats
+from qmlir.interpreter.upstream.scalars import element_of, is_array, round_to, signed, unsigned, width_of, wrap
+from qmlir.ir.evaluation import Meaning, RunsRegions
+
+Function = Callable[..., Any]
+
+
+def _in_f32(function: Function) -> Function:
+    """`function`, computed in f32 for shorter floats."""
+
+    def computed(*values: Any) -> Any:
+        arrays = [np.asarray(value) for value in values]
+        dtype = arrays[0].dtype
+        wide = [array.astype(np.float32) if dtype.itemsize < 4 else array for array in arrays]
+        return np.asarray(function(*wide)).astype(dtype)
+
+    return computed
+
+
+def _in_f64(function: Function) -> Function:
+    """`function`, computed in f64 and rounded, so that its steps do not add their errors."""
+
+    def computed(*values: Any) -> Any:
+        arrays = [np.asarray(value) for value in values]
+        wide = np.asarray(function(*(array.astype(np.float64) for array in arrays)))
+        return round_to(wide, arrays[0].dtype)
+
+    return computed
+
+
+def _round_half_away(x: Any) -> Any:
+    # |x| + 0.5 would round up just below a half; the part behind the point is exact.
+    whole: Any = np.trunc(x)
+    one: Any = np.copysign(np.ones_like(x), x)
+    away: Any = cast(Any, np.where)(np.abs(x - whole) >= 0.5, whole + one, whole)
+    return np.copysign(away, x)
+
+
+def _reciprocal_root(x: Any) -> Any:
+    return 1 / np.sqrt(x)
+
+
+_FLOAT_FUNCTIONS: dict[type[Operation], Function] = {
+    math.AbsFOp: np.abs,
+    math.AcosOp: _in_f64(np.arccos),
+    math.AcoshOp: _in_f64(np.arccosh),
+    math.AsinOp: _in_f64(np.arcsin),
+    math.AsinhOp: _in_f64(np.arcsinh),
+    math.AtanOp: _in_f64(np.arctan),
+    math.Atan2Op: _in_f64(np.arctan2),
+    math.AtanhOp: _in_f64(np.arctanh),
+    math.CbrtOp: _in_f64(np.cbrt),
+    math.CeilOp: np.ceil,
+    math.CopySignOp: np.copysign,
+    math.CosOp: _in_f64(np.cos),
+    math.CoshOp: _in_f64(np.cosh),
+    math.ErfOp: _in_f64(np.frompyfunc(erf, 1, 1)),
+    math.ExpOp: _in_f32(np.exp),
+    math.Exp2Op: _in_f64(np.exp2),
+    math.ExpM1Op: _in_f64(np.expm1),
+    math.FloorOp: np.floor,
+    math.LogOp: _in_f32(np.log),
+    math.Log10Op: _in_f64(np.log10),
+    math.Log1pOp: _in_f64(np.log1p),
+    math.Log2Op: _in_f64(np.log2),
+    math.PowFOp: _in_f32(np.power),
+    math.RoundOp: _round_half_away,
+    math.RoundEvenOp: np.rint,
+    math.RsqrtOp: _in_f64(_reciprocal_root),
+    math.SinOp: _in_f64(np.sin),
+    math.SinhOp: _in_f64(np.sinh),
+    math.SqrtOp: np.sqrt,
+    math.TanOp: _in_f64(np.tan),
+    math.TanhOp: _in_f32(np.tanh),
+    math.TruncOp: np.trunc,
+}
+
+
+# --- Fused multiply-add -----------------------------------------------------------------------------------------------
+
+
+def _fused_f64(a: float, b: float, c: float) -> float:
+    if not np.isfinite([a, b, c]).all():
+        # The product of finite factors is finite, whatever f64 makes of it.
+        return c if np.isfinite([a, b]).all() else a * b + c
+    exact_sum = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact_sum == 0:
+        return a * b + c if c == 0 and 0 in (a, b) else 0.0  # -0 comes only of terms that are all -0
+    try:
+        return exact_sum.numerator / exact_sum.denominator  # Python rounds a quotient of integers once
+    except OverflowError:
+        return np.inf if exact_sum > 0 else -np.inf
+
+
+_fused_f64_arrays = np.frompyfunc(_fused_f64, 3, 1)
+
+
+def _sum_to_odd(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """`x + y`, the last bit set where that was not exact: then rounding to 51 bits or fewer rounds the exact sum."""
+    total = np.asarray(x + y)
+    # Knuth's sum without error: what the rounded sum lacks.
+    back = total - x
+    lack = np.asarray((x - (total - back)) + (y - back))
+    inexact = np.isfinite(total) & (lack != 0)
+    bits = total.view(np.int64)
+    # Toward zero where the sum was rounded away from it; the bits of a float count up with its magnitude.
+    truncated = bits - (inexact & ((lack < 0) != (total < 0)))
+    return np.asarray(truncated | inexact).view(np.float64)
+
+
+def fused_multiply_add(a: Any, b: Any, c: Any) -> Any:
+    """`a * b + c` rounded once, ties to even, on elements or arrays of one float type."""
+    x, y, z = (np.asarray(value) for value in (a, b, c))
+    if x.dtype == np.float64:
+        return np.asarray(_fused_f64_arrays(x, y, z)).astype(np.float64)
+    # The product of two values of f32 or less is exact in f64, and so is the test for what the sum lacks.
+    product = np.asarray(x.astype(np.float64) * y.astype(np.float64))
+    return round_to(_sum_to_odd(product, z.astype(np.float64)), x.dtype)
+
+
+# --- Integers ---------------------------------------------------------------------------------------------------------
+
+
+def _count(count: Callable[[int, int], int]) -> Function:
+    """A function of the bits of an integer, read as unsigned, and of their number."""
+    counts = np.frompyfunc(count, 2, 1)
+
+    def counted(element: Attribute, value: Any) -> Any:
+        number, bits = unsigned(value, element), width_of(element)
+        return wrap(counts(exact(number), bits) if is_array(value) else count(number, bits), element)
+
+    return counted
+
+
+def _leading_zeros(number: int, bits: int) -> int:
+    return bits - number.bit_length()
+
+
+def _trailing_zeros(number: int, bits: int) -> int:
+    return (number & -number).bit_length() - 1 if number else bits
+
+
+def _ones(number: int, bits: int) -> int:
+    return number.bit_count()
+
+
+def _absolute(element: Attribute, value: Any) -> Any:
+    return wrap(abs(signed(value, element)), element)
+
+
+def _power(base: int, exponent: int, bits: int) -> int:
+    if exponent >= 0:
+        return pow(base, exponent, 1 << bits)
+    # 1 / base^-exponent, truncated
+    return base ** (exponent % 2) if abs(base) == 1 else 0
+
+
+_powers = np.frompyfunc(_power, 3, 1)
+
+
+def _integer_power(element: Attribute, base: Any, exponent: Any) -> Any:
+    x, n = signed(base, element), signed(exponent, element)
+    if has_any((x == 0) & (n < 0)):
+        raise InterpretationError(f"0 of type {element} is raised to a negative power")
+    return wrap(_powers(exact(x), exact(n), width_of(element)), element)
+
+
+def _float_to_integer_power(op: math.FPowIOp, base: Any, exponent: Any) -> tuple[Any]:
+    n = signed(exponent, element_of(op.rhs.type))
+    magnitude = np.power(np.abs(np.asarray(base).astype(np.float64)), np.asarray(n).astype(np.float64))
+    # The sign apart: f64 cannot tell whether a large exponent is odd.
+    is_negative = np.signbit(base) & (np.asarray(n % 2) == 1)
+    result = round_to(np.asarray(np.where(is_negative, -magnitude, magnitude)), np.asarray(base).dtype)
+    return (result if is_array(base) or is_array(exponent) else result[()],)
+
+
+_FUNCTIONS: dict[type[Operation], Function] = {
+    **{operation: of_floats(function) for operation, function in _FLOAT_FUNCTIONS.items()},
+    math.FmaOp: of_floats(fused_multiply_add),
+    math.AbsIOp: _absolute,
+    math.CountLeadingZerosOp: _count(_leading_zeros),
+    math.CountTrailingZerosOp: _count(_trailing_zeros),
+    math.CtPopOp: _count(_ones),
+    math.IPowIOp: _integer_power,
+}
+
+MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+    **{operation: elementwise(function) for operation, function in _FUNCTIONS.items()},
+    math.FPowIOp: _float_to_integer_power,
+}

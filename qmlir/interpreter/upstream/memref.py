@@ -1,0 +1,243 @@
+"""What `memref` computes: NumPy arrays that are written, and views that share their memory.
+
+What nobody has written holds values that nobody would expect, an access out of bounds is an error, and a strided layout
+is the strides of the array.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import (
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.interpreter.machine import Frame, Interpreter
+from qmlir.interpreter.upstream.arith import dense_value
+from qmlir.interpreter.upstream.places import (
+    Place,
+    check_place,
+    check_shape,
+    check_writable,
+    checked_size,
+    collapsed_shape,
+    dynamic_shape,
+    kept_axes,
+    mixed,
+    slices,
+)
+from qmlir.interpreter.upstream.scalars import Array, dtype_of, element_of, scalar_of, unwritten
+from qmlir.ir.evaluation import Meaning, RunsRegions
+
+
+def _shape_of(type_: Attribute) -> tuple[int, ...]:
+    assert isinstance(type_, MemRefType)
+    return cast(MemRefType[Attribute], type_).get_shape()
+
+
+# --- Memory -----------------------------------------------------------------------------------------------------------
+
+
+def _allocate(op: memref.AllocOp | memref.AllocaOp, sizes: Place, symbols: Place) -> tuple[Array]:
+    type_ = op.memref.type
+    shape, element = dynamic_shape(type_.get_shape(), sizes), element_of(type_)
+    match type_.layout:
+        case NoneAttr():
+            return (unwritten(shape, element),)
+        case StridedLayoutAttr() as layout:
+            strides, offset = layout.get_strides(), layout.get_offset()
+            if offset is not None and None not in strides:
+                known = tuple(stride for stride in strides if stride is not None)
+                span = offset + 1 + sum((size - 1) * stride for size, stride in zip(shape, known, strict=True))
+                buffer = unwritten((max(span, 0) if math.prod(shape) else offset,), element)
+                return (_strided(buffer, offset, shape, known),)
+        case _:
+            pass
+    raise InterpretationError(f"memory of the layout {type_.layout} cannot be allocated: only known strides can")
+
+
+def _strided(buffer: Array, offset: int, shape: Place, strides: Place) -> Array:
+    """A view into a buffer, by numbers that count elements."""
+    size = buffer.itemsize
+    bits = buffer.view(f"u{size}")  # bf16 is no type of a Python buffer
+    try:
+        found = np.ndarray(shape, bits.dtype, bits, offset * size, tuple(stride * size for stride in strides))
+    except (TypeError, ValueError) as error:  # NumPy holds the view against the buffer's size
+        raise InterpretationError(
+            f"offset {offset}, sizes {list(shape)} and strides {list(strides)} do not lie in a buffer of "
+            f"{buffer.size} elements"
+        ) from error
+    return found.view(buffer.dtype)
+
+
+def _buffer_of(array: Array) -> Array:
+    """The whole memory that `array` is a view into; a view of bytes begins memory of its own."""
+    buffer = array
+    while isinstance(buffer.base, np.ndarray) and buffer.base.itemsize == array.itemsize:
+        buffer = buffer.base
+    return _reshaped(buffer, (buffer.size,)).view(array.dtype)
+
+
+def _load(op: memref.LoadOp, array: Array, place: Place) -> tuple[Any]:
+    return (scalar_of(array[check_place(array, place, op.memref.type)], op.res.type),)
+
+
+def _store(op: memref.StoreOp, value: Any, array: Array, place: Place) -> tuple[()]:
+    check_writable(array, op.memref.type)
+    array[check_place(array, place, op.memref.type)] = value
+    return ()
+
+
+def _copy(op: memref.CopyOp, source: Array, destination: Array) -> tuple[()]:
+    check_writable(destination, op.destination.type)
+    check_shape(source, destination.shape, op.destination.type)
+    destination[...] = source
+    return ()
+
+
+def _deallocate(op: memref.DeallocOp, array: Array) -> tuple[()]:
+    return ()
+
+
+_globals: WeakKeyDictionary[Interpreter, dict[str, Array]] = WeakKeyDictionary()
+"""The memory of the globals of each run."""
+
+
+def _get_global(frame: Frame, op: memref.GetGlobalOp) -> tuple[Array]:
+    memory = _globals.setdefault(frame.interpreter, {})
+    name = op.name_.string_value()
+    if name not in memory:
+        memory[name] = _global_memory(frame.interpreter, name)
+    return (memory[name],)
+
+
+def _global_memory(interpreter: Interpreter, name: str) -> Array:
+    found = next(
+        (op for op in interpreter.module.ops if isinstance(op, memref.GlobalOp) and op.sym_name.data == name), None
+    )
+    if found is None:
+        raise InterpretationError(f"the module has no memref.global @{name}")
+    type_ = found.type
+    value: Attribute = found.initial_value
+    if isinstance(value, UnitAttr):
+        return unwritten(type_.get_shape(), element_of(type_))
+    array = dense_value(value, element_of(type_)).copy()
+    array.flags.writeable = found.constant is None
+    return array
+
+
+# --- Views ------------------------------------------------------------------------------------------------------------
+
+
+def _same(op: Operation, array: Array) -> tuple[Array]:
+    return (array,)
+
+
+def _cast(op: memref.CastOp | memref.MemorySpaceCastOp, array: Array) -> tuple[Array]:
+    if isinstance(op.dest.type, MemRefType):
+        check_shape(array, _shape_of(op.dest.type), op.dest.type)
+    return (array,)
+
+
+def _dim(op: memref.DimOp, array: Array, axis: int) -> tuple[int]:
+    return (checked_size(array, axis, op.source.type),)
+
+
+def _rank(op: memref.RankOp, array: Array) -> tuple[int]:
+    return (array.ndim,)
+
+
+def _subview(op: memref.SubviewOp, array: Array, *dynamic: Place) -> tuple[Array]:
+    static = (op.static_offsets, op.static_sizes, op.static_strides)
+    offsets, sizes, strides = map(mixed, static, dynamic)
+    part = array[slices(array, offsets, sizes, strides, op.source.type)]
+    return (part[kept_axes(sizes, _shape_of(op.result.type))],)
+
+
+def _reinterpret_cast(op: memref.ReinterpretCastOp, array: Array, *dynamic: Place) -> tuple[Array]:
+    static = (op.static_offsets, op.static_sizes, op.static_strides)
+    (offset,), sizes, strides = map(mixed, static, dynamic)
+    return (_strided(_buffer_of(array), offset, sizes, strides),)
+
+
+def _reshaped(array: Array, shape: Sequence[int]) -> Array:
+    try:
+        return array.reshape(tuple(shape), copy=False)
+    except ValueError as error:
+        raise InterpretationError(
+            f"memory of shape {list(array.shape)} and strides {_strides_of(array)} is no memory of shape {list(shape)}"
+        ) from error
+
+
+def _expand_shape(op: memref.ExpandShapeOp, array: Array, sizes: Place) -> tuple[Array]:
+    return (_reshaped(array, mixed(op.static_output_shape, sizes)),)
+
+
+def _collapse_shape(op: memref.CollapseShapeOp, array: Array) -> tuple[Array]:
+    return (_reshaped(array, collapsed_shape(array.shape, op.reassociation)),)
+
+
+def _view(op: memref.ViewOp, array: Array, shift: int, sizes: Place) -> tuple[Array]:
+    shape, dtype = dynamic_shape(_shape_of(op.result.type), sizes), dtype_of(element_of(op.result.type))
+    size = math.prod(shape) * dtype.itemsize
+    if shift < 0 or shift + size > array.size:
+        raise InterpretationError(f"takes {size} bytes at {shift} of a buffer of {array.size}")
+    return (array[shift : shift + size].view(dtype).reshape(shape, copy=False),)
+
+
+def _strides_of(array: Array) -> list[int]:
+    return [stride // array.itemsize for stride in array.strides]
+
+
+def _address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _extract_strided_metadata(op: memref.ExtractStridedMetaDataOp, array: Array) -> tuple[Any, ...]:
+    buffer = _buffer_of(array)
+    offset = (_address(array) - _address(buffer)) // array.itemsize
+    return (_strided(buffer, 0, (), ()), offset, *array.shape, *_strides_of(array))
+
+
+def _alloca_scope(frame: Frame, op: memref.AllocaScopeOp) -> tuple[Any, ...]:
+    return frame.run(op.scope)
+
+
+MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+    memref.AllocOp: _allocate,
+    memref.AllocaOp: _allocate,
+    memref.AllocaScopeOp: RunsRegions(_alloca_scope),
+    memref.AssumeAlignmentOp: _same,
+    memref.CastOp: _cast,
+    memref.CollapseShapeOp: _collapse_shape,
+    memref.CopyOp: _copy,
+    memref.DeallocOp: _deallocate,
+    memref.DimOp: _dim,
+    memref.ExpandShapeOp: _expand_shape,
+    memref.ExtractStridedMetaDataOp: _extract_strided_metadata,
+    memref.GetGlobalOp: RunsRegions(_get_global),
+    memref.LoadOp: _load,
+    memref.MemorySpaceCastOp: _cast,
+    memref.RankOp: _rank,
+    memref.ReinterpretCastOp: _reinterpret_cast,
+    memref.StoreOp: _store,
+    memref.SubviewOp: _subview,
+    memref.ViewOp: _view,
+}
+
+WITHOUT_MEANING: dict[type[Operation], str] = {
+    memref.AtomicRMWOp: "its result is the value that was stored, says its documentation, or the one before, its code",
+    memref.DmaStartOp: "nothing is defined between its start and its end",
+    memref.DmaWaitOp: "nothing is defined between the start and the end of a transfer",
+    memref.ExtractAlignedPointerAsIndexOp: "a NumPy array has no address that a computation could use",
+    memref.GlobalOp: "declares memory that memref.get_global gives; it does not run",
+}
+"""Why an operation of the dialect does not run here."""

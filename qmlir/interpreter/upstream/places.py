@@ -1,0 +1,107 @@
+"""Places in an array: elements and slices held against its shape, and the offsets, sizes and strides of operations.
+
+`memref`, `tensor` and `vector` address their operands alike; NumPy itself would count negative indices from the end and
+cut slices short.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.interpreter.upstream.scalars import Array
+from qmlir.ir.builtin_types import integer_list
+
+Place = tuple[int, ...]
+
+
+def check_place(array: Array, place: Sequence[int], type_: Attribute) -> Place:
+    """`place` as indices of one element of `array`, a value of type `type_`."""
+    indices = tuple(place)
+    for index, size in zip(indices, array.shape, strict=True):
+        if not 0 <= index < size:
+            raise InterpretationError(
+                f"index {list(indices)} is out of bounds of {type_} with the shape {list(array.shape)}"
+            )
+    return indices
+
+
+def checked_size(array: Array, axis: int, type_: Attribute) -> int:
+    """The size of `array` along `axis`."""
+    if not 0 <= axis < array.ndim:
+        raise InterpretationError(f"dimension {axis} is out of bounds of {type_}, which has {array.ndim}")
+    return array.shape[axis]
+
+
+def mixed(static: DenseArrayBase[Any], dynamic: Sequence[int]) -> Place:
+    """The numbers of a list where `dynamic` gives those that the attribute leaves open."""
+    given = iter(dynamic)
+    return tuple(next(given) if value == DYNAMIC_INDEX else value for value in integer_list(static))
+
+
+def dynamic_shape(shape: Sequence[int], sizes: Sequence[int]) -> Place:
+    """The shape of a type with its dynamic sizes given in order."""
+    if shape.count(DYNAMIC_INDEX) != len(sizes):
+        raise InterpretationError(f"has {len(sizes)} sizes for {shape.count(DYNAMIC_INDEX)} dynamic dimensions")
+    given = iter(sizes)
+    found = tuple(next(given) if size == DYNAMIC_INDEX else size for size in shape)
+    if any(size < 0 for size in found):
+        raise InterpretationError(f"a size must not be negative, found {list(found)}")
+    return found
+
+
+def slices(array: Array, offsets: Place, sizes: Place, strides: Place, type_: Attribute) -> tuple[slice, ...]:
+    """The slices of `array` that offsets, sizes and strides say."""
+    for offset, size, stride, length in zip(offsets, sizes, strides, array.shape, strict=True):
+        if stride <= 0 or size < 0:
+            raise InterpretationError(f"takes positive strides and sizes, found {list(strides)} and {list(sizes)}")
+        if offset < 0 or (size and offset + (size - 1) * stride >= length):
+            raise InterpretationError(
+                f"the slice at {list(offsets)} of sizes {list(sizes)} and strides {list(strides)} is out of bounds "
+                f"of {type_} with the shape {list(array.shape)}"
+            )
+    return tuple(
+        slice(offset, offset + max(size - 1, 0) * stride + bool(size), stride)
+        for offset, size, stride in zip(offsets, sizes, strides, strict=True)
+    )
+
+
+def kept_axes(sizes: Place, reduced: Sequence[int]) -> tuple[Any, ...]:
+    """The index into a slice of `sizes` that drops the axes of size 1 which the shape `reduced` does not have."""
+    wanted = list(reduced)
+    excess = len(sizes) - len(wanted)
+    index: list[Any] = []
+    for size in sizes:
+        matches = bool(wanted) and wanted[0] in (size, DYNAMIC_INDEX)
+        if excess and size == 1 and not (matches and wanted[0] == 1):
+            index.append(0)
+            excess -= 1
+        elif matches:
+            index.append(slice(None))
+            wanted.pop(0)
+        else:
+            raise InterpretationError(f"sizes {list(sizes)} do not reduce to the shape {list(reduced)}")
+    if wanted:
+        raise InterpretationError(f"sizes {list(sizes)} do not reduce to the shape {list(reduced)}")
+    return (*index, ...)  # a view, even of one element
+
+
+def collapsed_shape(shape: Sequence[int], reassociation: ArrayAttr[ArrayAttr[IntegerAttr]]) -> Place:
+    """The shape with the axes of each group joined."""
+    return tuple(math.prod(shape[axis.value.data] for axis in group) for group in reassociation)
+
+
+def check_writable(array: Array, type_: Attribute) -> None:
+    """Raise `InterpretationError` where the memory of a value of type `type_` is that of a constant."""
+    if not array.flags.writeable:
+        raise InterpretationError(f"writes into constant memory of {type_}")
+
+
+def check_shape(array: Array, shape: Sequence[int], type_: Attribute) -> Array:
+    """`array`, which must have the static sizes of `shape`, of the type `type_`."""
+    if len(shape) != array.ndim or any(a not in (b, DYNAMIC_INDEX) for a, b in zip(shape, array.shape, strict=True)):
+        raise InterpretationError(f"the shape {list(array.shape)} is none of {type_}")
+    return array

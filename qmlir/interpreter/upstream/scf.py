@@ -1,0 +1,74 @@
+"""What `scf` computes: loops and choices, by running their regions."""
+
+import itertools
+from typing import Any
+
+from xdsl.dialects import scf
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.interpreter.machine import Frame
+from qmlir.interpreter.upstream.scalars import signed, wrap
+from qmlir.ir.evaluation import Meaning, RunsRegions
+
+Values = tuple[Any, ...]
+
+
+def _steps(lower: int, upper: int, step: int) -> range:
+    if step <= 0:
+        raise InterpretationError(f"its step is {step}: only a positive one is defined")
+    return range(lower, upper, step)
+
+
+def _for(frame: Frame, op: scf.ForOp, lower: Any, upper: Any, step: Any, carried: Values) -> Values:
+    induction = op.lb.type
+    steps = _steps(*(signed(bound, induction) for bound in (lower, upper, step)))
+    for value in steps:
+        carried = frame.run(op.body, wrap(value, induction), *carried)
+    return carried
+
+
+def _if(frame: Frame, op: scf.IfOp, condition: Any) -> Values:
+    region = op.true_region if condition else op.false_region
+    return frame.run(region) if region.blocks else ()
+
+
+def _while(frame: Frame, op: scf.WhileOp, carried: Values) -> Values:
+    while True:
+        condition, *forwarded = frame.run(op.before_region, *carried)
+        if not condition:
+            return tuple(forwarded)
+        carried = frame.run(op.after_region, *forwarded)
+
+
+def _index_switch(frame: Frame, op: scf.IndexSwitchOp, value: int) -> Values:
+    regions = dict(zip(op.cases.get_values(), op.case_regions, strict=True))
+    return frame.run(regions.get(value, op.default_region))
+
+
+def _parallel(frame: Frame, op: scf.ParallelOp, lower: Values, upper: Values, step: Values, initial: Values) -> Values:
+    """The steps in the order of a loop nest, each reduced into what came before it."""
+    reduce = op.body.block.last_op
+    assert isinstance(reduce, scf.ReduceOp)
+    reduced = initial
+    for point in itertools.product(*map(_steps, lower, upper, step)):
+        values = frame.run(op.body, *point)
+        reduced = tuple(
+            frame.run(region, before, value)[0]
+            for region, before, value in zip(reduce.reductions, reduced, values, strict=True)
+        )
+    return reduced
+
+
+def _execute_region(frame: Frame, op: scf.ExecuteRegionOp) -> Values:
+    return frame.run(op.region)
+
+
+MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+    scf.ForOp: RunsRegions(_for),
+    scf.IfOp: RunsRegions(_if),
+    scf.WhileOp: RunsRegions(_while),
+    scf.IndexSwitchOp: RunsRegions(_index_switch),
+    scf.ParallelOp: RunsRegions(_parallel),
+    scf.ExecuteRegionOp: RunsRegions(_execute_region),
+}

@@ -1,0 +1,142 @@
+"""What `tensor` computes: values that nobody changes, so a slice may share the memory of its source."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.interpreter.machine import Frame
+from qmlir.interpreter.upstream.places import (
+    Place,
+    check_place,
+    check_shape,
+    checked_size,
+    collapsed_shape,
+    dynamic_shape,
+    kept_axes,
+    mixed,
+    slices,
+)
+from qmlir.interpreter.upstream.scalars import Array, dtype_of, element_of, scalar_of, unwritten
+from qmlir.ir import builtin_types
+from qmlir.ir.evaluation import Meaning, RunsRegions
+
+
+def _empty(op: tensor.EmptyOp, sizes: Place) -> tuple[Array]:
+    return (unwritten(dynamic_shape(op.tensor.type.get_shape(), sizes), element_of(op.tensor.type)),)
+
+
+def _extract(op: tensor.ExtractOp, array: Array, place: Place) -> tuple[Any]:
+    return (scalar_of(array[check_place(array, place, op.tensor.type)], op.result.type),)
+
+
+def _insert(op: tensor.InsertOp, scalar: Any, array: Array, place: Place) -> tuple[Array]:
+    changed = array.copy()
+    changed[check_place(array, place, op.dest.type)] = scalar
+    return (changed,)
+
+
+def _slices(
+    op: tensor.ExtractSliceOp | tensor.InsertSliceOp, whole: Array, part: Sequence[int], dynamic: Sequence[Place]
+) -> tuple[tuple[slice, ...], tuple[Any, ...]]:
+    static: tuple[DenseArrayBase[Any], ...] = (op.static_offsets, op.static_sizes, op.static_strides)
+    offsets, sizes, strides = map(mixed, static, dynamic)
+    type_ = op.source.type if isinstance(op, tensor.ExtractSliceOp) else op.dest.type
+    return slices(whole, offsets, sizes, strides, type_), kept_axes(sizes, part)
+
+
+def _extract_slice(op: tensor.ExtractSliceOp, array: Array, *dynamic: Place) -> tuple[Array]:
+    where, kept = _slices(op, array, builtin_types.tensor(op.result.type).get_shape(), dynamic)
+    return (array[where][kept],)
+
+
+def _insert_slice(op: tensor.InsertSliceOp, part: Array, array: Array, *dynamic: Place) -> tuple[Array]:
+    where, kept = _slices(op, array, part.shape, dynamic)
+    changed = array.copy()
+    hole = changed[where][kept]
+    if hole.shape != part.shape:
+        raise InterpretationError(f"a part of shape {list(part.shape)} is put where {list(hole.shape)} is taken out")
+    hole[...] = part
+    return (changed,)
+
+
+def _dim(op: tensor.DimOp, array: Array, axis: int) -> tuple[int]:
+    return (checked_size(array, axis, op.source.type),)
+
+
+def _cast(op: tensor.CastOp, array: Array) -> tuple[Array]:
+    ranked = builtin_types.ranked_tensor(op.dest.type)
+    return (array if ranked is None else check_shape(array, ranked.get_shape(), ranked),)
+
+
+def _reshaped(array: Array, shape: Sequence[int]) -> Array:
+    if math.prod(shape) != array.size or any(size < 0 for size in shape):
+        raise InterpretationError(f"the shape {list(array.shape)} has not as many elements as {list(shape)}")
+    return array.reshape(tuple(shape))
+
+
+def _reshape(op: tensor.ReshapeOp, array: Array, shape: Array) -> tuple[Array]:
+    return (_reshaped(array, [int(size) for size in shape]),)
+
+
+def _expand_shape(op: tensor.ExpandShapeOp, array: Array, sizes: Place) -> tuple[Array]:
+    return (_reshaped(array, mixed(op.static_output_shape, sizes)),)
+
+
+def _collapse_shape(op: tensor.CollapseShapeOp, array: Array) -> tuple[Array]:
+    return (_reshaped(array, collapsed_shape(array.shape, op.reassociation)),)
+
+
+def _from_elements(op: tensor.FromElementsOp, elements: tuple[Any, ...]) -> tuple[Array]:
+    type_ = op.result.type
+    return (_reshaped(np.array(elements, dtype_of(element_of(type_))), type_.get_shape()),)
+
+
+def _splat(op: tensor.SplatOp, value: Any, sizes: Place) -> tuple[Array]:
+    type_ = op.result.type
+    return (np.full(dynamic_shape(type_.get_shape(), sizes), value, dtype_of(element_of(type_))),)
+
+
+def _concat(op: tensor.ConcatOp, arrays: tuple[Array, ...]) -> tuple[Array]:
+    return (np.concatenate(arrays, axis=op.dim.value.data),)
+
+
+def _pad(frame: Frame, op: tensor.PadOp, array: Array, low: Place, high: Place) -> tuple[Array]:
+    before, after = mixed(op.static_low, low), mixed(op.static_high, high)
+    if any(width < 0 for width in (*before, *after)):
+        raise InterpretationError(f"pads by no negative sizes, found low {list(before)} and high {list(after)}")
+    shape = tuple(map(sum, zip(array.shape, before, after, strict=True)))
+    padded = unwritten(shape, element_of(op.result.type))
+    inside = tuple(slice(start, start + size) for start, size in zip(before, array.shape, strict=True))
+    if any(argument.uses for argument in op.region.block.args):
+        for place in itertools.product(*map(range, shape)):
+            if not all(part.start <= index < part.stop for part, index in zip(inside, place, strict=True)):
+                (padded[place],) = frame.run(op.region, *place)
+    elif padded.size > array.size:
+        (padded[...],) = frame.run(op.region, *before)
+    padded[inside] = array
+    return (padded,)
+
+
+MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+    tensor.CastOp: _cast,
+    tensor.CollapseShapeOp: _collapse_shape,
+    tensor.ConcatOp: _concat,
+    tensor.DimOp: _dim,
+    tensor.EmptyOp: _empty,
+    tensor.ExpandShapeOp: _expand_shape,
+    tensor.ExtractOp: _extract,
+    tensor.ExtractSliceOp: _extract_slice,
+    tensor.FromElementsOp: _from_elements,
+    tensor.InsertOp: _insert,
+    tensor.InsertSliceOp: _insert_slice,
+    tensor.PadOp: RunsRegions(_pad),
+    tensor.ReshapeOp: _reshape,
+    tensor.SplatOp: _splat,
+}

@@ -1,0 +1,49 @@
+// RUN: not qmlir run %s --function shift 2>&1 | filecheck %s --check-prefix SHIFT
+// RUN: not qmlir run %s --function shift_vector 2>&1 | filecheck %s --check-prefix VECTOR
+// RUN: not qmlir run %s --function division 2>&1 | filecheck %s --check-prefix DIVISION
+// RUN: not qmlir run %s --function overflow 2>&1 | filecheck %s --check-prefix OVERFLOW
+// RUN: not qmlir run %s --function fptosi 2>&1 | filecheck %s --check-prefix FPTOSI
+// RUN: not qmlir run %s --function fptoui 2>&1 | filecheck %s --check-prefix FPTOUI
+
+// SHIFT: 'arith.shli' op cannot be computed: a value of i7 is shifted by 7: only less than 7 is defined
+func.func @shift() {
+  %a = arith.constant 7 : i7
+  %b = arith.shli %a, %a : i7
+  func.return
+}
+
+// VECTOR: 'arith.shrui' op cannot be computed: a value of i8 is shifted by 255: only less than 8 is defined
+func.func @shift_vector() {
+  %a = arith.constant dense<[1, -1]> : vector<2xi8>
+  %b = arith.shrui %a, %a : vector<2xi8>
+  func.return
+}
+
+// DIVISION: 'arith.remui' op (mod1) cannot be computed: a value of i8 is divided by 0
+func.func @division() {
+  %a = arith.constant 0 : i8
+  %b = arith.remui %a, %a {origin = "mod1"} : i8
+  func.return
+}
+
+// OVERFLOW: 'arith.divsi' op cannot be computed: -128 divided by -1 overflows i8
+func.func @overflow() {
+  %a = arith.constant dense<[1, -128]> : tensor<2xi8>
+  %b = arith.constant dense<-1> : tensor<2xi8>
+  %c = arith.divsi %a, %b : tensor<2xi8>
+  func.return
+}
+
+// FPTOSI: 'arith.fptosi' op cannot be computed: 128.0 of type f32 is no signed value of type i8
+func.func @fptosi() {
+  %a = arith.constant 128.0 : f32
+  %b = arith.fptosi %a : f32 to i8
+  func.return
+}
+
+// FPTOUI: 'arith.fptoui' op cannot be computed: -1.0 of type f32 is no unsigned value of type i8
+func.func @fptoui() {
+  %a = arith.constant -1.0 : f32
+  %b = arith.fptoui %a : f32 to i8
+  func.return
+}
