@@ -1,15 +1,38 @@
-"""Statistics of values that stream and merge: count, minimum, maximum, mean and standard deviation.
+"""Statistics of one value that stream and merge: what profiling keeps of the arrays that it sees.
 
-Two summaries merge into the summary of both samples (Chan, Golub and LeVeque 1979), so that memory does not grow with
-the number of samples and several processes can share the work.
+Arrays of finite floats come in. Out go minimum, maximum, mean, mean size, standard deviation, a histogram, ranges for
+each index of an axis and averages over batches. Memory does not grow with the number of arrays. But for the averages
+over batches, which know an order, everything depends on the values alone: parts that several processes saw merge, in
+any order, into exactly what one process would have found.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from qmlir.arithmetic.histogram import BINS, Histogram
+from qmlir.arithmetic.moments import Moments, dyadic_from_list, dyadic_to_list
+from qmlir.arithmetic.schemes import F64
+
+
+class NotFiniteError(ValueError):
+    """NaN or infinities among values. The message does not know whose values: whoever catches it does."""
+
+    def __init__(self, values: npt.NDArray[Any]) -> None:
+        flat = values.reshape(-1)
+        self.nans = int(np.isnan(flat).sum())
+        """How many are NaN."""
+        self.infinities = int(np.isinf(flat).sum())
+        """How many are infinite."""
+        self.first = int(np.flatnonzero(~np.isfinite(flat))[0])
+        """The flat index of the first of them, in row-major order."""
+        counts = f"{self.nans} NaN and {self.infinities} infinite of {flat.size}"
+        super().__init__(f"values must be finite, found {counts}; the first is {flat[self.first]} at {self.first}")
 
 
 @dataclass(frozen=True)
@@ -25,18 +48,10 @@ class Summary:
     @staticmethod
     def of(values: npt.NDArray[Any]) -> "Summary":
         """The summary of at least one finite value."""
-        exact = np.asarray(values, dtype=np.float64)
-        if exact.size == 0:
-            raise ValueError("no values to summarize")
-        if not np.isfinite(exact).all():
-            raise ValueError("values to summarize must be finite")
-        low, high = float(exact.min()), float(exact.max())
-        # The rounding of the sum must not put the mean outside the range.
-        mean = min(max(float(exact.mean()), low), high)
-        return Summary(exact.size, low, high, mean, float(exact.std()))
+        return Statistics.of(values).summary
 
     def merged(self, other: "Summary") -> "Summary":
-        """The summary of the values of both."""
+        """The summary of the values of both, rounded (Chan, Golub and LeVeque 1979); `Statistics` merges exactly."""
         count = self.count + other.count
         distance = other.mean - self.mean
         mean = self.mean + distance * (other.count / count)
@@ -44,3 +59,217 @@ class Summary:
         squares += distance**2 * (self.count * other.count / count)
         low, high = min(self.minimum, other.minimum), max(self.maximum, other.maximum)
         return Summary(count, low, high, min(max(mean, low), high), math.sqrt(squares / count))
+
+
+@dataclass(frozen=True)
+class BatchRanges:
+    """Averages of the smallest and the largest value over batches: the plain mean, exact, and a moving average.
+
+    The moving average starts at the first batch and moves to each next one by `momentum` of the distance (ONNX
+    Runtime's `averaging_constant`). It knows an order, and merges to within the rounding of f64.
+    """
+
+    momentum: float
+    count: int = 0
+    totals: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
+    first: tuple[float, float] = (0.0, 0.0)
+    """Smallest and largest value of the first batch."""
+    moving: tuple[float, float] = (0.0, 0.0)
+    """The moving average of the minima and that of the maxima."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.momentum <= 1:
+            raise ValueError(f"momentum is above 0 and at most 1, found {self.momentum}")
+
+    @staticmethod
+    def of(minimum: float, maximum: float, momentum: float) -> "BatchRanges":
+        """One batch."""
+        ends = (minimum, maximum)
+        return BatchRanges(momentum, 1, (Fraction(minimum), Fraction(maximum)), ends, ends)
+
+    def followed_by(self, later: "BatchRanges") -> "BatchRanges":
+        """All batches of this one, then all of the later one."""
+        if self.momentum != later.momentum:
+            raise ValueError(f"averages of momentum {self.momentum} and {later.momentum} do not merge")
+        if self.count == 0 or later.count == 0:
+            return self if later.count == 0 else later
+        totals = (self.totals[0] + later.totals[0], self.totals[1] + later.totals[1])
+        # What is left of the start after the later batches. Theirs was their first one; now it is the average so far.
+        left = (1 - self.momentum) ** later.count
+        low, high = (
+            after + left * (before - first)
+            for before, first, after in zip(self.moving, later.first, later.moving, strict=True)
+        )
+        return BatchRanges(self.momentum, self.count + later.count, totals, self.first, (low, high))
+
+    @property
+    def mean(self) -> tuple[float, float]:
+        """The mean of the minima and that of the maxima, rounded once to f64."""
+        return float(self.totals[0] / self.count), float(self.totals[1] / self.count)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers in lists; exact."""
+        fields: dict[str, Any] = {"momentum": self.momentum, "count": self.count}
+        totals = [dyadic_to_list(total) for total in self.totals]
+        return {**fields, "totals": totals, "first": list(self.first), "moving": list(self.moving)}
+
+    @staticmethod
+    def from_dict(fields: dict[str, Any]) -> "BatchRanges":
+        """What `to_dict` made."""
+        low, high = (dyadic_from_list(total) for total in fields["totals"])
+        ends = ((float(each[0]), float(each[1])) for each in (fields["first"], fields["moving"]))
+        return BatchRanges(float(fields["momentum"]), int(fields["count"]), (low, high), *ends)
+
+
+def _no_ranges() -> F64:
+    return np.zeros(0, np.float64)
+
+
+def _exact(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same numbers as f32, or as f64 where f32 does not hold them: f64 and integers."""
+    is_wide = values.dtype.itemsize > 4 or values.dtype.kind in "iub"
+    return np.asarray(values, np.float64 if is_wide else np.float32, order="C")
+
+
+def _extreme(values: npt.NDArray[Any], axis: int) -> tuple[F64, F64]:
+    others = tuple(each for each in range(values.ndim) if each != axis)
+    low = values.min(axis=others, initial=np.inf).astype(np.float64)
+    high = values.max(axis=others, initial=-np.inf).astype(np.float64)
+    return low + 0.0, high + 0.0  # -0.0 and 0.0 are one number, and print alike
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """What is known of all values seen; of none at first, as `Statistics()`.
+
+    `axis_minima` and `axis_maxima` have shape `[size of the axis]`, and are empty without an axis. Streaming is
+    `statistics = statistics.merged(Statistics.of(batch))`.
+    """
+
+    minimum: float = math.inf
+    maximum: float = -math.inf
+    moments: Moments = field(default_factory=Moments)
+    histogram: Histogram = field(default_factory=Histogram)
+    axis: int | None = None
+    axis_minima: F64 = field(default_factory=_no_ranges)
+    axis_maxima: F64 = field(default_factory=_no_ranges)
+    batches: BatchRanges | None = None
+
+    @staticmethod
+    def of(
+        values: npt.NDArray[Any], *, axis: int | None = None, bins: int = BINS, momentum: float | None = None
+    ) -> "Statistics":
+        """The statistics of one array of any float type, taken as one batch; also of integers below 2^53.
+
+        `axis` keeps a range for each index of that axis, `bins` bounds the histogram, `momentum` keeps averages over
+        batches. An empty array has the statistics of nothing. Raises `NotFiniteError`.
+        """
+        exact = _exact(values)
+        if axis is not None and not 0 <= axis < exact.ndim:
+            raise ValueError(f"axis {axis} is out of range for rank {exact.ndim}")
+        low, high = float(exact.min(initial=np.inf)) + 0.0, float(exact.max(initial=-np.inf)) + 0.0
+        if exact.size and not (math.isfinite(low) and math.isfinite(high)):
+            raise NotFiniteError(values)
+        flat = exact.reshape(-1)
+        ranges = (_no_ranges(), _no_ranges()) if axis is None else _extreme(exact, axis)
+        batches = None
+        if momentum is not None:
+            batches = BatchRanges.of(low, high, momentum) if exact.size else BatchRanges(momentum)
+        return Statistics(low, high, Moments.of(flat), Histogram.of(flat, low, high, bins), axis, *ranges, batches)
+
+    def merged(self, other: "Statistics") -> "Statistics":
+        """The statistics of the values of both; batches of `other` come behind those of this one.
+
+        Raises `ValueError` where the two were taken with different options, or along an axis of different sizes.
+        """
+        if not self.count or not other.count:
+            # What has seen nothing may be a mere start, without options.
+            return other if not self.count else self
+        if self.axis != other.axis or self.axis_minima.size != other.axis_minima.size:
+            found = [f"axis {each.axis} of size {each.axis_minima.size}" for each in (self, other)]
+            raise ValueError(f"statistics along {found[0]} and {found[1]} do not merge")
+        if (self.batches is None) != (other.batches is None):
+            raise ValueError("statistics with and without averages over batches do not merge")
+        batches = None
+        if self.batches is not None and other.batches is not None:
+            batches = self.batches.followed_by(other.batches)
+        return Statistics(
+            min(self.minimum, other.minimum),
+            max(self.maximum, other.maximum),
+            self.moments.merged(other.moments),
+            self.histogram.merged(other.histogram),
+            self.axis,
+            np.minimum(self.axis_minima, other.axis_minima),
+            np.maximum(self.axis_maxima, other.axis_maxima),
+            batches,
+        )
+
+    @property
+    def count(self) -> int:
+        """The number of values."""
+        return self.moments.count
+
+    @property
+    def mean(self) -> float:
+        """The mean of all values, rounded once to f64. Raises `ValueError` where there are none."""
+        return self._of_some(lambda: self.moments.mean)
+
+    @property
+    def mean_size(self) -> float:
+        """The mean of `|x|`, rounded once to f64. Raises `ValueError` where there are no values."""
+        return self._of_some(lambda: self.moments.mean_size)
+
+    @property
+    def deviation(self) -> float:
+        """The population's standard deviation. Raises `ValueError` where there are no values."""
+        return self._of_some(lambda: self.moments.deviation)
+
+    @property
+    def spread(self) -> float:
+        """The mean of `|x - mean|` by the histogram, to within half a bin. Raises `ValueError` without values."""
+        mean = self.mean
+        edges = np.clip(self.histogram.edges, self.minimum, self.maximum)
+        distances = np.abs((edges[:-1] + edges[1:]) / 2 - mean)
+        return float(distances @ self.histogram.counts) / self.count
+
+    @property
+    def summary(self) -> Summary:
+        """The statistics that `#calib.stats` holds. Raises `ValueError` where there are no values."""
+        return Summary(self.count, self.minimum, self.maximum, self.mean, self.deviation)
+
+    def _of_some(self, function: Callable[[], float]) -> float:
+        if not self.count:
+            raise ValueError("no values to summarize")
+        return function()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Statistics) and self.to_dict() == other.to_dict()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, lists and dicts that JSON holds exactly, and `from_dict` reads back."""
+        return {
+            "range": [self.minimum, self.maximum] if self.count else [],
+            "moments": self.moments.to_dict(),
+            "histogram": self.histogram.to_dict(),
+            "axis": self.axis,
+            "axis_minima": self.axis_minima.tolist() if self.count else [],
+            "axis_maxima": self.axis_maxima.tolist() if self.count else [],
+            "batches": None if self.batches is None else self.batches.to_dict(),
+        }
+
+    @staticmethod
+    def from_dict(fields: dict[str, Any]) -> "Statistics":
+        """What `to_dict` made. Raises `ValueError` where something is missing or of another type."""
+        try:
+            known = Statistics(
+                moments=Moments.from_dict(fields["moments"]),
+                histogram=Histogram.from_dict(fields["histogram"]),
+                axis=None if fields["axis"] is None else int(fields["axis"]),
+                axis_minima=np.array(fields["axis_minima"], np.float64),
+                axis_maxima=np.array(fields["axis_maxima"], np.float64),
+                batches=None if fields["batches"] is None else BatchRanges.from_dict(fields["batches"]),
+            )
+            low, high = fields["range"] or (math.inf, -math.inf)
+            return replace(known, minimum=float(low), maximum=float(high))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not the statistics of a value: {error!r}") from error

@@ -1,0 +1,147 @@
+"""A histogram whose range grows, and that merges without interpolation.
+
+Bins have the width `2^exponent` and are anchored at 0: bin `i` holds `i * 2^exponent <= x < (i + 1) * 2^exponent`. When
+the range outgrows the bins, pairs of neighbours are added up. The exponent is the smallest at which the range, widened
+to contain 0, takes at most so many bins. So a histogram depends on its values alone, in whatever order and parts they
+came, and two histograms merge exactly.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qmlir.arithmetic.schemes import F64, I64
+
+BINS = 2048
+"""The usual number of bins: TensorRT's, and that of PyTorch's HistogramObserver."""
+
+BIN_LIMITS = (2, 1 << 16)
+
+SMALLEST_EXPONENT = -1074
+"""The width of bins is at least the smallest number of f64."""
+
+_CHUNK = 1 << 16  # elements at a time: intermediate arrays stay in the cache
+_F32_EXPONENTS = (-127, 0)  # x * 2^-exponent is exact in f32
+
+
+def _bin(value: float, exponent: int) -> int:
+    index = math.floor(math.ldexp(value, -exponent))
+    return -1 if value < 0 and index == 0 else index  # a product that underflows loses its sign
+
+
+def _exponent(low: float, high: float, bins: int) -> int:
+    """The smallest exponent at which the range, widened to contain 0, takes at most `bins` bins."""
+    low, high = min(low, 0.0), max(high, 0.0)
+    if low == high:
+        return SMALLEST_EXPONENT
+    # With one less the larger end alone would lie `bins` bins from 0.
+    exponent = max(math.frexp(max(-low, high))[1] - 1 - (bins - 1).bit_length(), SMALLEST_EXPONENT)
+    while _bin(high, exponent) - _bin(low, exponent) >= bins:
+        exponent += 1
+    return exponent
+
+
+def _indices(values: npt.NDArray[Any], exponent: int) -> npt.NDArray[Any]:
+    """The bin of each value, as whole floats."""
+    first, last = _F32_EXPONENTS
+    if values.dtype == np.float32 and first <= exponent <= last:
+        return np.floor(values * np.float32(2.0**-exponent))
+    exact = values.astype(np.float64)
+    if exponent <= 0:  # in two factors, each of which f64 holds
+        return np.floor(exact * 2.0 ** (-exponent // 2) * 2.0 ** (-exponent - -exponent // 2))
+    indices = np.floor(np.ldexp(exact, -exponent))
+    return np.where(exact < 0, np.minimum(indices, -1), indices)
+
+
+def _no_counts() -> I64:
+    return np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """How many values lie in each bin: `counts[j]` those of bin `first + j`. The first and the last bin are not empty.
+
+    `bins` is the largest number of bins that the range, with 0, may take. Without values there are no counts.
+    """
+
+    bins: int = BINS
+    exponent: int = SMALLEST_EXPONENT
+    first: int = 0
+    counts: I64 = field(default_factory=_no_counts)
+
+    def __post_init__(self) -> None:
+        low, high = BIN_LIMITS
+        if not low <= self.bins <= high:
+            raise ValueError(f"a histogram has {low} to {high} bins, found {self.bins}")
+
+    @staticmethod
+    def of(values: npt.NDArray[Any], low: float, high: float, bins: int = BINS) -> "Histogram":
+        """The histogram of finite values, one-dimensional f32 or f64, whose minimum and maximum are known."""
+        if values.size == 0:
+            return Histogram(bins)
+        exponent = _exponent(low, high, bins)
+        first, size = _bin(low, exponent), _bin(high, exponent) - _bin(low, exponent) + 1
+        counts = np.zeros(size, np.int64)
+        for start in range(0, values.size, _CHUNK):
+            indices = _indices(values[start : start + _CHUNK], exponent)
+            counts += np.bincount((indices - first).astype(np.intp), minlength=size)
+        return Histogram(bins, exponent, first, counts)
+
+    @property
+    def total(self) -> int:
+        """The number of values."""
+        return int(self.counts.sum())
+
+    @property
+    def edges(self) -> F64:
+        """Where bins begin and end, one more than there are counts."""
+        with np.errstate(over="ignore"):  # beyond the largest f64
+            return np.ldexp(np.arange(self.first, self.first + self.counts.size + 1, dtype=np.float64), self.exponent)
+
+    @property
+    def width(self) -> float:
+        """The width of a bin."""
+        return math.ldexp(1.0, self.exponent)
+
+    def coarsened(self, exponent: int) -> "Histogram":
+        """The same values in bins of `2^exponent`, which is not below the exponent of this one."""
+        shift = min(exponent - self.exponent, 63)
+        if shift <= 0 or self.counts.size == 0:
+            return self
+        indices = np.arange(self.first, self.first + self.counts.size, dtype=np.int64) >> shift
+        counts = np.zeros(int(indices[-1] - indices[0]) + 1, np.int64)
+        np.add.at(counts, indices - indices[0], self.counts)
+        return Histogram(self.bins, exponent, int(indices[0]), counts)
+
+    def merged(self, other: "Histogram") -> "Histogram":
+        """The histogram of the values of both."""
+        if self.bins != other.bins:
+            raise ValueError(f"histograms of {self.bins} and {other.bins} bins do not merge")
+        if self.counts.size == 0 or other.counts.size == 0:
+            return self if other.counts.size == 0 else other
+        exponent = max(self.exponent, other.exponent)
+        while True:
+            parts = (self.coarsened(exponent), other.coarsened(exponent))
+            first = min(part.first for part in parts)
+            last = max(part.first + part.counts.size - 1 for part in parts)
+            if max(last, 0) - min(first, 0) < self.bins:
+                break
+            exponent += 1
+        counts = np.zeros(last - first + 1, np.int64)
+        for part in parts:
+            counts[part.first - first :][: part.counts.size] += part.counts
+        return Histogram(self.bins, exponent, first, counts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Whole numbers alone."""
+        fields = {"bins": self.bins, "exponent": self.exponent, "first": self.first}
+        return {**fields, "counts": self.counts.tolist()}
+
+    @staticmethod
+    def from_dict(fields: dict[str, Any]) -> "Histogram":
+        """What `to_dict` made."""
+        counts = np.array(fields["counts"], np.int64)
+        return Histogram(int(fields["bins"]), int(fields["exponent"]), int(fields["first"]), counts)

@@ -1,0 +1,244 @@
+"""Requantization: exact integers of one scale rescaled to stored integers of another, by an arithmetic that is named.
+
+Accumulators come in as integers, int64 or Python's own where 64 bits are too few; multipliers and zero points in any
+shape that broadcasts against them, so that per-channel parameters need no other function. Stored values inside the
+limits of the storage type go out, as int64. The formulas are the contract of the project: whoever computes them in
+another way must give the same integers.
+"""
+
+import math
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Limits = tuple[int, int]
+
+FRACTION_BITS = 31
+"""Bits of the multiplier of the integer modes, which stands for a fraction from 1/2 to 1."""
+
+SHIFTS = (2, 62)
+"""Smallest and largest shift of the integer modes (TOSA RESCALE)."""
+
+
+class Mode(StrEnum):
+    """How an accumulator is rescaled."""
+
+    F32 = "f32"
+    """`rne(f32(acc) * f32(f32(s_in) / f32(s_out)))`, the product rounded to f32: ONNX Runtime's arithmetic."""
+
+    SINGLE_ROUND = "single_round"
+    """`(acc * q + 2^(shift - 1)) >> shift`: TOSA RESCALE."""
+
+    DOUBLE_ROUND = "double_round"
+    """The same, rounded twice where `shift > 31`: TOSA RESCALE with double rounding, TFLite's reference."""
+
+    SHIFT = "shift"
+    """`acc * 2^-shift`, for scales whose ratio is a power of two."""
+
+
+class Ties(StrEnum):
+    """Where a shift rounds what lies half-way between two integers."""
+
+    EVEN = "even"
+    UP = "up"
+    """Towards positive infinity."""
+
+    AWAY = "away"
+    """Away from zero."""
+
+
+def magnitude(values: Array) -> int:
+    """The largest absolute value of an integer array, 0 for an empty one."""
+    return max(abs(int(values.min())), abs(int(values.max()))) if values.size else 0
+
+
+def widened(values: Array, largest: int) -> Array:
+    """`values` as int64 where integers up to `largest` fit, otherwise as Python's integers, which never overflow."""
+    return values.astype(np.int64 if largest < 2**63 else np.object_)
+
+
+def _int_to_f32(value: int) -> np.float32:
+    # What is cut off leaves a trace in the last of 62 bits, so that the one rounding to 24 bits sees it.
+    excess = max(abs(value).bit_length() - 62, 0)
+    kept = abs(value) >> excess
+    sticky = kept | int(kept << excess != abs(value))
+    return np.float32(math.copysign(math.ldexp(float(np.float32(np.int64(sticky))), excess), value))
+
+
+def to_f32(integers: Array) -> npt.NDArray[np.float32]:
+    """Each integer rounded once to f32, ties to even."""
+    if integers.dtype != np.object_:
+        return integers.astype(np.float32)
+    return np.array([_int_to_f32(int(value)) for value in integers.flat], np.float32).reshape(integers.shape)
+
+
+def accumulator_scale(*scales: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    """The scale of a product, `f32(f32(s_a) * f32(s_b))`."""
+    product = np.ones((), np.float32)
+    for scale in scales:
+        product = product * np.asarray(scale).astype(np.float32)
+    return np.asarray(product, np.float32)
+
+
+def _checked(multiplier: Array, source: npt.ArrayLike, target: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    if not np.isfinite(multiplier).all():
+        raise ValueError(f"no f32 holds the ratio of the scales {np.asarray(source)} and {np.asarray(target)}")
+    return np.asarray(multiplier, np.float32)
+
+
+def f32_multiplier(input_scale: npt.ArrayLike, output_scale: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    """`f32(f32(s_in) / f32(s_out))`: 1 where, and only where, the scales are the same. Raises where it overflows."""
+    with np.errstate(over="ignore"):
+        ratio = np.asarray(input_scale).astype(np.float32) / np.asarray(output_scale).astype(np.float32)
+    return _checked(ratio, input_scale, output_scale)
+
+
+def mean_multiplier(
+    input_scale: npt.ArrayLike, output_scale: npt.ArrayLike, count: npt.ArrayLike
+) -> npt.NDArray[np.float32]:
+    """`f32(f32(s_in) / f32(f32(s_out) * f32(count)))`, for a sum of `count` elements whose mean is wanted."""
+    with np.errstate(over="ignore"):
+        divisor = np.asarray(output_scale).astype(np.float32) * np.asarray(count).astype(np.float32)
+        ratio = np.asarray(input_scale).astype(np.float32) / divisor
+    return _checked(ratio, input_scale, output_scale)
+
+
+def saturate(values: Array, zero_point: npt.ArrayLike, limits: Limits) -> npt.NDArray[np.int64]:
+    """`values + zero_point`, kept inside `limits`; `values` are integers or whole floats, infinities included."""
+    low, high = limits
+    # Cutting off before the zero point is added keeps the sum small: it is exact in any type.
+    offset = np.asarray(zero_point, np.int64)
+    return np.asarray(np.asarray(np.clip(values, low - offset, high - offset)).astype(np.int64) + offset)
+
+
+def requantize_f32(
+    accumulator: Array, multiplier: npt.ArrayLike, zero_point: npt.ArrayLike, limits: Limits
+) -> npt.NDArray[np.int64]:
+    """`saturate(rne(f32(acc) * multiplier) + zero_point)`; a multiplier of 1 keeps the integer as it is.
+
+    The exception for 1 matters from 2^24 up, where f32 leaves out integers: ONNX Runtime, whose results have at most
+    16 bits, gives the same with and without it.
+    """
+    factor = np.asarray(multiplier, np.float32)
+    with np.errstate(over="ignore"):  # a product beyond the float range saturates
+        rounded = np.rint(to_f32(accumulator) * factor).astype(np.float64)
+    result = saturate(rounded, zero_point, limits)
+    is_kept = factor == 1
+    return np.where(is_kept, saturate(accumulator, zero_point, limits), result) if is_kept.any() else result
+
+
+def fixed_point(multiplier: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The fraction `q` of 31 bits and the shift of the integer modes: `multiplier` is about `q * 2^-shift`.
+
+    TFLite's decomposition: `q, e = frexp(m)`, `q` rounded half up to 31 bits, and halved where it becomes 2^31. A
+    multiplier too small for the largest shift becomes 0, which is what it makes of 32 bits; one that is too large,
+    from 2^29 up, is an error.
+    """
+    fraction, exponent = np.frexp(np.asarray(multiplier, np.float64))
+    scaled = np.floor(np.ldexp(fraction, FRACTION_BITS) + 0.5).astype(np.int64)
+    is_full = scaled == 1 << FRACTION_BITS
+    scaled, exponent = np.where(is_full, scaled >> 1, scaled), exponent + is_full
+    shift = (FRACTION_BITS - exponent).astype(np.int64)
+    lowest, highest = SHIFTS
+    if (shift < lowest).any():
+        raise ValueError(f"a multiplier of {np.max(multiplier)} is too large: it must be below 2^{31 - lowest}")
+    return np.where(shift > highest, 0, scaled), np.minimum(shift, highest)
+
+
+def _together(accumulator: Array, largest: int, *parameters: Array) -> tuple[tuple[int, ...], list[Array]]:
+    """All arrays in one shape and one integer type, wide enough for `largest`, as vectors; and that shape.
+
+    NumPy turns an operation on arrays without axes into Python numbers, whose type then depends on their size.
+    """
+    arrays = np.broadcast_arrays(accumulator, *parameters)
+    return arrays[0].shape, [widened(array.reshape(-1), largest) for array in arrays]
+
+
+def _multiplied(accumulator: Array, multiplier: Array, nudge: Array, shift: Array) -> Array:
+    largest = magnitude(accumulator) * max(magnitude(multiplier), 1) + magnitude(nudge)
+    shape, (values, factors, nudges, places) = _together(accumulator, largest, multiplier, nudge, shift)
+    return ((values * factors + nudges) >> places).reshape(shape)
+
+
+def requantize_single_round(
+    accumulator: Array, multiplier: npt.ArrayLike, shift: npt.ArrayLike, zero_point: npt.ArrayLike, limits: Limits
+) -> npt.NDArray[np.int64]:
+    """`saturate(((acc * multiplier + 2^(shift - 1)) >> shift) + zero_point)`: half-way cases go up."""
+    places = np.asarray(shift, np.int64)
+    nudge = np.asarray(np.int64(1) << (places - 1))
+    return saturate(_multiplied(accumulator, np.asarray(multiplier, np.int64), nudge, places), zero_point, limits)
+
+
+def requantize_double_round(
+    accumulator: Array, multiplier: npt.ArrayLike, shift: npt.ArrayLike, zero_point: npt.ArrayLike, limits: Limits
+) -> npt.NDArray[np.int64]:
+    """As `requantize_single_round`, with 2^30 more, or less below 0, before a shift of more than 31 bits."""
+    places = np.asarray(shift, np.int64)
+    second = np.where(accumulator >= 0, np.int64(1 << 30), np.int64(-(1 << 30)))
+    nudge = (np.int64(1) << (places - 1)) + np.where(places > FRACTION_BITS, second, 0)
+    return saturate(_multiplied(accumulator, np.asarray(multiplier, np.int64), nudge, places), zero_point, limits)
+
+
+def requantize_shift(
+    accumulator: Array, shift: npt.ArrayLike, ties: Ties, zero_point: npt.ArrayLike, limits: Limits
+) -> npt.NDArray[np.int64]:
+    """`saturate(round(acc * 2^-shift) + zero_point)`; a negative shift multiplies."""
+    places = np.asarray(shift, np.int64)
+    left, right = np.maximum(-places, 0), np.maximum(places, 0)
+    # Twice the value is compared with what is shifted out.
+    largest = (magnitude(accumulator) << (magnitude(left) + 1)) + (1 << magnitude(right))
+    shape, (values, lefts, rights) = _together(accumulator, largest, left, right)
+    values = values << lefts
+    quotient = values >> rights
+    twice_the_rest = (values - (quotient << rights)) << 1
+    whole = np.ones_like(values) << rights
+    match ties:
+        case Ties.EVEN:
+            goes_up = (quotient & 1) == 1
+        case Ties.AWAY:
+            goes_up = values >= 0
+        case Ties.UP:
+            goes_up = np.ones(values.shape, bool)
+    # Where nothing is shifted out the rest is 0, and never half of the whole.
+    is_more = (twice_the_rest > whole) | ((twice_the_rest == whole) & goes_up)
+    return saturate((quotient + is_more).reshape(shape), zero_point, limits)
+
+
+def power_of_two_shift(multiplier: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """The shift that multiplies by `multiplier`. Raises where it is no power of two."""
+    fraction, exponent = np.frexp(np.asarray(multiplier, np.float64))
+    if not (fraction == 0.5).all():
+        raise ValueError(f"a ratio of scales of {np.asarray(multiplier)} is no power of two, which shifts need")
+    return (1 - exponent).astype(np.int64)
+
+
+def requantize(
+    accumulator: Array,
+    input_scale: npt.ArrayLike,
+    output_scale: npt.ArrayLike,
+    zero_point: npt.ArrayLike,
+    limits: Limits,
+    mode: Mode = Mode.F32,
+    ties: Ties = Ties.EVEN,
+) -> npt.NDArray[np.int64]:
+    """`accumulator` rescaled from `input_scale` to stored values of `output_scale` and `zero_point`.
+
+    The integer modes take the ratio of the two f32 scales in f64; those with a multiplier are for accumulators of 32
+    bits. `ties` is for `shift` alone. Raises `ValueError` for what the mode cannot express.
+    """
+    if mode is Mode.F32:
+        return requantize_f32(accumulator, f32_multiplier(input_scale, output_scale), zero_point, limits)
+    source, target = (np.asarray(each).astype(np.float32).astype(np.float64) for each in (input_scale, output_scale))
+    ratio = source / target
+    if mode is not Mode.SHIFT and magnitude(accumulator) > 1 << 31:
+        raise ValueError(f"{mode} takes accumulators of 32 bits, found one of magnitude {magnitude(accumulator)}")
+    match mode:
+        case Mode.SINGLE_ROUND:
+            return requantize_single_round(accumulator, *fixed_point(ratio), zero_point, limits)
+        case Mode.DOUBLE_ROUND:
+            return requantize_double_round(accumulator, *fixed_point(ratio), zero_point, limits)
+        case Mode.SHIFT:
+            return requantize_shift(accumulator, power_of_two_shift(ratio), ties, zero_point, limits)

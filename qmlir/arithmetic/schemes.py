@@ -1,0 +1,237 @@
+"""Scales and zero points from ranges of real values.
+
+Smallest and largest values come in, one pair or one for each channel, and a `Grid`: which integers are stored, by
+which scheme they are placed, by whose rule. Scales and zero points of the same shape go out. Everything is computed in
+f64, zero points from the f64 scale; the scale is rounded to f32 last, as ONNX Runtime does.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+SMALLEST_SCALE = float(np.finfo(np.float32).tiny)
+"""A range that asks for a smaller scale is degenerate: below the normal f32 numbers, ratios of scales lose bits."""
+
+LARGEST_SCALE = float(np.finfo(np.float32).max)
+
+
+class RangeError(ValueError):
+    """A range that no parameters follow from. The message does not know the value's name: whoever catches it does."""
+
+
+class Scheme(StrEnum):
+    """How a grid of integers is laid over a range that contains 0."""
+
+    ASYMMETRIC = "asymmetric"
+    """Both ends of the range meet the ends of the storage range; the zero point lies where it has to."""
+
+    SYMMETRIC = "symmetric"
+    """The zero point is 0, or the middle of unsigned storage."""
+
+    ASYMMETRIC_POW2 = "asymmetric_pow2"
+    """The scale of `asymmetric`, rounded up to a power of two."""
+
+    SYMMETRIC_POW2 = "symmetric_pow2"
+    """The scale that both ends of the range fit under, rounded up to a power of two."""
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether the zero point depends on the storage alone."""
+        return self in (Scheme.SYMMETRIC, Scheme.SYMMETRIC_POW2)
+
+    @property
+    def is_power_of_two(self) -> bool:
+        """Whether scales are powers of two."""
+        return self in (Scheme.ASYMMETRIC_POW2, Scheme.SYMMETRIC_POW2)
+
+
+class Rule(StrEnum):
+    """Whose arithmetic is followed where systems differ."""
+
+    ONNXRUNTIME = "onnxruntime"
+    """`zp = rint(qmin - min / s)`; a symmetric scale is `2 * max|x| / (qmax - qmin)`, zero point in the middle."""
+
+    GLOW = "glow"
+    """`chooseQuantizationParams`: the zero point from the end with the smaller error, half-way cases away from zero; a
+    symmetric scale is `max(min / qmin, max / qmax)`; symmetric unsigned storage keeps zero point `qmin` where
+    `min >= 0`; i32 uses a quarter of its range."""
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Stored integers: 1 to 32 bits, and the limits where they are narrower, as in `i8<-127:127>`."""
+
+    bits: int
+    is_signed: bool = True
+    limits: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.bits <= 32:
+            raise ValueError(f"storage has 1 to 32 bits, found {self.bits}")
+        (low, high), (lowest, highest) = (self.minimum, self.maximum), self._widest
+        if not lowest <= low < high <= highest:
+            raise ValueError(f"the limits {low} and {high} must ascend between {lowest} and {highest}")
+
+    @property
+    def _widest(self) -> tuple[int, int]:
+        if self.is_signed:
+            return -(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1
+        return 0, (1 << self.bits) - 1
+
+    @property
+    def minimum(self) -> int:
+        """The smallest stored value."""
+        return (self.limits or self._widest)[0]
+
+    @property
+    def maximum(self) -> int:
+        """The largest stored value."""
+        return (self.limits or self._widest)[1]
+
+    @property
+    def levels(self) -> int:
+        """How many integers there are."""
+        return self.maximum - self.minimum + 1
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What parameters are chosen for: the stored integers, the scheme and the rule."""
+
+    storage: Storage
+    scheme: Scheme = Scheme.ASYMMETRIC
+    rule: Rule = Rule.ONNXRUNTIME
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """Scales, f64 numbers that are f32 numbers, above 0; and zero points inside the storage range, in their shape."""
+
+    scales: F64
+    zero_points: I64
+
+
+def _place(bad: Bools) -> str:
+    """Where the first bad channel is, for a message; nothing where there is but one range."""
+    return f" at index {', '.join(map(str, np.argwhere(bad)[0].tolist()))}" if bad.ndim else ""
+
+
+def _refuse(bad: Bools, low: F64, high: F64, reason: str) -> None:
+    if bad.any():
+        raise RangeError(f"the range [{low[bad].flat[0]}, {high[bad].flat[0]}]{_place(bad)} {reason}")
+
+
+def widened(minimum: npt.ArrayLike, maximum: npt.ArrayLike) -> tuple[F64, F64]:
+    """The ranges as f64 arrays of one shape, each widened to contain 0. Raises `RangeError` where it is none."""
+    arrays = np.broadcast_arrays(np.asarray(minimum, np.float64), np.asarray(maximum, np.float64))
+    low, high = (np.asarray(array, np.float64) for array in arrays)
+    _refuse(~(np.isfinite(low) & np.isfinite(high)), low, high, "is not finite")
+    _refuse(low > high, low, high, "descends")
+    return np.minimum(low, 0.0), np.maximum(high, 0.0)
+
+
+def power_of_two_ceiling(scales: npt.ArrayLike) -> F64:
+    """The smallest powers of two that are not below `scales`, exactly; 0 and infinity stay."""
+    array = np.asarray(scales, np.float64)
+    fraction, exponent = np.frexp(array)
+    is_number = np.isfinite(array) & (array > 0)
+    with np.errstate(over="ignore"):
+        return np.where(is_number, np.ldexp(1.0, exponent - (fraction == 0.5)), array)
+
+
+def _usable_limits(grid: Grid) -> tuple[int, int]:
+    low, high = grid.storage.minimum, grid.storage.maximum
+    if grid.rule is Rule.GLOW and grid.storage == Storage(32):
+        return low >> 2, high >> 2
+    return low, high
+
+
+def symmetric_zero_point(storage: Storage) -> int:
+    """0, or where that is not stored the nearest to it; the middle of unsigned storage, half-way cases to even."""
+    if storage.is_signed:
+        return min(max(0, storage.minimum), storage.maximum)
+    return round((storage.minimum + storage.maximum) / 2)
+
+
+def _steps_needed(reach: F64, steps: int) -> F64:
+    """The scale at which `steps` reach as far as the range does; infinity where there is no step."""
+    return reach / steps if steps else np.where(reach > 0, np.inf, 0.0)
+
+
+def _symmetric_scales(low: F64, high: F64, zero_point: int, limits: tuple[int, int], grid: Grid) -> F64:
+    below, above = zero_point - limits[0], limits[1] - zero_point
+    covering = np.maximum(_steps_needed(-low, below), _steps_needed(high, above))
+    if abs(below - above) > 1:
+        _refuse(np.isinf(covering), low, high, "lies on a side of 0 where the storage has no integers")
+        return covering
+    # With a step more on one side, half a step of clipping is spread over both: ONNX Runtime's formula.
+    spread = np.maximum(-low, high) / ((limits[1] - limits[0]) / 2)
+    if grid.rule is Rule.ONNXRUNTIME and not grid.scheme.is_power_of_two:
+        return spread
+    return np.where(np.isinf(covering), spread, covering)
+
+
+def _half_away(values: F64) -> F64:
+    whole = np.trunc(values)
+    return whole + np.where(np.abs(values - whole) >= 0.5, np.sign(values), 0.0)
+
+
+def _zero_points(low: F64, high: F64, scales: F64, limits: tuple[int, int], grid: Grid) -> F64:
+    qmin, qmax = limits
+    from_low = qmin - low / scales
+    if grid.rule is Rule.ONNXRUNTIME:
+        return np.clip(np.rint(from_low), qmin, qmax)
+    is_low_better = abs(qmin) + np.abs(low / scales) < abs(qmax) + np.abs(high / scales)
+    nearest = _half_away(np.clip(np.where(is_low_better, from_low, qmax - high / scales), qmin, qmax))
+    return np.where(low == -high, 0.0, nearest) if grid.storage.is_signed and qmin <= 0 <= qmax else nearest
+
+
+def parameters(minimum: npt.ArrayLike, maximum: npt.ArrayLike, grid: Grid) -> Parameters:
+    """The parameters of `grid` for each range; `minimum` and `maximum` broadcast, as `[]` or `[channels]`.
+
+    Each range is widened to contain 0. Every value of the range is then represented to within half a step (plus
+    `(qmax - qmin) * 2^-24` steps from rounding the scale to f32, which 16 bits and less do not notice). Where the range
+    is so small that its scale would be below the normal f32 numbers, the scale is 1 and the zero point 0, or what lies
+    nearest to it; a symmetric scheme keeps its zero point, so that all channels of unsigned weights share it.
+
+    Raises `RangeError` where a range is not finite, descends, or needs a scale that no f32 holds.
+    """
+    low, high = widened(minimum, maximum)
+    limits = _usable_limits(grid)
+    is_one_sided = np.zeros(low.shape, bool)
+    with np.errstate(over="ignore"):
+        scales = (high - low) / (limits[1] - limits[0])
+    if grid.scheme.is_symmetric:
+        center = symmetric_zero_point(grid.storage)
+        if grid.rule is Rule.GLOW and not grid.storage.is_signed:
+            is_one_sided = low >= 0  # Glow's SymmetricWithUnsigned
+        covered = np.where(is_one_sided, 0.0, low), np.where(is_one_sided, 0.0, high)
+        scales = np.where(is_one_sided, scales, _symmetric_scales(*covered, center, limits, grid))
+    else:
+        center = min(max(0, limits[0]), limits[1])
+    is_degenerate = scales < SMALLEST_SCALE
+    scales = np.where(is_degenerate, 1.0, scales)
+    if grid.scheme.is_power_of_two:
+        scales = power_of_two_ceiling(scales)
+    with np.errstate(over="ignore"):
+        rounded = scales.astype(np.float32).astype(np.float64)
+    _refuse(~np.isfinite(rounded), low, high, f"needs a scale above {LARGEST_SCALE}, the largest of f32")
+    if grid.scheme.is_symmetric:
+        zero_points: npt.NDArray[Any] = np.where(is_one_sided, limits[0], center)
+    else:
+        zero_points = np.where(is_degenerate, center, _zero_points(low, high, scales, limits, grid))
+    return Parameters(np.asarray(rounded), np.asarray(zero_points).astype(np.int64))
+
+
+def represented(chosen: Parameters, storage: Storage) -> tuple[F64, F64]:
+    """The smallest and the largest real value of a grid, `scale * (qmin - zero_point)` and so on, in f64."""
+    steps = (limit - chosen.zero_points for limit in (storage.minimum, storage.maximum))
+    low, high = (chosen.scales * each for each in steps)
+    return low, high

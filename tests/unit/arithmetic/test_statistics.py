@@ -1,0 +1,241 @@
+"""Statistics against sums of fractions and bins counted one by one; however the data is divided, the same."""
+
+import json
+import math
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from qmlir.arithmetic.histogram import SMALLEST_EXPONENT, Histogram
+from qmlir.arithmetic.moments import square_root
+from qmlir.arithmetic.statistics import BatchRanges, NotFiniteError, Statistics
+
+Array = npt.NDArray[Any]
+
+DTYPES = {
+    np.float16: np.uint16,
+    ml_dtypes.bfloat16: np.uint16,
+    np.float32: np.uint32,
+    np.float64: np.uint64,
+}
+
+
+@st.composite
+def samples(draw: st.DrawFn, smallest: int = 0) -> Array:
+    """Finite values of any float type: of every size that there is, or of one size, as in a network."""
+    dtype, bits = draw(st.sampled_from(list(DTYPES.items())))
+    if draw(st.booleans()):
+        elements = st.integers(0, int(np.iinfo(bits).max))
+        values = draw(arrays(bits, st.integers(smallest, 40), elements=elements)).view(dtype)
+        return np.where(np.isfinite(values), values, dtype(0)).astype(dtype)
+    values = draw(arrays(np.float32, st.integers(smallest, 40), elements=st.floats(-8, 8, width=32)))
+    return values.astype(dtype)
+
+
+def fractions(values: Array) -> list[Fraction]:
+    return [Fraction(float(value)) for value in values.reshape(-1)]
+
+
+def bins_by_hand(values: list[Fraction], limit: int) -> tuple[int, dict[int, int]]:
+    """The smallest exponent at which the bins from the smallest value to the largest, and 0, are few enough."""
+    exponent = SMALLEST_EXPONENT
+    if any(values):
+        exponent = math.frexp(max(map(abs, map(float, values))))[1] - limit.bit_length() - 2
+        exponent = max(exponent, SMALLEST_EXPONENT)
+    while True:
+        indices = [math.floor(value / Fraction(2) ** exponent) for value in values]
+        if max([*indices, 0]) - min([*indices, 0]) < limit:
+            return exponent, {index: indices.count(index) for index in set(indices)}
+        exponent += 1
+
+
+def is_root(root: float, value: Fraction) -> bool:
+    """Whether it is the square root to within one unit in the last place."""
+    unit = Fraction(math.ulp(root))
+    return max(Fraction(root) - unit, Fraction()) ** 2 <= value <= (Fraction(root) + unit) ** 2
+
+
+@given(samples(1), st.sampled_from([2, 3, 16, 2048]))
+def test_everything_is_exact(values: Array, bins: int) -> None:
+    found, exact = Statistics.of(values, bins=bins), fractions(values)
+    count = len(exact)
+    mean = sum(exact, Fraction()) / count
+    assert (found.count, found.minimum, found.maximum) == (count, float(min(exact)), float(max(exact)))
+    assert found.moments.zeros == exact.count(Fraction(0))
+    assert found.mean == float(mean)
+    assert found.mean_size == float(sum(map(abs, exact), Fraction()) / count)
+    variance = sum(((value - mean) ** 2 for value in exact), Fraction()) / count
+    assert is_root(found.deviation, variance)
+    exponent, counts = bins_by_hand(exact, bins)
+    histogram = found.histogram
+    assert histogram.exponent == exponent
+    numbered = {histogram.first + place: each for place, each in enumerate(histogram.counts.tolist()) if each}
+    assert numbered == counts
+    assert histogram.counts[0] > 0
+    assert histogram.counts[-1] > 0
+    assert histogram.counts.size <= bins
+
+
+@given(samples(), st.data(), st.sampled_from([2, 16, 2048]))
+def test_division_and_order_change_nothing(values: Array, data: st.DataObject, bins: int) -> None:
+    whole = Statistics.of(values, bins=bins)
+    cuts = sorted(data.draw(st.lists(st.integers(0, values.size), max_size=5)))
+    parts = [Statistics.of(part, bins=bins) for part in np.split(values, cuts)]
+    order = data.draw(st.permutations(parts))
+    left = reduce(Statistics.merged, order, Statistics())
+    right = reduce(lambda later, earlier: earlier.merged(later), reversed(order), Statistics())
+    if values.size:
+        assert left == right == whole
+        assert Statistics.from_dict(json.loads(json.dumps(left.to_dict()))) == whole
+    else:
+        assert left.count == right.count == whole.count == 0
+
+
+@given(arrays(np.float32, (3, 4, 2), elements=st.floats(-8, 8, width=32)), st.integers(0, 2), st.integers(1, 2))
+def test_ranges_along_an_axis(values: Array, axis: int, cut: int) -> None:
+    found = Statistics.of(values, axis=axis)
+    channels = [np.take(values, index, axis) for index in range(values.shape[axis])]
+    assert found.axis_minima.tolist() == [float(channel.min()) for channel in channels]
+    assert found.axis_maxima.tolist() == [float(channel.max()) for channel in channels]
+    along = 0 if axis else 1
+    parts = [Statistics.of(part, axis=axis) for part in np.split(values, [cut], axis=along)]
+    assert parts[0].merged(parts[1]) == parts[1].merged(parts[0]) == found
+
+
+def test_chunks_are_added_up() -> None:
+    rng = np.random.default_rng(0)
+    values = (rng.standard_normal(200_001) * np.exp2(rng.integers(-30, 30, 200_001))).astype(np.float32)
+    found, exact = Statistics.of(values), fractions(values)
+    assert found.mean == float(sum(exact, Fraction()) / len(exact))
+    assert found.moments.squares == sum((value**2 for value in exact), Fraction())
+    assert found.histogram.total == values.size
+    edges = found.histogram.edges
+    assert found.histogram.counts.tolist() == np.histogram(values.astype(np.float64), edges)[0].tolist()
+    wide = Statistics.of(values.astype(np.float64))
+    assert (wide.mean, wide.deviation, wide.histogram.counts.tolist()) == (
+        found.mean,
+        found.deviation,
+        found.histogram.counts.tolist(),
+    )
+    # numpy's own, in f64: about 2^18 roundings.
+    assert math.isclose(found.deviation, float(values.astype(np.float64).std()), rel_tol=1e-10)
+
+
+def test_no_digit_is_lost_between_large_numbers() -> None:
+    # f64 sums give 0 for the mean; 2^60 + 1 has no f64.
+    values = np.array([2.0**60, 1.0, -(2.0**60)])
+    assert Statistics.of(values).mean == 1 / 3
+    # The deviation of numbers that are all alike is 0, not the rounding of their squares.
+    assert Statistics.of(np.full(1000, 0.1, np.float32)).deviation == 0.0
+
+
+def test_the_range_grows_by_adding_neighbours() -> None:
+    small = Histogram.of(np.array([0.1, 0.3, 0.6, 0.9]), 0.1, 0.9, 4)
+    assert (small.exponent, small.first, small.counts.tolist()) == (-2, 0, [1, 1, 1, 1])
+    assert (small.coarsened(-1).exponent, small.coarsened(-1).counts.tolist()) == (-1, [2, 2])
+    large = small.merged(Histogram.of(np.array([-3.0]), -3.0, -3.0, 4))
+    assert (large.exponent, large.first, large.counts.tolist()) == (0, -3, [1, 0, 0, 4])
+    assert large.edges.tolist() == [-3.0, -2.0, -1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.bool_, np.int32])
+def test_integers(dtype: type[np.generic]) -> None:
+    found = Statistics.of(np.array([0, 1, 1], dtype))
+    assert (found.mean, found.minimum, found.maximum) == (2 / 3, 0.0, 1.0)
+
+
+def test_strided_and_scalar_arrays() -> None:
+    values = np.arange(24, dtype=np.float32).reshape(4, 6)
+    assert Statistics.of(values[::2, ::3].T) == Statistics.of(np.array([0.0, 3.0, 12.0, 15.0]))
+    assert Statistics.of(np.float32(2.5)[...]) == Statistics.of(np.array([2.5]))
+
+
+def test_negative_zero_is_zero() -> None:
+    found = Statistics.of(np.array([[-0.0], [-0.0]], np.float32), axis=0)
+    assert "-0.0" not in json.dumps(found.to_dict())
+    assert found == Statistics.of(np.zeros((2, 1), np.float32), axis=0)
+
+
+def test_what_is_not_finite_is_counted_and_found() -> None:
+    values = np.ones((2, 3), np.float32)
+    values[1] = [np.inf, np.nan, -np.inf]
+    with pytest.raises(NotFiniteError, match=r"found 1 NaN and 2 infinite of 6; the first is inf at 3") as caught:
+        Statistics.of(values)
+    assert (caught.value.nans, caught.value.infinities, caught.value.first) == (1, 2, 3)
+    for dtype in DTYPES:
+        with pytest.raises(NotFiniteError, match="1 NaN and 0 infinite of 2; the first is nan at 1"):
+            Statistics.of(np.array([0, np.nan], dtype))
+
+
+def test_no_values() -> None:
+    nothing = Statistics.of(np.zeros((0, 3), np.float32), axis=1, momentum=0.1)
+    assert (nothing.count, nothing.minimum, nothing.maximum) == (0, math.inf, -math.inf)
+    some = Statistics.of(np.ones((1, 3), np.float32), axis=1, momentum=0.1)
+    assert nothing.merged(some) == some.merged(nothing) == Statistics().merged(some) == some
+    assert Statistics.from_dict(Statistics().to_dict()) == Statistics()
+    for name in ("mean", "mean_size", "deviation", "spread", "summary"):
+        with pytest.raises(ValueError, match="no values to summarize"):
+            getattr(nothing, name)
+
+
+def test_averages_over_batches() -> None:
+    rng = np.random.default_rng(1)
+    batches = [rng.standard_normal(10) for _ in range(7)]
+    low, high = float(batches[0].min()), float(batches[0].max())
+    for batch in batches[1:]:  # ONNX Runtime: old + averaging_constant * (new - old)
+        low, high = low + 0.25 * (float(batch.min()) - low), high + 0.25 * (float(batch.max()) - high)
+    parts = [Statistics.of(batch, momentum=0.25) for batch in batches]
+    one_by_one = reduce(Statistics.merged, parts)
+    halves = reduce(Statistics.merged, parts[:3]).merged(reduce(Statistics.merged, parts[3:]))
+    for found in (one_by_one.batches, halves.batches):
+        assert found is not None
+        assert np.allclose(found.moving, (low, high), rtol=1e-14)
+        assert found.mean == (
+            float(sum(Fraction(float(batch.min())) for batch in batches) / 7),
+            float(sum(Fraction(float(batch.max())) for batch in batches) / 7),
+        )
+    assert Statistics.from_dict(json.loads(json.dumps(halves.to_dict()))) == halves
+    assert BatchRanges.of(-1.0, 2.0, 1.0).followed_by(BatchRanges.of(-3.0, 4.0, 1.0)).moving == (-3.0, 4.0)
+
+
+def test_what_does_not_merge() -> None:
+    values = np.ones((2, 3), np.float32)
+    with pytest.raises(ValueError, match="along axis 0 of size 2 and axis 1 of size 3 do not merge"):
+        Statistics.of(values, axis=0).merged(Statistics.of(values, axis=1))
+    with pytest.raises(ValueError, match="histograms of 4 and 8 bins do not merge"):
+        Statistics.of(values, bins=4).merged(Statistics.of(values, bins=8))
+    with pytest.raises(ValueError, match="with and without averages"):
+        Statistics.of(values, momentum=0.5).merged(Statistics.of(values))
+    with pytest.raises(ValueError, match=r"momentum 0.5 and 0.25 do not merge"):
+        Statistics.of(values, momentum=0.5).merged(Statistics.of(values, momentum=0.25))
+
+
+def test_what_is_no_option() -> None:
+    values = np.ones((2, 3), np.float32)
+    with pytest.raises(ValueError, match="axis 2 is out of range for rank 2"):
+        Statistics.of(values, axis=2)
+    with pytest.raises(ValueError, match="a histogram has 2 to 65536 bins, found 1"):
+        Statistics.of(values, bins=1)
+    with pytest.raises(ValueError, match="momentum is above 0 and at most 1, found 0"):
+        Statistics.of(values, momentum=0)
+    with pytest.raises(ValueError, match="not the statistics of a value: KeyError\\('moments'\\)"):
+        Statistics.from_dict({})
+
+
+def test_the_spread_is_that_of_the_values_to_half_a_bin() -> None:
+    values = np.random.default_rng(2).laplace(1.0, 3.0, 10_000)
+    found = Statistics.of(values)
+    assert abs(found.spread - np.abs(values - values.mean()).mean()) <= found.histogram.width / 2
+
+
+@given(st.fractions(0, 10**6) | st.integers(0, 2**2000).map(Fraction))
+def test_square_root(value: Fraction) -> None:
+    assert is_root(square_root(value), value)
