@@ -1,0 +1,63 @@
+"""What the `nn` operations compute on quantized values. This page is the statement; `docs/arithmetic.md` explains it.
+
+Values are stored integers `q` and stand for `s * (q - z)`; scales are taken as f32. Integers are exact: int64, or
+Python's where 64 bits are too few. BLAS adds them up only where a bound proves that every partial sum is exact.
+
+To **requantize** an exact integer `a` of scale `s` to a result of scale `s_y` and zero point `z_y`:
+`saturate(rne(f32(a) * m) + z_y)` with `m = f32(s / s_y)`, the product rounded to f32, half-way cases to even, saturated
+to the storage range of the result. Where `m` is 1, so where the scales are the same, `a` is kept as it is. A result of
+32 bits with zero point 0 whose `m` is 1 is an **accumulator**: an integer outside its range is an error.
+
+1. **Movement**, max pool, the largest and smallest along axes, choice: stored integers, unchanged. Padding never wins.
+2. **Contractions**: `a = sum (q_x - z_x)(q_w - z_w)`, plus the integers of the bias; padding adds 0; requantized from
+   `s = f32(s_x * s_w)`, for each channel where the weights have a scale for each.
+   Weights in **blocks**: the scales differ inside the sum, so the accumulator is no integer. Each block's sum `a_b` is
+   exact; `t = f32(t + f32(f32(s_x * s_b) * f32(a_b)))` over the blocks in ascending (row-major) order from 0; the bias
+   is dequantized and added last in f32; then the result is quantized, `rne(t / s_y) + z_y`.
+3. **One scale**: relu, absolute value, negation, clip, sums along axes; sum, difference, minimum and maximum of two
+   operands whose scales are the same: the operation on the integers `q - z`, then requantized. A clip clamps the
+   requantized integer between its bounds, quantized to the type of the result.
+   **Means** (average pools too): the exact sum, requantized with `m = f32(s / f32(s_y * f32(count)))`; the count is the
+   operation's own divisor, window by window.
+4. **Products**: `(q_a - z_a)(q_b - z_b)`, requantized from `s = f32(s_a * s_b)`.
+5. **Comparisons**, and the places of the largest and smallest: of the real values, exactly.
+6. **Everything else**, and what 3 says where the scales differ: each operand dequantized as `quant.dcast` does, the
+   operation in floats, each result quantized as `quant.qcast` does.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from xdsl.ir import Operation
+
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.interpret.quantized import contraction, elementwise, pooling, reduction
+from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized, through_float
+from qmlir.ir.evaluation import Meaning, Results
+
+QUANTIZED: dict[type[Operation], Callable[..., Results | None]] = {
+    **contraction.QUANTIZED,
+    **elementwise.QUANTIZED,
+    **pooling.QUANTIZED,
+    **reduction.QUANTIZED,
+}
+"""Operations with an integer arithmetic of their own; a meaning gives `None` where the parameters allow none."""
+
+
+def _by_elements(plain: Meaning, exact: Callable[..., Results | None] | None) -> Meaning:
+    in_float = through_float(plain)
+
+    def meaning(op: NnOp, *operands: Any) -> Results:
+        if not any(is_quantized(value) for value in op.data_operands()):
+            return plain(op, *operands)
+        results = None if exact is None else exact(op, *operands)
+        if results is not None:
+            return results
+        return (plain if op.quantization_slots().shares_parameters else in_float)(op, *operands)
+
+    return meaning
+
+
+def with_quantized(meanings: Mapping[type[Operation], Meaning]) -> dict[type[Operation], Meaning]:
+    """`meanings` of plain values, each extended to quantized ones."""
+    return {operation: _by_elements(plain, QUANTIZED.get(operation)) for operation, plain in meanings.items()}

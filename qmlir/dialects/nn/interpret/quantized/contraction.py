@@ -1,0 +1,195 @@
+"""Quantized contractions: exact integer sums of `(qx - zx)(qw - zw)`, through BLAS only where a bound proves it exact.
+
+Convolutions become matrix products of the windows, laid out as rows, with the kernels. Weights with a scale for each
+block have no integer accumulator: their blocks are summed in f32, in an order that is part of the meaning.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.arithmetic.requantization import accumulator_scale, magnitude, to_f32, widened
+from qmlir.dialects.nn.infer.windows import Windows, output_size
+from qmlir.dialects.nn.interpret.quantized.parameters import Centred, centred, rescaled, uniform_of
+from qmlir.dialects.nn.interpret.windows import window_view
+from qmlir.dialects.nn.ops import contraction
+from qmlir.dialects.nn.ops.contraction import values_of
+from qmlir.dialects.quant.interpret import dequantize, quantize
+from qmlir.dialects.quant.types import Granularity
+
+Array = npt.NDArray[Any]
+Result = tuple[Array] | None
+
+EXACT_FLOATS: tuple[tuple[type[np.floating[Any]], int], ...] = ((np.float32, 2**24), (np.float64, 2**53))
+"""A float type, and the bound below which it holds every integer: so every partial sum, in any order, fused or not."""
+
+
+def sum_dtype(left: int, right: int, terms: int) -> npt.DTypeLike:
+    """The fastest type in which sums of `terms` products of integers up to `left` and `right` are exact."""
+    largest = left * right * terms
+    for dtype, bound in EXACT_FLOATS:
+        if largest < bound:
+            return dtype
+    return np.int64 if largest < 2**63 else np.object_
+
+
+def exact_matmul(left: Array, right: Array) -> Array:
+    """The matrix product of integers, which may be held as floats of `sum_dtype`; int64, or Python's integers."""
+    product = np.matmul(left, right)
+    return product.astype(np.int64) if np.issubdtype(product.dtype, np.floating) else product
+
+
+def _block_of_each(weight: SSAValue, shape: Sequence[int], axes: Sequence[int]) -> Array:
+    """For each weight along the summed `axes`, flattened, the number of its block in row-major order."""
+    element = uniform_of(weight)
+    sizes = dict(zip(element.axes, element.block_sizes, strict=True))
+    number = np.zeros((), np.int64)
+    for axis in axes:
+        block = sizes.get(axis, shape[axis])
+        number = np.add.outer(number * (shape[axis] // block), np.arange(shape[axis]) // block)
+    return number.reshape(-1)
+
+
+def _sum_of_blocks(left: Array, right: Array, scale: Array, blocks: Array) -> npt.NDArray[np.float32]:
+    """The f32 sum, in ascending order, of the exact sums of blocks.
+
+    `left` is `[…, M, K]`, `right` and `scale` are `[…, K, N]`, `blocks` numbers the block of each of the K terms.
+    """
+    total = np.zeros((), np.float32)
+    for block in np.unique(blocks):
+        (places,) = np.nonzero(blocks == block)
+        partial = to_f32(exact_matmul(left[..., places], right[..., places, :]))
+        total = total + scale[..., places[:1], :] * partial
+    return total
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A contraction as a matrix product: `left` `[…, M, K]` and `right` `[…, K, N]` centred integers.
+
+    `scale` is `f32(s_x * s_w)` in a shape that broadcasts against `right`; `blocks` numbers the block of each of the K
+    terms where the weights have blocks. `arrange` takes `[…, M, N]` to the layout of the result.
+    """
+
+    left: Array
+    right: Array
+    scale: npt.NDArray[np.float32]
+    blocks: Array | None
+    arrange: Callable[[Array], Array]
+
+    def quantized(self, op: Operation, bias: Array | None = None) -> Result:
+        """The stored result; `bias` broadcasts against it, in integers, or in f32 where there are blocks."""
+        if self.blocks is not None:
+            total = self.arrange(_sum_of_blocks(self.left, self.right, self.scale, self.blocks))
+            return (quantize(total if bias is None else total + bias, uniform_of(op.results[0])),)
+        if self.scale.ndim and self.scale.shape[-2] != 1:
+            return None
+        product = exact_matmul(self.left, self.right)
+        accumulator, scale = self.arrange(product), self.arrange(np.broadcast_to(self.scale, product.shape))
+        if bias is not None:
+            integers = bias.astype(np.int64)
+            accumulator = widened(accumulator, magnitude(accumulator) + magnitude(integers)) + integers
+        return (rescaled(op, accumulator, scale),)
+
+
+def _operands(x: Centred, w: Centred, terms: int) -> tuple[Array, Array]:
+    dtype = sum_dtype(magnitude(x.integers), magnitude(w.integers), terms)
+    return x.integers.astype(dtype), w.integers.astype(dtype)
+
+
+def _blocks(weight: SSAValue, stored: Array, axes: Sequence[int]) -> Array | None:
+    if uniform_of(weight).granularity is not Granularity.BLOCK:
+        return None
+    return _block_of_each(weight, stored.shape, axes)
+
+
+def _bias(op: contraction.BiasedContractionOp, bias: Array | None, spatial: int) -> Array | None:
+    """The bias in a shape that broadcasts against the result: its integers, or f32 where the weights have blocks."""
+    if bias is None or op.bias is None:
+        return None
+    has_blocks = uniform_of(op.weight).granularity is Granularity.BLOCK
+    values = dequantize(bias, uniform_of(op.bias)) if has_blocks else bias
+    return values.reshape(-1, *(1,) * spatial)
+
+
+def _unchanged(product: Array) -> Array:
+    return product
+
+
+def _matmul(op: contraction.MatMulOp, lhs: Array, rhs: Array) -> Result:
+    x, w = centred(op.lhs, lhs), centred(op.rhs, rhs)
+    scale = accumulator_scale(x.scale, w.scale)
+    left, right = _operands(x, w, lhs.shape[-1])
+    dropped: list[int] = []
+    if left.ndim == 1:
+        left = left[None, :]
+        dropped.append(-2)
+    if right.ndim == 1:
+        right, scale = right[:, None], scale[:, None] if scale.ndim else scale
+        dropped.append(-1)
+    if op.is_rhs_transposed:
+        right, scale = right.swapaxes(-1, -2), scale.swapaxes(-1, -2) if scale.ndim else scale
+    summed = rhs.ndim - 1 if op.is_rhs_transposed or rhs.ndim == 1 else rhs.ndim - 2
+
+    def arrange(product: Array) -> Array:
+        return product.squeeze(tuple(dropped))
+
+    blocks = _blocks(op.rhs, rhs, (summed,))
+    return _Product(left, right, scale, blocks, arrange if dropped else _unchanged).quantized(op)
+
+
+def _fully_connected(op: contraction.FullyConnectedOp, data: Array, weight: Array, bias: Array | None) -> Result:
+    x, w = centred(op.data, data), centred(op.weight, weight)
+    scale = accumulator_scale(x.scale, w.scale)
+    left, right = _operands(x, w, data.shape[-1])
+    blocks = _blocks(op.weight, weight, (1,))
+    product = _Product(left, right.T, scale.T, blocks, _unchanged)
+    return product.quantized(op, _bias(op, bias, 0))
+
+
+def _columns(data: Array, windows: Windows, groups: int, counts: tuple[int, ...]) -> Array:
+    """The windows as rows: `[groups, N * windows, C / groups * taps]`, padded with 0."""
+    batch, channels = data.shape[:2]
+    spatial = len(counts)
+    view = window_view(data, windows, counts, 0)
+    view = view.reshape(batch, groups, channels // groups, *counts, *windows.kernel)
+    order = (1, 0, *range(3, 3 + spatial), 2, *range(3 + spatial, 3 + 2 * spatial))
+    terms = channels // groups * math.prod(windows.kernel)
+    return view.transpose(order).reshape(groups, batch * math.prod(counts), terms)
+
+
+def _conv(op: contraction.ConvOp, data: Array, weight: Array, bias: Array | None) -> Result:
+    x, w = centred(op.data, data), centred(op.weight, weight)
+    groups, kernel = op.groups.value.data, weight.shape[2:]
+    windows = Windows.of(kernel, values_of(op.strides), values_of(op.dilations), values_of(op.pads))
+    counts = tuple(output_size(size, windows, axis) for axis, size in enumerate(data.shape[2:]))
+    batch, rows, terms = data.shape[0], weight.shape[0] // groups, math.prod(weight.shape[1:])
+    left, right = _operands(x, w, terms)
+    scale = accumulator_scale(x.scale, w.scale)
+    if scale.ndim:
+        scale = scale.reshape(groups, rows, -1).swapaxes(1, 2)
+
+    def arrange(product: Array) -> Array:
+        moved = product.reshape(groups, batch, *counts, rows)
+        return np.moveaxis(moved, (0, -1), (1, 2)).reshape(batch, groups * rows, *counts)
+
+    product = _Product(
+        _columns(left, windows, groups, counts),
+        right.reshape(groups, rows, terms).swapaxes(1, 2),
+        scale,
+        _blocks(op.weight, weight, range(1, weight.ndim)),
+        arrange,
+    )
+    return product.quantized(op, _bias(op, bias, len(counts)))
+
+
+QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
+    contraction.MatMulOp: _matmul,
+    contraction.FullyConnectedOp: _fully_connected,
+    contraction.ConvOp: _conv,
+}

@@ -1,0 +1,143 @@
+"""Quantized operands and results: stored integers to exact integers `q - z` with a scale, and back.
+
+Every family computes between `centred` and `rescaled`; what has no integer arithmetic of its own goes `through_float`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import Float64Type
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.arithmetic.requantization import f32_multiplier, magnitude, requantize_f32
+from qmlir.dialects.nn.base import element_of
+from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.quant.infer import broadcast_parameters, storage_dtype
+from qmlir.dialects.quant.interpret import dequantize, quantize
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.evaluation import Meaning, operand_groups
+
+Array = npt.NDArray[Any]
+
+ACCUMULATOR_BITS = 32
+
+
+def uniform(element: Attribute) -> UniformQuantizedType:
+    """`element`, which has a scale. Raises for `!quant.any`, whose scale nobody knows."""
+    if not isinstance(element, UniformQuantizedType):
+        raise InterpretationError(f"{element} has no scale: only uniform types can be computed with")
+    return element
+
+
+def uniform_of(value: SSAValue) -> UniformQuantizedType:
+    """The uniform element type of a tensor value."""
+    return uniform(element_of(value))
+
+
+def is_quantized(value: SSAValue) -> bool:
+    """Whether the elements of a tensor value are quantized."""
+    return kind_of(element_of(value)) is Kind.QUANTIZED
+
+
+@dataclass(frozen=True)
+class Centred:
+    """Exact integers `q - z` in int64, and their f32 scales in a shape that broadcasts against them."""
+
+    integers: npt.NDArray[np.int64]
+    scale: npt.NDArray[np.float32]
+
+    def scale_along(self, axes: Sequence[int]) -> npt.NDArray[np.float32] | None:
+        """The scales with `axes` of size 1; `None` where they differ along one of them."""
+        scale = self.scale
+        for axis in axes if scale.ndim else ():
+            first = scale.take([0], axis=axis) if scale.shape[axis] else scale
+            if not (scale == first).all():
+                return None
+            scale = first
+        return scale
+
+
+def centred(value: SSAValue, stored: Array) -> Centred:
+    """The stored integers of `value` without their zero point."""
+    scales, zero_points = broadcast_parameters(uniform_of(value), stored.shape)
+    return Centred(np.asarray(stored.astype(np.int64) - zero_points), np.asarray(scales, np.float32))
+
+
+def is_accumulator(element: UniformQuantizedType, multiplier: Array) -> bool:
+    """Whether a result of type `element` is the exact integers themselves: 32 bits, zero point 0, the same scale."""
+    return element.bits == ACCUMULATOR_BITS and not element.zero_points.any() and bool((multiplier == 1).all())
+
+
+def rescaled(
+    op: Operation, integers: Array, scale: npt.ArrayLike, multiplier: npt.NDArray[np.float32] | None = None
+) -> Array:
+    """The stored result of `op` for exact integers of f32 scale `scale`: one requantization, saturated.
+
+    A family whose multiplier is no plain ratio of scales gives its own. Raises where the result is an accumulator and
+    its 32 bits do not hold an integer.
+    """
+    element = uniform_of(op.results[0])
+    output_scale, zero_point = broadcast_parameters(element, integers.shape)
+    factor = f32_multiplier(scale, output_scale) if multiplier is None else multiplier
+    limits = (element.storage_min, element.storage_max)
+    if integers.size and is_accumulator(element, factor):
+        extremes = int(integers.min()), int(integers.max())
+        if extremes[0] < limits[0] or extremes[1] > limits[1]:
+            raise InterpretationError(
+                f"the accumulator of {op.name} runs from {extremes[0]} to {extremes[1]}, "
+                f"its type holds {limits[0]} to {limits[1]}"
+            )
+    return requantize_f32(integers, factor, zero_point, limits).astype(storage_dtype(element))
+
+
+def _dequantized(values: Sequence[SSAValue], argument: Any) -> Any:
+    if argument is None or not any(is_quantized(value) for value in values):
+        return argument
+    if isinstance(argument, tuple):
+        arrays = cast(tuple[Array, ...], argument)
+        return tuple(dequantize(stored, uniform_of(value)) for value, stored in zip(values, arrays, strict=True))
+    return dequantize(argument, uniform_of(values[0]))
+
+
+def through_float(meaning: Meaning) -> Meaning:
+    """The float `meaning` between a `quant.dcast` of each quantized operand and a `quant.qcast` of each such result."""
+
+    def quantized(op: IRDLOperation, *arguments: Any) -> tuple[Array, ...]:
+        groups = [values for _, _, values in operand_groups(op)]
+        floats = [_dequantized(values, argument) for values, argument in zip(groups, arguments, strict=True)]
+        with np.errstate(all="ignore"):  # what IEEE gives for a division by 0 or an overflow is the answer
+            results = meaning(op, *floats)
+        return tuple(
+            quantize(array, uniform_of(result)) if is_quantized(result) else array
+            for result, array in zip(op.results, results, strict=True)
+        )
+
+    return quantized
+
+
+def _fraction(scale: float, integer: int) -> Fraction:
+    return Fraction(scale) * integer
+
+
+_fractions = np.frompyfunc(_fraction, 2, 1)
+
+
+def exact_reals(value: SSAValue, stored: Array) -> Array:
+    """The real values of a quantized tensor, exact: in f64 where it holds them, as Python's fractions elsewhere.
+
+    An f32 scale has 24 significant bits: its product with an integer below 2^29 has 53, which are those of f64.
+    """
+    element = uniform_of(value)
+    scales, zero_points = broadcast_parameters(element, stored.shape)
+    if not isinstance(element.expressed, Float64Type):
+        scales = scales.astype(np.float32).astype(np.float64)
+    integers = stored.astype(np.int64) - zero_points
+    if magnitude(integers) < 2**29 and (scales == scales.astype(np.float32)).all():
+        return np.asarray(scales * integers)
+    return np.asarray(_fractions(scales.astype(np.object_), integers.astype(np.object_)), np.object_)
