@@ -39,6 +39,11 @@ def integer_list(attribute: DenseArrayBase[Any]) -> tuple[int, ...]:
     return tuple(int(value) for value in cast(DenseArrayBase[IntegerType], attribute).get_values())
 
 
+def float_list(attribute: DenseArrayBase[Any]) -> tuple[float, ...]:
+    """The numbers of `array<fN: …>`."""
+    return tuple(float(value) for value in cast(DenseArrayBase[Any], attribute).get_values())
+
+
 def dense(data: bytes, type_: AnyTensor) -> AnyDense:
     """The dense attribute over `data`, which is not copied."""
     return DenseIntOrFPElementsAttr(cast(TensorType[Any], type_), BytesAttr(data))

@@ -76,13 +76,19 @@ class QuantizationSlots:
     `operands` gives the slot of each operand definition by its name in the operation's definition, `None` for a
     value that is never quantized (indices, shapes). `shares_parameters` says that all data operands and results have
     one quantized type, as in movement and max pooling. `weight_channel_axis` is the axis of the weight operand
-    that per-channel parameters follow. `fixed_output` is the range of the result where it is fixed.
+    that per-channel parameters follow, and `result_channel_axis` the axis of the result that these channels are.
+    `fixed_output` is the range of the result where it is fixed. `limits_operand` says that the result is the operand,
+    limited: the operand may have the type of the result, which cuts off what would be cut off anyhow.
+    `takes_accumulators` says that an operand may be a 32-bit sum, so that nothing is lost before this operation.
     """
 
     operands: dict[str, Slot | None]
     shares_parameters: bool = False
     weight_channel_axis: int | None = None
+    result_channel_axis: int | None = None
     fixed_output: FixedRange | None = None
+    limits_operand: bool = False
+    takes_accumulators: bool = False
 
 
 class Quantizable(Operation, abc.ABC):
@@ -91,6 +97,10 @@ class Quantizable(Operation, abc.ABC):
     @abc.abstractmethod
     def quantization_slots(self) -> QuantizationSlots:
         """The slots of this operation, as its properties make them."""
+
+    @abc.abstractmethod
+    def accepts_quantized_values(self) -> bool:
+        """Whether the operation has a meaning on quantized values; one that has none stays in float between casts."""
 
     @abc.abstractmethod
     def operands_with_slots(self) -> Iterator[tuple[SSAValue, Slot | None]]:

@@ -88,7 +88,9 @@ def _hand_on_from_match(root: Operation, record: _MatchRecord) -> None:
 
 
 def _hand_on_names(source: Operation, results: Sequence[SSAValue | None], record: _MatchRecord) -> None:
-    """Let the new operations whose results replace those of `source` give them the same names of tensors."""
+    """Let the new operations whose results replace those of `source` give them the names of tensors that it writes."""
+    if TENSOR not in source.attributes:
+        return
     for name, value in zip(tensor_names(source), results, strict=False):
         if not name or not isinstance(value, OpResult) or value.op not in record.created:
             continue

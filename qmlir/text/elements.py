@@ -207,11 +207,18 @@ def fit_width(data: bytes, element: Attribute) -> bytes:
     integer, dtype = as_integer(element), dense_dtype(element)
     if integer is None or dtype is None or integer.width.data == 8 * dtype.itemsize:
         return data
-    values = np.frombuffer(data, dtype)
+    return narrowed(np.frombuffer(data, dtype), element).tobytes()
+
+
+def narrowed(values: npt.NDArray[Any], element: Attribute) -> npt.NDArray[Any]:
+    """Integers modulo 2^N for an integer type of N bits, which may be fewer than those of their NumPy type."""
+    integer = as_integer(element)
     if element == i1:
-        return (values & 1).tobytes()
-    shift = 8 * dtype.itemsize - integer.width.data
-    return ((values << shift) >> shift).tobytes()
+        return np.asarray(values & 1)
+    if integer is None or integer.width.data == 8 * values.itemsize:
+        return values
+    shift = 8 * values.itemsize - integer.width.data
+    return np.asarray((values << shift) >> shift)
 
 
 def float_of_bits(bits: int, element: AnyFloat) -> bytes:

@@ -3,31 +3,56 @@
 from xdsl.ir import Dialect
 
 from qmlir.dialects.nn.ops import (
+    activations,
+    attention,
     constant,
     contraction,
+    einsum,
     elementwise,
+    expansion,
     indexing,
+    logic,
     movement,
     normalization,
     pooling,
     recurrent,
     reduction,
+    resizing,
+    selection,
+    sequence,
     shapes,
+    softmax,
+    text,
 )
+from qmlir.dialects.nn.types import SequenceType, StringType
 from qmlir.text.weights import ExternalWeightsAttr
 
 FAMILIES = (
     constant,
     contraction,
     elementwise,
+    activations,
+    logic,
     reduction,
     pooling,
+    resizing,
+    einsum,
     normalization,
+    softmax,
+    attention,
     movement,
+    expansion,
     indexing,
+    selection,
     shapes,
     recurrent,
+    sequence,
+    text,
 )
 """The families of operations; each brings its classes in `OPERATIONS`."""
 
-Nn = Dialect("nn", [operation for family in FAMILIES for operation in family.OPERATIONS], [ExternalWeightsAttr])
+Nn = Dialect(
+    "nn",
+    [operation for family in FAMILIES for operation in family.OPERATIONS],
+    [ExternalWeightsAttr, SequenceType, StringType],
+)

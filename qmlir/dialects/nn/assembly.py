@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     BoolAttr,
     DenseArrayBase,
     FloatAttr,
@@ -31,7 +32,7 @@ from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OpDef, OptionalDe
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
-from qmlir.ir.builtin_types import as_float, integer_list
+from qmlir.ir.builtin_types import as_float, float_list, integer_list
 from qmlir.ir.evaluation import operand_groups
 
 OperationT = TypeVar("OperationT", bound=IRDLOperation)
@@ -58,6 +59,17 @@ def _print_operands(op: IRDLOperation, printer: Printer) -> None:
         printer.print_list(slots, print_slot)
 
 
+def _float_text(number: float) -> str:
+    """The shortest text that reads back as the same f32."""
+    text = repr(float(str(np.float32(number))))
+    return text if "." in text else text.replace("e", ".0e")
+
+
+def _is_plain(numbers: Sequence[float]) -> bool:
+    """Whether a list of floats reads back as one: it must not be empty, nor hold what no decimal gives."""
+    return bool(numbers) and all(map(math.isfinite, numbers))
+
+
 def print_value(printer: Printer, value: Attribute) -> None:
     """Print a property plainly where `parse_value` reads it back as the same attribute."""
     match value:
@@ -68,24 +80,42 @@ def print_value(printer: Printer, value: Attribute) -> None:
         case StringAttr():
             printer.print_string_literal(value.data)
         case FloatAttr() if value.type == f32 and math.isfinite(value.value.data):
-            # The shortest text that reads back as the same f32.
-            text = repr(float(str(np.float32(value.value.data))))
-            printer.print_string(text if "." in text else text.replace("e", ".0e"))
+            printer.print_string(_float_text(value.value.data))
         case DenseArrayBase() if value.elt_type == i64:
             with printer.in_square_brackets():
                 printer.print_list(map(str, integer_list(value)), printer.print_string)
+        case DenseArrayBase() if value.elt_type == f32 and _is_plain(float_list(value)):
+            with printer.in_square_brackets():
+                printer.print_list(map(_float_text, float_list(value)), printer.print_string)
         case _:
             printer.print_attribute(value)
 
 
+def _parse_entry(parser: Parser) -> str | int | float:
+    text = parser.parse_optional_str_literal()
+    return parser.parse_number(allow_boolean=False) if text is None else text
+
+
+def _list_attribute(entries: Sequence[str | int | float], parser: Parser) -> Attribute:
+    """A list of strings, of i64, or of f32 where one of its numbers is written as a float."""
+    texts = [entry for entry in entries if isinstance(entry, str)]
+    numbers = [entry for entry in entries if not isinstance(entry, str)]
+    if texts and numbers:
+        parser.raise_error("a list holds strings or numbers, not both")
+    if texts:
+        return ArrayAttr([StringAttr(text) for text in texts])
+    if any(isinstance(number, float) for number in numbers):
+        return DenseArrayBase.from_list(f32, [float(number) for number in numbers])
+    return DenseArrayBase.from_list(i64, [int(number) for number in numbers])
+
+
 def parse_value(parser: Parser) -> Attribute:
-    """Parse a property: `true`, `3`, `0.5`, `"text"`, `[1, 2]`, or any attribute."""
+    """Parse a property: `true`, `3`, `0.5`, `"text"`, `[1, 2]`, `["a", "b"]`, or any attribute."""
     if (flag := parser.parse_optional_boolean()) is not None:
         return BoolAttr.from_bool(flag)
-    if (
-        numbers := parser.parse_optional_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
-    ) is not None:
-        return DenseArrayBase.from_list(i64, numbers)
+    entries = parser.parse_optional_comma_separated_list(Parser.Delimiter.SQUARE, lambda: _parse_entry(parser))
+    if entries is not None:
+        return _list_attribute(entries, parser)
     attribute = parser.parse_attribute()
     number = as_float(attribute)
     if number is not None and number.type == f64:  # what a number without a type reads as

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, cast
 
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, traits_def
 from xdsl.parser import Parser
@@ -63,6 +63,9 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
     PARAMETERS: ClassVar[tuple[str, ...]] = ()
     """The list properties that may be known at run time only: then the operand `<name>_value` (i64) gives them."""
 
+    SCALARS: ClassVar[tuple[str, ...]] = ()
+    """Those of `PARAMETERS` whose property is one integer, not a list."""
+
     traits = traits_def(Pure(), RegisteredCanonicalization())
 
     @abc.abstractmethod
@@ -70,6 +73,9 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
 
     def quantization_slots(self) -> QuantizationSlots:
         return self.SLOTS
+
+    def accepts_quantized_values(self) -> bool:
+        return Kind.QUANTIZED in self.ACCEPTS
 
     def integers(self, name: str, value: npt.NDArray[Any] | None = None) -> tuple[int, ...] | None:
         """The numbers of a list property, or of `value`, the run-time value of the operand in its place.
@@ -79,6 +85,8 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
         if value is not None:
             return tuple(int(number) for number in value.reshape(-1))
         attribute: Attribute | None = getattr(self, name)
+        if isinstance(attribute, IntegerAttr):
+            return (attribute.value.data,)
         return None if attribute is None else integer_list(cast(DenseArrayBase[Any], attribute))
 
     def is_known(self, name: str) -> bool:

@@ -15,22 +15,21 @@ from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.ops.activations import GeluOp, HardSwishOp, TanhOp
 from qmlir.dialects.nn.ops.elementwise import (
     AddOp,
     ClipOp,
     DivOp,
     ErfOp,
     ExpOp,
-    GeluOp,
-    HardSwishOp,
     MulOp,
     SqrtOp,
     SubOp,
-    TanhOp,
 )
 from qmlir.dialects.nn.ops.movement import ReshapeOp
-from qmlir.dialects.nn.ops.normalization import BatchNormOp, LayerNormOp, SoftmaxOp
+from qmlir.dialects.nn.ops.normalization import BatchNormOp, LayerNormOp
 from qmlir.dialects.nn.ops.reduction import ReduceMaxOp, ReduceMeanOp, ReduceSumOp
+from qmlir.dialects.nn.ops.softmax import SoftmaxOp
 from qmlir.ir.decomposition import Decomposition, Parts
 from qmlir.text.elements import dense_dtype
 

@@ -5,6 +5,7 @@ from enum import Flag, auto
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType
 from xdsl.ir import Attribute
 
+from qmlir.dialects.nn.types import StringType
 from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType
 
 
@@ -23,8 +24,12 @@ class Kind(Flag):
     QUANTIZED = auto()
     """Integers that stand for real numbers."""
 
+    STRING = auto()
+    """Text. No operation takes it unless it says so: nothing that one adds of its own, such as 0, is text."""
+
     NUMBER = FLOAT | INTEGER | QUANTIZED
     ANY = NUMBER | BOOLEAN
+    """Any but text."""
 
     def __str__(self) -> str:
         return ", ".join((kind.name or "").lower() for kind in type(self) if kind in self)
@@ -39,6 +44,8 @@ def kind_of(element: Attribute) -> Kind | None:
             return Kind.QUANTIZED
         case IntegerType():
             return Kind.BOOLEAN if element.width.data == 1 else Kind.INTEGER
+        case StringType():
+            return Kind.STRING
         case _:
             return None
 

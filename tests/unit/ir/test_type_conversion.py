@@ -12,7 +12,8 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from qmlir.dialects.nn.ops.elementwise import AbsOp, NegOp, ReluOp
+from qmlir.dialects.nn.ops.activations import ReluOp
+from qmlir.dialects.nn.ops.elementwise import AbsOp, NegOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import ranked_tensor

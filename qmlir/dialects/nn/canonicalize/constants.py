@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, Float32Type, Float64Type, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir.dialects.nn.assembly import SEGMENT_SIZES
 from qmlir.dialects.nn.base import NnOp, element_of
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.building import build, property_attribute
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.movement import MovementOp
@@ -54,7 +56,10 @@ def folded_constants(op: NnOp) -> list[ConstantOp] | None:
     arrays = [constant_array(operand) for operand in op.operands]
     if any(array is None for array in arrays):
         return None
-    values = evaluate(op, arrays)
+    try:
+        values = evaluate(op, arrays)
+    except (InterpretationError, VerifyException):  # an integer divided by 0, say: whoever runs the operation is told
+        return None
     if values is None or any(value.size > FOLD_LIMIT for value in values):
         return None
     return [
@@ -75,7 +80,10 @@ class FoldConstants(RewritePattern):
 
 
 class FoldParameters(RewritePattern):
-    """`slice(x, starts_value = constant) -> slice(x) {starts = […]}`: what is known is a property."""
+    """`slice(x, starts_value = constant) -> slice(x) {starts = […]}`: what is known is a property.
+
+    The result keeps its type, which its users were made for, also where more of its shape is known now.
+    """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, NnOp):
@@ -91,11 +99,16 @@ class FoldParameters(RewritePattern):
         properties = {name: value for name, value in op.properties.items() if name != SEGMENT_SIZES}
         for name, values in known.items():
             operands[f"{name}_value"] = ()
-            properties[name] = DenseArrayBase.from_list(i64, values.reshape(-1).tolist())
+            numbers: list[int] = values.reshape(-1).tolist()
+            properties[name] = property_attribute(numbers[0] if name in op.SCALARS and len(numbers) == 1 else numbers)
         types = [tensor(result.type) for result in op.results]
-        rewriter.replace(
-            op, build(type(op), list(operands.values()), properties, result_types=types, results=len(types))
-        )
+        try:
+            folded = build(type(op), list(operands.values()), properties, result_types=types, results=len(types))
+        except VerifyException:  # axes out of range, say: whoever runs the operation is told
+            return
+        for result, type_ in zip(tuple(folded.results), types, strict=True):
+            Rewriter.replace_value_with_new_type(result, type_)
+        rewriter.replace(op, folded)
 
 
 PATTERNS: tuple[RewritePattern, ...] = (FoldConstants(), FoldParameters())

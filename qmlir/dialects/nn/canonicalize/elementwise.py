@@ -5,7 +5,8 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.elements import Kind, kind_of
-from qmlir.dialects.nn.ops.elementwise import AbsOp, CastOp, NegOp, ReluOp
+from qmlir.dialects.nn.ops.activations import ReluOp
+from qmlir.dialects.nn.ops.elementwise import AbsOp, CastOp, NegOp
 
 
 class FoldIdempotent(RewritePattern):

@@ -1,11 +1,13 @@
 """Movement: what moves nothing goes, what moves twice moves once. No value is touched, so all of it is exact."""
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from qmlir.dialects.nn.base import shape_of
-from qmlir.dialects.nn.infer.movement import slice_indices
-from qmlir.dialects.nn.ops.movement import ConcatOp, ReshapeOp, SliceOp, TransposeOp
+from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.infer.movement import cut_axes, has_axis_parameters
+from qmlir.dialects.nn.ops.expansion import ExpandOp, PadOp, TileOp
+from qmlir.dialects.nn.ops.movement import AxesOp, ConcatOp, ReshapeOp, SliceOp, TransposeOp
 
 
 class FoldIdentityReshape(RewritePattern):
@@ -64,11 +66,44 @@ class FoldWholeSlice(RewritePattern):
             return
         if not all(op.is_known(name) for name in op.PARAMETERS):
             return
-        bounds = zip(*op.bounds(), strict=True)
-        taken = (
-            slice_indices(shape[axis], start, end, step) == range(shape[axis]) for start, end, axis, step in bounds
-        )
-        if all(taken):
+        if not cut_axes(shape, *op.bounds()):
+            rewriter.replace(op, [], [op.input])
+
+
+class ReshapeUnitAxes(RewritePattern):
+    """`squeeze(x) -> reshape(x)` and `unsqueeze(x) -> reshape(x)`: axes of size 1 do not change the row-major order.
+
+    One size may be unknown: the reshape finds it, unless there are no elements to find it by.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, AxesOp) or not op.is_known("axes"):
+            return
+        shape = shape_of(op.result)
+        if DYNAMIC_INDEX in shape and (
+            shape.count(DYNAMIC_INDEX) > 1 or 0 in shape or has_axis_parameters(element_of(op.input))
+        ):
+            return
+        reshape = ReshapeOp(op.input, shape)
+        if reshape.result.type == op.result.type:
+            rewriter.replace(op, reshape)
+        else:
+            reshape.drop_all_references()
+
+
+class FoldIdentityExpansion(RewritePattern):
+    """`expand(x) -> x`, `tile(x) -> x` where the shape stays, `pad(x) -> x` where nothing is added or taken away."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, ExpandOp | TileOp | PadOp) or op.input.type != op.result.type:
+            return
+        if isinstance(op, PadOp):
+            if not all(op.is_known(name) for name in op.PARAMETERS):
+                return
+            is_identity = all(pads == (0, 0) for pads in op.paddings(len(shape_of(op.input))))
+        else:
+            is_identity = DYNAMIC_INDEX not in shape_of(op.input)
+        if is_identity:
             rewriter.replace(op, [], [op.input])
 
 
@@ -87,5 +122,7 @@ PATTERNS: tuple[RewritePattern, ...] = (
     FoldIdentityTranspose(),
     MergeTransposes(),
     FoldWholeSlice(),
+    ReshapeUnitAxes(),
+    FoldIdentityExpansion(),
     FoldSingleConcat(),
 )

@@ -26,6 +26,11 @@ def normalized_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
     return found
 
 
+def has_axis_parameters(element: Attribute) -> bool:
+    """Whether the parameters of an element type depend on where the element stands."""
+    return isinstance(element, UniformQuantizedType) and element.granularity is not Granularity.TENSOR
+
+
 def moved_element(element: Attribute, axis_map: dict[int, int] | None) -> Attribute:
     """The element type after a movement that takes axis `a` to `axis_map[a]` (`None`: no axis survives)."""
     if not isinstance(element, UniformQuantizedType) or element.granularity is Granularity.TENSOR:
@@ -105,9 +110,41 @@ def sliced_shape(
     return tuple(sizes)
 
 
-def reduced_shape(shape: Sequence[int], axes: Sequence[int] | None, keep_dims: bool) -> tuple[int, ...]:
-    """`shape` reduced along `axes`, along all where they are `None`."""
-    reduced = set(range(len(shape)) if axes is None else normalized_axes(axes, len(shape)))
-    if keep_dims:
-        return tuple(1 if axis in reduced else size for axis, size in enumerate(shape))
-    return tuple(size for axis, size in enumerate(shape) if axis not in reduced)
+def cut_axes(
+    shape: Sequence[int], starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]
+) -> tuple[int, ...]:
+    """The axes along which a slice leaves elements out, or puts them in another order."""
+    bounds = zip(normalized_axes(axes, len(shape)), starts, ends, steps, strict=True)
+    return tuple(
+        axis
+        for axis, start, end, step in bounds
+        if shape[axis] == DYNAMIC_INDEX or slice_indices(shape[axis], start, end, step) != range(shape[axis])
+    )
+
+
+def split_sizes(size: int, sizes: Sequence[int] | None, count: int) -> tuple[int, ...]:
+    """The sizes of the `count` parts of an axis: those given, or equal ones of which the last may be smaller."""
+    if sizes is None:
+        if size == DYNAMIC_INDEX:
+            return (DYNAMIC_INDEX,) * count
+        part = -(-size // count)
+        sizes = (part,) * (count - 1) + (size - part * (count - 1),)
+    if len(sizes) != count:
+        raise VerifyException(f"gives {count} parts, found {len(sizes)} sizes")
+    if any(part < 0 for part in sizes) or size not in (DYNAMIC_INDEX, sum(sizes)):
+        raise VerifyException(f"parts of {list(sizes)} elements do not make up the {size} along the axis")
+    return tuple(sizes)
+
+
+def regrouped_size(size: int, factor: int) -> int:
+    """A size that is divided by `factor`, which must divide it."""
+    if size == DYNAMIC_INDEX:
+        return size
+    if size % factor:
+        raise VerifyException(f"a size of {size} does not divide into blocks of {factor}")
+    return size // factor
+
+
+def multiplied_size(size: int, factor: int) -> int:
+    """A size that is multiplied by `factor`."""
+    return size if size == DYNAMIC_INDEX else size * factor

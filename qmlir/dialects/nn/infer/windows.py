@@ -1,7 +1,8 @@
-"""Shapes of convolutions and pools, whose windows slide over the spatial axes."""
+"""Shapes of convolutions and pools, whose windows slide over the spatial axes, and where each tap of a window falls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.utils.exceptions import VerifyException
@@ -67,3 +68,43 @@ def output_size(size: int, windows: Windows, axis: int, ceil_mode: bool = False)
         return room // stride + 1
     count = -(-room // stride) + 1
     return count - 1 if (count - 1) * stride >= size + begin else count
+
+
+def output_sizes(sizes: Sequence[int], windows: Windows, ceil_mode: bool = False) -> tuple[int, ...]:
+    """Windows along each spatial axis of an input of `sizes`."""
+    return tuple(output_size(size, windows, axis, ceil_mode) for axis, size in enumerate(sizes))
+
+
+def transposed_size(size: int, windows: Windows, axis: int, output_padding: int) -> int:
+    """The inverse of `output_size`: the size that `size` windows reach, their padding cut off (ONNX ConvTranspose)."""
+    if DYNAMIC_INDEX in (size, windows.kernel[axis]):
+        return DYNAMIC_INDEX
+    reach = (size - 1) * windows.strides[axis] + windows.extent(axis) if size else 0
+    result = reach + output_padding - sum(windows.padding(axis))
+    if result < 0:
+        raise VerifyException(
+            f"padding {windows.padding(axis)} cuts off more than the {reach + output_padding} elements "
+            f"of spatial axis {axis}"
+        )
+    return result
+
+
+class Tap(NamedTuple):
+    """One tap of the windows along one axis: the windows where it falls on an element, and those elements."""
+
+    windows: slice
+    elements: slice
+
+
+def taps(windows: Windows, axis: int, size: int, count: int) -> list[Tap]:
+    """Each tap of `count` windows along a spatial axis of `size` elements; on padding it falls on none."""
+    stride, begin = windows.strides[axis], windows.padding(axis)[0]
+    found: list[Tap] = []
+    for tap in range(windows.kernel[axis]):
+        offset = tap * windows.dilations[axis] - begin
+        first = max(0, -(offset // stride))
+        end = max(first, min(count, (size - 1 - offset) // stride + 1))
+        start = first * stride + offset
+        stop = start + (end - first - 1) * stride + 1 if end > first else start
+        found.append(Tap(slice(first, end), slice(start, stop, stride)))
+    return found

@@ -9,16 +9,48 @@ from typing import Any
 
 from xdsl.ir import Operation
 
-from qmlir.dialects.nn.interpret import elementwise, indexing, movement, normalization, shapes, windows
+from qmlir.dialects.nn.interpret import (
+    activations,
+    attention,
+    contraction,
+    einsum,
+    elementwise,
+    expansion,
+    indexing,
+    logic,
+    movement,
+    normalization,
+    pooling,
+    recurrent,
+    reduction,
+    resizing,
+    selection,
+    sequence,
+    shapes,
+    softmax,
+    text,
+)
 from qmlir.dialects.nn.interpret.quantized import with_quantized
 
-MEANINGS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = with_quantized(
+MEANINGS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = sequence.MEANINGS | with_quantized(
     {
         **elementwise.MEANINGS,
-        **windows.MEANINGS,
+        **activations.MEANINGS,
+        **logic.MEANINGS,
+        **contraction.MEANINGS,
+        **pooling.MEANINGS,
+        **resizing.MEANINGS,
+        **einsum.MEANINGS,
         **movement.MEANINGS,
         **normalization.MEANINGS,
+        **softmax.MEANINGS,
+        **attention.MEANINGS,
+        **recurrent.MEANINGS,
+        **expansion.MEANINGS,
         **indexing.MEANINGS,
+        **selection.MEANINGS,
+        **reduction.MEANINGS,
         **shapes.MEANINGS,
+        **text.MEANINGS,
     }
 )

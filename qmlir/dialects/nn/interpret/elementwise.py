@@ -1,4 +1,4 @@
-"""What the elementwise operations compute on float, integer and boolean arrays, in the precision of their operands."""
+"""What elementwise arithmetic computes on float, integer and boolean arrays, in the precision of their operands."""
 
 import math
 from collections.abc import Callable
@@ -6,105 +6,116 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.erf import erf
 from qmlir.dialects.nn.base import element_of
+from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.interpret.precision import Meaning, is_integral, of_arrays, of_operation, of_question, widened
 from qmlir.dialects.nn.ops import elementwise as ops
-from qmlir.text.elements import dense_dtype
+from qmlir.text.elements import dense_dtype, narrowed
 
 Array = npt.NDArray[Any]
-Meaning = Callable[..., tuple[Array, ...]]
-
-_erf = np.vectorize(math.erf, otypes=[np.float64])
-
-
-def erf(x: Array) -> Array:
-    """The error function, computed in f64 and rounded to the precision of `x`."""
-    return _erf(x).astype(x.dtype) if x.size else x
-
-
-def sigmoid(x: Array) -> Array:
-    """`1 / (1 + e^-x)` without overflow: the exponent is never positive."""
-    decay = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1 / (1 + decay), decay / (1 + decay)).astype(x.dtype)
-
-
-def _divide(a: Array, b: Array) -> Array:
-    if not np.issubdtype(a.dtype, np.integer):
-        return a / b
-    if (b == 0).any():
-        raise InterpretationError("an integer is divided by 0")
-    quotient = np.abs(a.astype(np.int64)) // np.abs(b.astype(np.int64))
-    return (quotient * np.sign(a.astype(np.int64)) * np.sign(b.astype(np.int64))).astype(a.dtype)
-
-
-def _relu(x: Array) -> Array:
-    return np.maximum(x, x.dtype.type(0))
 
 
 def _reciprocal(x: Array) -> Array:
-    return x.dtype.type(1) / x
+    return 1 / x
 
 
-def _gelu(op: ops.GeluOp, x: Array) -> tuple[Array]:
-    if op.tanh_approximation.value.data:
-        inner = x.dtype.type(math.sqrt(2 / math.pi)) * (x + x.dtype.type(0.044715) * x * x * x)
-        return (x.dtype.type(0.5) * x * (1 + np.tanh(inner)),)
-    return (x.dtype.type(0.5) * x * (1 + erf(x * x.dtype.type(math.sqrt(0.5)))),)
+def _refuse_zero(divisor: Array) -> None:
+    if (divisor == 0).any():
+        raise InterpretationError("an integer is divided by 0")
 
 
-def _hard_swish(x: Array) -> Array:
-    gate = np.clip(x * x.dtype.type(1 / 6) + x.dtype.type(0.5), 0, 1)
-    return x * gate
+def _divide(a: Array, b: Array) -> Array:
+    if not is_integral(a):
+        return a / b
+    _refuse_zero(b)
+    floor = a // b
+    is_below = (floor * b != a) & ((a < 0) != (b < 0))  # rounded down where ONNX and C go towards zero
+    return floor + is_below.astype(a.dtype)
 
 
-def _leaky_relu(op: ops.LeakyReluOp, x: Array) -> tuple[Array]:
-    return (np.where(x < 0, x * x.dtype.type(op.alpha.value.data), x),)
+def _power(a: Array, b: Array) -> Array:
+    if not is_integral(a):
+        return np.power(a, b)
+    inverse = b < 0
+    if not inverse.any():
+        return np.power(a, b)
+    if ((a == 0) & inverse).any():
+        raise InterpretationError("the integer 0 is raised to a negative power")
+    ones = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * (b & 1), 0))
+    return np.where(inverse, ones, np.power(a, np.where(inverse, 0, b)))
 
 
-def _clip(op: ops.ClipOp, x: Array) -> tuple[Array]:
-    for bound, limit in ((op.minimum, np.maximum), (op.maximum, np.minimum)):
-        if bound is not None:
-            x = limit(x, x.dtype.type(bound.value.data))
-    return (x,)
+def _remainder(op: ops.ModOp, a: Array, b: Array) -> Array:
+    if is_integral(a):
+        _refuse_zero(b)
+    return np.fmod(a, b) if op.fmod.value.data else np.mod(a, b)
+
+
+def _clip(op: ops.ClipOp, x: Array) -> Array:
+    if op.minimum is not None:
+        x = np.maximum(x, _bound(op.minimum.value.data, math.ceil, x))
+    if op.maximum is not None:
+        x = np.minimum(x, _bound(op.maximum.value.data, math.floor, x))
+    return x
+
+
+def _bound(number: float, towards_the_others: Callable[[float], int], x: Array) -> Any:
+    """A bound as a value of the type of `x`: of integers, the last one inside it."""
+    if not is_integral(x):
+        return x.dtype.type(number)
+    limits = np.iinfo(x.dtype)
+    return x.dtype.type(towards_the_others(min(max(number, limits.min), limits.max)))
 
 
 def _where(op: ops.WhereOp, condition: Array, a: Array, b: Array) -> tuple[Array]:
     return (np.where(condition.astype(bool), a, b),)
 
 
+_TWO_TO_64 = 2.0**64
+
+
+def _truncated(x: Array) -> npt.NDArray[np.uint64]:
+    """Floats truncated towards zero, modulo 2^64; NaN and infinities as 0."""
+    whole = np.trunc(widened(x).astype(np.float64))
+    whole = np.fmod(np.where(np.isfinite(whole), whole, 0.0), _TWO_TO_64)  # exact, as is what follows
+    return np.abs(whole).astype(np.uint64) * np.where(whole < 0, -1, 1).astype(np.int64).view(np.uint64)
+
+
+def converted(x: Array, element: Attribute) -> Array:
+    """Values as elements of a plain type; to bf16, integers and f64 go through f32 as in ONNX Runtime."""
+    dtype = dense_dtype(element)
+    if dtype is None:
+        raise InterpretationError(f"no NumPy type holds elements of type {element}")
+    if element == i1:
+        return (x != 0).astype(dtype)
+    if dtype.kind not in "iu":
+        return x.astype(dtype)
+    integers = x if is_integral(x) else _truncated(x)
+    return narrowed(integers.astype(dtype), element)
+
+
 def _cast(op: ops.CastOp, x: Array) -> tuple[Array]:
-    dtype = dense_dtype(element_of(op.result))
+    source, element = plain_type(element_of(op.input)), plain_type(element_of(op.result))
+    with np.errstate(all="ignore"):
+        return (x if source == element else np.asarray(converted(x, element)),)
+
+
+def _bit_cast(op: ops.BitCastOp, x: Array) -> tuple[Array]:
+    element = plain_type(element_of(op.result))
+    dtype = dense_dtype(element)
     assert dtype is not None
-    if element_of(op.result) == element_of(op.input):
-        return (x,)
-    return ((x != 0).astype(dtype) if _is_boolean(op) else x.astype(dtype),)
+    bits = x.view(dtype)
+    if element == i1:
+        return ((bits != 0).astype(dtype),)
+    return (narrowed(bits, element) if is_integral(bits) else bits,)
 
 
-def _is_boolean(op: ops.CastOp) -> bool:
-    return str(element_of(op.result)) == "i1"
-
-
-def _plainly(function: Callable[..., Array]) -> Meaning:
-    """The meaning of an operation without properties."""
-
-    def meaning(op: Operation, *arrays: Array) -> tuple[Array]:
-        with np.errstate(all="ignore"):  # what IEEE gives for a division by 0 or an overflow is the answer
-            return (np.asarray(function(*arrays)),)
-
-    return meaning
-
-
-def _compare(function: Callable[..., Array]) -> Meaning:
-    def compared(a: Array, b: Array) -> Array:
-        return function(a, b).astype(np.int8)
-
-    return _plainly(compared)
-
-
-_FUNCTIONS: dict[type[Operation], Callable[..., Array]] = {
-    ops.ReluOp: _relu,
+_FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
     ops.AbsOp: np.abs,
     ops.NegOp: np.negative,
     ops.SqrtOp: np.sqrt,
@@ -112,19 +123,31 @@ _FUNCTIONS: dict[type[Operation], Callable[..., Array]] = {
     ops.LogOp: np.log,
     ops.ReciprocalOp: _reciprocal,
     ops.ErfOp: erf,
-    ops.SigmoidOp: sigmoid,
-    ops.TanhOp: np.tanh,
-    ops.HardSwishOp: _hard_swish,
+    ops.SinOp: np.sin,
+    ops.CosOp: np.cos,
+    ops.TanOp: np.tan,
+    ops.AsinOp: np.arcsin,
+    ops.AcosOp: np.arccos,
+    ops.AtanOp: np.arctan,
+    ops.SinhOp: np.sinh,
+    ops.CoshOp: np.cosh,
+    ops.AsinhOp: np.arcsinh,
+    ops.AcoshOp: np.arccosh,
+    ops.AtanhOp: np.arctanh,
+    ops.FloorOp: np.floor,
+    ops.CeilOp: np.ceil,
+    ops.RoundOp: np.rint,
+    ops.SignOp: np.sign,
     ops.AddOp: np.add,
     ops.SubOp: np.subtract,
     ops.MulOp: np.multiply,
     ops.DivOp: _divide,
-    ops.PowOp: np.power,
+    ops.PowOp: _power,
     ops.MinOp: np.minimum,
     ops.MaxOp: np.maximum,
 }
 
-_COMPARISONS: dict[type[Operation], Callable[..., Array]] = {
+_COMPARISONS: dict[type[Operation], Callable[..., Any]] = {
     ops.EqualOp: np.equal,
     ops.GreaterOp: np.greater,
     ops.GreaterOrEqualOp: np.greater_equal,
@@ -133,11 +156,11 @@ _COMPARISONS: dict[type[Operation], Callable[..., Array]] = {
 }
 
 MEANINGS: dict[type[Operation], Meaning] = {
-    **{operation: _plainly(function) for operation, function in _FUNCTIONS.items()},
-    **{operation: _compare(function) for operation, function in _COMPARISONS.items()},
-    ops.GeluOp: _gelu,
-    ops.LeakyReluOp: _leaky_relu,
-    ops.ClipOp: _clip,
+    **{operation: of_operation(of_arrays(function)) for operation, function in _FUNCTIONS.items()},
+    **{operation: of_question(of_arrays(function)) for operation, function in _COMPARISONS.items()},
+    ops.ModOp: of_operation(_remainder),
+    ops.ClipOp: of_operation(_clip),
     ops.WhereOp: _where,
     ops.CastOp: _cast,
+    ops.BitCastOp: _bit_cast,
 }

@@ -1,4 +1,4 @@
-"""What movement and reductions compute; movement works on stored values of any kind."""
+"""What movement computes, on stored values of any kind."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 
 from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.infer.movement import normalized_axes, slice_indices
-from qmlir.dialects.nn.ops import constant, movement, reduction
+from qmlir.dialects.nn.ops import constant, movement
 
 Array = npt.NDArray[Any]
 
@@ -52,11 +52,30 @@ def _concat(op: movement.ConcatOp, arrays: tuple[Array, ...]) -> tuple[Array]:
     return (np.concatenate(arrays, axis=op.axis.value.data),)
 
 
-def _reduction(function: Callable[..., Array]) -> Callable[..., tuple[Array]]:
-    def meaning(op: reduction.ReduceOp, x: Array) -> tuple[Array]:
-        return (np.asarray(function(x, axis=op.reduced_axes, keepdims=bool(op.keep_dims.value.data))).astype(x.dtype),)
+def _split(op: movement.SplitOp, x: Array, split: Array | None) -> tuple[Array, ...]:
+    axis = op.axis.value.data
+    ends = np.cumsum(op.part_sizes(x.shape[axis], split), dtype=np.int64)
+    return tuple(np.split(x, ends[:-1], axis=axis))
 
-    return meaning
+
+def _depth_to_space(op: movement.DepthToSpaceOp, x: Array) -> tuple[Array]:
+    batch, channels, height, width = x.shape
+    block = op.block
+    depth = channels // (block * block)
+    # The axes of the channels: rows and columns of a block, and the depth inside or outside of them.
+    if op.is_depth_outer:
+        split = x.reshape(batch, block, block, depth, height, width).transpose(0, 3, 4, 1, 5, 2)
+    else:
+        split = x.reshape(batch, depth, block, block, height, width).transpose(0, 1, 4, 2, 5, 3)
+    return (split.reshape(batch, depth, height * block, width * block),)
+
+
+def _space_to_depth(op: movement.SpaceToDepthOp, x: Array) -> tuple[Array]:
+    batch, depth, height, width = x.shape
+    block = op.block
+    split = x.reshape(batch, depth, height // block, block, width // block, block)
+    order = (0, 3, 5, 1, 2, 4) if op.is_depth_outer else (0, 1, 3, 5, 2, 4)
+    return (split.transpose(order).reshape(batch, depth * block * block, height // block, width // block),)
 
 
 MEANINGS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
@@ -67,8 +86,7 @@ MEANINGS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
     movement.TransposeOp: _transpose,
     movement.SliceOp: _slice,
     movement.ConcatOp: _concat,
-    reduction.ReduceSumOp: _reduction(np.sum),
-    reduction.ReduceMeanOp: _reduction(np.mean),
-    reduction.ReduceMaxOp: _reduction(np.max),
-    reduction.ReduceMinOp: _reduction(np.min),
+    movement.SplitOp: _split,
+    movement.DepthToSpaceOp: _depth_to_space,
+    movement.SpaceToDepthOp: _space_to_depth,
 }

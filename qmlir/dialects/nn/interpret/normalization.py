@@ -1,42 +1,133 @@
-"""What the normalizations compute."""
+"""What the normalizations compute.
 
-from collections.abc import Callable
+Normalization of two stages rounds between them, as ONNX says; the others compute f16 and bf16 in f32, and round once.
+"""
+
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import FloatAttr
+from xdsl.ir import Attribute, Operation
 
+from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import normalization as ops
+from qmlir.ir.evaluation import Meaning
+from qmlir.text.elements import dense_dtype
 
 Array = npt.NDArray[Any]
+
+
+def _per_channel(parameter: Array, rank: int) -> Array:
+    """`[C]` as `[C, 1, …]`, which broadcasts along the axes behind the channels."""
+    return parameter.reshape(-1, *(1,) * (rank - 2))
+
+
+def _number(attribute: FloatAttr, like: Array) -> Any:
+    return like.dtype.type(attribute.value.data)
+
+
+def _mean(x: Array, axes: tuple[int, ...]) -> Array:
+    count = math.prod(x.shape[axis] for axis in axes)
+    return x.sum(axis=axes, keepdims=True, dtype=x.dtype) / x.dtype.type(count)
+
+
+def _standardized(x: Array, axes: tuple[int, ...], epsilon: FloatAttr) -> Array:
+    """`x` with mean 0 and variance 1 over `axes`."""
+    with np.errstate(invalid="ignore", divide="ignore"):  # there may be no elements to take the mean of
+        centred = x - _mean(x, axes)
+        return centred / np.sqrt(_mean(centred * centred, axes) + _number(epsilon, x))
+
+
+def _staged(x: Array, precision: Attribute) -> Array:
+    """`x` in the type that its first stage is computed in, f16 and bf16 rounded to and computed in f32."""
+    dtype = dense_dtype(precision)
+    assert dtype is not None
+    return widened(x.astype(dtype, copy=False))
+
+
+def _between_stages(x: Array, precision: Attribute, dtype: np.dtype[Any]) -> Array:
+    """The result of the first stage, rounded to `precision`, then to `dtype`."""
+    first = dense_dtype(precision)
+    assert first is not None
+    return x.astype(first, copy=False).astype(dtype, copy=False)
 
 
 def _batch_norm(
     op: ops.BatchNormOp, data: Array, scale: Array, bias: Array, mean: Array, variance: Array
 ) -> tuple[Array]:
-    layout = (-1, *(1,) * (data.ndim - 2))
-    deviation = np.sqrt(variance + variance.dtype.type(op.epsilon.value.data))
-    factor = (scale / deviation).reshape(layout)
-    return ((data - mean.reshape(layout)) * factor + bias.reshape(layout),)
+    x, factor, offset, centre, spread = (widened(array) for array in (data, scale, bias, mean, variance))
+    with np.errstate(invalid="ignore", divide="ignore"):  # a variance below -epsilon gives NaN
+        factor = factor / np.sqrt(spread + _number(op.epsilon, spread))
+    result = (x - _per_channel(centre, x.ndim)) * _per_channel(factor, x.ndim) + _per_channel(offset, x.ndim)
+    return (result.astype(data.dtype, copy=False),)
+
+
+def _instance_norm(op: ops.InstanceNormOp, data: Array, scale: Array, bias: Array) -> tuple[Array]:
+    normalized = _standardized(widened(data), tuple(range(2, data.ndim)), op.epsilon)
+    factor, offset = (_per_channel(widened(array), data.ndim) for array in (scale, bias))
+    return ((normalized * factor + offset).astype(data.dtype, copy=False),)
+
+
+def _group_norm(op: ops.GroupNormOp, data: Array, scale: Array, bias: Array) -> tuple[Array]:
+    precision = op.first_stage_type(op.data)
+    groups = op.groups.value.data
+    grouped = data.reshape(data.shape[0], groups, data.shape[1] // groups, *data.shape[2:])
+    normalized = _standardized(_staged(grouped, precision), tuple(range(2, grouped.ndim)), op.epsilon)
+    result = _between_stages(normalized, precision, data.dtype).reshape(data.shape)
+    return (result * _per_channel(scale, data.ndim) + _per_channel(bias, data.ndim),)
 
 
 def _layer_norm(op: ops.LayerNormOp, data: Array, scale: Array, bias: Array | None) -> tuple[Array]:
-    axes = tuple(range(op.first_axis, data.ndim))
-    centred = data - data.mean(axis=axes, keepdims=True)
-    variance = (centred * centred).mean(axis=axes, keepdims=True)
-    result = centred / np.sqrt(variance + data.dtype.type(op.epsilon.value.data)) * scale
+    precision = op.first_stage_type(op.data)
+    normalized = _standardized(_staged(data, precision), tuple(range(op.first_axis, data.ndim)), op.epsilon)
+    result = _between_stages(normalized, precision, data.dtype) * scale
     return (result if bias is None else result + bias,)
 
 
-def _softmax(op: ops.SoftmaxOp, x: Array) -> tuple[Array]:
+def _rms_norm(op: ops.RmsNormOp, data: Array, scale: Array | None) -> tuple[Array]:
+    precision = op.first_stage_type(op.data)
+    x = _staged(data, precision)
+    with np.errstate(invalid="ignore", divide="ignore"):  # there may be no elements to take the mean of
+        normalized = x / np.sqrt(_mean(x * x, tuple(range(op.first_axis, x.ndim))) + _number(op.epsilon, x))
+    result = _between_stages(normalized, precision, data.dtype)
+    return (result if scale is None else result * scale,)
+
+
+def _lp_norm(op: ops.LpNormOp, data: Array) -> tuple[Array]:
+    x = widened(data)
     axis = op.axis.value.data
-    raised = np.exp(x - x.max(axis=axis, keepdims=True))
-    return (raised / raised.sum(axis=axis, keepdims=True),)
+    if op.p.value.data == 1:
+        norm = np.abs(x).sum(axis=axis, keepdims=True)
+    else:
+        norm = np.sqrt((x * x).sum(axis=axis, keepdims=True))
+    result = np.divide(x, norm, out=np.zeros_like(x), where=np.broadcast_to(norm != 0, x.shape))
+    return (result.astype(data.dtype, copy=False),)
 
 
-MEANINGS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
+def _local_response_norm(op: ops.LocalResponseNormOp, data: Array) -> tuple[Array]:
+    x = widened(data)
+    size = op.size.value.data
+    below, above = (size - 1) // 2, size // 2
+    squares = x * x
+    channels = x.shape[1]
+    total = np.zeros_like(x)
+    for channel in range(channels):
+        near = squares[:, max(0, channel - below) : channel + above + 1]
+        total[:, channel] = near.sum(axis=1)
+    alpha, beta, bias = (_number(attribute, x) for attribute in (op.alpha, op.beta, op.bias))
+    with np.errstate(invalid="ignore", divide="ignore"):  # a base below 0 gives NaN, a base of 0 infinity
+        result = x / (bias + alpha / x.dtype.type(size) * total) ** beta
+    return (result.astype(data.dtype, copy=False),)
+
+
+MEANINGS: dict[type[Operation], Meaning] = {
     ops.BatchNormOp: _batch_norm,
+    ops.InstanceNormOp: _instance_norm,
+    ops.GroupNormOp: _group_norm,
     ops.LayerNormOp: _layer_norm,
-    ops.SoftmaxOp: _softmax,
+    ops.RmsNormOp: _rms_norm,
+    ops.LpNormOp: _lp_norm,
+    ops.LocalResponseNormOp: _local_response_norm,
 }

@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
+from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.dialects.nn.infer.shapes import range_size
+from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import shapes as ops
 from qmlir.ir.evaluation import Meaning
 
@@ -20,4 +23,14 @@ def _size(op: ops.SizeOp, x: Array) -> tuple[Array]:
     return (np.array(x.size, dtype=np.int64),)
 
 
-MEANINGS: dict[type[Operation], Meaning] = {ops.ShapeOp: _shape, ops.SizeOp: _size}
+def _range(op: ops.RangeOp, start: Array, limit: Array, delta: Array) -> tuple[Array]:
+    """Floats in their own precision, f16 and bf16 in f32 and rounded once."""
+    first, last, step = (widened(bound).reshape(())[()] for bound in (start, limit, delta))
+    if not step:
+        raise InterpretationError("the step of a range must not be 0")
+    places = np.arange(range_size(first.item(), last.item(), step.item()))
+    values = first + places.astype(first.dtype) * step
+    return (np.asarray(values).astype(start.dtype),)
+
+
+MEANINGS: dict[type[Operation], Meaning] = {ops.ShapeOp: _shape, ops.SizeOp: _size, ops.RangeOp: _range}

@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of, shapes_agree, tensor_like
+from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
-from qmlir.dialects.nn.infer.windows import Windows, output_size
+from qmlir.dialects.nn.infer.windows import Windows, output_sizes, transposed_size
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, integer_list
 from qmlir.ir.interfaces import QuantizationSlots, Slot
@@ -47,7 +48,7 @@ def verify_bias_type(bias: Attribute, data: Attribute, weight: Attribute) -> Non
 class ContractionOp(NnOp, ABC):
     """A sum of products over data and weights, which accumulates in 32 bits where they are quantized."""
 
-    def verify_channel_axis(self, weight: SSAValue, axis: int) -> None:
+    def verify_channel_axis(self, weight: SSAValue, axis: int | None) -> None:
         """Check that per-axis parameters of the weights follow the output channels."""
         element = element_of(weight)
         if (
@@ -91,8 +92,12 @@ class MatMulOp(ContractionOp):
 
     def quantization_slots(self) -> QuantizationSlots:
         rank = len(shape_of(self.rhs))
-        channel = rank - (2 if self.is_rhs_transposed else 1)
-        return QuantizationSlots({"lhs": Slot.INPUT, "rhs": Slot.WEIGHT}, weight_channel_axis=channel)
+        has_channels = rank > 1
+        return QuantizationSlots(
+            {"lhs": Slot.INPUT, "rhs": Slot.WEIGHT},
+            weight_channel_axis=rank - (2 if self.is_rhs_transposed else 1) if has_channels else None,
+            result_channel_axis=len(shape_of(self.result)) - 1 if has_channels else None,
+        )
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape = matmul_shape(shape_of(self.lhs), shape_of(self.rhs), self.is_rhs_transposed)
@@ -100,7 +105,7 @@ class MatMulOp(ContractionOp):
 
     def verify_quantization(self) -> None:
         self.verify_data_parameters(self.lhs)
-        self.verify_channel_axis(self.rhs, self.quantization_slots().weight_channel_axis or 0)
+        self.verify_channel_axis(self.rhs, self.quantization_slots().weight_channel_axis)
 
 
 def matmul_shape(lhs: Sequence[int], rhs: Sequence[int], transpose_b: bool) -> tuple[int, ...]:
@@ -124,7 +129,7 @@ class BiasedContractionOp(ContractionOp, ABC):
     """A contraction of data with weights whose first axis is the output channels, and a bias for each of them."""
 
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"data": Slot.INPUT, "weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=0
+        {"data": Slot.INPUT, "weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=0, result_channel_axis=1
     )
 
     data = operand_def(TensorType)
@@ -132,13 +137,15 @@ class BiasedContractionOp(ContractionOp, ABC):
     bias = opt_operand_def(TensorType)
     result = result_def(TensorType)
 
+    def output_channels(self) -> int:
+        """How many elements the bias has."""
+        return shape_of(self.weight)[0]
+
     def verify_bias_shape(self) -> None:
         """Check that the bias has one element for each output channel."""
-        channels = shape_of(self.weight)[:1]
-        if self.bias is not None and not shapes_agree(shape_of(self.bias), channels):
-            raise VerifyException(
-                f"the bias has one element for each of {channels[0]} channels, found {self.bias.type}"
-            )
+        channels = self.output_channels()
+        if self.bias is not None and not shapes_agree(shape_of(self.bias), (channels,)):
+            raise VerifyException(f"the bias has one element for each of {channels} channels, found {self.bias.type}")
 
     def verify_quantization(self) -> None:
         self.verify_data_parameters(self.data)
@@ -161,36 +168,89 @@ class FullyConnectedOp(BiasedContractionOp):
         return [tensor_like(self.data, matmul_shape(data, weight, True))]
 
 
-@irdl_op_definition
-class ConvOp(BiasedContractionOp):
-    """Correlation over the spatial axes (ONNX Conv): data `[N, C, …]`, weights `[M, C / groups, …]`, bias `[M]`."""
+class WindowedContractionOp(BiasedContractionOp, ABC):
+    """A contraction over windows of the spatial axes of `[N, C, …]`, in groups of channels that do not mix."""
 
-    name = "nn.conv"
     strides = opt_prop_def(DenseArrayBase)
     dilations = opt_prop_def(DenseArrayBase)
     pads = opt_prop_def(DenseArrayBase)
     groups = opt_prop_def(IntegerAttr, IntegerAttr(1, i64))
 
     @property
+    def group_count(self) -> int:
+        """The number of groups."""
+        return self.groups.value.data
+
+    @property
     def windows(self) -> Windows:
-        """How the kernel slides."""
-        kernel = shape_of(self.weight)[2:]
+        """How the kernel slides, as far as the types know it."""
+        return self.windows_of(shape_of(self.weight)[2:])
+
+    def windows_of(self, kernel: Sequence[int]) -> Windows:
+        """How a kernel of these sizes slides."""
         return Windows.of(kernel, values_of(self.strides), values_of(self.dilations), values_of(self.pads))
 
-    def infer_result_types(self) -> Sequence[AnyTensor]:
-        data, weight, groups = shape_of(self.data), shape_of(self.weight), self.groups.value.data
+    def verify_groups(self, role: str) -> None:
+        """Check the ranks, and that the first axis of the weights, the channels of `role`, makes whole groups."""
+        data, weight, groups = shape_of(self.data), shape_of(self.weight), self.group_count
         if len(data) < 3 or len(weight) != len(data):
             raise VerifyException(
                 f"data and weights have one rank of at least 3, found {self.data.type}, {self.weight.type}"
             )
-        if groups < 1 or weight[0] % groups:
-            raise VerifyException(f"{weight[0]} output channels do not divide into {groups} groups")
-        if not shapes_agree(data[1:2], (weight[1] * groups,)):
+        if groups < 1 or (weight[0] != DYNAMIC_INDEX and weight[0] % groups):
+            raise VerifyException(f"{weight[0]} {role} channels do not divide into {groups} groups")
+
+
+@irdl_op_definition
+class ConvOp(WindowedContractionOp):
+    """Correlation over the spatial axes (ONNX Conv): data `[N, C, …]`, weights `[M, C / groups, …]`, bias `[M]`."""
+
+    name = "nn.conv"
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        data, weight, groups = shape_of(self.data), shape_of(self.weight), self.group_count
+        self.verify_groups("output")
+        if weight[1] != DYNAMIC_INDEX and not shapes_agree(data[1:2], (weight[1] * groups,)):
             raise VerifyException(f"weights take {weight[1]} x {groups} channels, the data has {data[1]}")
         self.verify_bias_shape()
-        windows = self.windows
-        spatial = (output_size(size, windows, axis) for axis, size in enumerate(data[2:]))
-        return [tensor_like(self.data, (data[0], weight[0], *spatial))]
+        return [tensor_like(self.data, (data[0], weight[0], *output_sizes(data[2:], self.windows)))]
 
 
-OPERATIONS = (MatMulOp, FullyConnectedOp, ConvOp)
+@irdl_op_definition
+class ConvTransposeOp(WindowedContractionOp):
+    """The transpose of a correlation (ONNX ConvTranspose): data `[N, C, …]`, weights `[C, M / groups, …]`, bias `[M]`.
+
+    Each element of the data adds its kernel, weighted, to the result; `pads` cuts elements off the result, and
+    `output_padding` adds some to the end of each of its axes.
+    """
+
+    name = "nn.conv_transpose"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"data": Slot.INPUT, "weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=1, result_channel_axis=1
+    )
+
+    output_padding = opt_prop_def(DenseArrayBase)
+
+    def output_channels(self) -> int:
+        channels = shape_of(self.weight)[1]
+        return channels if channels == DYNAMIC_INDEX else channels * self.group_count
+
+    def output_sizes(self, sizes: Sequence[int], windows: Windows) -> tuple[int, ...]:
+        """The spatial sizes of the result, for data of spatial `sizes`."""
+        added = values_of(self.output_padding) or (0,) * len(sizes)
+        if len(added) != len(sizes) or min(added) < 0:
+            raise VerifyException(f"output_padding must be {len(sizes)} numbers of at least 0, found {list(added)}")
+        return tuple(transposed_size(size, windows, axis, added[axis]) for axis, size in enumerate(sizes))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        data, weight = shape_of(self.data), shape_of(self.weight)
+        self.verify_groups("input")
+        if not shapes_agree(data[1:2], weight[:1]):
+            raise VerifyException(f"weights take {weight[0]} channels, the data has {data[1]}")
+        self.verify_bias_shape()
+        sizes = self.output_sizes(data[2:], self.windows)
+        return [tensor_like(self.data, (data[0], self.output_channels(), *sizes))]
+
+
+OPERATIONS = (MatMulOp, FullyConnectedOp, ConvOp, ConvTransposeOp)

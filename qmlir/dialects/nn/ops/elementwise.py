@@ -1,14 +1,15 @@
-"""Elementwise operations: one operand, two that broadcast, comparisons, selection, type conversion.
+"""Elementwise arithmetic: functions of one operand, two that broadcast, comparisons, selection, type conversion.
 
 Semantics are ONNX's for the operator of the same name; on quantized values the real result is rounded to the type
-of the result.
+of the result. Integers wrap around.
 """
 
+import math
 from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, FloatAttr, TensorType, f32, i1
+from xdsl.dialects.builtin import AnyFloat, BoolAttr, FloatAttr, TensorType, f32, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
@@ -16,7 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
-from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.builtin_types import AnyTensor, as_integer
 from qmlir.ir.interfaces import FixedRange, QuantizationSlots, Slot
 
 
@@ -30,18 +31,20 @@ class UnaryOp(NnOp, ABC):
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
 
     def __init__(self, value: SSAValue, result_type: Attribute | None = None):
-        super().__init__(operands=[value], result_types=[result_type or tensor_like(value, shape_of(value))])
+        super().__init__(operands=[value], result_types=[result_type or self.default_result_type(value)])
+
+    @classmethod
+    def default_result_type(cls, operand: SSAValue) -> AnyTensor:
+        """The type of the result where nobody chose another."""
+        return tensor_like(operand, shape_of(operand))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
-        return [tensor_like(self.input, shape_of(self.input))]
+        return [self.default_result_type(self.input)]
 
 
-@irdl_op_definition
-class ReluOp(UnaryOp):
-    """`max(x, 0)`."""
-
-    name = "nn.relu"
-    ACCEPTS: ClassVar[Kind] = Kind.NUMBER
+def fixed_output(minimum: float, maximum: float) -> QuantizationSlots:
+    """The slots of an operation with one operand whose results lie in `[minimum, maximum]` whatever the input."""
+    return QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(minimum, maximum))
 
 
 @irdl_op_definition
@@ -93,48 +96,118 @@ class ErfOp(UnaryOp):
     """The error function."""
 
     name = "nn.erf"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(-1.0, 1.0))
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
 
 
 @irdl_op_definition
-class SigmoidOp(UnaryOp):
-    """`1 / (1 + e^-x)`."""
+class SinOp(UnaryOp):
+    """The sine of an angle in radians."""
 
-    name = "nn.sigmoid"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(0.0, 1.0))
-
-
-@irdl_op_definition
-class TanhOp(UnaryOp):
-    """The hyperbolic tangent."""
-
-    name = "nn.tanh"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(-1.0, 1.0))
+    name = "nn.sin"
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
 
 
 @irdl_op_definition
-class HardSwishOp(UnaryOp):
-    """`x * max(0, min(1, x / 6 + 1 / 2))`; a composite."""
+class CosOp(UnaryOp):
+    """The cosine of an angle in radians."""
 
-    name = "nn.hard_swish"
-
-
-@irdl_op_definition
-class GeluOp(UnaryOp):
-    """`x / 2 * (1 + erf(x / sqrt(2)))`, or its tanh approximation; a composite."""
-
-    name = "nn.gelu"
-
-    tanh_approximation = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+    name = "nn.cos"
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
 
 
 @irdl_op_definition
-class LeakyReluOp(UnaryOp):
-    """`x` from 0 up, `alpha * x` below."""
+class TanOp(UnaryOp):
+    """The tangent of an angle in radians."""
 
-    name = "nn.leaky_relu"
+    name = "nn.tan"
 
-    alpha = opt_prop_def(FloatAttr, FloatAttr(0.01, f32))
+
+@irdl_op_definition
+class AsinOp(UnaryOp):
+    """The angle in `[-pi / 2, pi / 2]` with this sine; NaN outside `[-1, 1]`."""
+
+    name = "nn.asin"
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-math.pi / 2, math.pi / 2)
+
+
+@irdl_op_definition
+class AcosOp(UnaryOp):
+    """The angle in `[0, pi]` with this cosine; NaN outside `[-1, 1]`."""
+
+    name = "nn.acos"
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(0.0, math.pi)
+
+
+@irdl_op_definition
+class AtanOp(UnaryOp):
+    """The angle in `[-pi / 2, pi / 2]` with this tangent."""
+
+    name = "nn.atan"
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-math.pi / 2, math.pi / 2)
+
+
+@irdl_op_definition
+class SinhOp(UnaryOp):
+    """The hyperbolic sine."""
+
+    name = "nn.sinh"
+
+
+@irdl_op_definition
+class CoshOp(UnaryOp):
+    """The hyperbolic cosine."""
+
+    name = "nn.cosh"
+
+
+@irdl_op_definition
+class AsinhOp(UnaryOp):
+    """The inverse of the hyperbolic sine."""
+
+    name = "nn.asinh"
+
+
+@irdl_op_definition
+class AcoshOp(UnaryOp):
+    """The inverse of the hyperbolic cosine from 0 up; NaN below 1."""
+
+    name = "nn.acosh"
+
+
+@irdl_op_definition
+class AtanhOp(UnaryOp):
+    """The inverse of the hyperbolic tangent; NaN outside `[-1, 1]`."""
+
+    name = "nn.atanh"
+
+
+@irdl_op_definition
+class FloorOp(UnaryOp):
+    """The largest whole number that is not above `x`."""
+
+    name = "nn.floor"
+
+
+@irdl_op_definition
+class CeilOp(UnaryOp):
+    """The smallest whole number that is not below `x`."""
+
+    name = "nn.ceil"
+
+
+@irdl_op_definition
+class RoundOp(UnaryOp):
+    """The nearest whole number, the even one half-way between two."""
+
+    name = "nn.round"
+
+
+@irdl_op_definition
+class SignOp(UnaryOp):
+    """-1, 0 or 1 as `x` is below, at or above 0; NaN stays."""
+
+    name = "nn.sign"
+    ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
 
 @irdl_op_definition
@@ -143,6 +216,7 @@ class ClipOp(UnaryOp):
 
     name = "nn.clip"
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, limits_operand=True)
 
     minimum = opt_prop_def(FloatAttr)
     maximum = opt_prop_def(FloatAttr)
@@ -185,6 +259,9 @@ class AddOp(BinaryOp):
     """`a + b`."""
 
     name = "nn.add"
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"lhs": Slot.INPUT, "rhs": Slot.INPUT}, takes_accumulators=True
+    )
 
 
 @irdl_op_definition
@@ -192,6 +269,9 @@ class SubOp(BinaryOp):
     """`a - b`."""
 
     name = "nn.sub"
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"lhs": Slot.INPUT, "rhs": Slot.INPUT}, takes_accumulators=True
+    )
 
 
 @irdl_op_definition
@@ -210,22 +290,35 @@ class DivOp(BinaryOp):
 
 @irdl_op_definition
 class PowOp(BinaryOp):
-    """`a ^ b`."""
+    """`a ^ b`; of integers, `1 / a^-b` towards zero where `b` is negative."""
 
     name = "nn.pow"
-    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
+
+
+@irdl_op_definition
+class ModOp(BinaryOp):
+    """The remainder `a - floor(a / b) * b`, which has the sign of `b`.
+
+    With `fmod` it is C's `a - trunc(a / b) * b`, which has the sign of `a`.
+    """
+
+    name = "nn.mod"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
+
+    fmod = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
 
 @irdl_op_definition
 class MinOp(BinaryOp):
-    """The smaller of `a` and `b`."""
+    """The smaller of `a` and `b`; NaN where one is."""
 
     name = "nn.min"
 
 
 @irdl_op_definition
 class MaxOp(BinaryOp):
-    """The larger of `a` and `b`."""
+    """The larger of `a` and `b`; NaN where one is."""
 
     name = "nn.max"
 
@@ -243,7 +336,7 @@ class EqualOp(ComparisonOp):
     """`a == b`."""
 
     name = "nn.equal"
-    ACCEPTS: ClassVar[Kind] = Kind.ANY
+    ACCEPTS: ClassVar[Kind] = Kind.ANY | Kind.STRING
 
 
 @irdl_op_definition
@@ -279,7 +372,7 @@ class WhereOp(NnOp):
     """`a` where the condition holds, `b` elsewhere."""
 
     name = "nn.where"
-    ACCEPTS: ClassVar[Kind] = Kind.ANY
+    ACCEPTS: ClassVar[Kind] = Kind.ANY | Kind.STRING
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"condition": None}, shares_parameters=True)
 
     condition = operand_def(TensorType)
@@ -298,7 +391,12 @@ class WhereOp(NnOp):
 
 @irdl_op_definition
 class CastOp(NnOp):
-    """Convert each element to the result's plain type, as C does; for quantized types there is `quant.qcast`."""
+    """Convert each element to the result's plain type; for quantized types there is `quant.qcast`.
+
+    Floats are rounded to the nearest, half-way cases to even. To an integer type a float is truncated towards zero;
+    what does not fit loses its higher bits, as ONNX has it for integers, and NaN and infinities give 0. To i1
+    everything but 0 is true.
+    """
 
     name = "nn.cast"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN
@@ -313,8 +411,33 @@ class CastOp(NnOp):
         return [TensorType(plain_type(element), shape_of(self.input))]
 
 
+@irdl_op_definition
+class BitCastOp(NnOp):
+    """Read the bits of each element as the result's type, which has as many; i1 is a byte of value 0 or 1."""
+
+    name = "nn.bit_cast"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN
+
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        source, element = plain_type(element_of(self.input)), plain_type(element_of(self.result))
+        if _bits(source) is None or _bits(source) != _bits(element):
+            raise VerifyException(f"the bits of {source} cannot be read as {element}, which has another number of them")
+        return [TensorType(element, shape_of(self.input))]
+
+
+def _bits(element: Attribute) -> int | None:
+    """How many bits an element has, i1 those of a byte; `None` for what has no bits of its own."""
+    if isinstance(element, AnyFloat):
+        return element.bitwidth
+    integer = as_integer(element)
+    return None if integer is None else 8 if element == i1 else integer.width.data
+
+
 OPERATIONS = (
-    ReluOp, AbsOp, NegOp, SqrtOp, ExpOp, LogOp, ReciprocalOp, ErfOp, SigmoidOp, TanhOp, HardSwishOp, GeluOp,
-    LeakyReluOp, ClipOp, AddOp, SubOp, MulOp, DivOp, PowOp, MinOp, MaxOp, EqualOp, GreaterOp, GreaterOrEqualOp,
-    LessOp, LessOrEqualOp, WhereOp, CastOp,
+    AbsOp, NegOp, SqrtOp, ExpOp, LogOp, ReciprocalOp, ErfOp, SinOp, CosOp, TanOp, AsinOp, AcosOp, AtanOp, SinhOp,
+    CoshOp, AsinhOp, AcoshOp, AtanhOp, FloorOp, CeilOp, RoundOp, SignOp, ClipOp, AddOp, SubOp, MulOp, DivOp, PowOp,
+    ModOp, MinOp, MaxOp, EqualOp, GreaterOp, GreaterOrEqualOp, LessOp, LessOrEqualOp, WhereOp, CastOp, BitCastOp,
 )  # fmt: skip

@@ -1,24 +1,26 @@
-"""Operations that take elements by index."""
+"""Operations that take or write elements by index; negative indices count from the end."""
 
+from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of, shapes_agree
+from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.infer.indexing import axes_by_tuple, check_element_indices, gathered_axes, slices_by_tuple
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axis
-from qmlir.ir.builtin_types import AnyTensor
+from qmlir.dialects.nn.infer.operands import shape_text
+from qmlir.ir.builtin_types import AnyTensor, as_integer
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
 
-@irdl_op_definition
-class GatherOp(NnOp):
-    """The slices of `input` along `axis` that `indices` names, negative ones from the end (ONNX Gather)."""
+class GatheringOp(NnOp, ABC):
+    """Elements of `input` that `indices` names."""
 
-    name = "nn.gather"
-    ACCEPTS: ClassVar[Kind] = Kind.ANY
+    ACCEPTS: ClassVar[Kind] = Kind.ANY | Kind.STRING
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {"input": Slot.INPUT, "indices": None}, shares_parameters=True
     )
@@ -27,16 +29,163 @@ class GatherOp(NnOp):
     indices = operand_def(TensorType)
     result = result_def(TensorType)
 
+    def verify_indices(self) -> None:
+        """Check that the indices are integers."""
+        if as_integer(element_of(self.indices)) is None:
+            raise VerifyException(f"indices are integers, found {self.indices.type}")
+
+
+@irdl_op_definition
+class GatherOp(GatheringOp):
+    """The slices of `input` along `axis` that `indices` names (ONNX Gather)."""
+
+    name = "nn.gather"
+
+    axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        self.verify_indices()
+        data, indices = shape_of(self.input), shape_of(self.indices)
+        axis = normalized_axis(self.axis.value.data, len(data))
+        element = moved_element(element_of(self.input), gathered_axes(len(data), axis, len(indices)))
+        return [TensorType(element, (*data[:axis], *indices, *data[axis + 1 :]))]
+
+
+@irdl_op_definition
+class GatherElementsOp(GatheringOp):
+    """One element for each index: that of the index's own place, but for `axis`, where the index says (ONNX)."""
+
+    name = "nn.gather_elements"
+
+    axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        self.verify_indices()
+        data, indices = shape_of(self.input), shape_of(self.indices)
+        axis = normalized_axis(self.axis.value.data, len(data))
+        check_element_indices(data, indices, axis)
+        kept = {place: place for place, size in enumerate(indices) if place != axis and size == data[place]}
+        return [TensorType(moved_element(element_of(self.input), kept), indices)]
+
+
+@irdl_op_definition
+class GatherNDOp(GatheringOp):
+    """The slices of `input` that the tuples along the last axis of `indices` name; the first `batch_dims` axes are
+    those of both (ONNX GatherND)."""
+
+    name = "nn.gather_nd"
+
+    batch_dims = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        self.verify_indices()
+        data, indices, batch = shape_of(self.input), shape_of(self.indices), self.batch_dims.value.data
+        element = moved_element(element_of(self.input), axes_by_tuple(data, indices, batch))
+        return [TensorType(element, slices_by_tuple(data, indices, batch))]
+
+
+class ScatteringOp(NnOp, ABC):
+    """`input` with `updates` at the places that `indices` names.
+
+    `reduction` says what happens to the element that is there: `none` replaces it (of several updates the last one
+    stays), `add`, `mul`, `min` and `max` join the two. Quantized updates have the parameters of the data.
+    """
+
+    ACCEPTS: ClassVar[Kind] = Kind.ANY
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"input": Slot.INPUT, "indices": None, "updates": Slot.INPUT}, shares_parameters=True
+    )
+    REDUCTIONS: ClassVar[tuple[str, ...]] = ("none", "add", "mul", "min", "max")
+    ARITHMETIC: ClassVar[tuple[str, ...]] = ("add", "mul")
+    """Reductions that make new values, which shared parameters do not hold."""
+
+    input = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    updates = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    reduction = opt_prop_def(StringAttr, StringAttr("none"))
+
+    def verify_scatter(self, updates: Sequence[int], axes: dict[int, int]) -> None:
+        """Check the indices, the reduction, and updates of shape `updates` where the data's axes go as `axes` says."""
+        if as_integer(element_of(self.indices)) is None:
+            raise VerifyException(f"indices are integers, found {self.indices.type}")
+        if self.reduction.data not in self.REDUCTIONS:
+            raise VerifyException(f"reduction must be one of {list(self.REDUCTIONS)}, found '{self.reduction.data}'")
+        if not shapes_agree(shape_of(self.updates), updates):
+            raise VerifyException(f"updates have the shape {shape_text(updates)}, found {self.updates.type}")
+        if kind_of(element_of(self.input)) is not Kind.QUANTIZED:
+            return
+        if self.reduction.data in self.ARITHMETIC:
+            raise VerifyException(f"the reduction '{self.reduction.data}' on quantized values needs a rescale")
+        wanted, found = moved_element(element_of(self.input), axes), element_of(self.updates)
+        if found != wanted:
+            raise VerifyException(f"writes without a rescale: the updates have {found}, expected {wanted}")
+
+
+@irdl_op_definition
+class ScatterElementsOp(ScatteringOp):
+    """One update for each index, at the index's own place, but for `axis`, where the index says (ONNX)."""
+
+    name = "nn.scatter_elements"
+
     axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         data, indices = shape_of(self.input), shape_of(self.indices)
         axis = normalized_axis(self.axis.value.data, len(data))
-        places = {
-            place: place if place < axis else place + len(indices) - 1 for place in range(len(data)) if place != axis
-        }
-        element = moved_element(element_of(self.input), places)
-        return [TensorType(element, (*data[:axis], *indices, *data[axis + 1 :]))]
+        check_element_indices(data, indices, axis)
+        self.verify_scatter(indices, {place: place for place in range(len(data)) if place != axis})
+        return [TensorType(element_of(self.input), data)]
 
 
-OPERATIONS = (GatherOp,)
+@irdl_op_definition
+class ScatterNDOp(ScatteringOp):
+    """One slice of updates for each tuple along the last axis of `indices`, at the place that it names (ONNX)."""
+
+    name = "nn.scatter_nd"
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        data, indices = shape_of(self.input), shape_of(self.indices)
+        self.verify_scatter(slices_by_tuple(data, indices), axes_by_tuple(data, indices))
+        return [TensorType(element_of(self.input), data)]
+
+
+@irdl_op_definition
+class OneHotOp(NnOp):
+    """`values[1]` where the place along the new `axis` of size `depth` is the index, `values[0]` elsewhere (ONNX).
+
+    An index out of range is nowhere. Fractions of indices that are floats are cut off.
+    """
+
+    name = "nn.one_hot"
+    ACCEPTS: ClassVar[Kind] = Kind.ANY
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"indices": None, "values": Slot.INPUT}, shares_parameters=True
+    )
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("depth",)
+    SCALARS: ClassVar[tuple[str, ...]] = ("depth",)
+
+    indices = operand_def(TensorType)
+    values = operand_def(TensorType)
+    depth_value = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    depth = opt_prop_def(IntegerAttr)
+    axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        if kind_of(element_of(self.indices)) not in (Kind.INTEGER, Kind.FLOAT):
+            raise VerifyException(f"indices are numbers, found {self.indices.type}")
+        if not shapes_agree(shape_of(self.values), (2,)):
+            raise VerifyException(f"the values are two, those off and on, found {self.values.type}")
+        indices = shape_of(self.indices)
+        axis = normalized_axis(self.axis.value.data, len(indices) + 1)
+        (depth,) = self.integers("depth") or (DYNAMIC_INDEX,)
+        if depth < 0 and depth != DYNAMIC_INDEX:
+            raise VerifyException(f"the depth is 0 at least, found {depth}")
+        element = moved_element(element_of(self.values), None)
+        return [TensorType(element, (*indices[:axis], depth, *indices[axis:]))]
+
+
+OPERATIONS = (GatherOp, GatherElementsOp, GatherNDOp, ScatterElementsOp, ScatterNDOp, OneHotOp)

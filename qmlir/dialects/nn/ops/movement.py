@@ -1,11 +1,11 @@
 """Operations that move values and change none: their results have the quantized type of their operands."""
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -16,6 +16,7 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     var_operand_def,
+    var_result_def,
 )
 from xdsl.utils.exceptions import VerifyException
 
@@ -24,13 +25,18 @@ from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.infer.movement import (
     check_reshape,
     concatenated_shape,
+    cut_axes,
     moved_element,
+    multiplied_size,
     normalized_axes,
     normalized_axis,
+    regrouped_size,
     sliced_shape,
+    split_sizes,
     surviving_axes,
     transposed_shape,
 )
+from qmlir.dialects.nn.infer.operands import shape_text
 from qmlir.dialects.nn.ops.contraction import values_of
 from qmlir.ir.builtin_types import AnyTensor
 from qmlir.ir.interfaces import QuantizationSlots, Slot
@@ -39,6 +45,19 @@ from qmlir.ir.interfaces import QuantizationSlots, Slot
 def integers(values: Sequence[int]) -> DenseArrayBase:
     """A list property."""
     return DenseArrayBase.from_list(i64, list(values))
+
+
+def list_length(value: SSAValue) -> int:
+    """The length of a list of integers; one integer alone counts as a list of one."""
+    return (shape_of(value) or (1,))[0]
+
+
+def known_length(value: SSAValue, name: str) -> int:
+    """The length of the list of `name`, which must be known."""
+    count = list_length(value)
+    if count == DYNAMIC_INDEX:
+        raise VerifyException(f"the number of {name} must be known")
+    return count
 
 
 class SliceBounds(NamedTuple):
@@ -56,7 +75,7 @@ class MovementOp(NnOp, ABC):
     xDSL orders the operands of a subclass before those that it inherits, so each operation defines its own.
     """
 
-    ACCEPTS: ClassVar[Kind] = Kind.ANY
+    ACCEPTS: ClassVar[Kind] = Kind.ANY | Kind.STRING
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, shares_parameters=True)
 
 
@@ -110,10 +129,7 @@ class AxesOp(MovementOp, ABC):
     def axis_count(self) -> int:
         """How many axes the operand names."""
         assert self.axes_value is not None
-        (count,) = shape_of(self.axes_value) or (1,)
-        if count == DYNAMIC_INDEX:
-            raise VerifyException("the number of axes must be known")
-        return count
+        return known_length(self.axes_value, "axes")
 
 
 @irdl_op_definition
@@ -126,6 +142,8 @@ class SqueezeOp(AxesOp):
         """The axes that go."""
         named = self.integers("axes", axes)
         if named is None:
+            if DYNAMIC_INDEX in shape:
+                raise VerifyException(f"names no axes, and which have size 1 is not known of {self.input.type}")
             return tuple(axis for axis, size in enumerate(shape) if size == 1)
         gone = normalized_axes(named, len(shape))
         if any(shape[axis] not in (1, DYNAMIC_INDEX) for axis in gone):
@@ -237,11 +255,12 @@ class SliceOp(MovementOp):
         before = shape_of(self.input)
         if all(self.is_known(name) for name in self.PARAMETERS):
             shape = sliced_shape(before, *self.bounds())
+            sliced = cut_axes(before, *self.bounds())
         else:
             axes = self.integers("axes") if self.is_known("axes") else None
             sliced = range(len(before)) if axes is None else normalized_axes(axes, len(before))
             shape = tuple(DYNAMIC_INDEX if axis in sliced else size for axis, size in enumerate(before))
-        whole = {axis: axis for axis, size in enumerate(shape) if size == before[axis]}
+        whole = {axis: axis for axis in range(len(before)) if axis not in sliced}
         return [TensorType(moved_element(element_of(self.input), whole), shape)]
 
 
@@ -250,7 +269,7 @@ class ConcatOp(NnOp):
     """Tensors one behind the other along `axis`; quantized operands have one type, which the result has too."""
 
     name = "nn.concat"
-    ACCEPTS: ClassVar[Kind] = Kind.ANY
+    ACCEPTS: ClassVar[Kind] = Kind.ANY | Kind.STRING
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"inputs": Slot.INPUT}, shares_parameters=True)
 
     inputs = var_operand_def(TensorType)
@@ -279,4 +298,107 @@ class ConcatOp(NnOp):
         return [TensorType(moved_element(element_of(self.inputs[0]), kept), concatenated_shape(shapes, axis))]
 
 
-OPERATIONS = (ReshapeOp, SqueezeOp, UnsqueezeOp, TransposeOp, SliceOp, ConcatOp)
+@irdl_op_definition
+class SplitOp(NnOp):
+    """The parts of a tensor along `axis`, one result each, of the sizes `split` (ONNX Split).
+
+    Without `split` all parts have one size; the last one is smaller where they cannot.
+    """
+
+    name = "nn.split"
+    ACCEPTS: ClassVar[Kind] = Kind.ANY | Kind.STRING
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, shares_parameters=True)
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("split",)
+
+    input = operand_def(TensorType)
+    split_value = opt_operand_def(TensorType)
+    parts = var_result_def(TensorType)
+
+    axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
+    split = opt_prop_def(DenseArrayBase)
+
+    def part_sizes(self, size: int, split: npt.NDArray[Any] | None = None) -> tuple[int, ...]:
+        """The sizes of the parts of an axis of `size` elements; `split` is the operand's value."""
+        return split_sizes(size, self.integers("split", split), len(self.parts))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = shape_of(self.input)
+        axis = normalized_axis(self.axis.value.data, len(shape))
+        count = len(self.parts)
+        if not count:
+            raise VerifyException("gives one part at least")
+        sizes = self.part_sizes(shape[axis]) if self.is_known("split") else (DYNAMIC_INDEX,) * count
+        kept = {place: place for place in range(len(shape)) if place != axis or count == 1}
+        element = moved_element(element_of(self.input), kept)
+        return [TensorType(element, (*shape[:axis], size, *shape[axis + 1 :])) for size in sizes]
+
+
+class BlocksOp(MovementOp, ABC):
+    """Blocks of `block_size` squared elements of an image `[N, C, H, W]`, moved between space and channels."""
+
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    block_size = prop_def(IntegerAttr)
+    mode = opt_prop_def(StringAttr, StringAttr("DCR"))
+
+    MODES: ClassVar[tuple[str, ...]] = ("DCR", "CRD")
+
+    @property
+    def block(self) -> int:
+        """The edge of a block."""
+        return self.block_size.value.data
+
+    @property
+    def is_depth_outer(self) -> bool:
+        """Whether a channel of the deep side is numbered by its place in the block first: DCR."""
+        return self.mode.data == "DCR"
+
+    @abstractmethod
+    def moved_sizes(self, channels: int, height: int, width: int) -> tuple[int, ...]:
+        """Channels, height and width of the result."""
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = shape_of(self.input)
+        if self.mode.data not in self.MODES:
+            raise VerifyException(f"mode must be one of {list(self.MODES)}, found '{self.mode.data}'")
+        if self.block < 1 or len(shape) != 4:
+            raise VerifyException(
+                f"takes [N, C, H, W] and blocks of 1 at least, found {shape_text(shape)} and {self.block}"
+            )
+        return [TensorType(moved_element(element_of(self.input), {0: 0}), (shape[0], *self.moved_sizes(*shape[1:])))]
+
+
+@irdl_op_definition
+class DepthToSpaceOp(BlocksOp):
+    """Channels spread over blocks of space (ONNX DepthToSpace)."""
+
+    name = "nn.depth_to_space"
+
+    def moved_sizes(self, channels: int, height: int, width: int) -> tuple[int, ...]:
+        space = (multiplied_size(size, self.block) for size in (height, width))
+        return (regrouped_size(channels, self.block * self.block), *space)
+
+
+@irdl_op_definition
+class SpaceToDepthOp(BlocksOp):
+    """Blocks of space gathered into channels (ONNX SpaceToDepth)."""
+
+    name = "nn.space_to_depth"
+
+    def moved_sizes(self, channels: int, height: int, width: int) -> tuple[int, ...]:
+        space = (regrouped_size(size, self.block) for size in (height, width))
+        return (multiplied_size(channels, self.block * self.block), *space)
+
+
+OPERATIONS = (
+    ReshapeOp,
+    SqueezeOp,
+    UnsqueezeOp,
+    TransposeOp,
+    SliceOp,
+    ConcatOp,
+    SplitOp,
+    DepthToSpaceOp,
+    SpaceToDepthOp,
+)

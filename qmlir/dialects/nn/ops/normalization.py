@@ -1,25 +1,118 @@
-"""Normalizations, all of them composites: batch norm, layer norm, softmax."""
+"""Normalizations, all of them composites: of a batch, of each instance, of groups of channels, of the last axes.
 
+Group, layer and root-mean-square normalization have two stages, as ONNX defines them: the values are normalized in the
+float type `precision` and rounded to their own type, then scaled and shifted in their own type.
+"""
+
+from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType, f32, i64
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    TensorType,
+    f32,
+    f64,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, shape_of, shapes_agree, tensor_like
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of, shapes_agree, tensor_like
+from qmlir.dialects.nn.elements import Kind, plain_type
+from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.ir.builtin_types import AnyTensor
-from qmlir.ir.interfaces import FixedRange, QuantizationSlots, Slot
+from qmlir.ir.interfaces import QuantizationSlots, Slot
+
+_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
+
+
+def default_precision(value: SSAValue) -> Attribute:
+    """The type that `value` is normalized in where nobody says another: f64 for f64, f32 for the other floats."""
+    return f64 if plain_type(element_of(value)) == f64 else f32
+
+
+class NormOp(NnOp, ABC):
+    """A division by a root, of a number that `epsilon` keeps from 0.
+
+    xDSL orders the operands of a subclass before those that it inherits, so each operation defines its own.
+    """
+
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
+
+    epsilon = opt_prop_def(FloatAttr, FloatAttr(1e-5, f32))
+
+
+class ChannelNormOp(NormOp, ABC):
+    """A normalization of `[N, C, …]` with parameters for each channel."""
+
+    def channel_norm_type(self, data: SSAValue, parameters: Sequence[SSAValue]) -> AnyTensor:
+        """The type of the result, after a check of the operands."""
+        sizes = shape_of(data)
+        if len(sizes) < 2:
+            raise VerifyException(f"data has a channel axis, found {data.type}")
+        for value in parameters:
+            if not shapes_agree(shape_of(value), sizes[1:2]):
+                raise VerifyException(
+                    f"parameters have one element for each of {sizes[1]} channels, found {value.type}"
+                )
+        return tensor_like(data, sizes)
+
+
+class TwoStageOp(NormOp, ABC):
+    """A normalization in the type `precision`, by default f64 for f64 and f32 for the other floats."""
+
+    precision = opt_prop_def(Attribute)
+
+    def first_stage_type(self, data: SSAValue) -> Attribute:
+        """The type that `data` is normalized in."""
+        if self.precision is None:
+            return default_precision(data)
+        if not isinstance(self.precision, _FLOATS):
+            raise VerifyException(f"the precision is f16, bf16, f32 or f64, found {self.precision}")
+        return self.precision
+
+
+class TrailingNormOp(TwoStageOp, ABC):
+    """A normalization over the axes from `axis` on; scale and bias broadcast to the data."""
+
+    axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
+
+    def trailing_norm_type(self, data: SSAValue, parameters: Sequence[SSAValue | None]) -> AnyTensor:
+        """The type of the result, after a check of the operands."""
+        sizes = shape_of(data)
+        normalized_axis(self.axis.value.data, len(sizes))
+        self.first_stage_type(data)
+        for value in parameters:
+            if value is not None and not _broadcasts_to(shape_of(value), sizes):
+                raise VerifyException(f"scale and bias broadcast to the data, {data.type}, found {value.type}")
+        return tensor_like(data, sizes)
+
+    def first_axis_of(self, data: SSAValue) -> int:
+        """The first normalized axis, counted from the front."""
+        return normalized_axis(self.axis.value.data, len(shape_of(data)))
+
+
+def _broadcasts_to(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
+    try:
+        return shapes_agree(broadcast_shapes(sizes, wanted), wanted)
+    except VerifyException:
+        return False
 
 
 @irdl_op_definition
-class BatchNormOp(NnOp):
+class BatchNormOp(ChannelNormOp):
     """`(x - mean) / sqrt(variance + epsilon) * scale + bias` for each channel of `[N, C, …]`."""
 
     name = "nn.batch_norm"
-    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
     data = operand_def(TensorType)
     scale = operand_def(TensorType)
@@ -28,63 +121,136 @@ class BatchNormOp(NnOp):
     variance = operand_def(TensorType)
     result = result_def(TensorType)
 
-    epsilon = opt_prop_def(FloatAttr, FloatAttr(1e-5, f32))
-
     def infer_result_types(self) -> Sequence[AnyTensor]:
-        data = shape_of(self.data)
-        if len(data) < 2:
-            raise VerifyException(f"data has a channel axis, found {self.data.type}")
-        for value in (self.scale, self.bias, self.mean, self.variance):
-            if not shapes_agree(shape_of(value), data[1:2]):
-                raise VerifyException(f"parameters have one element for each of {data[1]} channels, found {value.type}")
-        return [tensor_like(self.data, data)]
+        return [self.channel_norm_type(self.data, (self.scale, self.bias, self.mean, self.variance))]
 
 
 @irdl_op_definition
-class LayerNormOp(NnOp):
+class InstanceNormOp(ChannelNormOp):
+    """Mean 0 and variance 1 for each channel of each instance, then `* scale + bias` (ONNX InstanceNormalization)."""
+
+    name = "nn.instance_norm"
+
+    data = operand_def(TensorType)
+    scale = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [self.channel_norm_type(self.data, (self.scale, self.bias))]
+
+
+@irdl_op_definition
+class GroupNormOp(ChannelNormOp, TwoStageOp):
+    """Mean 0 and variance 1 for each of `groups` groups of channels, then `* scale + bias` for each channel.
+
+    ONNX GroupNormalization from opset 21.
+    """
+
+    name = "nn.group_norm"
+
+    data = operand_def(TensorType)
+    scale = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    groups = prop_def(IntegerAttr)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        type_ = self.channel_norm_type(self.data, (self.scale, self.bias))
+        self.first_stage_type(self.data)
+        channels, groups = type_.get_shape()[1], self.groups.value.data
+        if groups < 1 or (channels != DYNAMIC_INDEX and channels % groups):
+            raise VerifyException(f"{channels} channels do not fall into {groups} groups of one size")
+        return [type_]
+
+
+@irdl_op_definition
+class LayerNormOp(TrailingNormOp):
     """Mean 0 and variance 1 over the axes from `axis` on, then `* scale + bias` (ONNX LayerNormalization)."""
 
     name = "nn.layer_norm"
-    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
     data = operand_def(TensorType)
     scale = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
     result = result_def(TensorType)
 
-    axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
-    epsilon = opt_prop_def(FloatAttr, FloatAttr(1e-5, f32))
+    @property
+    def first_axis(self) -> int:
+        """The first normalized axis, counted from the front."""
+        return self.first_axis_of(self.data)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [self.trailing_norm_type(self.data, (self.scale, self.bias))]
+
+
+@irdl_op_definition
+class RmsNormOp(TrailingNormOp):
+    """`x / sqrt(mean(x^2) + epsilon)` over the axes from `axis` on, then `* scale` (ONNX RMSNormalization)."""
+
+    name = "nn.rms_norm"
+
+    data = operand_def(TensorType)
+    scale = opt_operand_def(TensorType)
+    result = result_def(TensorType)
 
     @property
     def first_axis(self) -> int:
         """The first normalized axis, counted from the front."""
-        return normalized_axis(self.axis.value.data, len(shape_of(self.data)))
+        return self.first_axis_of(self.data)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
-        data = shape_of(self.data)
-        normalized = data[self.first_axis :]
-        for value in (self.scale, *([self.bias] if self.bias is not None else [])):
-            if not shapes_agree(shape_of(value), normalized):
-                raise VerifyException(f"scale and bias have the shape {list(normalized)}, found {value.type}")
-        return [tensor_like(self.data, data)]
+        return [self.trailing_norm_type(self.data, (self.scale,))]
 
 
 @irdl_op_definition
-class SoftmaxOp(NnOp):
-    """`e^x / sum(e^x)` along one axis (ONNX Softmax from opset 13)."""
+class LpNormOp(NnOp):
+    """`x / sum(|x|^p)^(1/p)` along one axis, 0 where the sum is 0 (ONNX LpNormalization); `p` is 1 or 2."""
 
-    name = "nn.softmax"
-    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(0.0, 1.0))
+    name = "nn.lp_norm"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
 
     input = operand_def(TensorType)
     result = result_def(TensorType)
 
     axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
+    p = opt_prop_def(IntegerAttr, IntegerAttr(2, i64))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         normalized_axis(self.axis.value.data, len(shape_of(self.input)))
+        if self.p.value.data not in (1, 2):
+            raise VerifyException(f"p is 1 or 2, found {self.p.value.data}")
         return [tensor_like(self.input, shape_of(self.input))]
 
 
-OPERATIONS = (BatchNormOp, LayerNormOp, SoftmaxOp)
+@irdl_op_definition
+class LocalResponseNormOp(NnOp):
+    """`x / (bias + alpha / size * sum(x^2))^beta`, the sum over `size` neighbouring channels (ONNX LRN).
+
+    A neighbourhood reaches `(size - 1) / 2` channels to both sides, where that is no integer rounded down to the lower
+    channels and up to the higher ones, as far as there are channels.
+    """
+
+    name = "nn.local_response_norm"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
+
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    size = prop_def(IntegerAttr)
+    alpha = opt_prop_def(FloatAttr, FloatAttr(1e-4, f32))
+    beta = opt_prop_def(FloatAttr, FloatAttr(0.75, f32))
+    bias = opt_prop_def(FloatAttr, FloatAttr(1.0, f32))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        if len(shape_of(self.input)) < 2:
+            raise VerifyException(f"the input has a channel axis, found {self.input.type}")
+        if self.size.value.data < 1:
+            raise VerifyException(f"a neighbourhood has at least one channel, found size {self.size.value.data}")
+        return [tensor_like(self.input, shape_of(self.input))]
+
+
+OPERATIONS = (BatchNormOp, InstanceNormOp, GroupNormOp, LayerNormOp, RmsNormOp, LpNormOp, LocalResponseNormOp)

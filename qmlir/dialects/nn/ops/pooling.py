@@ -1,19 +1,25 @@
-"""Pools over the spatial axes of `[N, C, …]` (ONNX MaxPool, AveragePool, GlobalAveragePool)."""
+"""Pools over the spatial axes of `[N, C, …]`: of windows (ONNX MaxPool, AveragePool, LpPool) and of whole channels."""
 
 from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, TensorType
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
 from qmlir.dialects.nn.elements import Kind
-from qmlir.dialects.nn.infer.windows import Windows, output_size
+from qmlir.dialects.nn.infer.windows import Windows, output_sizes
 from qmlir.dialects.nn.ops.contraction import values_of
 from qmlir.ir.builtin_types import AnyTensor
 from qmlir.ir.interfaces import QuantizationSlots, Slot
+
+
+def verify_norm(p: IntegerAttr) -> None:
+    """Check that `p` is the degree of a norm."""
+    if p.value.data < 1:
+        raise VerifyException(f"p, the degree of the norm, must be at least 1, found {p.value.data}")
 
 
 class PoolOp(NnOp, ABC):
@@ -36,13 +42,16 @@ class PoolOp(NnOp, ABC):
         kernel = values_of(self.kernel) or ()
         return Windows.of(kernel, values_of(self.strides), values_of(self.dilations), values_of(self.pads))
 
+    def counts(self, sizes: Sequence[int]) -> tuple[int, ...]:
+        """How many windows there are along each spatial axis of data of these sizes."""
+        return output_sizes(sizes, self.windows, bool(self.ceil_mode.value.data))
+
     def pooled_shape(self) -> tuple[int, ...]:
         """The shape of the result."""
         data, windows = shape_of(self.data), self.windows
         if len(data) != len(windows.kernel) + 2:
             raise VerifyException(f"a kernel of rank {len(windows.kernel)} does not fit data of type {self.data.type}")
-        ceil = bool(self.ceil_mode.value.data)
-        return (*data[:2], *(output_size(size, windows, axis, ceil) for axis, size in enumerate(data[2:])))
+        return (*data[:2], *self.counts(data[2:]))
 
 
 @irdl_op_definition
@@ -57,8 +66,32 @@ class MaxPoolOp(PoolOp):
 
 
 @irdl_op_definition
+class MaxPoolWithIndicesOp(PoolOp):
+    """The largest element of each window, and which element of the whole data that is; of equal ones, the first.
+
+    `indices` count the elements of the data in row-major order, with `column_major` the elements of a channel in
+    column-major order. The index of a window that lies in the padding altogether is -1.
+    """
+
+    name = "nn.max_pool_with_indices"
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"data": Slot.INPUT}, shares_parameters=True)
+
+    result = result_def(TensorType)  # here again, so that it comes first
+    indices = result_def(TensorType)
+
+    column_major = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = self.pooled_shape()
+        return [TensorType(element_of(self.data), shape), TensorType(i64, shape)]
+
+
+@irdl_op_definition
 class AveragePoolOp(PoolOp):
-    """The mean of each window, with or without its padding."""
+    """The mean of each window: of its elements in the data, with `count_include_pad` of those in the padding too.
+
+    What a window of `ceil_mode` reaches beyond the padding never counts.
+    """
 
     name = "nn.average_pool"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
@@ -70,21 +103,78 @@ class AveragePoolOp(PoolOp):
 
 
 @irdl_op_definition
-class GlobalAveragePoolOp(NnOp):
-    """The mean of each channel; the spatial axes stay with size 1."""
+class LpPoolOp(PoolOp):
+    """The p-norm of each window, `(sum |x|^p)^(1/p)`; padding adds nothing."""
 
-    name = "nn.global_average_pool"
-    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"data": Slot.INPUT})
+    name = "nn.lp_pool"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
+
+    p = opt_prop_def(IntegerAttr, IntegerAttr(2, i64))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        verify_norm(self.p)
+        return [tensor_like(self.data, self.pooled_shape())]
+
+
+class GlobalPoolOp(NnOp, ABC):
+    """One number for each channel; the spatial axes stay with size 1."""
 
     data = operand_def(TensorType)
     result = result_def(TensorType)
 
-    def infer_result_types(self) -> Sequence[AnyTensor]:
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"data": Slot.INPUT})
+
+    def pooled_shape(self) -> tuple[int, ...]:
+        """The shape of the result."""
         data = shape_of(self.data)
         if len(data) < 3:
             raise VerifyException(f"data has spatial axes, found {self.data.type}")
-        return [tensor_like(self.data, (*data[:2], *(1 for _ in data[2:])))]
+        return (*data[:2], *(1 for _ in data[2:]))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [tensor_like(self.data, self.pooled_shape())]
 
 
-OPERATIONS = (MaxPoolOp, AveragePoolOp, GlobalAveragePoolOp)
+@irdl_op_definition
+class GlobalAveragePoolOp(GlobalPoolOp):
+    """The mean of each channel."""
+
+    name = "nn.global_average_pool"
+
+
+@irdl_op_definition
+class GlobalMaxPoolOp(GlobalPoolOp):
+    """The largest element of each channel."""
+
+    name = "nn.global_max_pool"
+    ACCEPTS: ClassVar[Kind] = Kind.NUMBER
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"data": Slot.INPUT}, shares_parameters=True)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [TensorType(element_of(self.data), self.pooled_shape())]
+
+
+@irdl_op_definition
+class GlobalLpPoolOp(GlobalPoolOp):
+    """The p-norm of each channel, `(sum |x|^p)^(1/p)`."""
+
+    name = "nn.global_lp_pool"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
+
+    p = opt_prop_def(IntegerAttr, IntegerAttr(2, i64))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        verify_norm(self.p)
+        return super().infer_result_types()
+
+
+OPERATIONS = (
+    MaxPoolOp,
+    MaxPoolWithIndicesOp,
+    AveragePoolOp,
+    LpPoolOp,
+    GlobalAveragePoolOp,
+    GlobalMaxPoolOp,
+    GlobalLpPoolOp,
+)

@@ -1,15 +1,24 @@
-"""Recurrent layers (ONNX LSTM and GRU), composites whose gates are profiled and quantized one by one when decomposed.
+"""Recurrent layers (ONNX RNN, LSTM, GRU), composites whose gates are profiled and quantized one by one when decomposed.
 
 Sequences are `[T, N, I]` (batch second); weights hold the directions first: `W [D, G*H, I]`, `R [D, G*H, H]`, bias
-`[D, 2*G*H]`, with gates in ONNX's order (`i, o, f, c` for the LSTM, `z, r, h` for the GRU).
+`[D, 2*G*H]` (that of `W`, then that of `R`), with gates in ONNX's order (`i, o, f, c` for the LSTM, `z, r, h` for the
+GRU). `lengths [N]` says where each sequence ends: the hidden states behind its end are 0.
 """
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, TensorType
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BoolAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    i32,
+)
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -21,22 +30,60 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, shape_of, shapes_agree, tensor_like
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
 from qmlir.dialects.nn.elements import Kind
-from qmlir.ir.builtin_types import AnyTensor
+from qmlir.dialects.nn.infer.operands import check_shape
+from qmlir.ir.builtin_types import AnyTensor, float_list
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
-DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
-"""ONNX's names of the ways through a sequence, and how many results each has."""
+DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
+"""ONNX's names of the ways through a sequence: for each result, whether it walks from the end."""
+
+
+class Activation(NamedTuple):
+    """An activation function and its parameters; `None` for one that it does not have."""
+
+    name: str
+    alpha: float | None = None
+    beta: float | None = None
+
+
+ACTIVATIONS: dict[str, Activation] = {
+    each.name: each
+    for each in (
+        Activation("Relu"),
+        Activation("Tanh"),
+        Activation("Sigmoid"),
+        Activation("Affine", 1.0, 0.0),
+        Activation("LeakyRelu", 0.01),
+        Activation("ThresholdedRelu", 1.0),
+        Activation("ScaledTanh", 1.0, 1.0),
+        Activation("HardSigmoid", 0.2, 0.5),
+        Activation("Elu", 1.0),
+        Activation("Softsign"),
+        Activation("Softplus"),
+    )
+}
+"""The activation functions of ONNX's recurrent layers by name, with the parameters that hold where none are given.
+
+They are those of ONNX's operators of the same name; `Affine` and `ScaledTanh`, which ONNX has not, are then the plain
+`x` and `tanh(x)`.
+"""
 
 
 class RecurrentOp(NnOp, ABC):
     """A layer that walks a sequence with a hidden state of `hidden_size` elements.
 
+    `activations` names the functions of each direction, one after another, where they are not the layer's own;
+    `activation_alpha` and `activation_beta` then have a number for each, those that a function does not have ignored.
+    What the activation function of a gate is applied to is clipped to `[-clip, clip]`.
     xDSL orders the operands of a subclass before those that it inherits, so each layer defines its own.
     """
 
     GATES: ClassVar[int]
+    FUNCTIONS: ClassVar[tuple[str, ...]]
+    """The activation functions of one direction."""
+
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {
@@ -50,24 +97,86 @@ class RecurrentOp(NnOp, ABC):
 
     hidden_size = prop_def(IntegerAttr)
     direction = opt_prop_def(StringAttr, StringAttr("forward"))
+    activations = opt_prop_def(ArrayAttr[StringAttr])
+    activation_alpha = opt_prop_def(DenseArrayBase)
+    activation_beta = opt_prop_def(DenseArrayBase)
+    clip = opt_prop_def(FloatAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     @property
-    def directions(self) -> int:
-        """1, or 2 for a bidirectional layer."""
+    def walks(self) -> tuple[bool, ...]:
+        """For each direction, whether it walks the sequence from its end."""
         name = self.direction.data
         if name not in DIRECTIONS:
             raise VerifyException(f"direction must be one of {list(DIRECTIONS)}, found '{name}'")
         return DIRECTIONS[name]
 
+    @property
+    def directions(self) -> int:
+        """1, or 2 for a bidirectional layer."""
+        return len(self.walks)
+
+    def activation_functions(self) -> tuple[Activation, ...]:
+        """The activation functions of all directions, one direction after another, with their parameters."""
+        given = None if self.activations is None else [each.data for each in self.activations]
+        names = list(self.FUNCTIONS) * self.directions if given is None else given
+        if len(names) != self.directions * len(self.FUNCTIONS):
+            wanted = f"{len(self.FUNCTIONS)} activation functions for each of {self.directions} directions"
+            raise VerifyException(f"has {wanted}, found {names}")
+        for name in names:
+            if name not in ACTIVATIONS:
+                raise VerifyException(f"an activation function is one of {list(ACTIVATIONS)}, found '{name}'")
+        known = [ACTIVATIONS[name] for name in names]
+        alphas = self._numbers("activation_alpha", [each.alpha for each in known])
+        betas = self._numbers("activation_beta", [each.beta for each in known])
+        return tuple(map(Activation, names, alphas, betas))
+
+    def _numbers(self, name: str, defaults: list[float | None]) -> list[float | None]:
+        """What the property `name` gives for each function that has such a parameter."""
+        attribute: DenseArrayBase[Any] | None = getattr(self, name)
+        if attribute is None:
+            return defaults
+        numbers = float_list(attribute)
+        if self.activations is None or len(numbers) != len(defaults):
+            raise VerifyException(f"'{name}' has a number for each of 'activations', found {list(numbers)}")
+        return [None if default is None else number for default, number in zip(defaults, numbers, strict=True)]
+
+
+@irdl_op_definition
+class RnnOp(RecurrentOp):
+    """The simple recurrent layer, `h = f(W x + R h + b)`: all hidden states, and the last one."""
+
+    name = "nn.rnn"
+    GATES: ClassVar[int] = 1
+    FUNCTIONS: ClassVar[tuple[str, ...]] = ("Tanh",)
+
+    data = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    recurrence = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    lengths = opt_operand_def(TensorType)
+    initial_hidden = opt_operand_def(TensorType)
+    hidden_states = result_def(TensorType)
+    last_hidden = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        _check_operands(self)
+        return [_sequence_type(self), _state_type(self)]
+
 
 @irdl_op_definition
 class LstmOp(RecurrentOp):
-    """Long short-term memory: all hidden states, the last one, and the last cell state."""
+    """Long short-term memory: all hidden states, the last one, and the last cell state.
+
+    `i = f(… + p_i c)`, `f = f(… + p_f c)` (`1 - i` with `input_forget`), `c = f c + i g(…)`, `o = f(… + p_o c)`,
+    `h = o h(c)`, with `…` for a gate's part of `W x + R h + b`, and `p` its peephole `[D, 3*H]` (`i, o, f`). What the
+    function `h` is applied to is the cell, not a gate, and not clipped: so ONNX Runtime reads the standard.
+    """
 
     name = "nn.lstm"
     GATES: ClassVar[int] = 4
+    FUNCTIONS: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh", "Tanh")
 
     data = operand_def(TensorType)
     weight = operand_def(TensorType)
@@ -85,17 +194,21 @@ class LstmOp(RecurrentOp):
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         _check_operands(self)
-        _check_shape("the initial cell state", self.initial_cell, state_shape(self))
-        _check_shape("the peepholes", self.peepholes, (self.directions, 3 * self.hidden_size.value.data))
+        check_shape("the initial cell state", self.initial_cell, state_shape(self))
+        check_shape("the matrix of peepholes", self.peepholes, (self.directions, 3 * self.hidden_size.value.data))
         return [_sequence_type(self), _state_type(self), _state_type(self)]
 
 
 @irdl_op_definition
 class GruOp(RecurrentOp):
-    """Gated recurrent unit: all hidden states, and the last one."""
+    """Gated recurrent unit: all hidden states, and the last one.
+
+    `h = (1 - z) g(W_h x + R_h (r h) + b_h) + z h`; with `linear_before_reset`, `g(W_h x + b_wh + r (R_h h + b_rh))`.
+    """
 
     name = "nn.gru"
     GATES: ClassVar[int] = 3
+    FUNCTIONS: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh")
 
     data = operand_def(TensorType)
     weight = operand_def(TensorType)
@@ -113,38 +226,39 @@ class GruOp(RecurrentOp):
         return [_sequence_type(self), _state_type(self)]
 
 
-def state_shape(op: LstmOp | GruOp) -> tuple[int, int, int]:
+Layer = RnnOp | LstmOp | GruOp
+
+
+def state_shape(op: Layer) -> tuple[int, int, int]:
     """The shape of a state, `[D, N, H]`."""
     return op.directions, shape_of(op.data)[1], op.hidden_size.value.data
 
 
-def _check_shape(what: str, value: SSAValue | None, shape: Sequence[int]) -> None:
-    if value is not None and not shapes_agree(shape_of(value), shape):
-        raise VerifyException(f"{what} has shape {list(shape)}, found {value.type}")
-
-
-def _check_operands(op: LstmOp | GruOp) -> None:
-    """Check the operands that both layers have."""
+def _check_operands(op: Layer) -> None:
+    """Check the operands that all layers have, and the activation functions."""
     data = shape_of(op.data)
     if len(data) != 3:
         raise VerifyException(f"a sequence is [time, batch, input], found {op.data.type}")
     count, _, hidden = state_shape(op)
     rows = op.GATES * hidden
-    _check_shape("the weight", op.weight, (count, rows, data[2]))
-    _check_shape("the recurrence", op.recurrence, (count, rows, hidden))
-    _check_shape("the bias", op.bias, (count, 2 * rows))
-    _check_shape("the lengths", op.lengths, (data[1],))
-    _check_shape("the initial hidden state", op.initial_hidden, state_shape(op))
+    check_shape("the weight", op.weight, (count, rows, data[2]))
+    check_shape("the recurrence", op.recurrence, (count, rows, hidden))
+    check_shape("the bias", op.bias, (count, 2 * rows))
+    check_shape("the vector of lengths", op.lengths, (data[1],))
+    if op.lengths is not None and element_of(op.lengths) != i32:
+        raise VerifyException(f"the lengths are i32, found {op.lengths.type}")
+    check_shape("the initial hidden state", op.initial_hidden, state_shape(op))
+    op.activation_functions()
 
 
-def _sequence_type(op: LstmOp | GruOp) -> AnyTensor:
+def _sequence_type(op: Layer) -> AnyTensor:
     """The type of all hidden states, `[T, D, N, H]`."""
     return tensor_like(op.data, (shape_of(op.data)[0], *state_shape(op)))
 
 
-def _state_type(op: LstmOp | GruOp) -> AnyTensor:
+def _state_type(op: Layer) -> AnyTensor:
     """The type of the last state, `[D, N, H]`."""
     return tensor_like(op.data, state_shape(op))
 
 
-OPERATIONS = (LstmOp, GruOp)
+OPERATIONS = (RnnOp, LstmOp, GruOp)

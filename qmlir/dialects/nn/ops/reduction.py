@@ -1,36 +1,48 @@
-"""Reductions along axes (ONNX Reduce…): all axes where none are named."""
+"""Reductions along axes (ONNX Reduce…), the places of the largest and smallest, and running sums and products."""
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, TensorType, i64
+import numpy.typing as npt
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
 from qmlir.dialects.nn.elements import Kind
-from qmlir.dialects.nn.infer.movement import reduced_shape
-from qmlir.dialects.nn.ops.contraction import values_of
+from qmlir.dialects.nn.infer.movement import moved_element, normalized_axis
+from qmlir.dialects.nn.infer.reduction import kept_axes, open_shape, reduced_axes, reduced_shape
+from qmlir.dialects.nn.ops.movement import known_length, list_length
 from qmlir.ir.builtin_types import AnyTensor
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
 
 class ReduceOp(NnOp, ABC):
-    """A tensor whose reduced axes have size 1, or are gone."""
+    """A tensor whose reduced axes have size 1, or are gone.
+
+    The axes are those that `axes` names; where it names none, all of them, or with `noop_with_empty_axes` none: then
+    each element is reduced by itself.
+    """
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("axes",)
 
     input = operand_def(TensorType)
+    axes_value = opt_operand_def(TensorType)
     result = result_def(TensorType)
 
     axes = opt_prop_def(DenseArrayBase)
     keep_dims = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
+    noop_with_empty_axes = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
 
     def __init__(self, value: SSAValue, axes: Sequence[int], keep_dims: bool = True):
+        shape = shape_of(value)
         super().__init__(
-            operands=[value],
-            result_types=[tensor_like(value, reduced_shape(shape_of(value), axes, keep_dims))],
+            operands=[value, None],
+            result_types=[tensor_like(value, reduced_shape(shape, reduced_axes(axes, len(shape)), keep_dims))],
             properties={
                 "axes": DenseArrayBase.from_list(i64, list(axes)),
                 "keep_dims": BoolAttr.from_bool(keep_dims),
@@ -38,16 +50,26 @@ class ReduceOp(NnOp, ABC):
         )
 
     @property
-    def reduced_axes(self) -> tuple[int, ...] | None:
-        """The axes that are reduced, `None` for all."""
-        return values_of(self.axes)
+    def keeps_axes(self) -> bool:
+        """Whether reduced axes stay with size 1."""
+        return bool(self.keep_dims.value.data)
+
+    def reduced_axes(self, rank: int, axes: npt.NDArray[Any] | None = None) -> tuple[int, ...]:
+        """The axes that are reduced, counted from the front; `axes` is the operand's value."""
+        return reduced_axes(self.integers("axes", axes), rank, bool(self.noop_with_empty_axes.value.data))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
-        shape = reduced_shape(shape_of(self.input), self.reduced_axes, bool(self.keep_dims.value.data))
-        return [tensor_like(self.input, shape, self.result_element())]
+        shape, keeps = shape_of(self.input), self.keeps_axes
+        if self.axes_value is not None and list_length(self.axes_value) != 0:
+            # Only the number of axes is known, and not even that matters where reduced axes stay.
+            count = 0 if keeps else known_length(self.axes_value, "axes")
+            return [tensor_like(self.input, open_shape(len(shape), count, keeps), self.result_element(None))]
+        axes = self.reduced_axes(len(shape))
+        element = self.result_element(kept_axes(len(shape), axes, keeps))
+        return [tensor_like(self.input, reduced_shape(shape, axes, keeps), element)]
 
-    def result_element(self) -> Attribute | None:
-        """The element type of the result; `None` for the plain type of the input."""
+    def result_element(self, kept: dict[int, int] | None) -> Attribute | None:
+        """The element type of the result, where the axes go as `kept` says; `None` for the plain type of the input."""
         return None
 
 
@@ -56,36 +78,175 @@ class ReduceSumOp(ReduceOp):
     """The sum."""
 
     name = "nn.reduce_sum"
+    ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
 
 @irdl_op_definition
 class ReduceMeanOp(ReduceOp):
-    """The mean."""
+    """The mean; that of integers is rounded towards zero."""
 
     name = "nn.reduce_mean"
-    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
+    ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
 
 @irdl_op_definition
-class ReduceMaxOp(ReduceOp):
+class ReduceProdOp(ReduceOp):
+    """The product."""
+
+    name = "nn.reduce_prod"
+
+
+@irdl_op_definition
+class ReduceL1Op(ReduceOp):
+    """The sum of magnitudes."""
+
+    name = "nn.reduce_l1"
+
+
+@irdl_op_definition
+class ReduceL2Op(ReduceOp):
+    """The square root of the sum of squares."""
+
+    name = "nn.reduce_l2"
+
+
+@irdl_op_definition
+class ReduceLogSumOp(ReduceOp):
+    """The natural logarithm of the sum."""
+
+    name = "nn.reduce_log_sum"
+
+
+@irdl_op_definition
+class ReduceLogSumExpOp(ReduceOp):
+    """The natural logarithm of the sum of `e^x`, without overflow on the way."""
+
+    name = "nn.reduce_log_sum_exp"
+
+
+@irdl_op_definition
+class ReduceSumSquareOp(ReduceOp):
+    """The sum of squares."""
+
+    name = "nn.reduce_sum_square"
+
+
+class ExtremeOp(ReduceOp, ABC):
+    """One of the elements: it keeps its quantized type. Of no elements, the value that no other one yields to."""
+
+    ACCEPTS: ClassVar[Kind] = Kind.ANY
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, shares_parameters=True)
+
+    def result_element(self, kept: dict[int, int] | None) -> Attribute | None:
+        return moved_element(element_of(self.input), kept)
+
+
+@irdl_op_definition
+class ReduceMaxOp(ExtremeOp):
     """The largest element."""
 
     name = "nn.reduce_max"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, shares_parameters=True)
-
-    def result_element(self) -> Attribute | None:
-        return element_of(self.input)
 
 
 @irdl_op_definition
-class ReduceMinOp(ReduceOp):
+class ReduceMinOp(ExtremeOp):
     """The smallest element."""
 
     name = "nn.reduce_min"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, shares_parameters=True)
-
-    def result_element(self) -> Attribute | None:
-        return element_of(self.input)
 
 
-OPERATIONS = (ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp)
+class ArgExtremeOp(NnOp, ABC):
+    """The index along `axis` of one of the elements, the first of equal ones unless `select_last_index`."""
+
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
+    keep_dims = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
+    select_last_index = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    ACCEPTS: ClassVar[Kind] = Kind.NUMBER
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = shape_of(self.input)
+        axis = normalized_axis(self.axis.value.data, len(shape))
+        return [TensorType(i64, reduced_shape(shape, (axis,), bool(self.keep_dims.value.data)))]
+
+
+@irdl_op_definition
+class ArgMaxOp(ArgExtremeOp):
+    """The index of the largest element."""
+
+    name = "nn.arg_max"
+
+
+@irdl_op_definition
+class ArgMinOp(ArgExtremeOp):
+    """The index of the smallest element."""
+
+    name = "nn.arg_min"
+
+
+class ScanOp(NnOp, ABC):
+    """Each element replaced by the sum or product of those up to it along `axis`.
+
+    `exclusive` leaves the element itself out, `reverse` starts from the end.
+    """
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("axis",)
+    SCALARS: ClassVar[tuple[str, ...]] = ("axis",)
+
+    input = operand_def(TensorType)
+    axis_value = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    axis = opt_prop_def(IntegerAttr)
+    exclusive = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+    reverse = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
+
+    def scanned_axis(self, rank: int, axis: npt.NDArray[Any] | None = None) -> int:
+        """The axis, counted from the front; `axis` is the operand's value."""
+        (found,) = self.integers("axis", axis) or (0,)
+        return normalized_axis(found, rank)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = shape_of(self.input)
+        if self.is_known("axis"):
+            self.scanned_axis(len(shape))
+        return [tensor_like(self.input, shape)]
+
+
+@irdl_op_definition
+class CumSumOp(ScanOp):
+    """Running sums (ONNX CumSum)."""
+
+    name = "nn.cum_sum"
+
+
+@irdl_op_definition
+class CumProdOp(ScanOp):
+    """Running products (ONNX CumProd)."""
+
+    name = "nn.cum_prod"
+
+
+OPERATIONS = (
+    ReduceSumOp,
+    ReduceMeanOp,
+    ReduceMaxOp,
+    ReduceMinOp,
+    ReduceProdOp,
+    ReduceL1Op,
+    ReduceL2Op,
+    ReduceLogSumOp,
+    ReduceLogSumExpOp,
+    ReduceSumSquareOp,
+    ArgMaxOp,
+    ArgMinOp,
+    CumSumOp,
+    CumProdOp,
+)

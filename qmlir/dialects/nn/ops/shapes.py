@@ -1,15 +1,16 @@
-"""Shapes as values, for models whose sizes are known at run time only."""
+"""Shapes as values, for models whose sizes are known at run time only, and the ranges that are made of them."""
 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, shape_of
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.elements import Kind
 from qmlir.ir.builtin_types import AnyTensor
-from qmlir.ir.interfaces import QuantizationSlots
+from qmlir.ir.interfaces import QuantizationSlots, Slot
 
 
 @irdl_op_definition
@@ -50,4 +51,26 @@ class SizeOp(NnOp):
         return [TensorType(i64, [])]
 
 
-OPERATIONS = (ShapeOp, SizeOp)
+@irdl_op_definition
+class RangeOp(NnOp):
+    """The numbers `start + i * delta` before `limit`, three scalars of one type (ONNX Range)."""
+
+    name = "nn.range"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"start": Slot.INPUT, "limit": Slot.INPUT, "delta": Slot.INPUT}
+    )
+
+    start = operand_def(TensorType)
+    limit = operand_def(TensorType)
+    delta = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        bounds = (self.start, self.limit, self.delta)
+        if any(size not in (1, DYNAMIC_INDEX) for bound in bounds for size in shape_of(bound)):
+            raise VerifyException(f"takes scalars, found {', '.join(str(bound.type) for bound in bounds)}")
+        return [TensorType(element_of(self.start), [DYNAMIC_INDEX])]
+
+
+OPERATIONS = (ShapeOp, SizeOp, RangeOp)

@@ -70,7 +70,7 @@ ELEMENTWISE = {
 @pytest.mark.parametrize("body", ELEMENTWISE.values(), ids=ELEMENTWISE)
 @pytest.mark.parametrize(("values", "element"), [(I4, "i4"), (I8, "i8")], ids=["i4", "i8"])
 def test_elementwise_on_every_integer(body: str, values: np.ndarray, element: str) -> None:
-    # i4 values are held in 8 bits here, where a negation of -8 does not wrap: both sides must still agree.
+    # i4 values are held in 8 bits, and wrap around as 4: -(-8) is -8 on both sides.
     _assert_proven(body, values, element)
 
 

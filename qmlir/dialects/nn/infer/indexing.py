@@ -1,0 +1,58 @@
+"""Shapes of operations that take or write elements by index, and where the axes of the data go."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import shapes_agree
+from qmlir.dialects.nn.infer.operands import shape_text
+
+
+def gathered_axes(rank: int, axis: int, indices_rank: int) -> dict[int, int]:
+    """Where the axes of the data stand after a gather along `axis`; `axis` itself is gone."""
+    return {place: place if place < axis else place + indices_rank - 1 for place in range(rank) if place != axis}
+
+
+def check_element_indices(data: Sequence[int], indices: Sequence[int], axis: int) -> None:
+    """Check that `indices` of a gather or scatter of single elements fit into the data beside `axis`."""
+    if len(indices) != len(data):
+        raise VerifyException(f"indices of shape {shape_text(indices)} do not have the rank of the data, {len(data)}")
+    for place, (size, limit) in enumerate(zip(indices, data, strict=True)):
+        if place != axis and DYNAMIC_INDEX not in (size, limit) and size > limit:
+            raise VerifyException(
+                f"indices of shape {shape_text(indices)} exceed the data {shape_text(data)} along axis {place}"
+            )
+
+
+def tuple_length(data: Sequence[int], indices: Sequence[int], batch_dims: int) -> int:
+    """How many numbers make one index into data whose first `batch_dims` axes the indices share."""
+    if not indices or not data:
+        raise VerifyException(
+            f"takes data and indices of rank 1 at least, found {shape_text(data)} and {shape_text(indices)}"
+        )
+    length = indices[-1]
+    if length == DYNAMIC_INDEX:
+        raise VerifyException("the length of the index tuples, the last size of the indices, must be known")
+    if not 0 <= batch_dims < min(len(data), len(indices)):
+        raise VerifyException(f"batch_dims is {batch_dims}, the ranks are {len(data)} and {len(indices)}")
+    if not shapes_agree(data[:batch_dims], indices[:batch_dims]):
+        raise VerifyException(
+            f"data {shape_text(data)} and indices {shape_text(indices)} do not agree in their first {batch_dims} axes"
+        )
+    if not 1 <= length <= len(data) - batch_dims:
+        raise VerifyException(f"index tuples of {length} numbers do not fit data of rank {len(data)}")
+    return length
+
+
+def slices_by_tuple(data: Sequence[int], indices: Sequence[int], batch_dims: int = 0) -> tuple[int, ...]:
+    """The shape of the slices that tuples of indices name, one after the other."""
+    length = tuple_length(data, indices, batch_dims)
+    return (*indices[:-1], *data[batch_dims + length :])
+
+
+def axes_by_tuple(data: Sequence[int], indices: Sequence[int], batch_dims: int = 0) -> dict[int, int]:
+    """Where the axes of the data stand in those slices."""
+    first = batch_dims + tuple_length(data, indices, batch_dims)
+    batch = {axis: axis for axis in range(batch_dims)}
+    return batch | {axis: axis - first + len(indices) - 1 for axis in range(first, len(data))}

@@ -1,0 +1,20 @@
+"""Checks of operands whose shape follows from the others."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import shape_of, shapes_agree
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """`[2, ?]`: a shape as an error shows it."""
+    return f"[{', '.join('?' if size == DYNAMIC_INDEX else str(size) for size in shape)}]"
+
+
+def check_shape(what: str, value: SSAValue | None, shape: Sequence[int]) -> None:
+    """Check that an operand, where it is there, has `shape`, as far as both are known."""
+    if value is not None and not shapes_agree(shape_of(value), shape):
+        raise VerifyException(f"{what} has shape {shape_text(shape)}, found {value.type}")

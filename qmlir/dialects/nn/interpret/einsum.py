@@ -1,0 +1,26 @@
+"""What Einstein sums compute; f16 and bf16 in f32, rounded once, integers wrap."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation
+
+from qmlir.dialects.nn.base import element_of
+from qmlir.dialects.nn.interpret.precision import is_integral, widened
+from qmlir.dialects.nn.ops import einsum as ops
+from qmlir.ir.evaluation import Meaning
+from qmlir.text.elements import narrowed
+
+Array = npt.NDArray[Any]
+
+
+def _einsum(op: ops.EinsumOp, arrays: tuple[Array, ...]) -> tuple[Array]:
+    equation = op.parsed
+    equation.shape([array.shape for array in arrays])
+    total = np.asarray(np.einsum(str(equation), *map(widened, arrays), optimize=len(arrays) > 1))
+    result = total.astype(arrays[0].dtype)  # a copy, as NumPy gives a view where it can
+    return (narrowed(result, element_of(op.result)) if is_integral(result) else result,)
+
+
+MEANINGS: dict[type[Operation], Meaning] = {ops.EinsumOp: _einsum}

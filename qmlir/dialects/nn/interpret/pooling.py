@@ -1,0 +1,137 @@
+"""What pools compute, one axis after the other and one tap at a time; f16 and bf16 in f32, rounded once."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation
+
+from qmlir.dialects.nn.infer.windows import Windows, taps
+from qmlir.dialects.nn.interpret.precision import widened
+from qmlir.dialects.nn.ops import pooling as ops
+
+Array = npt.NDArray[Any]
+
+
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """What no element is smaller than."""
+    return np.iinfo(dtype).min if np.issubdtype(dtype, np.integer) else -math.inf
+
+
+def _along(axis: int, place: slice) -> tuple[slice, ...]:
+    """The index of `place` along spatial axis `axis` of `[N, C, …]`."""
+    return (slice(None),) * (axis + 2) + (place,)
+
+
+def _with_count(data: Array, axis: int, count: int, fill: Any, dtype: np.dtype[Any] | None = None) -> Array:
+    shape = list(data.shape)
+    shape[axis + 2] = count
+    return np.full(shape, fill, data.dtype if dtype is None else dtype)
+
+
+def pooled(data: Array, windows: Windows, counts: tuple[int, ...], function: np.ufunc, start: Any) -> Array:
+    """The elements of each window put together by `function`, which starts from `start`; padding is left out."""
+    for axis, count in enumerate(counts):
+        result = _with_count(data, axis, count, start)
+        for tap in taps(windows, axis, data.shape[axis + 2], count):
+            part = result[_along(axis, tap.windows)]
+            function(part, data[_along(axis, tap.elements)], out=part)
+        data = result
+    return data
+
+
+def _max_pool(op: ops.MaxPoolOp, data: Array) -> tuple[Array]:
+    return (pooled(data, op.windows, op.counts(data.shape[2:]), np.maximum, lowest(data.dtype)),)
+
+
+def _element_numbers(shape: tuple[int, ...], column_major: bool) -> Array:
+    """The index of each element of `[N, C, …]` data; the order is that within a channel."""
+    channels, spatial = shape[:2], shape[2:]
+    size = math.prod(spatial)
+    within = np.arange(size, dtype=np.int64).reshape(spatial, order="F" if column_major else "C")
+    first = np.arange(math.prod(channels), dtype=np.int64).reshape(*channels, *(1,) * len(spatial)) * size
+    return first + within
+
+
+def _max_pool_with_indices(op: ops.MaxPoolWithIndicesOp, data: Array) -> tuple[Array, Array]:
+    windows = op.windows
+    numbers = _element_numbers(data.shape, bool(op.column_major.value.data))
+    counts = op.counts(data.shape[2:])
+    # The last axis first: of equal elements, the first in row-major order is found first.
+    for axis in reversed(range(len(counts))):
+        result = _with_count(data, axis, counts[axis], lowest(data.dtype))
+        found = _with_count(data, axis, counts[axis], -1, np.dtype(np.int64))
+        for tap in taps(windows, axis, data.shape[axis + 2], counts[axis]):
+            into, elements = _along(axis, tap.windows), _along(axis, tap.elements)
+            best, candidate = result[into], data[elements]
+            is_better = (candidate > best) | ((candidate != candidate) & (best == best)) | (found[into] < 0)
+            result[into] = np.where(is_better, candidate, best)
+            found[into] = np.where(is_better, numbers[elements], found[into])
+        data, numbers = result, found
+    return data, numbers
+
+
+def _covered(windows: Windows, sizes: tuple[int, ...], counts: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """How many elements of an input of spatial `sizes` each window covers."""
+    return pooled(np.ones((1, 1, *sizes), dtype), windows, counts, np.add, 0)[0, 0]
+
+
+def _average_pool(op: ops.AveragePoolOp, data: Array) -> tuple[Array]:
+    windows, sizes = op.windows, data.shape[2:]
+    counts = op.counts(sizes)
+    values = widened(data)
+    if op.count_include_pad.value.data:
+        added = (sum(windows.padding(axis)) for axis in range(len(sizes)))
+        sizes = tuple(size + more for size, more in zip(sizes, added, strict=True))
+        counted = _covered(replace(windows, pads=(0,) * len(windows.pads)), sizes, counts, values.dtype)
+    else:
+        counted = _covered(windows, sizes, counts, values.dtype)
+    total = pooled(values, windows, counts, np.add, 0)
+    return ((total / counted).astype(data.dtype, copy=False),)
+
+
+def _raised(x: Array, p: int) -> Array:
+    """`|x|^p`."""
+    return x * x if p == 2 else np.abs(x) ** p
+
+
+def _root(x: Array, p: int) -> Array:
+    return np.sqrt(x) if p == 2 else x if p == 1 else x ** x.dtype.type(1 / p)
+
+
+def _lp_pool(op: ops.LpPoolOp, data: Array) -> tuple[Array]:
+    p = op.p.value.data
+    total = pooled(_raised(widened(data), p), op.windows, op.counts(data.shape[2:]), np.add, 0)
+    return (_root(total, p).astype(data.dtype, copy=False),)
+
+
+def _spatial(data: Array) -> tuple[int, ...]:
+    return tuple(range(2, data.ndim))
+
+
+def _global_average_pool(op: ops.GlobalAveragePoolOp, data: Array) -> tuple[Array]:
+    return (widened(data).mean(axis=_spatial(data), keepdims=True).astype(data.dtype, copy=False),)
+
+
+def _global_max_pool(op: ops.GlobalMaxPoolOp, data: Array) -> tuple[Array]:
+    return (data.max(axis=_spatial(data), keepdims=True, initial=lowest(data.dtype)),)
+
+
+def _global_lp_pool(op: ops.GlobalLpPoolOp, data: Array) -> tuple[Array]:
+    p = op.p.value.data
+    total = _raised(widened(data), p).sum(axis=_spatial(data), keepdims=True)
+    return (_root(total, p).astype(data.dtype, copy=False),)
+
+
+MEANINGS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
+    ops.MaxPoolOp: _max_pool,
+    ops.MaxPoolWithIndicesOp: _max_pool_with_indices,
+    ops.AveragePoolOp: _average_pool,
+    ops.LpPoolOp: _lp_pool,
+    ops.GlobalAveragePoolOp: _global_average_pool,
+    ops.GlobalMaxPoolOp: _global_max_pool,
+    ops.GlobalLpPoolOp: _global_lp_pool,
+}

@@ -1,0 +1,68 @@
+"""In which precision meanings compute, and how the results of elementwise ones become elements again.
+
+f32 and f64 are computed in their own precision. f16 and bf16 are computed in f32 and rounded once, half-way cases to
+even. Integers wrap around, those of less than a byte too. What IEEE gives for a division by 0 or an overflow is the
+answer.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation
+
+from qmlir.dialects.nn.base import element_of
+from qmlir.text.elements import narrowed
+
+Array = npt.NDArray[Any]
+Meaning = Callable[..., tuple[Array, ...]]
+
+SHORT_FLOATS = frozenset({np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)})
+
+
+def computing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type in which values of `dtype` are computed: f32 for shorter floats."""
+    return np.dtype(np.float32) if dtype in SHORT_FLOATS else dtype
+
+
+def widened(array: Array) -> Array:
+    """`array`, in f32 where it holds shorter floats."""
+    return array.astype(computing_dtype(array.dtype), copy=False)
+
+
+def is_integral(array: Array) -> bool:
+    """Whether `array` holds integers."""
+    return array.dtype.kind in "iu"
+
+
+def of_operation(function: Callable[..., Any]) -> Meaning:
+    """The meaning `function(op, *arrays)` of an operation whose result has the type of its operands."""
+
+    def meaning(op: Operation, *arrays: Array) -> tuple[Array]:
+        dtype = arrays[0].dtype
+        with np.errstate(all="ignore"):
+            result = np.asarray(function(op, *(widened(array) for array in arrays))).astype(dtype, copy=False)
+        return (narrowed(result, element_of(op.results[0])) if is_integral(result) else result,)
+
+    return meaning
+
+
+def of_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function(*arrays)` as one that takes the operation first, for operations whose properties do not matter."""
+
+    def of_their_values(op: Operation, *arrays: Array) -> Any:
+        return function(*arrays)
+
+    return of_their_values
+
+
+def of_question(function: Callable[..., Any]) -> Meaning:
+    """The meaning `function(op, *arrays)` of an operation whose result is i1: 0 and 1."""
+
+    def meaning(op: Operation, *arrays: Array) -> tuple[Array]:
+        with np.errstate(all="ignore"):
+            return (np.asarray(function(op, *(widened(array) for array in arrays))).astype(np.int8),)
+
+    return meaning

@@ -1,0 +1,162 @@
+"""What reductions and scans compute: f32 and f64 in their own precision with NumPy's pairwise sums, f16 and bf16 in f32
+and rounded once; integers wrap.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.dialects.nn.base import element_of
+from qmlir.dialects.nn.interpret.precision import is_integral, widened
+from qmlir.dialects.nn.ops import reduction as ops
+from qmlir.dialects.quant.types import StoredType
+from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.evaluation import Meaning
+from qmlir.text.elements import narrowed
+
+Array = npt.NDArray[Any]
+Reduction = Callable[[Array, tuple[int, ...]], Array]
+"""From values and the axes that are reduced to a result that keeps those axes with size 1."""
+
+
+def _sum(x: Array, axes: tuple[int, ...]) -> Array:
+    return np.sum(x, axis=axes, keepdims=True, dtype=x.dtype)
+
+
+def _count(x: Array, axes: tuple[int, ...]) -> int:
+    return int(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
+
+
+def _mean(x: Array, axes: tuple[int, ...]) -> Array:
+    count = _count(x, axes)
+    if not is_integral(x):
+        return _sum(x, axes) / x.dtype.type(count)
+    if not count:
+        raise InterpretationError("the mean of no integers is no integer")
+    total: Array = np.asarray(x.astype(np.object_).sum(axis=axes, keepdims=True))
+    return np.where(total < 0, -(-total // count), total // count)
+
+
+def _product(x: Array, axes: tuple[int, ...]) -> Array:
+    return np.prod(x, axis=axes, keepdims=True, dtype=x.dtype)
+
+
+def _l1(x: Array, axes: tuple[int, ...]) -> Array:
+    return _sum(np.abs(x), axes)
+
+
+def _sum_square(x: Array, axes: tuple[int, ...]) -> Array:
+    return _sum(x * x, axes)
+
+
+def _in_float(function: Reduction) -> Reduction:
+    """Integers are computed with in f64; fractions of the result are cut off."""
+
+    def computed(x: Array, axes: tuple[int, ...]) -> Array:
+        return function(x.astype(np.float64) if is_integral(x) else x, axes)
+
+    return computed
+
+
+def _l2(x: Array, axes: tuple[int, ...]) -> Array:
+    return np.sqrt(_sum_square(x, axes))
+
+
+def _log_sum(x: Array, axes: tuple[int, ...]) -> Array:
+    return np.log(_sum(x, axes))
+
+
+def _log_sum_exp(x: Array, axes: tuple[int, ...]) -> Array:
+    largest: Array = np.max(x, axis=axes, keepdims=True, initial=-np.inf)
+    # An infinite shift would make NaN of infinities; they need none.
+    shift: Array = np.where(np.isfinite(largest), largest, x.dtype.type(0))
+    return np.log(_sum(np.exp(x - shift), axes)) + shift
+
+
+def _reduction(function: Reduction) -> Meaning:
+    def meaning(op: ops.ReduceOp, x: Array, axes: Array | None) -> tuple[Array]:
+        gone = op.reduced_axes(x.ndim, axes)
+        with np.errstate(all="ignore"):  # what IEEE gives for the logarithm of 0 or an overflow is the answer
+            result = narrowed(function(widened(x), gone).astype(x.dtype), element_of(op.input))
+        return (result if op.keeps_axes else result.squeeze(gone),)
+
+    return meaning
+
+
+def _lowest_and_highest(element: Attribute, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """The values that every other one of the type is at least, and at most."""
+    if not np.issubdtype(dtype, np.integer):
+        return -np.inf, np.inf
+    if isinstance(element, StoredType):
+        return element.storage_min, element.storage_max
+    if element == i1:
+        return 0, 1
+    integer = as_integer(element)
+    assert integer is not None
+    bits = integer.width.data
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.kind == "i" else (0, (1 << bits) - 1)
+
+
+def _extreme(function: Callable[..., Array], is_largest: bool) -> Meaning:
+    """The meaning of a largest or smallest element; that of no elements is the one that no other one yields to."""
+
+    def meaning(op: ops.ExtremeOp, x: Array, axes: Array | None) -> tuple[Array]:
+        lowest, highest = _lowest_and_highest(element_of(op.input), x.dtype)
+        initial = lowest if is_largest else highest
+        gone = op.reduced_axes(x.ndim, axes)
+        result = function(widened(x), axis=gone, keepdims=op.keeps_axes, initial=initial)
+        return (np.asarray(result).astype(x.dtype),)
+
+    return meaning
+
+
+def _arg_extreme(function: Callable[..., Array]) -> Meaning:
+    def meaning(op: ops.ArgExtremeOp, x: Array) -> tuple[Array]:
+        axis, keeps, values = op.axis.value.data, bool(op.keep_dims.value.data), widened(x)
+        if not op.select_last_index.value.data:
+            return (np.asarray(function(values, axis=axis, keepdims=keeps), np.int64),)
+        from_end = function(np.flip(values, axis), axis=axis, keepdims=keeps)
+        return (np.asarray(x.shape[axis] - 1 - from_end, np.int64),)
+
+    return meaning
+
+
+def _scan(ufunc: np.ufunc) -> Meaning:
+    def meaning(op: ops.ScanOp, x: Array, axis: Array | None) -> tuple[Array]:
+        values = np.moveaxis(widened(x), op.scanned_axis(x.ndim, axis), 0)
+        if op.reverse.value.data:
+            values = values[::-1]
+        with np.errstate(all="ignore"):
+            result = ufunc.accumulate(values, axis=0, dtype=values.dtype)
+        if op.exclusive.value.data:
+            neutral = np.full((min(1, len(values)), *values.shape[1:]), ufunc.identity, values.dtype)
+            result = np.concatenate([neutral, result[:-1]])
+        if op.reverse.value.data:
+            result = result[::-1]
+        result = np.moveaxis(result, 0, op.scanned_axis(x.ndim, axis))
+        return (narrowed(result.astype(x.dtype), element_of(op.input)),)
+
+    return meaning
+
+
+MEANINGS: dict[type[Operation], Meaning] = {
+    ops.ReduceSumOp: _reduction(_sum),
+    ops.ReduceMeanOp: _reduction(_mean),
+    ops.ReduceProdOp: _reduction(_product),
+    ops.ReduceL1Op: _reduction(_l1),
+    ops.ReduceL2Op: _reduction(_in_float(_l2)),
+    ops.ReduceLogSumOp: _reduction(_in_float(_log_sum)),
+    ops.ReduceLogSumExpOp: _reduction(_in_float(_log_sum_exp)),
+    ops.ReduceSumSquareOp: _reduction(_sum_square),
+    ops.ReduceMaxOp: _extreme(np.max, is_largest=True),
+    ops.ReduceMinOp: _extreme(np.min, is_largest=False),
+    ops.ArgMaxOp: _arg_extreme(np.argmax),
+    ops.ArgMinOp: _arg_extreme(np.argmin),
+    ops.CumSumOp: _scan(np.add),
+    ops.CumProdOp: _scan(np.multiply),
+}

@@ -1,0 +1,66 @@
+"""What softmax and its relatives compute; f16 and bf16 are rounded after each step, as if the steps were operations.
+
+So ONNX defines these operators, and so their decompositions compute.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation
+
+from qmlir.dialects.nn.interpret.precision import widened
+from qmlir.dialects.nn.ops import softmax as ops
+from qmlir.ir.evaluation import Meaning
+
+Array = npt.NDArray[Any]
+
+Rounding = Callable[[Array], Array]
+"""Rounds to the precision of a type, and gives the numbers in the type that they are computed in."""
+
+
+def rounding(dtype: np.dtype[Any]) -> Rounding:
+    """The rounding to `dtype`."""
+    return lambda x: widened(x.astype(dtype, copy=False))
+
+
+def _shifted(x: Array, axis: int, rounded: Rounding) -> Array:
+    """`x` less its largest element along `axis`, of which there may be none."""
+    x = rounded(x)
+    return rounded(x - x.max(axis=axis, keepdims=True, initial=-np.inf))
+
+
+def softmax(x: Array, axis: int, rounded: Rounding) -> Array:
+    """`e^x / sum(e^x)` along `axis`."""
+    raised = rounded(np.exp(_shifted(x, axis, rounded)))
+    return rounded(raised / rounded(raised.sum(axis=axis, keepdims=True)))
+
+
+def _log_softmax(x: Array, axis: int, rounded: Rounding) -> Array:
+    shifted = _shifted(x, axis, rounded)
+    total = rounded(rounded(np.exp(shifted)).sum(axis=axis, keepdims=True))
+    return shifted - rounded(np.log(total))
+
+
+def _hardmax(x: Array, axis: int, rounded: Rounding) -> Array:
+    x = rounded(x)
+    result = np.zeros_like(x)
+    if x.size:
+        np.put_along_axis(result, np.expand_dims(x.argmax(axis=axis), axis), 1, axis=axis)
+    return result
+
+
+def _along_axis(function: Callable[[Array, int, Rounding], Array]) -> Meaning:
+    def meaning(op: ops.SoftmaxLikeOp, x: Array) -> tuple[Array]:
+        with np.errstate(all="ignore"):  # infinities give NaN, as IEEE has it
+            return (function(x, op.axis.value.data, rounding(x.dtype)).astype(x.dtype, copy=False),)
+
+    return meaning
+
+
+MEANINGS: dict[type[Operation], Meaning] = {
+    ops.SoftmaxOp: _along_axis(softmax),
+    ops.LogSoftmaxOp: _along_axis(_log_softmax),
+    ops.HardmaxOp: _along_axis(_hardmax),
+}

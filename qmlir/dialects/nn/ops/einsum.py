@@ -1,0 +1,42 @@
+"""Sums of products along labelled axes (ONNX Einsum)."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.irdl import irdl_op_definition, prop_def, result_def, var_operand_def
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import NnOp, shape_of, tensor_like
+from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.infer.einsum import Equation
+from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.interfaces import QuantizationSlots, Slot
+
+
+@irdl_op_definition
+class EinsumOp(NnOp):
+    """The sum of products that `equation` states: `"bij,bjk->bik"`, `"...ii->...i"`, `"i,i"` (ONNX Einsum)."""
+
+    name = "nn.einsum"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"inputs": Slot.INPUT})
+
+    inputs = var_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    equation = prop_def(StringAttr)
+
+    @property
+    def parsed(self) -> Equation:
+        """What the equation says. Raises `VerifyException` where it is none."""
+        return Equation.parse(self.equation.data)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        if not self.inputs:
+            raise VerifyException("sums at least one tensor")
+        shape = self.parsed.shape([shape_of(value) for value in self.inputs])
+        return [tensor_like(self.inputs[0], shape)]
+
+
+OPERATIONS = (EinsumOp,)

@@ -1,0 +1,176 @@
+"""Operations whose result has more elements: copies of the operand's, or padding around them, or a mask over them."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    result_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
+from qmlir.dialects.nn.infer.expansion import Padding, padded_shape, paddings, unchanged_axes
+from qmlir.dialects.nn.infer.movement import moved_element, multiplied_size, normalized_axes
+from qmlir.dialects.nn.ops.movement import MovementOp, known_length
+from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.interfaces import QuantizationSlots, Slot
+
+
+@irdl_op_definition
+class ExpandOp(MovementOp):
+    """The operand broadcast together with `shape`, in both directions (ONNX Expand)."""
+
+    name = "nn.expand"
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("shape",)
+
+    input = operand_def(TensorType)
+    shape_value = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    shape = opt_prop_def(DenseArrayBase)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        before = shape_of(self.input)
+        if self.shape_value is not None:
+            target = (DYNAMIC_INDEX,) * known_length(self.shape_value, "sizes")
+        else:
+            target = self.integers("shape") or ()
+            if any(size < 0 for size in target):
+                raise VerifyException(f"expands to sizes of 0 at least, found {list(target)}")
+        shape = broadcast_shapes(before, target)
+        return [TensorType(moved_element(element_of(self.input), unchanged_axes(before, shape)), shape)]
+
+
+@irdl_op_definition
+class TileOp(MovementOp):
+    """The operand `repeats[i]` times along axis `i` (ONNX Tile)."""
+
+    name = "nn.tile"
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("repeats",)
+
+    input = operand_def(TensorType)
+    repeats_value = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    repeats = opt_prop_def(DenseArrayBase)
+
+    def factors(self, rank: int, repeats: npt.NDArray[Any] | None = None) -> tuple[int, ...]:
+        """How often each of `rank` axes is repeated; `repeats` is the operand's value."""
+        found = self.integers("repeats", repeats) or ()
+        if len(found) != rank or any(factor < 0 for factor in found):
+            raise VerifyException(f"repeats are a number of 0 at least for each of {rank} axes, found {list(found)}")
+        return found
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        before = shape_of(self.input)
+        if not self.is_known("repeats"):
+            return [TensorType(moved_element(element_of(self.input), None), [DYNAMIC_INDEX] * len(before))]
+        factors = self.factors(len(before))
+        kept = {axis: axis for axis, factor in enumerate(factors) if factor == 1}
+        shape = [multiplied_size(size, factor) for size, factor in zip(before, factors, strict=True)]
+        return [TensorType(moved_element(element_of(self.input), kept), shape)]
+
+
+@irdl_op_definition
+class PadOp(MovementOp):
+    """The operand with elements in front and behind along `axes`, along all of them where it names none (ONNX Pad).
+
+    `pads` holds what is added in front of each axis, then what is added behind; a negative number takes elements away,
+    before the others add any. `mode` says what is added: `constant` the `value` (without one: 0, and the zero point
+    where values are quantized), `reflect` the elements mirrored at the outermost one, `edge` the outermost one, `wrap`
+    those of the other end.
+    """
+
+    name = "nn.pad"
+    ACCEPTS: ClassVar[Kind] = Kind.ANY
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("pads", "axes")
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"input": Slot.INPUT, "value": Slot.INPUT}, shares_parameters=True
+    )
+    MODES: ClassVar[tuple[str, ...]] = ("constant", "reflect", "edge", "wrap")
+
+    input = operand_def(TensorType)
+    value = opt_operand_def(TensorType)
+    pads_value = opt_operand_def(TensorType)
+    axes_value = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    pads = opt_prop_def(DenseArrayBase)
+    axes = opt_prop_def(DenseArrayBase)
+    mode = opt_prop_def(StringAttr, StringAttr("constant"))
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def paddings(self, rank: int, *values: npt.NDArray[Any] | None) -> tuple[Padding, ...]:
+        """The padding of each axis; `values` are those of the operands `pads_value` and `axes_value`."""
+        given = dict(zip(self.PARAMETERS, values, strict=False))
+        pads = self.integers("pads", given.get("pads"))
+        if pads is None:
+            raise VerifyException("names the padding of each axis")
+        return paddings(pads, self.integers("axes", given.get("axes")), rank)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        before = shape_of(self.input)
+        element = element_of(self.input)
+        self._verify_value()
+        if self.is_known("pads") and self.is_known("axes"):
+            pads = self.paddings(len(before))
+            kept = {axis: axis for axis, padding in enumerate(pads) if padding == (0, 0)}
+            return [TensorType(moved_element(element, kept), padded_shape(before, pads))]
+        named = self.integers("axes") if self.is_known("axes") else None
+        padded = range(len(before)) if named is None else normalized_axes(named, len(before))
+        kept = {axis: axis for axis in range(len(before)) if axis not in padded}
+        shape = [size if axis in kept else DYNAMIC_INDEX for axis, size in enumerate(before)]
+        return [TensorType(moved_element(element, kept), shape)]
+
+    def _verify_value(self) -> None:
+        if self.mode.data not in self.MODES:
+            raise VerifyException(f"mode must be one of {list(self.MODES)}, found '{self.mode.data}'")
+        if self.value is None:
+            return
+        if self.mode.data != "constant":
+            raise VerifyException(f"takes a value in the mode 'constant', found '{self.mode.data}'")
+        if any(size not in (1, DYNAMIC_INDEX) for size in shape_of(self.value)):
+            raise VerifyException(f"the value is one element, found {self.value.type}")
+        if kind_of(element_of(self.value)) is Kind.QUANTIZED and element_of(self.value) != element_of(self.input):
+            raise VerifyException(
+                f"pads without a rescale: the value has {element_of(self.value)}, the data {element_of(self.input)}"
+            )
+
+
+@irdl_op_definition
+class TriluOp(MovementOp):
+    """The upper triangle of the last two axes (`upper`) or the lower one, shifted by `k` diagonals (ONNX Trilu).
+
+    Elsewhere the result is 0, the zero point where values are quantized.
+    """
+
+    name = "nn.trilu"
+    ACCEPTS: ClassVar[Kind] = Kind.ANY
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("k",)
+    SCALARS: ClassVar[tuple[str, ...]] = ("k",)
+
+    input = operand_def(TensorType)
+    k_value = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    k = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
+    upper = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        shape = shape_of(self.input)
+        if len(shape) < 2:
+            raise VerifyException(f"takes matrices, found {self.input.type}")
+        return [TensorType(element_of(self.input), shape)]
+
+
+OPERATIONS = (ExpandOp, TileOp, PadOp, TriluOp)

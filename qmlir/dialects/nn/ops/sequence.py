@@ -1,0 +1,240 @@
+"""Sequences of tensors (ONNX Sequence…, SplitToSequence, ConcatFromSequence), as values that are never changed.
+
+They are no `NnOp`: those take and give tensors, whose elements passes count, profile and quantize. A result is at
+least as precise as what the operands tell: a model may know a rank or a size that they do not.
+"""
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import Any, Self
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyUnrankedTensorType,
+    BoolAttr,
+    IntegerAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import SSAValue, TypeAttribute
+from xdsl.irdl import (
+    IRDLOperation,
+    OpResult,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.rewriter import Rewriter
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.assembly import parse_operation, print_operation
+from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.building import UNKNOWN_TYPE, Operand, property_attribute
+from qmlir.dialects.nn.infer.sequence import common_type, joined_type, resized, tensors_agree
+from qmlir.dialects.nn.types import SequenceType
+from qmlir.ir.builtin_types import AnyTensor, as_integer, ranked_tensor, tensor, unranked_tensor
+from qmlir.ir.interfaces import InferResultTypes
+
+
+def sequence_of(value: SSAValue) -> SequenceType:
+    """The type of a value that is a sequence."""
+    assert isinstance(value.type, SequenceType)
+    return value.type
+
+
+def _tensor_in(type_: TypeAttribute) -> AnyTensor | AnyUnrankedTensorType | None:
+    return ranked_tensor(type_) or unranked_tensor(type_)
+
+
+class SequenceOp(IRDLOperation, InferResultTypes, ABC):
+    """An operation that takes or gives a sequence, with one result."""
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def of(cls, *operands: Operand, result_type: TypeAttribute | None = None, **properties: Any) -> Self:
+        """The operation on operands and plain Python properties; its result type is inferred where none is given."""
+        attributes = {name: property_attribute(value) for name, value in properties.items()}
+        op = cls.build(operands=operands, result_types=[result_type or UNKNOWN_TYPE], properties=attributes)
+        if result_type is None:
+            (inferred,) = op.infer_result_types()
+            Rewriter.replace_value_with_new_type(op.results[0], inferred)
+        return op
+
+    @property
+    def value(self) -> OpResult:
+        """The one result."""
+        return self.results[0]
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Any:
+        return parse_operation(cls, parser)
+
+    def print(self, printer: Printer) -> None:
+        print_operation(self, printer)
+
+    def verify_(self) -> None:
+        (inferred,) = self.infer_result_types()
+        found = self.value.type
+        if isinstance(inferred, SequenceType) and isinstance(found, SequenceType):
+            agrees = tensors_agree(inferred.tensors, found.tensors)
+        else:
+            one, other = _tensor_in(inferred), ranked_tensor(found)
+            agrees = one is not None and other is not None and tensors_agree(one, other)
+        if not agrees:
+            raise VerifyException(f"result has type {found}, the operands give {inferred}")
+
+
+def verify_position(position: SSAValue | None) -> None:
+    """Check that a place in a sequence is one integer."""
+    if position is None:
+        return
+    if as_integer(element_of(position)) is None or any(size not in (1, DYNAMIC_INDEX) for size in shape_of(position)):
+        raise VerifyException(f"a position is one integer, found {position.type}")
+
+
+@irdl_op_definition
+class SequenceConstructOp(SequenceOp):
+    """The sequence of the operands, one at least."""
+
+    name = "nn.sequence_construct"
+
+    inputs = var_operand_def(TensorType)
+    result = result_def(SequenceType)
+
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        return [SequenceType(common_type(*(tensor(value.type) for value in self.inputs)))]
+
+
+@irdl_op_definition
+class SequenceEmptyOp(SequenceOp):
+    """The sequence of no tensors; its type says of which element type it has none."""
+
+    name = "nn.sequence_empty"
+
+    result = result_def(SequenceType)
+
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        return [sequence_of(self.result)]
+
+
+@irdl_op_definition
+class SequenceInsertOp(SequenceOp):
+    """The sequence with `tensor` before what stands at `position`, negative from the end; without one, at the end."""
+
+    name = "nn.sequence_insert"
+
+    sequence = operand_def(SequenceType)
+    tensor = operand_def(TensorType)
+    position = opt_operand_def(TensorType)
+    result = result_def(SequenceType)
+
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        verify_position(self.position)
+        return [SequenceType(common_type(sequence_of(self.sequence).tensors, tensor(self.tensor.type)))]
+
+
+@irdl_op_definition
+class SequenceEraseOp(SequenceOp):
+    """The sequence without what stands at `position`, negative from the end; without one, without the last tensor."""
+
+    name = "nn.sequence_erase"
+
+    sequence = operand_def(SequenceType)
+    position = opt_operand_def(TensorType)
+    result = result_def(SequenceType)
+
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        verify_position(self.position)
+        return [sequence_of(self.sequence)]
+
+
+@irdl_op_definition
+class SequenceAtOp(SequenceOp):
+    """The tensor at `position`, negative from the end; its rank must be known where the sequence leaves it open."""
+
+    name = "nn.sequence_at"
+
+    sequence = operand_def(SequenceType)
+    position = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        verify_position(self.position)
+        return [sequence_of(self.sequence).tensors]
+
+
+@irdl_op_definition
+class SequenceLengthOp(SequenceOp):
+    """The number of tensors: one i64."""
+
+    name = "nn.sequence_length"
+
+    sequence = operand_def(SequenceType)
+    result = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        return [TensorType(i64, [])]
+
+
+@irdl_op_definition
+class SplitToSequenceOp(SequenceOp):
+    """The parts of `input` along `axis`: of the sizes that `split` lists, or all of the size of a scalar `split`.
+
+    The last part is smaller where a scalar does not divide the size. Without `split`, parts have one index each, and
+    no axis for it where `keep_dims` is false.
+    """
+
+    name = "nn.split_to_sequence"
+
+    input = operand_def(TensorType)
+    split = opt_operand_def(TensorType)
+    result = result_def(SequenceType)
+
+    axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
+    keep_dims = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
+
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        size = 1 if self.keep_dims.value.data else None
+        if self.split is not None:
+            if as_integer(element_of(self.split)) is None or len(shape_of(self.split)) > 1:
+                raise VerifyException(f"sizes of parts are an integer or a list of them, found {self.split.type}")
+            size = DYNAMIC_INDEX
+        return [SequenceType(resized(tensor(self.input.type), self.axis.value.data, size))]
+
+
+@irdl_op_definition
+class ConcatFromSequenceOp(SequenceOp):
+    """The tensors one behind the other along `axis`, or (`new_axis`) beside one another along a new axis."""
+
+    name = "nn.concat_from_sequence"
+
+    sequence = operand_def(SequenceType)
+    result = result_def(TensorType)
+
+    axis = prop_def(IntegerAttr)
+    new_axis = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        is_new = bool(self.new_axis.value.data)
+        return [joined_type(sequence_of(self.sequence).tensors, self.axis.value.data, is_new)]
+
+
+OPERATIONS = (
+    SequenceConstructOp,
+    SequenceEmptyOp,
+    SequenceInsertOp,
+    SequenceEraseOp,
+    SequenceAtOp,
+    SequenceLengthOp,
+    SplitToSequenceOp,
+    ConcatFromSequenceOp,
+)

@@ -1,0 +1,60 @@
+"""Softmax and what is like it: one tensor, and one axis along which its elements compete. All of them are composites.
+
+ONNX's operators before version 13 flatten their input; the importer does that with reshapes.
+"""
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+
+from qmlir.dialects.nn.base import NnOp, shape_of, tensor_like
+from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.infer.movement import normalized_axis
+from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.interfaces import FixedRange, QuantizationSlots, Slot
+
+
+class SoftmaxLikeOp(NnOp, ABC):
+    """A tensor of the shape of `input`; `axis` may be counted from the back."""
+
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
+
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        normalized_axis(self.axis.value.data, len(shape_of(self.input)))
+        return [tensor_like(self.input, shape_of(self.input))]
+
+
+@irdl_op_definition
+class SoftmaxOp(SoftmaxLikeOp):
+    """`e^x / sum(e^x)` along one axis (ONNX Softmax from opset 13)."""
+
+    name = "nn.softmax"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(0.0, 1.0))
+
+
+@irdl_op_definition
+class LogSoftmaxOp(SoftmaxLikeOp):
+    """`x - log(sum(e^x))` along one axis (ONNX LogSoftmax from opset 13)."""
+
+    name = "nn.log_softmax"
+
+
+@irdl_op_definition
+class HardmaxOp(SoftmaxLikeOp):
+    """1 at the first largest element along one axis, 0 elsewhere (ONNX Hardmax from opset 13); NaN is the largest."""
+
+    name = "nn.hardmax"
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(0.0, 1.0))
+
+
+OPERATIONS = (SoftmaxOp, LogSoftmaxOp, HardmaxOp)

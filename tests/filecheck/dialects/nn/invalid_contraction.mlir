@@ -1,0 +1,67 @@
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics
+
+func.func @scalar(%x: tensor<f32>, %y: tensor<2x2xf32>) {
+  // expected-error @+1 {{a matrix product has no scalar operands}}
+  %0 = nn.matmul %x, %y : (tensor<f32>, tensor<2x2xf32>) -> tensor<2xf32>
+  func.return
+}
+// -----
+func.func @batch(%x: tensor<2x1x2xf32>, %y: tensor<3x2x2xf32>) {
+  // expected-error @+1 {{sizes 2 and 3 do not broadcast}}
+  %0 = nn.matmul %x, %y : (tensor<2x1x2xf32>, tensor<3x2x2xf32>) -> tensor<2x1x2xf32>
+  func.return
+}
+// -----
+func.func @conv_rank(%x: tensor<1x1x2xf32>, %w: tensor<1x1x2x2xf32>) {
+  // expected-error @+1 {{data and weights have one rank of at least 3, found tensor<1x1x2xf32>, tensor<1x1x2x2xf32>}}
+  %0 = nn.conv %x, %w : (tensor<1x1x2xf32>, tensor<1x1x2x2xf32>) -> tensor<1x1x1xf32>
+  func.return
+}
+// -----
+func.func @conv_bias(%x: tensor<1x1x2xf32>, %w: tensor<2x1x1xf32>, %b: tensor<3xf32>) {
+  // expected-error @+1 {{the bias has one element for each of 2 channels, found tensor<3xf32>}}
+  %0 = nn.conv %x, %w, %b : (tensor<1x1x2xf32>, tensor<2x1x1xf32>, tensor<3xf32>) -> tensor<1x2x2xf32>
+  func.return
+}
+// -----
+func.func @strides(%x: tensor<1x1x2xf32>, %w: tensor<2x1x1xf32>) {
+  // expected-error @+1 {{strides must be 1 numbers of at least 1, found [0]}}
+  %0 = nn.conv %x, %w {strides = [0]} : (tensor<1x1x2xf32>, tensor<2x1x1xf32>) -> tensor<1x2x2xf32>
+  func.return
+}
+// -----
+func.func @transposed_channels(%x: tensor<1x2x2xf32>, %w: tensor<3x1x1xf32>) {
+  // expected-error @+1 {{weights take 3 channels, the data has 2}}
+  %0 = nn.conv_transpose %x, %w : (tensor<1x2x2xf32>, tensor<3x1x1xf32>) -> tensor<1x1x2xf32>
+  func.return
+}
+// -----
+func.func @transposed_groups(%x: tensor<1x3x2xf32>, %w: tensor<3x1x1xf32>) {
+  // expected-error @+1 {{3 input channels do not divide into 2 groups}}
+  %0 = nn.conv_transpose %x, %w {groups = 2} : (tensor<1x3x2xf32>, tensor<3x1x1xf32>) -> tensor<1x2x2xf32>
+  func.return
+}
+// -----
+func.func @transposed_bias(%x: tensor<1x2x2xf32>, %w: tensor<2x3x1xf32>, %b: tensor<3xf32>) {
+  // expected-error @+1 {{the bias has one element for each of 6 channels, found tensor<3xf32>}}
+  %0 = nn.conv_transpose %x, %w, %b {groups = 2} : (tensor<1x2x2xf32>, tensor<2x3x1xf32>, tensor<3xf32>) -> tensor<1x6x2xf32>
+  func.return
+}
+// -----
+func.func @output_padding(%x: tensor<1x1x2xf32>, %w: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{output_padding must be 1 numbers of at least 0, found [-1]}}
+  %0 = nn.conv_transpose %x, %w {output_padding = [-1]} : (tensor<1x1x2xf32>, tensor<1x1x1xf32>) -> tensor<1x1x1xf32>
+  func.return
+}
+// -----
+func.func @all_cut_off(%x: tensor<1x1x2xf32>, %w: tensor<1x1x1xf32>) {
+  // expected-error @+1 {{padding (2, 1) cuts off more than the 2 elements of spatial axis 0}}
+  %0 = nn.conv_transpose %x, %w {pads = [2, 1]} : (tensor<1x1x2xf32>, tensor<1x1x1xf32>) -> tensor<1x1x0xf32>
+  func.return
+}
+// -----
+func.func @transposed_quantized(%x: tensor<1x1x2x!quant.uniform<i8:f32, 0.5>>, %w: tensor<1x1x1x!quant.uniform<i8:f32, 0.5>>) {
+  // expected-error @+1 {{is not accepted; its elements may be float, integer}}
+  %0 = nn.conv_transpose %x, %w : (tensor<1x1x2x!quant.uniform<i8:f32, 0.5>>, tensor<1x1x1x!quant.uniform<i8:f32, 0.5>>) -> tensor<1x1x2x!quant.uniform<i8:f32, 0.5>>
+  func.return
+}

@@ -1,0 +1,37 @@
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics
+
+func.func @term(%x: tensor<2xf32>) {
+  // expected-error @+1 {{'i1' is no term of an equation: it has letters, and '...' at most once}}
+  %0 = nn.einsum %x {equation = "i1->i"} : tensor<2xf32>
+  func.return
+}
+// -----
+func.func @operand_count(%x: tensor<2xf32>) {
+  // expected-error @+1 {{the equation has 2 terms, there are 1 operands}}
+  %0 = nn.einsum %x {equation = "i,i->i"} : tensor<2xf32>
+  func.return
+}
+// -----
+func.func @rank(%x: tensor<2xf32>) {
+  // expected-error @+1 {{the term 'ij' does not fit an operand of shape [2]}}
+  %0 = nn.einsum %x {equation = "ij->i"} : tensor<2xf32>
+  func.return
+}
+// -----
+func.func @sizes(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{label 'i' stands for 2 and for 3 elements}}
+  %0 = nn.einsum %x {equation = "ii->i"} : (tensor<2x3xf32>) -> tensor<2xf32>
+  func.return
+}
+// -----
+func.func @unknown_label(%x: tensor<2xf32>) {
+  // expected-error @+1 {{the result 'k' names each label of the operands at most once, and no other}}
+  %0 = nn.einsum %x {equation = "i->k"} : tensor<2xf32>
+  func.return
+}
+// -----
+func.func @no_operands() {
+  // expected-error @+1 {{sums at least one tensor}}
+  %0 = nn.einsum {equation = "i->i"} : () -> tensor<2xf32>
+  func.return
+}
