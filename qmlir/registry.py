@@ -39,11 +39,27 @@ UPSTREAM_REPLACED = frozenset({"canonicalize", "cse", "dce"})
 """Passes that xDSL has under the same name: our tools run ours, stock `xdsl-opt` keeps its own."""
 
 ONNX_IMPORTERS: Sequence[str] = (
+    "qmlir.onnx.operators.activations:IMPORTERS",
+    "qmlir.onnx.operators.attention:IMPORTERS",
     "qmlir.onnx.operators.contraction:IMPORTERS",
+    "qmlir.onnx.operators.einsum:IMPORTERS",
     "qmlir.onnx.operators.elementwise:IMPORTERS",
+    "qmlir.onnx.operators.logic:IMPORTERS",
+    "qmlir.onnx.operators.expansion:IMPORTERS",
+    "qmlir.onnx.operators.indexing:IMPORTERS",
     "qmlir.onnx.operators.movement:IMPORTERS",
     "qmlir.onnx.operators.normalization:IMPORTERS",
     "qmlir.onnx.operators.pooling:IMPORTERS",
+    "qmlir.onnx.operators.resizing:IMPORTERS",
+    "qmlir.onnx.operators.quantization:IMPORTERS",
+    "qmlir.onnx.operators.reduction:IMPORTERS",
+    "qmlir.onnx.operators.selection:IMPORTERS",
+    "qmlir.onnx.operators.sequence:IMPORTERS",
+    "qmlir.onnx.operators.shapes:IMPORTERS",
+    "qmlir.onnx.operators.recurrent:IMPORTERS",
+    "qmlir.onnx.operators.softmax:IMPORTERS",
+    "qmlir.onnx.operators.text:IMPORTERS",
+    "qmlir.onnx.operators.training:IMPORTERS",
 )
 """Tables from ONNX operator to its importer."""
 

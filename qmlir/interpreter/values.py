@@ -9,22 +9,31 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.types import SequenceType, StringType
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.types import StoredType
-from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.text.elements import dense_dtype
 
 
 def value_dtype(element: Attribute) -> np.dtype[Any] | None:
-    """The NumPy type that holds values of an element type, a quantized one as its stored integers."""
+    """The NumPy type that holds values of an element type: stored integers for a quantized one, Python's strings."""
     if isinstance(element, StoredType):
         return storage_dtype(element)
+    if isinstance(element, StringType):
+        return np.dtype(np.object_)
     return dense_dtype(plain_type(element))
 
 
 def check_value(value: Any, type_: Attribute) -> None:
-    """Raise `InterpretationError` where a tensor has another shape or NumPy type than its type says."""
-    expected = ranked_tensor(type_)
+    """Raise `InterpretationError` where an array, or one in a sequence, does not have the type `type_`."""
+    if isinstance(type_, SequenceType):
+        if not isinstance(value, tuple):
+            raise InterpretationError(f"a value of type {type_} is a tuple of arrays, found {type(value).__name__}")
+        for each in cast(tuple[Any, ...], value):
+            check_value(each, type_.tensors)
+        return
+    expected = ranked_tensor(type_) or unranked_tensor(type_)
     if expected is None:
         return
     dtype = value_dtype(expected.get_element_type())
@@ -33,7 +42,8 @@ def check_value(value: Any, type_: Attribute) -> None:
     array = cast(npt.NDArray[Any], value)
     if array.dtype != dtype:
         raise InterpretationError(f"a value of type {type_} is an array of {dtype}, found {array.dtype}")
-    if not shapes_agree(expected.get_shape(), array.shape):
+    ranked = ranked_tensor(type_)
+    if ranked is not None and not shapes_agree(ranked.get_shape(), array.shape):
         raise InterpretationError(
-            f"a value of type {type_} has the shape {list(expected.get_shape())}, found {list(array.shape)}"
+            f"a value of type {type_} has the shape {list(ranked.get_shape())}, found {list(array.shape)}"
         )

@@ -16,10 +16,12 @@ from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.canonicalize.constants import FOLD_LIMIT, constant_array, folded_constants
 from qmlir.dialects.nn.ops.constant import ConstantOp, storage_element
 from qmlir.dialects.nn.ops.elementwise import CastOp
+from qmlir.dialects.nn.ops.sequence import SequenceOp
 from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import AnyTensor, dense, ranked_tensor, tensor
 from qmlir.ir.provenance import Origin, origins_of, set_origins
+from qmlir.onnx.errors import model_error
 from qmlir.onnx.known import Known, known_results
 from qmlir.onnx.reading import tensor_bytes
 from qmlir.onnx.types import ELEMENT_TYPES
@@ -53,8 +55,9 @@ class GraphBuilder:
 
     def initializer(self, proto: TensorProto, name: str) -> SSAValue:
         """A tensor of the model as a constant over its bytes, which are not copied."""
+        data = tensor_bytes(proto, self.directory)
         type_: AnyTensor = TensorType(ELEMENT_TYPES[proto.data_type], list(proto.dims))
-        return self.append(ConstantOp(dense(tensor_bytes(proto, self.directory), type_)), [Origin(name)]).result
+        return self.append(ConstantOp(dense(data, type_)), [Origin(name)]).result
 
     def constant_value(self, value: SSAValue) -> npt.NDArray[Any] | None:
         """The stored elements of a constant, `None` for any other value."""
@@ -64,8 +67,10 @@ class GraphBuilder:
         """What is known of a list of integers (or of one): its numbers, `None` for those that are not known."""
         if value in self._known:
             return self._known[value]
-        size = math.prod(shape_of(value))
-        if not isinstance(element_of(value), IntegerType) or size > FOLD_LIMIT:
+        type_ = ranked_tensor(value.type)
+        if type_ is None or not isinstance(type_.get_element_type(), IntegerType):
+            return None
+        if math.prod(type_.get_shape()) > FOLD_LIMIT:
             return None
         array = constant_array(value)
         return None if array is None else tuple(int(number) for number in array.reshape(-1))
@@ -121,24 +126,37 @@ class GraphBuilder:
     # After a node
 
     def settle(self, first: Operation | None, values: Sequence[SSAValue | None]) -> list[SSAValue | None]:
-        """Fold what a node added from `first` on where its operands are small constants; the new `values`."""
+        """Fold what a node added from `first` on where its operands are small constants, or its results known integers.
+
+        Gives the new `values`.
+        """
         op = first
         moved: dict[SSAValue, SSAValue] = {}
         while op is not None:
             following = op.next_op
-            constants = folded_constants(op) if isinstance(op, NnOp) else None
+            constants: Sequence[ConstantOp | None] | None = folded_constants(op) if isinstance(op, NnOp) else None
             if constants is None:
                 self._known.update(known_results(op, self.known_integers))
-            else:
-                for result, constant in zip(op.results, constants, strict=True):
+                constants = [self._known_constant(result) for result in op.results]
+            for result, constant in zip(op.results, constants, strict=True):
+                if constant is not None:
                     set_origins(constant, origins_of(op))
                     self.block.insert_op_before(constant, op)
                     result.replace_all_uses_with(constant.result)
                     moved[result] = constant.result
+            if constants and None not in constants:
                 op.detach()
                 op.erase()
             op = following
         return [None if value is None else moved.get(value, value) for value in values]
+
+    def _known_constant(self, result: SSAValue) -> ConstantOp | None:
+        """The constant that the result of an operation is where all its integers are known."""
+        known = self._known.get(result)
+        if known is None or None in known or DYNAMIC_INDEX in shape_of(result):
+            return None
+        array = np.array(known, dtype=self.dtype_of(element_of(result))).reshape(shape_of(result))
+        return ConstantOp.of(array, tensor(result.type))
 
     def refine(self, value: SSAValue, declared: AnyTensor) -> SSAValue:
         """`value` with the sizes that only `declared` knows; unchanged where the two do not agree."""
@@ -156,7 +174,7 @@ class GraphBuilder:
     def sweep(self) -> None:
         """Erase the operations whose results nothing uses."""
         for op in reversed(list(self.block.ops)):
-            if isinstance(op, NnOp | CastOperation) and not any(result.uses for result in op.results):
+            if isinstance(op, NnOp | SequenceOp | CastOperation) and not any(result.uses for result in op.results):
                 op.detach()
                 op.erase()
 
@@ -164,7 +182,8 @@ class GraphBuilder:
     def dtype_of(element: Attribute) -> np.dtype[Any]:
         """The NumPy type that holds an element type."""
         dtype = dense_dtype(element)
-        assert dtype is not None
+        if dtype is None:
+            raise model_error(f"a constant holds numbers, not elements of type {element}")
         return dtype
 
     @staticmethod

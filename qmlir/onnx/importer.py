@@ -12,8 +12,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from qmlir import registry
-from qmlir.dialects.nn.base import shape_of
-from qmlir.ir.builtin_types import AnyTensor
+from qmlir.dialects.nn.base import shapes_agree
+from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit
 from qmlir.ir.provenance import Origin, set_tensor_names
 from qmlir.ir.signature import Port, set_ports
@@ -161,18 +161,19 @@ class _ModelImporter:
                 if not name or value is None:
                     continue
                 if name in scope.declared:
-                    value = self._refined(node, name, value, scope, builder)
+                    refined = self._refined(node, name, value, scope, builder)
+                    if refined is not value:  # also under the other names that an Identity gave it
+                        aliases = [alias for alias, known in scope.values.items() if known is value]
+                        scope.values.update(dict.fromkeys(aliases, refined))
+                        value = refined
                 scope.values[name] = value
                 _suggest_name(value, name)
             if scope.call is None:
                 _name_results(results, node.output)
 
     def _refined(self, node: NodeProto, name: str, value: SSAValue, scope: _Scope, builder: GraphBuilder) -> SSAValue:
-        declared, found = scope.declared[name], shape_of(value)
-        wrong = len(found) != len(declared.get_shape()) or any(
-            DYNAMIC_INDEX not in pair and pair[0] != pair[1] for pair in zip(found, declared.get_shape(), strict=True)
-        )
-        if wrong:
+        declared, found = scope.declared[name], ranked_tensor(value.type)
+        if found is None or not shapes_agree(found.get_shape(), declared.get_shape()):
             message = f"{describe_node(node)}: the model declares '{name}' as {declared}, the node gives {value.type}"
             emit(Diagnostic(Severity.WARNING, message))
             return value
@@ -189,7 +190,7 @@ class _ModelImporter:
         version = scope.version(node)
         importer = self.importers.get(operator_key(node))
         if importer is not None:
-            results = importer(Node(node, version, inputs, builder, origin))
+            results = importer(Node(node, version, inputs, builder, origin, scope.values, scope.declared))
             return [results] if isinstance(results, SSAValue) else list(results)
         types = [TypeProto() if value is None else onnx_type(value) for value in inputs]
         function = definition(node, version, types)
@@ -280,7 +281,8 @@ def _name_results(values: Iterable[SSAValue | None], names: Iterable[str]) -> No
 
 def _output_port(info: ValueInfoProto, value: SSAValue) -> Port:
     names = dimension_names(info)
-    sizes = shape_of(value)
+    type_ = ranked_tensor(value.type)
+    sizes = () if type_ is None else type_.get_shape()
     is_open = len(names) == len(sizes)
     dims = tuple(name if size == DYNAMIC_INDEX else "" for name, size in zip(names, sizes, strict=False))
     return Port(info.name, value.type, dims if is_open else ())

@@ -1,78 +1,136 @@
 """What can be told of small lists of integers before the model runs: chains of Shape, Gather, Concat and the like.
 
 `(None, 3, 224)` is a list of three numbers of which the first is not known. A Reshape to such a list needs no list at
-run time. Arithmetic on known numbers is left to constant folding, which sees lists that are known throughout.
+run time. A list that is known throughout becomes a constant, so what is computed from it alone folds.
 """
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
 from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.canonicalize.constants import FOLD_LIMIT
 from qmlir.dialects.nn.ops import elementwise, indexing, movement, shapes
+from qmlir.ir.evaluation import evaluate
+from qmlir.text.elements import dense_dtype
 
 Known = tuple[int | None, ...]
 """The numbers of a tensor of integers in row-major order, `None` for each that is not known."""
 
 Lookup = Callable[[SSAValue], Known | None]
-Rule = Callable[[Any, Lookup], Known | None]
+Numbers = npt.NDArray[Any]
+"""Known numbers in the shape of their tensor: Python's integers, and `None`."""
+
+Rule = Callable[[Any, Lookup], Sequence[Numbers] | None]
+"""What is known of the results of an operation."""
+
+CANNOT = (InterpretationError, VerifyException, ValueError, IndexError)
+"""What an operation raises that cannot be computed: it will say so itself when the model runs."""
 
 
-def _shape(op: shapes.ShapeOp, known: Lookup) -> Known:
-    sizes = shape_of(op.input)[op.bounds]
-    return tuple(None if size == DYNAMIC_INDEX else size for size in sizes)
-
-
-def _same(op: Any, known: Lookup) -> Known | None:
-    return known(op.input)
-
-
-def _cast(op: elementwise.CastOp, known: Lookup) -> Known | None:
-    return known(op.input) if isinstance(element_of(op.result), IntegerType) else None
-
-
-def _gather(op: indexing.GatherOp, known: Lookup) -> Known | None:
-    data, indices = known(op.input), known(op.indices)
-    if data is None or indices is None or len(shape_of(op.input)) != 1:
+def _numbers(value: SSAValue, known: Lookup) -> Numbers | None:
+    """What is known of the elements of `value`; `None` where they are no integers, or too many or of an open number."""
+    shape = shape_of(value)
+    if not isinstance(element_of(value), IntegerType) or DYNAMIC_INDEX in shape or math.prod(shape) > FOLD_LIMIT:
         return None
-    return tuple(None if index is None else data[index] for index in indices)
+    found = known(value)
+    return np.array((None,) * math.prod(shape) if found is None else found, dtype=np.object_).reshape(shape)
 
 
-def _slice(op: movement.SliceOp, known: Lookup) -> Known | None:
-    data = known(op.input)
-    if data is None or len(shape_of(op.input)) != 1 or not all(op.is_known(name) for name in op.PARAMETERS):
-        return None
-    starts, ends, _, steps = op.bounds()
-    return data[slice(starts[0], ends[0], steps[0])] if starts else data
+def _is_open(numbers: Numbers) -> npt.NDArray[np.bool_]:
+    """Where numbers are not known."""
+    return np.array([number is None for number in numbers.flat], dtype=np.bool_).reshape(numbers.shape)
 
 
-def _concat(op: movement.ConcatOp, known: Lookup) -> Known | None:
-    parts: list[int | None] = []
-    for value in op.inputs:
-        part = known(value)
-        if part is None or len(shape_of(value)) != 1:
+def _sizes(sizes: Sequence[int]) -> Numbers:
+    return np.array([None if size == DYNAMIC_INDEX else size for size in sizes], dtype=np.object_)
+
+
+def _shape(op: shapes.ShapeOp, known: Lookup) -> Sequence[Numbers]:
+    return [_sizes(shape_of(op.input)[op.bounds])]
+
+
+def _size(op: shapes.SizeOp, known: Lookup) -> Sequence[Numbers] | None:
+    sizes = shape_of(op.input)
+    return None if DYNAMIC_INDEX in sizes else [np.array(math.prod(sizes), dtype=np.object_)]
+
+
+def _moved(op: NnOp, known: Lookup) -> Sequence[Numbers] | None:
+    """Movement takes what is not known along; where it goes must be known."""
+    arrays: list[Numbers] = []
+    for value, slot in op.operands_with_slots():
+        numbers = _numbers(value, known)
+        if numbers is None or (slot is None and _is_open(numbers).any()):
             return None
-        parts.extend(part)
-    return tuple(parts)
+        arrays.append(numbers if slot is not None else numbers.astype(np.int64))
+    return evaluate(op, arrays)
 
 
-_RULES: dict[type[Operation], Rule] = {
-    shapes.ShapeOp: _shape,
-    movement.ReshapeOp: _same,
-    movement.SqueezeOp: _same,
-    movement.UnsqueezeOp: _same,
-    movement.SliceOp: _slice,
-    movement.ConcatOp: _concat,
-    elementwise.CastOp: _cast,
-    indexing.GatherOp: _gather,
-}
+def _written(op: indexing.ScatteringOp, known: Lookup) -> Sequence[Numbers] | None:
+    return _moved(op, known) if op.reduction.data == "none" else None
+
+
+def _elementwise(op: NnOp, known: Lookup) -> Sequence[Numbers] | None:
+    """An element of the result is known where those of all operands are."""
+    arrays: list[Numbers] = []
+    is_open: npt.NDArray[np.bool_] = np.zeros((), dtype=np.bool_)
+    for value in op.operands:
+        numbers = _numbers(value, known)
+        if numbers is None:
+            return None
+        opens = _is_open(numbers)
+        is_open = is_open | opens
+        # Any number will do for one that is not known: what comes of it is dropped. 1 divides.
+        arrays.append(np.where(opens, 1, numbers).astype(dense_dtype(element_of(value))))
+    results = evaluate(op, arrays)
+    return None if results is None else [_opened(result, is_open) for result in results]
+
+
+def _opened(numbers: Numbers, is_open: npt.NDArray[np.bool_]) -> Numbers:
+    """`numbers` without those that are not known."""
+    found = numbers.astype(np.object_)
+    found[np.broadcast_to(is_open, found.shape)] = None
+    return found
+
+
+def _where(op: elementwise.WhereOp, known: Lookup) -> Sequence[Numbers] | None:
+    condition, lhs, rhs = (_numbers(value, known) for value in op.operands)
+    if condition is None or lhs is None or rhs is None:
+        return None
+    return [_opened(np.where(condition.astype(np.bool_), lhs, rhs), _is_open(condition))]
+
+
+_RULES: Sequence[tuple[type[Operation], Rule]] = (
+    (shapes.ShapeOp, _shape),
+    (shapes.SizeOp, _size),
+    (movement.MovementOp, _moved),
+    (movement.ConcatOp, _moved),
+    (movement.SplitOp, _moved),
+    (indexing.GatheringOp, _moved),
+    (indexing.ScatteringOp, _written),
+    (elementwise.UnaryOp, _elementwise),
+    (elementwise.BinaryOp, _elementwise),
+    (elementwise.CastOp, _elementwise),
+    (elementwise.WhereOp, _where),
+)
 
 
 def known_results(op: Operation, known: Lookup) -> Iterable[tuple[SSAValue, Known]]:
-    """The result of `op` and what is known of it, where something is."""
-    rule = _RULES.get(type(op))
-    result = None if rule is None else rule(op, known)
-    if result is not None and any(number is not None for number in result):
-        yield op.results[0], result
+    """The results of `op` of which something is known, and what."""
+    rule = next((rule for operation, rule in _RULES if isinstance(op, operation)), None)
+    is_told = isinstance(op, shapes.ShapeOp | shapes.SizeOp) or any(known(value) for value in op.operands)
+    if rule is None or not is_told or not all(isinstance(element_of(result), IntegerType) for result in op.results):
+        return
+    try:
+        results = rule(op, known)
+    except CANNOT:
+        return
+    for result, numbers in zip(op.results, results or (), strict=False):
+        if numbers.size <= FOLD_LIMIT and not (numbers.size and _is_open(numbers).all()):
+            yield result, tuple(None if number is None else int(number) for number in numbers.flat)

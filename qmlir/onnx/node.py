@@ -7,8 +7,8 @@ entry point group `qmlir.onnx_importers` names tables from operator (`Relu`, `co
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -16,14 +16,16 @@ import numpy.typing as npt
 from onnx import AttributeProto, NodeProto, helper
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.building import Operand, build
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CastOp
+from qmlir.dialects.nn.types import SequenceType
 from qmlir.dialects.quant.types import StoredType
-from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.provenance import Origin
 from qmlir.onnx.errors import node_error
@@ -62,6 +64,12 @@ class Node:
 
     graph: GraphBuilder
     origin: Origin
+
+    tensors: Mapping[str, SSAValue] = field(default_factory=dict[str, SSAValue])
+    """The values that the graph has so far, by name."""
+
+    declared: Mapping[str, AnyTensor] = field(default_factory=dict[str, AnyTensor])
+    """The types that the model declares, by name."""
 
     @property
     def op_type(self) -> str:
@@ -102,9 +110,16 @@ class Node:
 
     # Inputs
 
+    def _tensor(self, index: int) -> SSAValue | None:
+        """Input `index`, a tensor, as it is; `None` where it is left out."""
+        value = self.inputs[index] if index < len(self.inputs) else None
+        if value is not None and ranked_tensor(value.type) is None:
+            raise self.error(f"takes a tensor as input {index}, found {value.type}")
+        return value
+
     def optional(self, index: int) -> SSAValue | None:
         """Input `index` as a plain tensor, `None` where it is left out."""
-        value = self.inputs[index] if index < len(self.inputs) else None
+        value = self._tensor(index)
         return None if value is None else self.graph.plain(value)
 
     def input(self, index: int = 0) -> SSAValue:
@@ -113,9 +128,23 @@ class Node:
 
     def quantized(self, index: int = 0) -> SSAValue:
         """Input `index` as it is, quantized or not: for operations that take both."""
+        value = self._tensor(index)
+        if value is None:
+            raise self.error(f"lacks input {index}")
+        return value
+
+    def any_input(self, index: int = 0) -> SSAValue:
+        """Input `index`, a tensor or a sequence, as it is."""
         value = self.inputs[index] if index < len(self.inputs) else None
         if value is None:
             raise self.error(f"lacks input {index}")
+        return value
+
+    def sequence(self, index: int = 0) -> SSAValue:
+        """Input `index`, a sequence of tensors."""
+        value = self.any_input(index)
+        if not isinstance(value.type, SequenceType):
+            raise self.error(f"takes a sequence as input {index}, found {value.type}")
         return value
 
     def stored(self, index: int, element: StoredType) -> SSAValue:
@@ -132,12 +161,12 @@ class Node:
 
     def constant(self, index: int) -> Array | None:
         """The elements of input `index`, `None` where it is left out or not a constant."""
-        value = self.inputs[index] if index < len(self.inputs) else None
+        value = self._tensor(index)
         return None if value is None else self.graph.constant_value(value)
 
     def parameter(self, index: int) -> Parameter:
         """Input `index`, a list of integers: its numbers where they are known, otherwise the value."""
-        value = self.inputs[index] if index < len(self.inputs) else None
+        value = self._tensor(index)
         if value is None:
             return None
         known = self.graph.known_integers(value)
@@ -159,15 +188,37 @@ class Node:
         *operands: Operand,
         result_types: Sequence[AnyTensor] | None = None,
         results: int = 1,
+        result_element: StoredType | None = None,
         **properties: Any,
     ) -> NnOpT:
         """Add an operation with this node's provenance; see `build` for operands and properties.
 
+        `result_element` is the quantized type of the first result, where its parameters are its own. ONNX's integers
+        have no parameters: quantized operands whose types do not go together are taken as their integers.
+
         Raises `DiagnosticError` where the operands do not go together.
         """
+
+        def built(values: Sequence[Operand]) -> NnOpT:
+            op = build(operation, values, properties, result_types=result_types, results=results)
+            if result_element is not None:
+                type_ = TensorType(result_element, shape_of(op.results[0]))
+                Rewriter.replace_value_with_new_type(op.results[0], type_)
+            try:
+                op.verify_()
+            except VerifyException:
+                op.drop_all_references()
+                raise
+            return op
+
         try:
-            op = build(operation, operands, properties, result_types=result_types, results=results)
-            op.verify_()
+            try:
+                op = built(operands)
+            except VerifyException:
+                plain = self._plain_operands(operands)
+                if plain == operands or result_element is not None:
+                    raise
+                op = built(plain)
         except VerifyException as error:
             raise self.error(" ".join(str(error).split())) from error
         for result in op.results:
@@ -175,6 +226,16 @@ class Node:
                 op.drop_all_references()
                 raise self.error(f"gives {result.type}, more than {MAX_ELEMENTS} elements")
         return self.insert(op)
+
+    def _plain_operands(self, operands: Sequence[Operand]) -> tuple[Operand, ...]:
+        return tuple(
+            self.graph.plain(operand)
+            if isinstance(operand, SSAValue)
+            else None
+            if operand is None
+            else [self.graph.plain(value) for value in operand]
+            for operand in operands
+        )
 
     def insert(self, op: OperationT) -> OperationT:
         """Add an operation of any dialect with this node's provenance."""

@@ -8,6 +8,13 @@ from onnx import GraphProto, NodeProto
 from qmlir.onnx.errors import describe_node, model_error, node_error
 
 
+def _used(node: NodeProto) -> list[str]:
+    """The tensors that a node needs: its inputs; Gradient names the one that it differentiates in an attribute."""
+    if (node.domain, node.op_type) != ("ai.onnx.preview.training", "Gradient"):
+        return list(node.input)
+    return [*node.input, *(attribute.s.decode() for attribute in node.attribute if attribute.name == "y")]
+
+
 def _producers(nodes: Sequence[NodeProto]) -> dict[str, int]:
     producers: dict[str, int] = {}
     for place, node in enumerate(nodes):
@@ -30,18 +37,18 @@ def _needed(graph: GraphProto, producers: dict[str, int]) -> set[int]:
         place = waiting.pop()
         if place not in needed:
             needed.add(place)
-            waiting.extend(producers[name] for name in graph.node[place].input if name in producers)
+            waiting.extend(producers[name] for name in _used(graph.node[place]) if name in producers)
     return needed
 
 
 def sorted_nodes(graph: GraphProto) -> list[NodeProto]:
-    """The needed nodes, in the model's own order where that is one. Raises `DiagnosticError` where they form a cycle."""
+    """The needed nodes, in the model's own order where that is one. Raises `DiagnosticError` for a cycle."""
     nodes = list(graph.node)
     producers = _producers(nodes)
     needed = sorted(_needed(graph, producers))
-    if all(producers.get(name, -1) < place for place in needed for name in nodes[place].input):
+    if all(producers.get(name, -1) < place for place in needed for name in _used(nodes[place])):
         return [nodes[place] for place in needed]
-    uses = {place: [producers[name] for name in nodes[place].input if name in producers] for place in needed}
+    uses = {place: [producers[name] for name in _used(nodes[place]) if name in producers] for place in needed}
     try:
         return [nodes[place] for place in TopologicalSorter(uses).static_order()]
     except CycleError as error:

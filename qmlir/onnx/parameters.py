@@ -61,16 +61,16 @@ class Layout:
             found = tuple(parameters[0] if axis == place else 1 for axis in range(rank))
         else:
             raise self._misfit(node, parameters)
-        if any(
-            size not in (1, wanted) and DYNAMIC_INDEX not in (size, wanted) for size, wanted in zip(found, expected)
-        ):
+        pairs = zip(found, expected, strict=True)
+        if any(size not in (1, wanted) and DYNAMIC_INDEX not in (size, wanted) for size, wanted in pairs):
             raise self._misfit(node, parameters)
         return found
 
     def _misfit(self, node: Node, parameters: Sequence[int]) -> Exception:
-        where = f"in blocks of {self.block} along axis {self.axis}" if self.block else f"along axis {self.axis}"
+        blocks = f" in blocks of {self.block}" if self.block else ""
         return node.error(
-            f"a scale or zero point of shape {list(parameters)} does not fit a tensor of shape {list(self.shape)} {where}"
+            f"a scale or zero point of shape {list(parameters)} does not fit a tensor of shape {list(self.shape)} "
+            f"along axis {self.axis}{blocks}"
         )
 
 

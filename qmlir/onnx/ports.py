@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from onnx import GraphProto, TensorShapeProto, TypeProto, ValueInfoProto
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyUnrankedTensorType, TensorType, UnrankedTensorType
 from xdsl.ir import SSAValue
 
-from qmlir.ir.builtin_types import AnyTensor, tensor
+from qmlir.dialects.nn.ops.constant import storage_element
+from qmlir.dialects.nn.types import SequenceType
+from qmlir.ir.builtin_types import AnyTensor, ranked_tensor, tensor
 from qmlir.ir.diagnostics import nearest_name
 from qmlir.ir.signature import Port
 from qmlir.onnx.errors import model_error
@@ -37,7 +39,7 @@ def input_ports(graph: GraphProto, shapes: Mapping[str, Sequence[int]]) -> list[
     """The inputs of the graph that no initializer gives, with `shapes` in place of what the model leaves open.
 
     A size that has a name is fixed wherever that name stands. Raises `DiagnosticError` for an input that is no tensor
-    of a known element type and rank, and for shapes that do not fit.
+    of a known element type and rank, nor a sequence of tensors, and for shapes that do not fit.
     """
     given = {each.name for each in graph.initializer}
     infos = [info for info in graph.input if info.name not in given]
@@ -69,13 +71,9 @@ def _fix(info: ValueInfoProto, shape: Sequence[int], fixed: dict[str, int]) -> N
 
 def _port(info: ValueInfoProto, shape: Sequence[int] | None, fixed: Mapping[str, int]) -> Port:
     type_ = info.type
-    if not type_.HasField("tensor_type"):
-        kind = (type_.WhichOneof("value") or "value without a type").replace("_type", "")
-        raise model_error(f"input '{info.name}' is a {kind}, only tensors are supported")
-    element = ELEMENT_TYPES.get(type_.tensor_type.elem_type)
-    if element is None:
-        name = data_type_name(type_.tensor_type.elem_type)
-        raise model_error(f"input '{info.name}' has elements of {name}, not supported")
+    if type_.HasField("sequence_type"):
+        return Port(info.name, SequenceType(_tensors(info.name, type_.sequence_type.elem_type)))
+    element = _tensors(info.name, type_).get_element_type()
     names = dimension_names(info)
     if shape is not None:
         return Port(info.name, TensorType(element, list(shape)))
@@ -87,14 +85,35 @@ def _port(info: ValueInfoProto, shape: Sequence[int] | None, fixed: Mapping[str,
     return Port(info.name, TensorType(element, sizes), open_names)
 
 
+def _tensors(name: str, type_: TypeProto) -> AnyTensor | AnyUnrankedTensorType:
+    """What the model says of the input `name`, or of each tensor of it. Raises `DiagnosticError` for no tensors."""
+    if not type_.HasField("tensor_type"):
+        kind = (type_.WhichOneof("value") or "value without a type").replace("_type", "")
+        raise model_error(f"input '{name}' is of the kind '{kind}', only tensors and sequences of them are supported")
+    declared = type_.tensor_type
+    element = ELEMENT_TYPES.get(declared.elem_type)
+    if element is None:
+        raise model_error(f"input '{name}' has elements of {data_type_name(declared.elem_type)}, not supported")
+    return TensorType(element, _sizes(declared.shape)) if declared.HasField("shape") else UnrankedTensorType(element)
+
+
 def onnx_type(value: SSAValue) -> TypeProto:
-    """The ONNX type of a value, for ONNX's own rules that depend on types."""
-    type_ = tensor(value.type)
+    """The ONNX type of a value, for ONNX's own rules that depend on types: of a quantized one, that of its integers."""
     proto = TypeProto()
-    proto.tensor_type.elem_type = DATA_TYPES[type_.get_element_type()]
-    for size in type_.get_shape():
+    if isinstance(value.type, SequenceType):
+        _describe(value.type.tensors, proto.sequence_type.elem_type)
+    else:
+        _describe(tensor(value.type), proto)
+    return proto
+
+
+def _describe(type_: AnyTensor | AnyUnrankedTensorType, proto: TypeProto) -> None:
+    proto.tensor_type.elem_type = DATA_TYPES[storage_element(type_.get_element_type())]
+    ranked = ranked_tensor(type_)
+    if ranked is None:
+        return
+    for size in ranked.get_shape():
         dim = proto.tensor_type.shape.dim.add()
         if size != DYNAMIC_INDEX:
             dim.dim_value = size
     proto.tensor_type.shape.SetInParent()
-    return proto

@@ -4,6 +4,8 @@ from onnx import TensorProto
 from xdsl.dialects.builtin import IntegerType, Signedness, bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute
 
+from qmlir.dialects.nn.types import StringType
+
 
 def _unsigned(bits: int) -> IntegerType:
     return IntegerType(bits, Signedness.UNSIGNED)
@@ -27,6 +29,7 @@ ELEMENT_TYPES: dict[int, Attribute] = {
     TensorProto.UINT16: _unsigned(16),
     TensorProto.UINT32: _unsigned(32),
     TensorProto.UINT64: _unsigned(64),
+    TensorProto.STRING: StringType(),
 }
 """ONNX's data types that an `nn` value can have."""
 

@@ -60,8 +60,12 @@ def with_random_weights(name: str, seed: int = 0) -> ModelProto:
         graph.initializer.append(numpy_helper.from_array(values, node.output[0]))
     del graph.node[:]
     graph.node.extend(kept)
-    given = {each.name for each in graph.initializer}
-    inputs = [each for each in graph.input if each.name not in given]
+    used = {name for node in kept for name in node.input}
+    initializers = [each for each in graph.initializer if each.name in used]
+    del graph.initializer[:]
+    graph.initializer.extend(initializers)
+    given = {each.name for each in initializers}
+    inputs = [each for each in graph.input if each.name in used - given]
     del graph.input[:]
     graph.input.extend(inputs)
     model.ir_version = 8

@@ -18,8 +18,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
+from qmlir.dialects.nn.ops.activations import ReluOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.elementwise import ReluOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError

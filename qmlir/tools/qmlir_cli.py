@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -86,6 +86,16 @@ def read_inputs(entries: Sequence[str]) -> dict[str, Array]:
     return inputs
 
 
+def _as_arrays(outputs: Mapping[str, Any]) -> Iterator[tuple[str, Array]]:
+    """One array for each name: those of a sequence by their places, text as NumPy's strings, which are no objects."""
+    for name, value in outputs.items():
+        if isinstance(value, list):
+            yield from _as_arrays({f"{name}[{place}]": each for place, each in enumerate(cast(list[Any], value))})
+        else:
+            array = np.asarray(value)
+            yield name, array.astype(np.str_) if array.dtype == np.object_ else array
+
+
 def _write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:
     buffer = BytesIO()
     named: dict[str, Any] = dict(outputs)
@@ -135,7 +145,7 @@ def _run(arguments: argparse.Namespace, stdin: IO[str], stdout: IO[str]) -> None
     inputs = read_inputs(arguments.input)
     outputs: dict[str, Array] = {}
     for name in _chosen_functions(module, arguments.function):
-        outputs |= interpret(module, inputs, function=name)
+        outputs |= _as_arrays(interpret(module, inputs, function=name))
     if arguments.output:
         _write_outputs(Path(arguments.output), outputs)
     else:

@@ -14,7 +14,9 @@ SUB_BYTE = {"int4": np.int8, "int2": np.int8, "uint4": np.uint8, "uint2": np.uin
 """NumPy has no such types: `ml_dtypes` has, and the tests use them. We hold each value in a byte."""
 
 
-def _given(value: Any) -> np.ndarray:
+def _given(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_given(each) for each in value]
     array = np.asarray(value)
     return array.astype(SUB_BYTE[array.dtype.name]) if array.dtype.name in SUB_BYTE else array
 
@@ -32,7 +34,9 @@ class QmlirRep(BackendRep):
         return tuple(self._as_declared(results[name], element) for name, element in self.outputs)
 
     @staticmethod
-    def _as_declared(value: np.ndarray, element: int) -> np.ndarray:
+    def _as_declared(value: Any, element: int) -> Any:
+        if isinstance(value, list):
+            return value
         dtype = np.dtype(helper.tensor_dtype_to_np_dtype(element))
         return value.astype(dtype) if dtype.name in SUB_BYTE else value
 

@@ -46,7 +46,7 @@ def test_node(name: str) -> None:
         _run(case)
     except Exception as error:
         if name in NOT_PASSING:
-            return
+            pytest.xfail(NOT_PASSING[name])
         if _is_outside(case, error):
             pytest.skip(str(error).partition(". ")[0])
         raise
@@ -66,10 +66,10 @@ def test_the_list_is_of_tests() -> None:
 
 
 def test_enough_operators() -> None:
-    """With the tests above: at least this many of the standard's node tests pass."""
-    inside = [
+    """With the tests above: at least this many of the standard's node tests pass, those beside not counted at all."""
+    inside = {
         name
         for name, case in node_cases().items()
         if all(node.op_type in registry.onnx_importers() for node in case.model.graph.node)
-    ]
-    assert len(set(inside) - set(NOT_PASSING)) >= AT_LEAST
+    }
+    assert len(inside - set(NOT_PASSING)) >= AT_LEAST

@@ -1,64 +1,166 @@
 """Importers of convolutions and matrix products."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
 from xdsl.ir import SSAValue
 
+from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.ops import contraction as ops
 from qmlir.dialects.nn.ops import elementwise, movement
 from qmlir.onnx.node import Importer, Node
 
+TRANSPOSE_PADS_AS_CONV = 11
+"""From this version on, the odd element of ConvTranspose's padding is at the end for SAME_UPPER, as Conv's is."""
+
+AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
+
+
+def auto_pad(node: Node) -> str:
+    """The attribute `auto_pad`, checked."""
+    mode = node.attribute("auto_pad", "NOTSET")
+    if mode not in AUTO_PADS:
+        raise node.error(f"auto_pad is '{mode}': {', '.join(AUTO_PADS)} are supported")
+    return mode
+
+
+def _split(totals: Sequence[int], at_end: bool) -> list[int]:
+    """Paddings split into begins and ends; the odd element goes to the end, or to the begin."""
+    halves = [(total // 2, total - total // 2)[:: 1 if at_end else -1] for total in totals]
+    return [begin for begin, _ in halves] + [end for _, end in halves]
+
+
+def _kernel(node: Node) -> tuple[int, ...]:
+    """The spatial sizes of the weights, which `kernel_shape` may give too."""
+    found = node.shape(1)[2:]
+    given = node.attribute("kernel_shape", None)
+    if given is None:
+        return found
+    if len(given) != len(found) or any(
+        size not in (DYNAMIC_INDEX, other) for size, other in zip(found, given, strict=True)
+    ):
+        raise node.error(f"kernel_shape is {list(given)}, the weights are {node.quantized(1).type}")
+    return tuple(given)
+
 
 def window_pads(node: Node, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> list[int]:
     """The padding of windows, `auto_pad` resolved for the sizes of input 0: all begins, then all ends."""
-    mode = node.attribute("auto_pad", "NOTSET")
-    rank = len(kernel)
+    mode = auto_pad(node)
     if mode == "NOTSET":
-        return list(node.attribute("pads", None) or [0] * 2 * rank)
+        return list(node.attribute("pads", None) or [0] * 2 * len(kernel))
     if mode == "VALID":
-        return [0] * 2 * rank
-    if mode not in ("SAME_UPPER", "SAME_LOWER"):
-        raise node.error(f"auto_pad is '{mode}': NOTSET, VALID, SAME_UPPER and SAME_LOWER are supported")
-    sizes = node.shape()[2:]
-    if DYNAMIC_INDEX in sizes:
-        raise node.error(f"auto_pad {mode} needs known sizes, found {node.input().type}: fix the shape of the input")
-    begins: list[int] = []
-    ends: list[int] = []
-    for size, taps, stride, dilation in zip(sizes, kernel, strides, dilations, strict=True):
-        count = -(-size // stride)
-        total = max(0, (count - 1) * stride + (taps - 1) * dilation + 1 - size)
-        small, large = total // 2, total - total // 2
-        begins.append(small if mode == "SAME_UPPER" else large)
-        ends.append(large if mode == "SAME_UPPER" else small)
-    return begins + ends
+        return [0] * 2 * len(kernel)
+    totals: list[int] = []
+    for size, taps, stride, dilation in zip(node.shape()[2:], kernel, strides, dilations, strict=True):
+        extent = (taps - 1) * dilation + 1
+        if taps == DYNAMIC_INDEX or (size == DYNAMIC_INDEX and stride != 1):
+            raise node.error(
+                f"auto_pad {mode} with strides needs known sizes, found {node.quantized().type}: "
+                "fix the shape of the input"
+            )
+        # Where the stride is 1, the padding is the same for all sizes.
+        count = 1 if stride == 1 else -(-size // stride)
+        totals.append(max(0, (count - 1) * stride + extent - (1 if stride == 1 else size)))
+    return _split(totals, at_end=mode == "SAME_UPPER")
+
+
+def _without_defaults(properties: Mapping[str, Sequence[int]], ones: Sequence[str]) -> dict[str, Any]:
+    """`properties` without those that are all 0; of `ones`, without those that are all 1."""
+    return {
+        name: list(values)
+        for name, values in properties.items()
+        if any(value != (1 if name in ones else 0) for value in values)
+    }
+
+
+def _steps(node: Node, kernel: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Strides and dilations, of which there are as many as the input has spatial axes."""
+    rank = len(node.shape()) - 2
+    ones = [1] * len(kernel)
+    strides, dilations = node.attribute("strides", None) or ones, node.attribute("dilations", None) or ones
+    if not len(kernel) == len(strides) == len(dilations) == rank or rank < 1:
+        raise node.error(
+            f"has a kernel {list(kernel)}, strides {list(strides)} and dilations {list(dilations)} "
+            f"for an input of type {node.quantized().type}"
+        )
+    if any(number < 1 for number in (*strides, *dilations)):
+        raise node.error(f"strides and dilations must be at least 1, found {list(strides)} and {list(dilations)}")
+    return strides, dilations
 
 
 def window_properties(node: Node, kernel: Sequence[int]) -> dict[str, Any]:
     """Strides, dilations and pads of an operator with windows, those at their defaults left out."""
-    ones = [1] * len(kernel)
-    strides, dilations = node.attribute("strides", None) or ones, node.attribute("dilations", None) or ones
-    pads = window_pads(node, kernel, strides, dilations)
-    found = {"strides": strides, "dilations": dilations, "pads": pads}
-    return {
-        name: values for name, values in found.items() if list(values) != (ones if name != "pads" else [0] * len(pads))
-    }
+    strides, dilations = _steps(node, kernel)
+    found = {"strides": strides, "dilations": dilations, "pads": window_pads(node, kernel, strides, dilations)}
+    return _without_defaults(found, ones=("strides", "dilations"))
 
 
 def _conv(node: Node) -> SSAValue:
-    properties = window_properties(node, node.shape(1)[2:])
     operands = (node.input(0), node.input(1), node.optional(2))
+    properties = window_properties(node, _kernel(node))
     return node.add(ops.ConvOp, *operands, groups=node.attribute("group"), **properties).result
+
+
+def _conv_transpose(node: Node) -> SSAValue:
+    """ONNX ConvTranspose; `output_shape` and `auto_pad` become the padding that gives the shape they ask for."""
+    kernel = _kernel(node)
+    rank = len(kernel)
+    strides, dilations = _steps(node, kernel)
+    added = list(node.attribute("output_padding", None) or [0] * rank)
+    wanted, mode = node.attribute("output_shape", None), auto_pad(node)
+    if len(added) != rank or (wanted is not None and len(wanted) < rank):
+        raise node.error(f"has output_padding {added} and output_shape {wanted} for {rank} spatial axes")
+    if wanted is None and mode in ("NOTSET", "VALID"):
+        pads = node.attribute("pads", None) if mode == "NOTSET" else None
+        pads = list(pads or [0] * 2 * rank)
+    else:
+        totals = _paddings(node, kernel, strides, dilations, added)
+        # What is asked for beyond the reach of the windows is added at the end.
+        added = [more + max(0, -total) for more, total in zip(added, totals, strict=True)]
+        at_end = (mode == "SAME_UPPER") == (node.version >= TRANSPOSE_PADS_AS_CONV)
+        pads = _split([max(0, total) for total in totals], at_end)
+    found = {"strides": strides, "dilations": dilations, "pads": pads, "output_padding": added}
+    properties = _without_defaults(found, ones=("strides", "dilations"))
+    operands = (node.input(0), node.input(1), node.optional(2))
+    return node.add(ops.ConvTransposeOp, *operands, groups=node.attribute("group"), **properties).result
+
+
+def _paddings(
+    node: Node, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int], added: Sequence[int]
+) -> list[int]:
+    """How many elements to cut off each axis of the result for `output_shape`, or for `stride` times the input."""
+    sizes = node.shape()[2:]
+    wanted = node.attribute("output_shape", None)
+    extents = [(taps - 1) * dilation + 1 for taps, dilation in zip(kernel, dilations, strict=True)]
+    if wanted is None:
+        return [extent + more - stride for extent, more, stride in zip(extents, added, strides, strict=True)]
+    wanted = wanted[-len(kernel) :]  # some models give the batch and the channels too
+    if DYNAMIC_INDEX in (*sizes, *kernel):
+        raise node.error(f"output_shape needs known sizes, found {node.quantized().type}: fix the shape of the input")
+    return [
+        stride * (size - 1) + more + extent - target
+        for stride, size, more, extent, target in zip(strides, sizes, added, extents, wanted, strict=True)
+    ]
 
 
 def _matmul(node: Node) -> SSAValue:
     return node.add(ops.MatMulOp, node.input(0), node.input(1)).result
 
 
+def _scaled(node: Node, value: SSAValue, factor: float) -> SSAValue:
+    if factor == 1:
+        return value
+    if isinstance(element_of(value), IntegerType) and not float(factor).is_integer():
+        raise node.error(f"multiplies integers by {factor}: whole numbers are supported")
+    return node.add(elementwise.MulOp, value, node.scalar(factor, value)).result
+
+
 def _gemm(node: Node) -> SSAValue:
     """ONNX Gemm, `alpha * A' * B' + beta * C`: a fully connected layer where it is one, its parts where it is not."""
     data, weight, bias = node.input(0), node.input(1), node.optional(2)
+    if len(node.shape(0)) != 2 or len(node.shape(1)) != 2:
+        raise node.error(f"multiplies matrices, found {data.type} and {weight.type}")
     alpha, beta = node.attribute("alpha"), node.attribute("beta")
     if node.attribute("transA"):
         data = node.add(movement.TransposeOp, data, permutation=(1, 0)).result
@@ -67,14 +169,16 @@ def _gemm(node: Node) -> SSAValue:
         if not node.attribute("transB"):
             weight = node.add(movement.TransposeOp, weight, permutation=(1, 0)).result
         return node.add(ops.FullyConnectedOp, data, weight, bias).result
-    result = node.add(ops.MatMulOp, data, weight, transpose_b=bool(node.attribute("transB"))).result
-    if alpha != 1:
-        result = node.add(elementwise.MulOp, result, node.scalar(alpha, result)).result
-    if bias is None:
+    product = node.add(ops.MatMulOp, data, weight, transpose_b=bool(node.attribute("transB"))).result
+    result = _scaled(node, product, alpha)
+    if bias is None or beta == 0:
         return result
-    if beta != 1:
-        bias = node.add(elementwise.MulOp, bias, node.scalar(beta, bias)).result
-    return node.add(elementwise.AddOp, result, bias).result
+    return node.add(elementwise.AddOp, result, _scaled(node, bias, beta)).result
 
 
-IMPORTERS: dict[str, Importer] = {"Conv": _conv, "MatMul": _matmul, "Gemm": _gemm}
+IMPORTERS: dict[str, Importer] = {
+    "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
+    "MatMul": _matmul,
+    "Gemm": _gemm,
+}

@@ -1,53 +1,128 @@
-"""Importers of elementwise operators: rows of tables, from operator to operation."""
+"""Importers of elementwise arithmetic: rows of tables, from operator to operation."""
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import SSAValue
+from collections.abc import Callable
+from typing import Any
 
-from qmlir.dialects.nn.base import NnOp
+import numpy as np
+from xdsl.dialects.builtin import Float32Type, TensorType, f64, i64
+from xdsl.ir import Attribute, SSAValue
+
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.ops import elementwise as ops
+from qmlir.ir.builtin_types import as_integer
 from qmlir.onnx.node import Importer, Node
 
 
-def _plain(operation: type[NnOp], *attributes: str) -> Importer:
-    """The importer of an operator whose inputs are the operands and whose attributes are the properties of one name."""
+def one_to_one(operation: type[NnOp], **attributes: Callable[[Any], Any]) -> Importer:
+    """The importer of an operator whose inputs are the operands and whose attributes are the properties of one name.
+
+    `attributes` gives for each the function from ONNX's value to the property's.
+    """
 
     def importer(node: Node) -> SSAValue:
         operands = [node.input(place) for place in range(len(node.inputs))]
-        return node.add(operation, *operands, **{name: node.attribute(name) for name in attributes}).results[0]
+        properties = {name: convert(node.attribute(name)) for name, convert in attributes.items()}
+        return node.add(operation, *operands, **properties).results[0]
 
     return importer
 
 
-def _cast(node: Node) -> SSAValue:
-    element = node.element_type(node.attribute("to"))
-    return node.add(ops.CastOp, node.input(), result_types=[TensorType(element, node.shape())]).result
-
-
-def _clip(node: Node) -> SSAValue:
-    """ONNX Clip: bounds are attributes before version 11, inputs from then on."""
-    if node.version < 11:
-        low, high = node.attribute("min", None), node.attribute("max", None)
-        return node.add(ops.ClipOp, node.input(), minimum=low, maximum=high).result
-    value = node.input()
-    for bound, operation in ((node.optional(1), ops.MaxOp), (node.optional(2), ops.MinOp)):
-        if bound is not None:
-            value = node.add(operation, value, bound).result
+def _chain(node: Node, operation: type[ops.BinaryOp]) -> SSAValue:
+    """The inputs, any number of them, joined from left to right."""
+    value = node.input(0)
+    for place in range(1, len(node.inputs)):
+        value = node.add(operation, value, node.input(place)).result
     return value
 
 
-IMPORTERS: dict[str, Importer] = {
-    **{
-        name: _plain(operation)
-        for name, operation in {
-            "Relu": ops.ReluOp, "Abs": ops.AbsOp, "Neg": ops.NegOp, "Sqrt": ops.SqrtOp, "Exp": ops.ExpOp,
-            "Log": ops.LogOp, "Reciprocal": ops.ReciprocalOp, "Erf": ops.ErfOp, "Sigmoid": ops.SigmoidOp,
-            "Tanh": ops.TanhOp, "HardSwish": ops.HardSwishOp, "Add": ops.AddOp, "Sub": ops.SubOp, "Mul": ops.MulOp,
-            "Div": ops.DivOp, "Pow": ops.PowOp, "Equal": ops.EqualOp, "Greater": ops.GreaterOp,
-            "GreaterOrEqual": ops.GreaterOrEqualOp, "Less": ops.LessOp, "LessOrEqual": ops.LessOrEqualOp,
-            "Where": ops.WhereOp,
-        }.items()
-    },
-    "LeakyRelu": _plain(ops.LeakyReluOp, "alpha"),
-    "Cast": _cast,
-    "Clip": _clip,
+def _joined(operation: type[ops.BinaryOp]) -> Importer:
+    return lambda node: _chain(node, operation)
+
+
+def _mean(node: Node) -> SSAValue:
+    total = _chain(node, ops.AddOp)
+    count = len(node.inputs)
+    return total if count == 1 else node.add(ops.DivOp, total, node.scalar(count, total)).result
+
+
+def _converted(node: Node, value: SSAValue, element: Attribute) -> SSAValue:
+    if element_of(value) == element:
+        return value
+    return node.add(ops.CastOp, value, result_types=[TensorType(element, shape_of(value))]).result
+
+
+def _cast(node: Node) -> SSAValue:
+    return _converted(node, node.input(), node.element_type(node.attribute("to")))
+
+
+def _cast_like(node: Node) -> SSAValue:
+    return _converted(node, node.input(), element_of(node.input(1)))
+
+
+def _bit_cast(node: Node) -> SSAValue:
+    type_ = TensorType(node.element_type(node.attribute("to")), node.shape())
+    return node.add(ops.BitCastOp, node.input(), result_types=[type_]).result
+
+
+def _pow(node: Node) -> SSAValue:
+    """ONNX Pow, whose exponent may have another type than its base, and so than its result."""
+    base, exponent = node.input(0), node.input(1)
+    element, other = element_of(base), element_of(exponent)
+    if element == other:
+        return node.add(ops.PowOp, base, exponent).result
+    known = node.constant(1)
+    if known is not None and _survives(known, node.graph.dtype_of(element)):
+        return node.add(ops.PowOp, base, _converted(node, exponent, element)).result
+    wide = i64 if as_integer(element) and as_integer(other) else f64
+    power = node.add(ops.PowOp, _converted(node, base, wide), _converted(node, exponent, wide)).result
+    return _converted(node, power, element)
+
+
+def _survives(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> bool:
+    """Whether `dtype` holds every value."""
+    with np.errstate(all="ignore"):
+        return bool((array.astype(dtype).astype(array.dtype) == array).all())
+
+
+def _clip(node: Node) -> SSAValue:
+    """ONNX Clip: bounds are attributes before version 11, inputs from then on.
+
+    Constant bounds of f32 become properties, which passes and quantization see; others are taken by max and min.
+    """
+    value = node.input()
+    if node.version < 11:
+        low, high = node.attribute("min", None), node.attribute("max", None)
+        return node.add(ops.ClipOp, value, minimum=low, maximum=high).result
+    given = [place for place in (1, 2) if node.optional(place) is not None]
+    known = {place: array for place in given if (array := node.constant(place)) is not None and array.size == 1}
+    if given and len(known) == len(given) and isinstance(element_of(value), Float32Type):
+        low, high = (float(known[place].reshape(())) if place in known else None for place in (1, 2))
+        return node.add(ops.ClipOp, value, minimum=low, maximum=high).result
+    for place in given:
+        value = node.add(ops.MaxOp if place == 1 else ops.MinOp, value, node.input(place)).result
+    return value
+
+
+_ONE_TO_ONE: dict[str, type[NnOp]] = {
+    "Abs": ops.AbsOp, "Neg": ops.NegOp, "Sqrt": ops.SqrtOp, "Exp": ops.ExpOp, "Log": ops.LogOp,
+    "Reciprocal": ops.ReciprocalOp, "Erf": ops.ErfOp, "Sin": ops.SinOp, "Cos": ops.CosOp, "Tan": ops.TanOp,
+    "Asin": ops.AsinOp, "Acos": ops.AcosOp, "Atan": ops.AtanOp, "Sinh": ops.SinhOp, "Cosh": ops.CoshOp,
+    "Asinh": ops.AsinhOp, "Acosh": ops.AcoshOp, "Atanh": ops.AtanhOp, "Floor": ops.FloorOp, "Ceil": ops.CeilOp,
+    "Round": ops.RoundOp, "Sign": ops.SignOp, "Add": ops.AddOp, "Sub": ops.SubOp, "Mul": ops.MulOp, "Div": ops.DivOp,
+    "Equal": ops.EqualOp, "Greater": ops.GreaterOp, "GreaterOrEqual": ops.GreaterOrEqualOp, "Less": ops.LessOp,
+    "LessOrEqual": ops.LessOrEqualOp, "Where": ops.WhereOp,
 }  # fmt: skip
+
+_JOINED: dict[str, type[ops.BinaryOp]] = {"Sum": ops.AddOp, "Max": ops.MaxOp, "Min": ops.MinOp}
+
+IMPORTERS: dict[str, Importer] = {
+    **{name: one_to_one(operation) for name, operation in _ONE_TO_ONE.items()},
+    **{name: _joined(operation) for name, operation in _JOINED.items()},
+    "Mean": _mean,
+    "Mod": one_to_one(ops.ModOp, fmod=bool),
+    "Pow": _pow,
+    "Clip": _clip,
+    "Cast": _cast,
+    "CastLike": _cast_like,
+    "BitCast": _bit_cast,
+}

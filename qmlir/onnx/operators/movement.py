@@ -1,74 +1,89 @@
-"""Importers of movement and of shapes."""
+"""Importers of movement: operators that put the same elements in another order or shape."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.base import element_of
-from qmlir.dialects.nn.ops import indexing, movement, shapes
+from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.infer.movement import normalized_axis
+from qmlir.dialects.nn.ops import movement, reduction, shapes
 from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.sizes import Copied, resolved_sizes, size_source
+
+
+def single(node: Node, place: int) -> int | SSAValue | None:
+    """Input `place`, one integer: the number where it is known, otherwise the value."""
+    constant = node.constant(place)
+    if constant is not None and constant.size == 1:
+        return int(constant.reshape(())[()])
+    found = node.parameter(place)
+    if isinstance(found, tuple) and len(found) != 1:
+        raise node.error(f"takes one number as input {place}, found {list(found)}")
+    return found[0] if isinstance(found, tuple) else found
 
 
 def _identity(node: Node) -> SSAValue:
-    return node.quantized()
-
-
-def _constant(node: Node) -> SSAValue:
-    for attribute in node.proto.attribute:
-        if attribute.name == "value":
-            return node.graph.initializer(attribute.t, node.origin.name)
-    raise node.error("has no value that is supported")
+    return node.any_input()
 
 
 def _reshape(node: Node) -> SSAValue:
     """ONNX Reshape: 0 copies a size unless `allowzero`, -1 is what the others leave."""
-    data, before = node.quantized(0), node.shape(0)
+    data, before, target = node.quantized(0), node.shape(0), node.quantized(1)
     allow_zero = bool(node.attribute("allowzero", 0))
-    target = node.quantized(1)
     known = node.graph.known_integers(target)
     if known is None:
         (rank,) = node.shape(1)
+        if rank == DYNAMIC_INDEX:
+            raise node.error(f"the number of sizes must be known, found {target.type}")
         known = (None,) * rank
-    sizes: list[int] = []
+    if any(number is not None and number < -1 for number in known) or known.count(-1) > 1:
+        raise node.error(f"cannot reshape to {list(known)}")
+    # What is copied is named by the place that it comes from, so that it can be told from other unknown sizes.
+    sizes: list[int | Copied] = []
     for place, number in enumerate(known):
         if number == 0 and not allow_zero:
             if place >= len(before):
                 raise node.error(f"copies size {place} of an input of rank {len(before)}")
-            sizes.append(before[place])
+            source = place
+        else:
+            source = size_source(target, place, data) if number is None else None
+        if source is not None:
+            sizes.append(Copied(source))
         else:
             sizes.append(DYNAMIC_INDEX if number in (None, -1) else number)
-    if any(size < 0 and size != DYNAMIC_INDEX for size in sizes):
-        raise node.error(f"cannot reshape to {list(known)}")
-    sizes = _with_remaining(before, sizes)
-    type_ = TensorType(element_of(data), sizes)
-    shape = None if sizes.count(DYNAMIC_INDEX) <= 1 else node.input(1)
+    after = resolved_sizes(before, sizes)
+    type_ = TensorType(element_of(data), after)
+    shape = None if after.count(DYNAMIC_INDEX) <= 1 else node.input(1)
     return node.add(movement.ReshapeOp, data, shape, result_types=[type_], allow_zero=allow_zero).result
 
 
-def _with_remaining(before: tuple[int, ...], after: list[int]) -> list[int]:
-    """`after` with its one open size, where the number of elements tells it."""
-    if DYNAMIC_INDEX in before or after.count(DYNAMIC_INDEX) != 1:
-        return after
-    rest = math.prod(size for size in after if size != DYNAMIC_INDEX)
-    count = math.prod(before)
-    if rest == 0 or count % rest:
-        return after
-    return [count // rest if size == DYNAMIC_INDEX else size for size in after]
+def flattened(node: Node, value: SSAValue) -> SSAValue:
+    """The elements of `value` in one row."""
+    sizes = shape_of(value)
+    size = DYNAMIC_INDEX if DYNAMIC_INDEX in sizes else math.prod(sizes)
+    return node.add(movement.ReshapeOp, value, result_types=[TensorType(element_of(value), [size])]).result
 
 
 def _flatten(node: Node) -> SSAValue:
     """ONNX Flatten: `[product of the sizes before axis, product of the others]`."""
-    shape = node.shape()
+    data, sizes = node.quantized(), node.shape()
     axis = node.attribute("axis")
-    if not -len(shape) <= axis <= len(shape):
-        raise node.error(f"axis {axis} is out of range for rank {len(shape)}")
-    axis += len(shape) if axis < 0 else 0
-    sizes = [DYNAMIC_INDEX if DYNAMIC_INDEX in part else math.prod(part) for part in (shape[:axis], shape[axis:])]
-    if sizes.count(DYNAMIC_INDEX) > 1:
-        raise node.error(f"cannot flatten {node.quantized().type}: sizes on both sides of axis {axis} are open")
-    type_ = TensorType(element_of(node.quantized()), sizes)
-    return node.add(movement.ReshapeOp, node.quantized(), result_types=[type_]).result
+    if not -len(sizes) <= axis <= len(sizes):
+        raise node.error(f"axis {axis} is out of range for rank {len(sizes)}")
+    axis += len(sizes) if axis < 0 else 0
+    after = [DYNAMIC_INDEX if DYNAMIC_INDEX in part else math.prod(part) for part in (sizes[:axis], sizes[axis:])]
+    type_ = TensorType(element_of(data), after)
+    if after.count(DYNAMIC_INDEX) <= 1:
+        return node.add(movement.ReshapeOp, data, result_types=[type_]).result
+    parts = [
+        node.add(reduction.ReduceProdOp, node.add(shapes.ShapeOp, data, start=start, end=end).result).result
+        for start, end in ((0, axis), (axis, None))
+    ]
+    shape = node.add(movement.ConcatOp, parts, axis=0).result
+    return node.add(movement.ReshapeOp, data, shape, result_types=[type_], allow_zero=True).result
 
 
 def _squeeze(node: Node) -> SSAValue:
@@ -89,9 +104,32 @@ def _concat(node: Node) -> SSAValue:
     return node.add(movement.ConcatOp, node.all_inputs(), axis=node.attribute("axis")).result
 
 
+def _split(node: Node) -> Sequence[SSAValue]:
+    """ONNX Split: the sizes are an attribute before version 13, an input from then on."""
+    count = len(node.proto.output)
+    sizes: Any = node.attribute("split", None) if node.version < 13 else node.parameter(1)
+    axis = node.attribute("axis")
+    if sizes is None and node.version < 18:
+        size = node.shape()[normalized_axis(axis, len(node.shape()))]
+        if size != DYNAMIC_INDEX and size % count:
+            raise node.error(f"cannot split {size} elements into {count} equal parts")
+    if node.attribute("num_outputs", count) != count:
+        raise node.error(f"num_outputs is {node.attribute('num_outputs')}, the node has {count} outputs")
+    return node.add(movement.SplitOp, node.quantized(), split=sizes, axis=axis, results=count).results
+
+
+def _blocks(operation: type[movement.BlocksOp]) -> Importer:
+    def importer(node: Node) -> SSAValue:
+        mode = node.attribute("mode", "DCR")
+        return node.add(operation, node.quantized(), block_size=node.attribute("blocksize"), mode=mode).result
+
+    return importer
+
+
 def _slice(node: Node) -> SSAValue:
     """ONNX Slice: bounds are attributes before version 10, inputs from then on."""
     names = ("starts", "ends", "axes", "steps")
+    bounds: dict[str, Any]
     if node.version < 10:
         bounds = {name: node.attribute(name, None) for name in names[:3]}
     else:
@@ -99,30 +137,16 @@ def _slice(node: Node) -> SSAValue:
     return node.add(movement.SliceOp, node.quantized(), **bounds).result
 
 
-def _gather(node: Node) -> SSAValue:
-    return node.add(indexing.GatherOp, node.quantized(), node.input(1), axis=node.attribute("axis")).result
-
-
-def _shape(node: Node) -> SSAValue:
-    start, end = node.attribute("start", 0), node.attribute("end", None)
-    return node.add(shapes.ShapeOp, node.quantized(), start=start, end=end).result
-
-
-def _size(node: Node) -> SSAValue:
-    return node.add(shapes.SizeOp, node.quantized()).result
-
-
 IMPORTERS: dict[str, Importer] = {
     "Identity": _identity,
-    "Constant": _constant,
     "Reshape": _reshape,
     "Flatten": _flatten,
     "Squeeze": _squeeze,
     "Unsqueeze": _unsqueeze,
     "Transpose": _transpose,
     "Concat": _concat,
+    "Split": _split,
     "Slice": _slice,
-    "Gather": _gather,
-    "Shape": _shape,
-    "Size": _size,
+    "DepthToSpace": _blocks(movement.DepthToSpaceOp),
+    "SpaceToDepth": _blocks(movement.SpaceToDepthOp),
 }

@@ -1,18 +1,155 @@
 """Importers of normalizations."""
 
-from xdsl.ir import SSAValue
+import math
+from typing import Any
 
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, f64, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.infer.movement import normalized_axis
+from qmlir.dialects.nn.ops import elementwise, movement
 from qmlir.dialects.nn.ops import normalization as ops
+from qmlir.dialects.nn.ops.indexing import GatherOp
+from qmlir.dialects.nn.ops.reduction import ReduceMeanOp
 from qmlir.onnx.node import Importer, Node
 
 
+def cast(node: Node, value: SSAValue, element: Attribute) -> SSAValue:
+    """`value` with elements of type `element`."""
+    if element_of(value) == element:
+        return value
+    return node.add(elementwise.CastOp, value, result_types=[TensorType(element, shape_of(value))]).result
+
+
+def _wanted(node: Node, place: int) -> bool:
+    """Whether the model names output `place`."""
+    return place < len(node.proto.output) and bool(node.proto.output[place])
+
+
 def _batch_norm(node: Node) -> SSAValue:
-    operands = [node.input(place) for place in range(5)]
-    return node.add(ops.BatchNormOp, *operands, epsilon=node.attribute("epsilon")).result
+    """ONNX BatchNormalization, which may have data, scales and means of different types; those are computed in f32."""
+    if node.attribute("training_mode", 0):
+        raise node.error("is in training mode, only inference is supported")
+    data, *parameters = [node.input(place) for place in range(5)]
+    own = element_of(data)
+    elements = {element_of(value) for value in (data, *parameters)}
+    if len(elements) > 1:
+        common = f64 if f64 in elements else f32
+        data, *parameters = [cast(node, value, common) for value in (data, *parameters)]
+    shape = shape_of(data)
+    if node.version < 9 and not node.attribute("spatial"):
+        result = _batch_norm_of_elements(node, data, parameters)
+    elif len(shape) == 1:
+        # A tensor of one axis has one channel.
+        column = node.add(movement.UnsqueezeOp, data, axes=[1]).result
+        result = _batch_norm_op(node, column, parameters)
+        result = node.add(movement.SqueezeOp, result, axes=[1]).result
+    else:
+        result = _batch_norm_op(node, data, parameters)
+    return cast(node, result, own)
 
 
-def _softmax(node: Node) -> SSAValue:
-    return node.add(ops.SoftmaxOp, node.input(), axis=node.attribute("axis")).result
+def _batch_norm_op(node: Node, data: SSAValue, parameters: list[SSAValue]) -> SSAValue:
+    return node.add(ops.BatchNormOp, data, *parameters, epsilon=node.attribute("epsilon")).result
 
 
-IMPORTERS: dict[str, Importer] = {"BatchNormalization": _batch_norm, "Softmax": _softmax}
+def _batch_norm_of_elements(node: Node, data: SSAValue, parameters: list[SSAValue]) -> SSAValue:
+    """`spatial = 0`, before version 9: every element of an instance has parameters of its own, as a channel has."""
+    shape = shape_of(data)
+    if DYNAMIC_INDEX in shape[1:]:
+        raise node.error(f"spatial = 0 needs known sizes behind the batch, found {data.type}")
+    count = math.prod(shape[1:])
+
+    def reshaped(value: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
+        return node.add(movement.ReshapeOp, value, result_types=[TensorType(element_of(value), sizes)]).result
+
+    flat = [reshaped(value, (count,)) for value in parameters]
+    return reshaped(_batch_norm_op(node, reshaped(data, (shape[0], count)), flat), shape)
+
+
+def _instance_norm(node: Node) -> SSAValue:
+    operands = [node.input(place) for place in range(3)]
+    return node.add(ops.InstanceNormOp, *operands, epsilon=node.attribute("epsilon")).result
+
+
+def _precision(node: Node) -> Attribute | None:
+    """The type of the first stage, `None` where it is the operation's default."""
+    stash = node.attribute("stash_type", 1)
+    element = node.element_type(1 if stash is None else stash)
+    return None if element == ops.default_precision(node.input()) else element
+
+
+def _group_norm(node: Node) -> SSAValue:
+    data, scale, bias = (node.input(place) for place in range(3))
+    groups = node.attribute("num_groups")
+    properties: dict[str, Any] = {"groups": groups, "epsilon": node.attribute("epsilon")}
+    if node.version >= 21:
+        return node.add(ops.GroupNormOp, data, scale, bias, precision=_precision(node), **properties).result
+    channels = node.shape()[1] if len(node.shape()) > 1 else DYNAMIC_INDEX
+    if channels == DYNAMIC_INDEX or groups < 1 or channels % groups:
+        raise node.error(f"takes channels that fall into {groups} groups of one size, found {data.type}")
+    # Before version 21 a group has one scale: it becomes that of each of its channels.
+    places = node.add_constant(np.arange(channels, dtype=np.int64) // (channels // groups), i64)
+    scale, bias = (node.add(GatherOp, value, places, axis=0).result for value in (scale, bias))
+    return node.add(ops.GroupNormOp, data, scale, bias, **properties).result
+
+
+def _layer_norm(node: Node) -> list[SSAValue]:
+    data, scale, bias = node.input(), node.input(1), node.optional(2)
+    axis, epsilon = node.attribute("axis"), node.attribute("epsilon")
+    precision = _precision(node)
+    result = node.add(ops.LayerNormOp, data, scale, bias, axis=axis, epsilon=epsilon, precision=precision).result
+    if not _wanted(node, 1) and not _wanted(node, 2):
+        return [result]
+    return [result, *_layer_statistics(node, data, axis, epsilon)]
+
+
+def _layer_statistics(node: Node, data: SSAValue, axis: int, epsilon: float) -> tuple[SSAValue, SSAValue]:
+    """The mean and the inverse of the standard deviation, in the type of the first stage."""
+    rank = len(shape_of(data))
+    try:
+        axes = list(range(normalized_axis(axis, rank), rank))
+    except VerifyException as error:
+        raise node.error(str(error)) from error
+    stage = cast(node, data, node.element_type(node.attribute("stash_type")))
+    mean = node.add(ReduceMeanOp, stage, axes=axes).result
+    centred = node.add(elementwise.SubOp, stage, mean).result
+    squared = node.add(elementwise.MulOp, centred, centred).result
+    variance = node.add(ReduceMeanOp, squared, axes=axes).result
+    shifted = node.add(elementwise.AddOp, variance, node.scalar(epsilon, variance)).result
+    deviation = node.add(elementwise.SqrtOp, shifted).result
+    return mean, node.add(elementwise.ReciprocalOp, deviation).result
+
+
+def _rms_norm(node: Node) -> SSAValue:
+    """ONNX RMSNormalization, whose result has the type of the scale."""
+    data, scale = node.input(), node.input(1)
+    properties: dict[str, Any] = {name: node.attribute(name) for name in ("axis", "epsilon")}
+    properties["precision"] = _precision(node)
+    if element_of(data) == element_of(scale):
+        return node.add(ops.RmsNormOp, data, scale, **properties).result
+    normalized = node.add(ops.RmsNormOp, data, **properties).result
+    return node.add(elementwise.MulOp, cast(node, normalized, element_of(scale)), scale).result
+
+
+def _lp_norm(node: Node) -> SSAValue:
+    return node.add(ops.LpNormOp, node.input(), axis=node.attribute("axis"), p=node.attribute("p")).result
+
+
+def _lrn(node: Node) -> SSAValue:
+    properties = {name: node.attribute(name) for name in ("size", "alpha", "beta", "bias")}
+    return node.add(ops.LocalResponseNormOp, node.input(), **properties).result
+
+
+IMPORTERS: dict[str, Importer] = {
+    "BatchNormalization": _batch_norm,
+    "InstanceNormalization": _instance_norm,
+    "GroupNormalization": _group_norm,
+    "LayerNormalization": _layer_norm,
+    "RMSNormalization": _rms_norm,
+    "LpNormalization": _lp_norm,
+    "LRN": _lrn,
+}

@@ -1,30 +1,58 @@
 """Importers of pools."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from xdsl.ir import SSAValue
 
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops import pooling as ops
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.operators.contraction import window_properties
+from qmlir.onnx.operators.contraction import auto_pad, window_properties
 
 
-def _pool(operation: type[ops.PoolOp], *attributes: str) -> Importer:
+def _pool_properties(node: Node) -> dict[str, Any]:
+    """The kernel and how it slides."""
+    kernel = node.attribute("kernel_shape")
+    if kernel is None:
+        raise node.error("lacks the attribute 'kernel_shape'")
+    # With `auto_pad`, the number of windows is the same in both modes.
+    is_ceil = bool(node.attribute("ceil_mode", 0)) and auto_pad(node) == "NOTSET"
+    return {"kernel": kernel, "ceil_mode": is_ceil, **window_properties(node, kernel)}
+
+
+def _max_pool(node: Node) -> Sequence[SSAValue]:
+    properties = _pool_properties(node)
+    if len(node.proto.output) < 2 or not node.proto.output[1]:
+        return [node.add(ops.MaxPoolOp, node.quantized(), **properties).result]
+    is_column_major = bool(node.attribute("storage_order"))
+    op = node.add(ops.MaxPoolWithIndicesOp, node.quantized(), column_major=is_column_major, **properties)
+    return [op.result, op.indices]
+
+
+def _average_pool(node: Node) -> SSAValue:
+    count_include_pad = bool(node.attribute("count_include_pad"))
+    properties = _pool_properties(node)
+    return node.add(ops.AveragePoolOp, node.input(), count_include_pad=count_include_pad, **properties).result
+
+
+def _lp_pool(node: Node) -> SSAValue:
+    return node.add(ops.LpPoolOp, node.input(), p=node.attribute("p"), **_pool_properties(node)).result
+
+
+def _global_pool(operation: type[NnOp], *attributes: str) -> Importer:
     def importer(node: Node) -> SSAValue:
-        kernel = node.attribute("kernel_shape")
-        properties: dict[str, Any] = {name: bool(node.attribute(name, 0)) for name in ("ceil_mode", *attributes)}
-        properties |= window_properties(node, kernel)
-        return node.add(operation, node.quantized(), kernel=kernel, **properties).results[0]
+        properties = {name: node.attribute(name) for name in attributes}
+        return node.add(operation, node.input(), **properties).results[0]
 
     return importer
 
 
-def _global_average_pool(node: Node) -> SSAValue:
-    return node.add(ops.GlobalAveragePoolOp, node.input()).result
-
-
 IMPORTERS: dict[str, Importer] = {
-    "MaxPool": _pool(ops.MaxPoolOp),
-    "AveragePool": _pool(ops.AveragePoolOp, "count_include_pad"),
-    "GlobalAveragePool": _global_average_pool,
+    "MaxPool": _max_pool,
+    "AveragePool": _average_pool,
+    "LpPool": _lp_pool,
+    "GlobalAveragePool": _global_pool(ops.GlobalAveragePoolOp),
+    "GlobalMaxPool": _global_pool(ops.GlobalMaxPoolOp),
+    "GlobalLpPool": _global_pool(ops.GlobalLpPoolOp, "p"),
 }

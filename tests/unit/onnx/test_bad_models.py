@@ -82,7 +82,38 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
     "missing input": (_model([_node("Add", ["x", ""])]), "Add node 'n1': lacks input 1"),
     "string input": (
         _model([RELU], inputs=[helper.make_tensor_value_info("x", TensorProto.STRING, [2])]),
-        "input 'x' has elements of STRING, not supported",
+        "Relu node 'n1': operand of type tensor<2x!nn.string> is not accepted; its elements may be ",
+    ),
+    "string initializer": (
+        _model([ADD], initializers=[numpy_helper.from_array(np.array(["a"], np.object_), "w")]),
+        "tensor 'w' has elements of STRING, not supported",
+    ),
+    "initializer of 8-bit floats": (
+        _model([ADD], initializers=[helper.make_tensor("w", TensorProto.FLOAT8E4M3FN, [1], [1.0])]),
+        "tensor 'w' has elements of FLOAT8E4M3FN, not supported",
+    ),
+    "tensor for a sequence": (
+        _model([_node("SequenceLength", ["x"])]),
+        "SequenceLength node 'n1': takes a sequence as input 0, found tensor<2x3xf32>",
+    ),
+    "sequence of an open rank": (
+        _model(
+            [_node("SequenceAt", ["x", "i"])],
+            inputs=[helper.make_tensor_sequence_value_info("x", TensorProto.FLOAT, None)],
+            initializers=[numpy_helper.from_array(np.array(0), "i")],
+        ),
+        "SequenceAt node 'n1': 'y' comes from a !nn.sequence<tensor<*xf32>>: declare its rank in the model",
+    ),
+    "optional input": (
+        _model(
+            [RELU],
+            inputs=[
+                helper.make_value_info(
+                    "x", helper.make_optional_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, [2]))
+                )
+            ],
+        ),
+        "input 'x' is of the kind 'optional', only tensors and sequences of them are supported",
     ),
     "input without a rank": (
         _model([RELU], inputs=[helper.make_tensor_value_info("x", TensorProto.FLOAT, None)]),
@@ -90,7 +121,7 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
     ),
     "sequence input": (
         _model([RELU], inputs=[helper.make_tensor_sequence_value_info("x", TensorProto.FLOAT, None)]),
-        "input 'x' is a sequence, only tensors are supported",
+        "Relu node 'n1': takes a tensor as input 0, found !nn.sequence<tensor<*xf32>>",
     ),
     "old operator set": (
         _model([_node("Upsample", ["x"])], opset=5),

@@ -1,0 +1,135 @@
+"""Importers of operators that repeat elements or add some: Expand, Tile, Pad, Trilu, and constants of a shape."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i1
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
+from qmlir.dialects.nn.ops import expansion as ops
+from qmlir.dialects.nn.ops import shapes
+from qmlir.dialects.quant.infer import storage_dtype
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.operators.movement import single
+
+
+def expanded(node: Node, value: SSAValue, target: int) -> SSAValue:
+    """`value` broadcast to the shape that input `target` gives, as far as it is known at its sizes."""
+    shape = node.parameter(target)
+    if not isinstance(shape, SSAValue):
+        return node.add(ops.ExpandOp, value, shape=shape or ()).result
+    known = node.graph.known_integers(node.quantized(target)) or ()
+    if any(size is not None and size < 0 for size in known):
+        raise node.error(f"expands to sizes of 0 at least, found {list(known)}")
+    sizes = [DYNAMIC_INDEX if size is None else size for size in known]
+    try:
+        # Where some sizes are known, those of the result are too.
+        hint = [TensorType(element_of(value), broadcast_shapes(shape_of(value), sizes))]
+    except VerifyException as error:
+        raise node.error(str(error)) from error
+    return node.add(ops.ExpandOp, value, shape=shape, result_types=hint if known else None).result
+
+
+def filled(node: Node, number: float, element: Attribute, like: SSAValue) -> SSAValue:
+    """A tensor with the shape of `like` whose elements are all `number`."""
+    scalar = node.add_constant(np.array(number, dtype=node.graph.dtype_of(element)), element)
+    sizes = shape_of(like)
+    if DYNAMIC_INDEX not in sizes:
+        return node.add(ops.ExpandOp, scalar, shape=sizes).result
+    shape = node.add(shapes.ShapeOp, like).result
+    return node.add(ops.ExpandOp, scalar, shape=shape, result_types=[TensorType(element, sizes)]).result
+
+
+def _expand(node: Node) -> SSAValue:
+    return expanded(node, node.quantized(), 1)
+
+
+def _constant_of_shape(node: Node) -> SSAValue:
+    """ONNX ConstantOfShape. The constant is a scalar that is expanded; folding makes a constant of a small result."""
+    value, element = np.zeros((), np.float32), f32
+    for attribute in node.proto.attribute:
+        if attribute.name == "value":
+            value, element = node.graph.tensor_array(attribute.t), node.element_type(attribute.t.data_type)
+    if value.size != 1:
+        raise node.error(f"has a value of {value.size} elements, one is expected")
+    return expanded(node, node.add_constant(value.reshape(()), element), 0)
+
+
+def _tile(node: Node) -> SSAValue:
+    return node.add(ops.TileOp, node.quantized(), repeats=node.parameter(1)).result
+
+
+def _pad(node: Node) -> SSAValue:
+    """ONNX Pad: padding and value are attributes before version 11, inputs from then on."""
+    mode = node.attribute("mode")
+    if node.version < 11:
+        data, fill = node.input(), node.attribute("value")
+        value = node.scalar(fill, data) if fill and mode == "constant" else None
+        return node.add(ops.PadOp, data, value, pads=node.attribute("pads"), mode=mode).result
+    data = node.quantized()
+    value = _pad_value(node, data) if mode == "constant" else None
+    return node.add(ops.PadOp, data, value, pads=node.parameter(1), axes=node.parameter(3), mode=mode).result
+
+
+def _pad_value(node: Node, data: SSAValue) -> SSAValue | None:
+    """The value that Pad adds; to ONNX quantized data are integers, and so is what pads them: 0 where nothing says."""
+    value = node.inputs[2] if len(node.inputs) > 2 else None
+    element = element_of(data)
+    if not isinstance(element, UniformQuantizedType):
+        return value
+    number = np.zeros((), storage_dtype(element)) if value is None else node.constant(2)
+    if number is None or number.size != 1 or element.granularity is not Granularity.TENSOR:
+        return node.scalar(0, node.input()) if value is None else value
+    return node.add_constant(number.reshape(()), element)
+
+
+def _trilu(node: Node) -> SSAValue:
+    """ONNX Trilu. To ONNX quantized data are integers: what goes becomes 0, which the zero point need not be."""
+    element = element_of(node.quantized())
+    is_shifted = isinstance(element, UniformQuantizedType) and element.zero_points.any()
+    data = node.input() if is_shifted else node.quantized()
+    return node.add(ops.TriluOp, data, k=single(node, 1), upper=bool(node.attribute("upper"))).result
+
+
+def _eye_like(node: Node) -> SSAValue:
+    """ONNX EyeLike: what two triangles of a matrix of ones have in common."""
+    data_type, like = node.attribute("dtype", None), node.input()
+    element = element_of(like) if data_type is None else node.element_type(data_type)
+    ones = filled(node, 1, element, like)
+    k = node.attribute("k")
+    return node.add(ops.TriluOp, node.add(ops.TriluOp, ones, k=k).result, k=k, upper=False).result
+
+
+def _dropout(node: Node) -> Sequence[SSAValue]:
+    """ONNX Dropout as it is at inference: every element is kept."""
+    if _drops(node):
+        raise node.error("drops elements at random: export the model for inference, with training_mode false")
+    value = node.quantized()
+    if len(node.proto.output) < 2:
+        return [value]
+    return [value, filled(node, 1, element_of(node.input()) if node.version < 10 else i1, value)]
+
+
+def _drops(node: Node) -> bool:
+    """Whether elements are dropped, or may be."""
+    if node.version < 12 or len(node.inputs) < 3 or node.inputs[2] is None:
+        return False
+    training, ratio = node.constant(2), node.constant(1)
+    if training is not None and not training.any():
+        return False
+    return ratio is None or bool(ratio.any())
+
+
+IMPORTERS: dict[str, Importer] = {
+    "Expand": _expand,
+    "ConstantOfShape": _constant_of_shape,
+    "Tile": _tile,
+    "Pad": _pad,
+    "Trilu": _trilu,
+    "EyeLike": _eye_like,
+    "Dropout": _dropout,
+}

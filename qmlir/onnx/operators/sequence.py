@@ -1,0 +1,92 @@
+"""Importers of sequences of tensors."""
+
+from typing import Any
+
+from onnx import TensorProto
+from xdsl.dialects.builtin import UnrankedTensorType
+from xdsl.ir import SSAValue, TypeAttribute
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.building import Operand
+from qmlir.dialects.nn.ops import sequence as ops
+from qmlir.dialects.nn.types import SequenceType
+from qmlir.ir.builtin_types import AnyTensor, tensor, unranked_tensor
+from qmlir.onnx.node import Importer, Node
+
+
+def _added(
+    node: Node,
+    operation: type[ops.SequenceOp],
+    *operands: Operand,
+    result_type: TypeAttribute | None = None,
+    **properties: Any,
+) -> SSAValue:
+    try:
+        op = operation.of(*operands, result_type=result_type, **properties)
+        op.verify_()
+    except VerifyException as error:
+        raise node.error(str(error)) from error
+    return node.insert(op).value
+
+
+def _open_rank(node: Node, sequence: SSAValue) -> AnyTensor | None:
+    """What the model declares of the node's output where the tensors of a sequence may have any rank."""
+    if unranked_tensor(ops.sequence_of(sequence).tensors) is None:
+        return None
+    name = node.proto.output[0]
+    declared = node.declared.get(name)
+    if declared is None:
+        raise node.error(f"'{name}' comes from a {sequence.type}: declare its rank in the model")
+    return declared
+
+
+def _construct(node: Node) -> SSAValue:
+    return _added(node, ops.SequenceConstructOp, [node.input(place) for place in range(len(node.inputs))])
+
+
+def _empty(node: Node) -> SSAValue:
+    element = node.element_type(node.attribute("dtype") or TensorProto.FLOAT)
+    return _added(node, ops.SequenceEmptyOp, result_type=SequenceType(UnrankedTensorType(element)))
+
+
+def _insert(node: Node) -> SSAValue:
+    """ONNX SequenceInsert; into a sequence that is known to be empty, the shape of the tensor is that of all."""
+    sequence, value = node.sequence(), node.input(1)
+    type_ = SequenceType(tensor(value.type)) if isinstance(sequence.owner, ops.SequenceEmptyOp) else None
+    return _added(node, ops.SequenceInsertOp, sequence, value, node.optional(2), result_type=type_)
+
+
+def _erase(node: Node) -> SSAValue:
+    return _added(node, ops.SequenceEraseOp, node.sequence(), node.optional(1))
+
+
+def _at(node: Node) -> SSAValue:
+    sequence = node.sequence()
+    return _added(node, ops.SequenceAtOp, sequence, node.input(1), result_type=_open_rank(node, sequence))
+
+
+def _length(node: Node) -> SSAValue:
+    return _added(node, ops.SequenceLengthOp, node.sequence())
+
+
+def _split(node: Node) -> SSAValue:
+    axis, keep_dims = node.attribute("axis"), bool(node.attribute("keepdims"))
+    return _added(node, ops.SplitToSequenceOp, node.input(), node.optional(1), axis=axis, keep_dims=keep_dims)
+
+
+def _concat(node: Node) -> SSAValue:
+    sequence = node.sequence()
+    axis, new_axis, type_ = node.attribute("axis"), bool(node.attribute("new_axis")), _open_rank(node, sequence)
+    return _added(node, ops.ConcatFromSequenceOp, sequence, result_type=type_, axis=axis, new_axis=new_axis)
+
+
+IMPORTERS: dict[str, Importer] = {
+    "SequenceConstruct": _construct,
+    "SequenceEmpty": _empty,
+    "SequenceInsert": _insert,
+    "SequenceErase": _erase,
+    "SequenceAt": _at,
+    "SequenceLength": _length,
+    "SplitToSequence": _split,
+    "ConcatFromSequence": _concat,
+}

@@ -1,0 +1,64 @@
+"""Importers of shapes as values, of ranges, and of constants."""
+
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+from xdsl.dialects.builtin import Float64Type, TensorType, f32, i64
+from xdsl.ir import Attribute, SSAValue
+
+from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.infer.shapes import range_size
+from qmlir.dialects.nn.ops import elementwise
+from qmlir.dialects.nn.ops import shapes as ops
+from qmlir.onnx.node import Importer, Node
+
+_NUMBERS: dict[str, Attribute] = {"value_float": f32, "value_floats": f32, "value_int": i64, "value_ints": i64}
+"""The attributes of Constant that give numbers, and the type that the elements have."""
+
+
+def _constant(node: Node) -> SSAValue:
+    for attribute in node.proto.attribute:
+        if attribute.name == "value":
+            return node.graph.initializer(attribute.t, node.origin.name)
+        if attribute.name in _NUMBERS:
+            element = _NUMBERS[attribute.name]
+            numbers = np.array(node.attribute(attribute.name), dtype=node.graph.dtype_of(element))
+            return node.add_constant(numbers, element)
+    found = ", ".join(f"'{attribute.name}'" for attribute in node.proto.attribute) or "no attribute"
+    raise node.error(f"gives its value as {found}: a dense tensor, floats or integers are supported")
+
+
+def _shape(node: Node) -> SSAValue:
+    start, end = node.attribute("start", 0), node.attribute("end", None)
+    return node.add(ops.ShapeOp, node.quantized(), start=start, end=end).result
+
+
+def _size(node: Node) -> SSAValue:
+    return node.add(ops.SizeOp, node.quantized()).result
+
+
+def _range(node: Node) -> SSAValue:
+    """ONNX Range; f16 and bf16 may ask for sums in f64."""
+    bounds = [node.input(place) for place in range(3)]
+    element = element_of(bounds[0])
+    if node.attribute("stash_type", TensorProto.FLOAT) != TensorProto.DOUBLE or isinstance(element, Float64Type):
+        return _range_of(node, bounds)
+    wide = node.element_type(TensorProto.DOUBLE)
+    casts = [node.add(elementwise.CastOp, each, result_types=[TensorType(wide, shape_of(each))]) for each in bounds]
+    result = _range_of(node, [cast.result for cast in casts])
+    return node.add(elementwise.CastOp, result, result_types=[TensorType(element, shape_of(result))]).result
+
+
+def _range_of(node: Node, bounds: list[SSAValue]) -> SSAValue:
+    known: list[Any] = [None if (value := node.graph.constant_value(bound)) is None else value for bound in bounds]
+    hint = None
+    if all(value is not None for value in known):
+        start, limit, delta = (value.reshape(()).item() for value in known)
+        if not delta:
+            raise node.error("the step of a range must not be 0")
+        hint = [TensorType(element_of(bounds[0]), [range_size(start, limit, delta)])]
+    return node.add(ops.RangeOp, *bounds, result_types=hint).result
+
+
+IMPORTERS: dict[str, Importer] = {"Constant": _constant, "Shape": _shape, "Size": _size, "Range": _range}

@@ -1,0 +1,39 @@
+"""Importers of operators on text."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import SSAValue
+
+from qmlir.dialects.nn.ops import text as ops
+from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.operators.elementwise import one_to_one
+
+LOCALES = ("", "en_US", "en_US.UTF-8")
+"""What `locale` may say: other languages have other rules of upper and lower case."""
+
+
+def _normalizer(node: Node) -> SSAValue:
+    locale = node.attribute("locale") or ""
+    if locale not in LOCALES:
+        raise node.error(f"asks for the upper and lower case of '{locale}', only those of en_US are supported")
+    stopwords = [StringAttr(word) for word in node.attribute("stopwords") or ()]
+    return node.add(
+        ops.StringNormalizerOp,
+        node.input(),
+        case_change=node.attribute("case_change_action"),
+        is_case_sensitive=bool(node.attribute("is_case_sensitive")),
+        stopwords=ArrayAttr(stopwords) if stopwords else None,
+    ).result
+
+
+def _split(node: Node) -> Sequence[SSAValue]:
+    delimiter, limit = node.attribute("delimiter") or "", node.attribute("maxsplit")
+    return node.add(ops.StringSplitOp, node.input(), delimiter=delimiter, max_split=limit).results
+
+
+IMPORTERS: dict[str, Importer] = {
+    "StringNormalizer": _normalizer,
+    "StringConcat": one_to_one(ops.StringConcatOp),
+    "StringSplit": _split,
+}

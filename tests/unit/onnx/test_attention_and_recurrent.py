@@ -1,0 +1,107 @@
+"""Importing attention and recurrent layers: layouts, sizes that only the run tells, attributes that are wrong."""
+
+import numpy as np
+import pytest
+from onnx import ModelProto, parser
+
+import qmlir
+from qmlir.ir.diagnostics import DiagnosticError
+
+RNG = np.random.default_rng(0)
+
+
+def _model(opset: int, text: str) -> ModelProto:
+    return parser.parse_model(f'<ir_version: 10, opset_import: ["": {opset}]> g {text}')
+
+
+def _run(model: ModelProto, *inputs: np.ndarray) -> list[np.ndarray]:
+    return list(qmlir.interpret(qmlir.load(model), inputs).values())
+
+
+def _normal(*shape: int) -> np.ndarray:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def _attention(width: str, sizes: str = "B,S") -> ModelProto:
+    return _model(
+        23,
+        f"(float[{sizes},8] q, float[B,T,{width}] k, float[B,T,{width}] v) => (float[B,S,8] y) "
+        "{ y = Attention<q_num_heads=4, kv_num_heads=2>(q, k, v) }",
+    )
+
+
+def test_heads_side_by_side_with_open_sizes() -> None:
+    q, k, v = _normal(2, 3, 8), _normal(2, 5, 4), _normal(2, 5, 4)
+    (found,) = _run(_attention("4"), q, k, v)
+    closed = _model(
+        23,
+        "(float[2,4,3,2] q, float[2,2,5,2] k, float[2,2,5,2] v) => (float[2,4,3,2] y) { y = Attention(q, k, v) }",
+    )
+    heads = [x.reshape(*x.shape[:2], -1, 2).transpose(0, 2, 1, 3) for x in (q, k, v)]
+    (wanted,) = _run(closed, *heads)
+    assert found.tobytes() == np.ascontiguousarray(wanted.transpose(0, 2, 1, 3)).tobytes()
+
+
+def test_heads_that_do_not_divide() -> None:
+    with pytest.raises(DiagnosticError, match="takes 2 heads of one size, found tensor"):
+        qmlir.load(_attention("5"))
+
+
+def test_heads_that_nobody_counts() -> None:
+    text = "(float[B,S,8] q) => (float[B,S,8] y) { y = Attention(q, q, q) }"
+    with pytest.raises(DiagnosticError, match="Attention node 'y': needs the number of heads"):
+        qmlir.load(_model(23, text))
+
+
+@pytest.mark.parametrize("mask_type", ["int32", "uint8", "float16", "double"])
+def test_masks_of_numbers_are_added(mask_type: str) -> None:
+    dtype = {"float": np.float32, "double": np.float64}.get(mask_type, mask_type)
+    q, mask = np.zeros((1, 1, 1, 1), np.float32), np.array([[0, 1]], dtype)
+    k, v = np.zeros((1, 1, 2, 1), np.float32), np.array([[[[0], [1]]]], np.float32)
+    text = f"(float[1,1,1,1] q, float[1,1,2,1] k, float[1,1,2,1] v, {mask_type}[1,2] m) => (float[1,1,1,1] y)"
+    (found,) = _run(_model(23, text + " { y = Attention(q, k, v, m) }"), q, k, v, mask)
+    np.testing.assert_allclose(found, [[[[np.e / (1 + np.e)]]]], rtol=1e-6)
+
+
+LAYERS = {"RNN": (1, 1), "GRU": (3, 1), "LSTM": (4, 2)}
+
+
+@pytest.mark.parametrize("op_type", LAYERS)
+def test_batch_first(op_type: str) -> None:
+    """`layout = 1` differs in nothing but the order of the axes; sizes of batch and time are open."""
+    gates, count = LAYERS[op_type]
+    x, w, r, h = _normal(5, 2, 3), _normal(2, 4 * gates, 3), _normal(2, 4 * gates, 4), _normal(2, 2, 4)
+    states = ", ".join(["h"] * count)
+    outputs = ", ".join(["y", "y_h", "y_c"][: count + 1])
+    attributes = 'direction="bidirectional", hidden_size=4'
+
+    def layer(layout: int) -> ModelProto:
+        axes, state = ("T,B", "2,B") if layout == 0 else ("B,T", "B,2")
+        all_of_them = "T,2,B" if layout == 0 else "B,T,2"
+        types = f"float[{axes},3] x, float[2,{4 * gates},3] w, float[2,{4 * gates},4] r, float[{state},4] h"
+        results = ", ".join(
+            [f"float[{all_of_them},4] y", f"float[{state},4] y_h", f"float[{state},4] y_c"][: count + 1]
+        )
+        node = f"{outputs} = {op_type}<{attributes}, layout={layout}>(x, w, r, , , {states})"
+        return _model(14, f"({types}) => ({results}) {{ {node} }}")
+
+    wanted = _run(layer(0), x, w, r, h)
+    found = _run(layer(1), x.swapaxes(0, 1).copy(), w, r, h.swapaxes(0, 1).copy())
+    orders = [(2, 0, 1, 3), (1, 0, 2), (1, 0, 2)]
+    for ours, theirs, order in zip(found, wanted, orders, strict=False):
+        assert ours.tobytes() == np.ascontiguousarray(theirs.transpose(order)).tobytes()
+
+
+def test_functions_of_the_layer_are_left_out() -> None:
+    text = "(float[T,B,3] x, float[1,2,3] w, float[1,2,2] r) => (float[T,1,B,2] y) { y = RNN<activations=%s>(x, w, r) }"
+    assert "activations" not in str(qmlir.load(_model(14, text % '["tanh"]')))
+    assert 'activations = ["Softsign"]' in str(qmlir.load(_model(14, text % '["softsign"]')))
+    with pytest.raises(DiagnosticError, match="RNN node 'y': has the activation function 'Gelu', known are"):
+        qmlir.load(_model(14, text % '["Gelu"]'))
+
+
+def test_lengths_beyond_the_sequence() -> None:
+    text = "(float[T,1,3] x, float[1,2,3] w, float[1,2,2] r, int32[1] n) => (float[T,1,1,2] y)"
+    model = _model(14, text + " { y = RNN<hidden_size=2>(x, w, r, , n) }")
+    with pytest.raises(DiagnosticError, match="a sequence of 4 steps cannot have the length 5"):
+        _run(model, _normal(4, 1, 3), _normal(1, 2, 3), _normal(1, 2, 2), np.array([5], np.int32))

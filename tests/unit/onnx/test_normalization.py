@@ -1,0 +1,112 @@
+"""Importing softmax and normalizations: older operator sets, mixed types, sizes that only the run tells."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from onnx import ModelProto, parser
+
+import qmlir
+from qmlir.ir.diagnostics import DiagnosticError
+
+RNG = np.random.default_rng(0)
+
+
+def _run(text: str, *inputs: np.ndarray) -> np.ndarray:
+    """The first output of a model."""
+    return next(iter(qmlir.interpret(qmlir.load(_model(text)), inputs).values()))
+
+
+def _model(text: str) -> ModelProto:
+    """A model from `opset| text`."""
+    opset, _, graph = text.partition("|")
+    return parser.parse_model(f'<ir_version: 10, opset_import: ["": {opset}]> g {graph}')
+
+
+def _error(text: str) -> str:
+    with pytest.raises(DiagnosticError) as error:
+        qmlir.load(_model(text))
+    return str(error.value)
+
+
+@pytest.mark.parametrize("sizes", ["N,3,D", "2,3,D", "N,3,4", "N,M,D", "2,3,4"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_softmax_over_trailing_axes(axis: int, sizes: str) -> None:
+    x = RNG.standard_normal((2, 3, 4)).astype(np.float32)
+    found = _run(f"11| (float[{sizes}] x) => (float[{sizes}] y) {{ y = Softmax<axis={axis}>(x) }}", x)
+    raised = np.exp(x.astype(np.float64))
+    wanted = raised / raised.sum(axis=tuple(range(axis, 3)), keepdims=True)
+    assert found.shape == x.shape
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_softmax_over_one_axis_of_many_needs_no_reshape() -> None:
+    module = qmlir.load(_model("9| (float[N,1000,1,1] x) => (float[N,1000,1,1] y) { y = Softmax(x) }"))
+    text = str(module)
+    assert "nn.reshape" not in text
+    assert "axis = 1" in text
+
+
+def test_softmax_axis_out_of_range() -> None:
+    assert "axis 1 is out of range for rank 1" in _error("7| (float[4] x) => (float[4] y) { y = Softmax(x) }")
+
+
+BATCH_NORM = "(x, s, b, m, v)"
+
+
+def test_batch_norm_of_mixed_types() -> None:
+    x = RNG.standard_normal((2, 3, 4)).astype(np.float16)
+    s, b = (RNG.standard_normal(3).astype(ml_dtypes.bfloat16) for _ in range(2))
+    m = RNG.standard_normal(3).astype(np.float32)
+    v = np.abs(RNG.standard_normal(3)).astype(np.float32)
+    types = "float16[2,3,4] x, bfloat16[3] s, bfloat16[3] b, float[3] m, float[3] v"
+    found = _run(f"15| ({types}) => (float16[2,3,4] y) {{ y = BatchNormalization{BATCH_NORM} }}", x, s, b, m, v)
+    wide = [each.astype(np.float64).reshape(-1, 1) for each in (s, b, m, v)]
+    wanted = (x.astype(np.float64) - wide[2]) / np.sqrt(wide[3] + 1e-5) * wide[0] + wide[1]
+    assert found.dtype == np.float16
+    np.testing.assert_allclose(found.astype(np.float64), wanted, rtol=1e-3, atol=1e-3)
+
+
+def test_batch_norm_of_one_axis_has_one_channel() -> None:
+    x = np.array([1, 2, 5], np.float32)
+    s, b, m, v = (np.array([each], np.float32) for each in (2, 1, 1, 4))
+    types = "float[N] x, float[1] s, float[1] b, float[1] m, float[1] v"
+    found = _run(f"9| ({types}) => (float[N] y) {{ y = BatchNormalization<epsilon=0.0>{BATCH_NORM} }}", x, s, b, m, v)
+    assert found.tolist() == [1, 2, 5]
+
+
+def test_batch_norm_in_training() -> None:
+    types = "float[2,3] x, float[3] s, float[3] b, float[3] m, float[3] v"
+    text = f"15| ({types}) => (float[2,3] y) {{ y = BatchNormalization<training_mode=1>{BATCH_NORM} }}"
+    assert "BatchNormalization node 'y': is in training mode, only inference is supported" in _error(text)
+    text = f"9| ({types}) => (float[2,3] y, float[3] z) {{ y, z = BatchNormalization{BATCH_NORM} }}"
+    assert "'z' is not supported" in _error(text)
+
+
+def test_group_norm_of_groups_before_21() -> None:
+    """One scale and one bias for each group; 21 has them for each channel."""
+    x = RNG.standard_normal((2, 4, 3)).astype(np.float32)
+    s, b = np.array([1, 3], np.float32), np.array([0, -2], np.float32)
+    types = "(float[N,4,3] x, float[{0}] s, float[{0}] b) => (float[N,4,3] y)"
+    types += " {{ y = GroupNormalization<num_groups=2>(x, s, b) }}"
+    found = _run("18|" + types.format(2), x, s, b)
+    wanted = _run("21|" + types.format(4), x, np.repeat(s, 2), np.repeat(b, 2))
+    assert found.tobytes() == wanted.tobytes()
+    assert "fall into 2 groups of one size" in _error("18|" + types.format(2).replace("N,4,3", "N,5,3"))
+
+
+def test_layer_norm_in_another_precision() -> None:
+    """The first stage of f64 is computed in f32, as `stash_type` is by default; 11 asks for f64."""
+    x = np.array([[1e8, 1e8 + 1]])
+    s = np.ones(2)
+    text = "17| (double[1,2] x, double[2] s) => (double[1,2] y) {{ y = LayerNormalization<stash_type={}>(x, s) }}"
+    assert _run(text.format(1), x, s).tolist() == [[0, 0]]
+    np.testing.assert_allclose(_run(text.format(11), x, s), [[-1, 1]], rtol=1e-4)
+
+
+def test_rms_norm_gives_the_type_of_the_scale() -> None:
+    x = np.array([[3, -3]], np.float16)
+    s = np.array([2, 1], np.float32)
+    text = "23| (float16[1,2] x, float[2] s) => (float[1,2] y) { y = RMSNormalization<epsilon=0.0>(x, s) }"
+    found = _run(text, x, s)
+    assert found.dtype == np.float32
+    assert found.tolist() == [[2, -1]]
