@@ -95,14 +95,19 @@ ELEMENTS = {
 }
 
 
+IMPORT = "ONNX import"
+"""The one level that no pass makes."""
+
+
 def _row(level: Level) -> str:
     everywhere = frozenset.intersection(*(each.dialects for each in LEVELS.values()))
-    is_made = all(name in registry.PASSES for name in level.made_by.split(", "))
+    is_pass = all(name in registry.PASSES for name in level.made_by.split(", "))
+    is_made = is_pass or level.made_by == IMPORT
     cells = (
         level.name,
         ", ".join(f"`{name}`" for name in sorted(level.dialects - everywhere)),
         ", ".join(ELEMENTS[element] for element in level.elements),
-        level.made_by if not is_made else f"`{level.made_by}`",
+        f"`{level.made_by}`" if is_pass else level.made_by,
         "yes" if is_made else "planned",
         level.summary,
     )

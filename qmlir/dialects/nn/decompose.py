@@ -13,9 +13,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.infer.movement import normalized_axis
+from qmlir.dialects.nn.ops.activations import GeluOp, HardSwishOp, TanhOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp, MatMulOp
-from qmlir.dialects.nn.ops.activations import GeluOp, HardSwishOp, TanhOp
 from qmlir.dialects.nn.ops.elementwise import (
     AddOp,
     ClipOp,
