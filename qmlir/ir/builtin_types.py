@@ -41,7 +41,7 @@ def integer_list(attribute: DenseArrayBase[Any]) -> tuple[int, ...]:
 
 def float_list(attribute: DenseArrayBase[Any]) -> tuple[float, ...]:
     """The numbers of `array<fN: …>`."""
-    return tuple(float(value) for value in cast(DenseArrayBase[Any], attribute).get_values())
+    return tuple(float(value) for value in attribute.get_values())
 
 
 def dense(data: bytes, type_: AnyTensor) -> AnyDense:
