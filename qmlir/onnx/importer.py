@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, defs
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from qmlir import registry
 from qmlir.dialects.nn.base import shapes_agree
@@ -103,7 +103,7 @@ class _ModelImporter:
             function, inputs, [_output_port(each, value) for each, value in zip(graph.output, outputs, strict=True)]
         )
         builder.sweep()
-        module = ModuleOp([function])
+        module = ModuleOp([function], _metadata(self.model))
         verify(module)
         return module
 
@@ -246,6 +246,18 @@ class _ModelImporter:
             return value
         where = "the graph's output" if user is None else describe_node(user)
         raise model_error(f"{where}: nothing gives the tensor '{name}'")
+
+
+def _metadata(model: OnnxModel) -> dict[str, Attribute]:
+    """The model's own properties, as pairs of key and value, and who made it."""
+    entries = [(each.key, each.value) for each in model.proto.metadata_props]
+    found: dict[str, Attribute] = {}
+    if entries:
+        found["nn.metadata"] = ArrayAttr(ArrayAttr(map(StringAttr, entry)) for entry in entries)
+    if model.proto.producer_name:
+        version = f" {model.proto.producer_version}" if model.proto.producer_version else ""
+        found["nn.producer"] = StringAttr(f"{model.proto.producer_name}{version}")
+    return found
 
 
 def _without_inputs(node: NodeProto, missing: set[str]) -> NodeProto:
