@@ -1,13 +1,25 @@
-"""Decomposing a composite: the parts, each with its role, in front of the operation that they replace."""
+"""Decomposing a composite: the parts, each with its role, in front of the operation that they replace.
 
-from collections.abc import Callable, Sequence
+What the composite was stays written on the parts that give its results, as the discardable attribute
+`composite = {op = "nn.gelu", properties = {tanh_approximation = true}}` with the properties that differ from their
+defaults, `result = 1` for another result than the first, and the role where the composite was a part itself, so that
+`nn-raise` can make it again. Where such a part is a composite and is decomposed in its turn, the attribute is a list,
+the innermost first.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TypeVar
+from typing import TypeVar, cast
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, i64
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.irdl import IRDLOperation
 
-from qmlir.ir.provenance import assign_role, origins_of
+from qmlir.ir.provenance import COMPOSITE, Origin, assign_role, origins_of
+
+COMPONENTS = "components"
+"""The property of a composite that has the types of its parts; the mark leaves it out, as the parts have them."""
 
 OperationT = TypeVar("OperationT", bound=Operation)
 
@@ -18,16 +30,102 @@ class Parts:
 
     composite: Operation
     operations: list[Operation] = field(default_factory=list[Operation])
+    roles: list[str] = field(default_factory=list[str])
+    """The role of each of `operations` inside the composite."""
 
     def add(self, role: str, op: OperationT) -> OperationT:
         """Add a part; it stands for the composite's nodes, in `role`."""
         assign_role(op, origins_of(self.composite), role)
         self.operations.append(op)
+        self.roles.append(role)
         return op
+
+    def discard(self) -> None:
+        """Take the parts away again: they use the composite's operands as long as they are there."""
+        for part in reversed(self.operations):
+            part.erase(safe_erase=False)
+        self.operations.clear()
+        self.roles.clear()
 
 
 Decomposition = Callable[..., Sequence[SSAValue] | None]
 """Takes a composite and its `Parts`, adds the parts, and returns the values of its results; `None` where it cannot."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a part says of the composite that it gives a result of."""
+
+    name: str
+    """The composite's operation, `nn.gelu`."""
+
+    properties: Mapping[str, Attribute]
+    """Those that differ from their defaults."""
+
+    result: int = 0
+    """The number of the result."""
+
+    role: str = ""
+    """What the composite did inside the model's node, empty where it was the whole node."""
+
+    def attribute(self) -> DictionaryAttr:
+        """The mark as it is written on the part."""
+        entries: dict[str, Attribute] = {"op": StringAttr(self.name)}
+        if self.result:
+            entries["result"] = IntegerAttr(self.result, i64)
+        if self.role:
+            entries["role"] = StringAttr(self.role)
+        if self.properties:
+            entries["properties"] = DictionaryAttr(dict(self.properties))
+        return DictionaryAttr(entries)
+
+
+def _mark_of(composite: Operation, result: int) -> Mark:
+    defaults: dict[str, Attribute | None] = {}
+    if isinstance(composite, IRDLOperation):
+        definitions = composite.get_irdl_definition().properties
+        defaults = {name: definition.default_value for name, definition in definitions.items()}
+    properties = {
+        name: value
+        for name, value in composite.properties.items()
+        if name != COMPONENTS and value != defaults.get(name)
+    }
+    role = next((origin.role for origin in origins_of(composite)), "")
+    return Mark(composite.name, properties, result, role)
+
+
+def marks_on(op: Operation) -> tuple[Mark, ...]:
+    """The composites of which `op` gives a result, the innermost first."""
+    attribute = op.attributes.get(COMPOSITE)
+    written = cast(ArrayAttr[Attribute], attribute).data if isinstance(attribute, ArrayAttr) else (attribute,)
+    marks: list[Mark] = []
+    for entry in written:
+        if not isinstance(entry, DictionaryAttr) or not isinstance(name := entry.data.get("op"), StringAttr):
+            continue
+        properties, result, role = (entry.data.get(key) for key in ("properties", "result", "role"))
+        known: Mapping[str, Attribute] = dict(properties.data) if isinstance(properties, DictionaryAttr) else {}
+        number = result.value.data if isinstance(result, IntegerAttr) else 0
+        marks.append(Mark(name.data, known, number, role.data if isinstance(role, StringAttr) else ""))
+    return tuple(marks)
+
+
+def set_marks(op: Operation, marks: Sequence[Mark]) -> None:
+    """Write the composites of which `op` gives a result."""
+    if not marks:
+        op.attributes.pop(COMPOSITE, None)
+    elif len(marks) == 1:
+        op.attributes[COMPOSITE] = marks[0].attribute()
+    else:
+        op.attributes[COMPOSITE] = ArrayAttr(mark.attribute() for mark in marks)
+
+
+def mark_composite(composite: Operation, results: Sequence[SSAValue], parts: Sequence[Operation]) -> None:
+    """Write what `composite` was on the parts that give its `results`: a result that nobody uses may go."""
+    marked: set[Operation] = set()
+    for number, value in enumerate(results):
+        if isinstance(value, OpResult) and value.op in parts and value.op not in marked:
+            marked.add(value.op)
+            set_marks(value.op, (_mark_of(composite, number), *marks_on(value.op)))
 
 
 @dataclass(frozen=True)
@@ -37,5 +135,9 @@ class Keep:
     names: tuple[str, ...]
 
     def __contains__(self, op: Operation) -> bool:
-        known = (op.name, op.name.partition(".")[2], *(origin.name for origin in origins_of(op)))
+        return self.names_one(op.name, origins_of(op))
+
+    def names_one(self, kind: str, origins: Iterable[Origin]) -> bool:
+        """Whether an operation of this kind that stands for these nodes is meant."""
+        known = (kind, kind.partition(".")[2], *(origin.name for origin in origins))
         return any(fnmatchcase(name, pattern) for pattern in self.names for name in known)

@@ -26,6 +26,16 @@ class RunsRegions:
     function: Callable[..., Results]
 
 
+@dataclass(frozen=True)
+class ByOperation:
+    """A meaning that depends on types or properties of the operation: chosen once for an operation that runs often."""
+
+    choose: Callable[[Any], Meaning]
+
+    def __call__(self, op: Operation, *operands: Any) -> Results:
+        return self.choose(op)(op, *operands)
+
+
 def operand_groups(op: IRDLOperation) -> Iterator[tuple[str, OperandDef, Sequence[SSAValue]]]:
     """Each operand definition of `op` with its name and values: one, none or several."""
     for name, definition in op.get_irdl_definition().operands:
@@ -66,7 +76,8 @@ def arguments_by(layout: Layout, values: Sequence[Any]) -> list[Any]:
 
 def meaning_of(op: Operation) -> Meaning | RunsRegions | None:
     """What says how `op` computes, `None` where nobody does."""
-    return cast(Meaning | RunsRegions | None, registry.meanings(op.dialect_name()).get(type(op)))
+    meaning = cast(Meaning | RunsRegions | None, registry.meanings(op.dialect_name()).get(type(op)))
+    return meaning.choose(op) if isinstance(meaning, ByOperation) else meaning
 
 
 def evaluate(op: Operation, values: Sequence[Any]) -> Results | None:

@@ -5,10 +5,12 @@ the pass asks for. Nothing here knows a dialect.
 """
 
 import abc
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue, TypeAttribute
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import EffectInstance, HasCanonicalizationPatternsTrait, MemoryEffect, MemoryEffectKind
@@ -105,3 +107,20 @@ class Quantizable(Operation, abc.ABC):
     @abc.abstractmethod
     def operands_with_slots(self) -> Iterator[tuple[SSAValue, Slot | None]]:
         """Each operand with the part that it plays."""
+
+
+class MultipliesAndAdds(Operation, abc.ABC):
+    """An operation that sums products: a matrix product, a convolution, a recurrent layer."""
+
+    @abc.abstractmethod
+    def multiply_adds(self) -> int:
+        """How many products it adds up; an axis of unknown size counts as 1, so that the number is for one sample.
+
+        Only those of contractions, which grow with the square of the widths: not a bias, not what is done element by
+        element.
+        """
+
+
+def volume(sizes: Iterable[int]) -> int:
+    """The product of `sizes`, those that are not known counted as 1."""
+    return math.prod(1 if size == DYNAMIC_INDEX else size for size in sizes)

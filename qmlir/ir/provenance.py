@@ -5,6 +5,8 @@ Provenance is carried on the operation itself as discardable attributes that any
 operation does inside a decomposed node, such as `forget_gate/matmul`). Each is a string; on an operation
 that stands for several nodes (a fusion, a merge of equal operations) they are arrays of one length.
 `tensor` gives the names of the model's tensors that the results are, where they are not the node's own name.
+`composite` stands on the parts that give the results of a decomposed operation, and says what that operation was, so
+that it can be raised again (`qmlir.ir.decomposition`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +19,8 @@ ORIGIN = "origin"
 OP_TYPE = "op_type"
 ROLE = "role"
 TENSOR = "tensor"
-PROVENANCE_ATTRIBUTES = (ORIGIN, OP_TYPE, ROLE, TENSOR)
+COMPOSITE = "composite"
+PROVENANCE_ATTRIBUTES = (ORIGIN, OP_TYPE, ROLE, TENSOR, COMPOSITE)
 
 
 @dataclass(frozen=True, order=True)

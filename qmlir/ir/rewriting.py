@@ -19,6 +19,7 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.worklist import Worklist
 
+from qmlir.ir.decomposition import marks_on, set_marks
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.provenance import TENSOR, hand_on, origins_of, set_tensor_names, tensor_names
 
@@ -78,6 +79,7 @@ def _hand_on_from_match(root: Operation, record: _MatchRecord) -> None:
         if _is_unknown(op):
             op.location = next((s.location for s in sources if not _is_unknown(s)), op.location)
     for source, results in record.replaced.items():
+        _hand_on_marks(source, results, record)
         if not origins_of(source):
             continue
         _hand_on_names(source, results, record)
@@ -85,6 +87,13 @@ def _hand_on_from_match(root: Operation, record: _MatchRecord) -> None:
         for owner in owners:
             if owner not in record.created and owner not in record.erased:
                 hand_on((source,), owner)
+
+
+def _hand_on_marks(source: Operation, results: Sequence[SSAValue | None], record: _MatchRecord) -> None:
+    """Let the new operation in the place of a composite's last part say so too, behind what it says of its own."""
+    first = results[0] if results else None
+    if (marks := marks_on(source)) and isinstance(first, OpResult) and first.op in record.created:
+        set_marks(first.op, (*marks_on(first.op), *marks))
 
 
 def _hand_on_names(source: Operation, results: Sequence[SSAValue | None], record: _MatchRecord) -> None:

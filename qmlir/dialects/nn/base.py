@@ -9,18 +9,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, cast
 
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, traits_def
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, DictionaryAttr, IntegerAttr, TensorType, i64
+from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.irdl import IRDLOperation, opt_prop_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir import registry
 from qmlir.dialects.nn.assembly import parse_operation, print_operation
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.ir.builtin_types import AnyTensor, integer_list, ranked_tensor, tensor
+from qmlir.ir.decomposition import Parts
 from qmlir.ir.evaluation import operand_groups
 from qmlir.ir.interfaces import (
     InferResultTypes,
@@ -68,6 +70,12 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
 
     traits = traits_def(Pure(), RegisteredCanonicalization())
 
+    components = opt_prop_def(DictionaryAttr)
+    """The element types of a composite's parts, by role: then it means exactly its parts with results of those types.
+
+    The last part has the type of the composite's result; constants among the parts are quantized to theirs.
+    """
+
     @abc.abstractmethod
     def infer_result_types(self) -> Sequence[AnyTensor]: ...
 
@@ -103,6 +111,36 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
             if element_of(operand) != i64 or len(shape_of(operand)) > 1:
                 raise VerifyException(f"'{name}_value' is a list of i64, found {operand.type}")
 
+    def _verify_components(self) -> None:
+        """Check that `components` has types for parts that the composite has, and that the parts can have them."""
+        if self.components is None:
+            return
+        decomposition = registry.decompositions().get(type(self))
+        if decomposition is None:
+            raise VerifyException("has no parts whose types 'components' could give")
+        for role, type_ in self.components.data.items():
+            if not isinstance(type_, TypeAttribute):
+                raise VerifyException(f"components are element types, found {type_} for '{role}'")
+        parts = Parts(self)
+        try:
+            if decomposition(self, parts) is None:
+                raise VerifyException("components do not give the types of all parts")
+            for role in self.components.data:
+                if not any(role == own or role.startswith(f"{own}/") for own in parts.roles):
+                    known = ", ".join(dict.fromkeys(parts.roles))
+                    raise VerifyException(f"has no part '{role}', its parts are {known}")
+            for role, part in zip(parts.roles, parts.operations, strict=True):
+                self._verify_part(role, part)
+        finally:
+            parts.discard()
+
+    @staticmethod
+    def _verify_part(role: str, part: Operation) -> None:
+        try:
+            part.verify_()
+        except VerifyException as error:
+            raise VerifyException(f"its part '{role}' {error}") from error
+
     def operands_with_slots(self) -> Iterator[tuple[SSAValue, Slot | None]]:
         slots = self.quantization_slots().operands
         parameters = {f"{name}_value" for name in self.PARAMETERS}
@@ -123,6 +161,7 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
                 raise VerifyException(f"takes and gives tensors, found {value.type}")
             verify_quantized_tensor(value.type)
         self._verify_parameters()
+        self._verify_components()
         kind = self._verify_operand_elements()
         inferred = self.infer_result_types()
         for result, expected in zip(self.results, inferred, strict=True):

@@ -10,7 +10,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir import registry
 from qmlir.ir.conversion import Legality, convert_partially
-from qmlir.ir.decomposition import Keep, Parts
+from qmlir.ir.decomposition import Keep, Parts, mark_composite
 from qmlir.ir.statistics import count
 
 
@@ -22,6 +22,7 @@ class Decompose(RewritePattern):
         parts = Parts(op)
         results = decomposition(op, parts)
         if results is not None:
+            mark_composite(op, results, parts.operations)
             rewriter.replace(op, parts.operations, results)
             count("composites decomposed")
 
@@ -30,8 +31,8 @@ class Decompose(RewritePattern):
 class NnDecompose(ModulePass):
     """Replace each composite by its parts, unless `keep` names its kind, its node in the model, or a glob of either.
 
-    Every part carries the composite's node and its role there, so that it has a profile and parameters of its own and
-    the composite can be raised again.
+    Every part carries the composite's node and its role there, so that it has a profile and parameters of its own.
+    Those that give results carry what the composite was, for `nn-raise`.
 
     Before:
 
@@ -49,7 +50,8 @@ class NnDecompose(ModulePass):
     func.func @main(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>, %b: tensor<2xf32>) -> tensor<1x2xf32> {
       %0 = nn.matmul %x, %w {transpose_b = true}
           : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> {origin = "fc", role = "matmul"}
-      %1 = nn.add %0, %b : (tensor<1x2xf32>, tensor<2xf32>) -> tensor<1x2xf32> {origin = "fc", role = "bias_add"}
+      %1 = nn.add %0, %b : (tensor<1x2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
+          {origin = "fc", role = "bias_add", composite = {op = "nn.fully_connected"}}
       func.return %1 : tensor<1x2xf32>
     }
     ```
@@ -64,5 +66,6 @@ class NnDecompose(ModulePass):
         composites = Legality(
             illegal_operations=tuple(registry.decompositions()), is_kept=lambda composite: composite in keep
         )
-        # What has no parts as it is, a convolution without bias or a quantized composite, stays.
+        # What has no parts as it is, a convolution without bias or a quantized composite that does not say the types of
+        # its parts, stays.
         convert_partially(op, [Decompose()], composites, ctx)

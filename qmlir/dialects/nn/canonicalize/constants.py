@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
@@ -16,8 +16,8 @@ from qmlir.dialects.nn.base import NnOp, element_of
 from qmlir.dialects.nn.building import build, property_attribute
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.movement import MovementOp
-from qmlir.ir.builtin_types import tensor
+from qmlir.dialects.nn.ops.movement import MovementOp, ReshapeOp
+from qmlir.ir.builtin_types import as_dense, dense, tensor
 from qmlir.ir.evaluation import evaluate, operand_groups
 from qmlir.text.weights import ExternalWeightsAttr
 
@@ -79,6 +79,21 @@ class FoldConstants(RewritePattern):
             rewriter.replace(op, constants, [constant.result for constant in constants])
 
 
+class ReshapeConstant(RewritePattern):
+    """`reshape(constant) -> constant` of any size, which shares the bytes: nothing grows, nothing is copied."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter, /) -> None:
+        constant, type_ = op.input.owner, tensor(op.result.type)
+        if not isinstance(constant, ConstantOp) or constant_array(op.input) is None:
+            return
+        value = as_dense(constant.value)
+        if value is None or DYNAMIC_INDEX in type_.get_shape():
+            return
+        shaped = dense(value.data.data, TensorType(value.get_element_type(), type_.get_shape()))
+        rewriter.replace(op, ConstantOp(shaped, type_))
+
+
 class FoldParameters(RewritePattern):
     """`slice(x, starts_value = constant) -> slice(x) {starts = […]}`: what is known is a property.
 
@@ -111,4 +126,4 @@ class FoldParameters(RewritePattern):
         rewriter.replace(op, folded)
 
 
-PATTERNS: tuple[RewritePattern, ...] = (FoldConstants(), FoldParameters())
+PATTERNS: tuple[RewritePattern, ...] = (FoldConstants(), ReshapeConstant(), FoldParameters())

@@ -30,9 +30,10 @@ from qmlir.dialects.nn.interpret import (
     softmax,
     text,
 )
+from qmlir.dialects.nn.interpret.components import with_components
 from qmlir.dialects.nn.interpret.quantized import with_quantized
 
-MEANINGS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = sequence.MEANINGS | with_quantized(
+_PLAIN = with_quantized(
     {
         **elementwise.MEANINGS,
         **activations.MEANINGS,
@@ -54,3 +55,5 @@ MEANINGS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = sequence.MEANI
         **text.MEANINGS,
     }
 )
+
+MEANINGS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = sequence.MEANINGS | with_components(_PLAIN)

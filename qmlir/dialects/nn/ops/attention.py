@@ -37,7 +37,7 @@ from qmlir.dialects.nn.elements import Kind, plain_type
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.operands import check_shape, shape_text
 from qmlir.ir.builtin_types import AnyTensor
-from qmlir.ir.interfaces import QuantizationSlots, Slot
+from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
 SCORES = ("raw", "capped", "biased", "softmax")
 """What the result `scores` of an attention may be, in ONNX's order: the matrix product, the same after the soft cap,
@@ -50,7 +50,7 @@ def _known(*sizes: int) -> int:
 
 
 @irdl_op_definition
-class AttentionOp(NnOp):
+class AttentionOp(NnOp, MultipliesAndAdds):
     """`softmax(cap(q k^T) + bias) v` for each head (ONNX Attention): result, keys and values so far, and the scores.
 
     `q [B, Hq, S, D]`, `k [B, Hk, T, D]`, `v [B, Hk, T, Dv]`, where `Hk` divides `Hq` and each head of `k` and `v`
@@ -126,6 +126,11 @@ class AttentionOp(NnOp):
             tensor_like(self.value, (batch, shared, total, value[3])),
             tensor_like(self.query, scores),
         ]
+
+    def multiply_adds(self) -> int:
+        """Those of `q k^T`, and of the scores and the values."""
+        head_sizes = (_known(shape_of(self.query)[3], shape_of(self.key)[3]), shape_of(self.value)[3])
+        return sum(volume((*shape_of(self.scores), size)) for size in head_sizes)
 
     def _check_properties(self) -> None:
         if self.scores_are.data not in SCORES:

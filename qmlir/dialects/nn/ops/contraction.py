@@ -20,7 +20,7 @@ from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.windows import Windows, output_sizes, transposed_size
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, integer_list
-from qmlir.ir.interfaces import QuantizationSlots, Slot
+from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
 
 def values_of(attribute: DenseArrayBase | None) -> tuple[int, ...] | None:
@@ -45,7 +45,7 @@ def verify_bias_type(bias: Attribute, data: Attribute, weight: Attribute) -> Non
         raise VerifyException(f"the scale of a bias is s_x * s_w, here {product.tolist()}, found {found.tolist()}")
 
 
-class ContractionOp(NnOp, ABC):
+class ContractionOp(NnOp, MultipliesAndAdds, ABC):
     """A sum of products over data and weights, which accumulates in 32 bits where they are quantized."""
 
     def verify_channel_axis(self, weight: SSAValue, axis: int | None) -> None:
@@ -103,6 +103,13 @@ class MatMulOp(ContractionOp):
         shape = matmul_shape(shape_of(self.lhs), shape_of(self.rhs), self.is_rhs_transposed)
         return [tensor_like(self.lhs, shape)]
 
+    def multiply_adds(self) -> int:
+        terms = shape_of(self.lhs)[-1]
+        if terms == DYNAMIC_INDEX:
+            rhs = shape_of(self.rhs)
+            terms = rhs[-1] if self.is_rhs_transposed or len(rhs) == 1 else rhs[-2]
+        return volume((*shape_of(self.result), terms))
+
     def verify_quantization(self) -> None:
         self.verify_data_parameters(self.lhs)
         self.verify_channel_axis(self.rhs, self.quantization_slots().weight_channel_axis)
@@ -146,6 +153,10 @@ class BiasedContractionOp(ContractionOp, ABC):
         channels = self.output_channels()
         if self.bias is not None and not shapes_agree(shape_of(self.bias), (channels,)):
             raise VerifyException(f"the bias has one element for each of {channels} channels, found {self.bias.type}")
+
+    def multiply_adds(self) -> int:
+        # Each element of the result is the sum over one kernel.
+        return volume((*shape_of(self.result), *shape_of(self.weight)[1:]))
 
     def verify_quantization(self) -> None:
         self.verify_data_parameters(self.data)
@@ -235,6 +246,10 @@ class ConvTransposeOp(WindowedContractionOp):
     def output_channels(self) -> int:
         channels = shape_of(self.weight)[1]
         return channels if channels == DYNAMIC_INDEX else channels * self.group_count
+
+    def multiply_adds(self) -> int:
+        # Each element of the data is multiplied with its kernels; what `pads` cuts off is counted, too.
+        return volume((*shape_of(self.data), *shape_of(self.weight)[1:]))
 
     def output_sizes(self, sizes: Sequence[int], windows: Windows) -> tuple[int, ...]:
         """The spatial sizes of the result, for data of spatial `sizes`."""

@@ -9,13 +9,13 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import NnOp, shape_of, tensor_like
 from qmlir.dialects.nn.elements import Kind
-from qmlir.dialects.nn.infer.einsum import Equation
+from qmlir.dialects.nn.infer.einsum import ELLIPSIS, Equation
 from qmlir.ir.builtin_types import AnyTensor
-from qmlir.ir.interfaces import QuantizationSlots, Slot
+from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
 
 @irdl_op_definition
-class EinsumOp(NnOp):
+class EinsumOp(NnOp, MultipliesAndAdds):
     """The sum of products that `equation` states: `"bij,bjk->bik"`, `"...ii->...i"`, `"i,i"` (ONNX Einsum)."""
 
     name = "nn.einsum"
@@ -37,6 +37,13 @@ class EinsumOp(NnOp):
             raise VerifyException("sums at least one tensor")
         shape = self.parsed.shape([shape_of(value) for value in self.inputs])
         return [tensor_like(self.inputs[0], shape)]
+
+    def multiply_adds(self) -> int:
+        # A product for every choice of all labels; of n operands, n - 1 multiplications each.
+        terms = self.parsed.operands
+        labels = "".join(sorted({letter for term in terms for letter in term if letter != "."}))
+        everything = Equation(terms, ELLIPSIS + labels).shape([shape_of(value) for value in self.inputs])
+        return volume(everything) * (len(terms) - 1)
 
 
 OPERATIONS = (EinsumOp,)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     ArrayAttr,
     BoolAttr,
     DenseArrayBase,
@@ -34,7 +35,7 @@ from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.operands import check_shape
 from qmlir.ir.builtin_types import AnyTensor, float_list
-from qmlir.ir.interfaces import QuantizationSlots, Slot
+from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 """ONNX's names of the ways through a sequence: for each result, whether it walks from the end."""
@@ -71,7 +72,7 @@ They are those of ONNX's operators of the same name; `Affine` and `ScaledTanh`, 
 """
 
 
-class RecurrentOp(NnOp, ABC):
+class RecurrentOp(NnOp, MultipliesAndAdds, ABC):
     """A layer that walks a sequence with a hidden state of `hidden_size` elements.
 
     `activations` names the functions of each direction, one after another, where they are not the layer's own;
@@ -103,6 +104,19 @@ class RecurrentOp(NnOp, ABC):
     clip = opt_prop_def(FloatAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def multiply_adds(self) -> int:
+        """`W x + R h` of all gates at every step, in every direction."""
+        weight = self.operands[1]  # each layer defines its operands, in this order
+        steps, batch, width = shape_of(self.operands[0])
+        hidden = self.hidden_size.value.data
+        width = width if width != DYNAMIC_INDEX else shape_of(weight)[2]
+        return volume((self.directions, steps, batch, self.computed_gates * hidden, volume((width,)) + hidden))
+
+    @property
+    def computed_gates(self) -> int:
+        """The number of gates that have products of their own."""
+        return self.GATES
 
     @property
     def walks(self) -> tuple[bool, ...]:
@@ -191,6 +205,10 @@ class LstmOp(RecurrentOp):
     last_cell = result_def(TensorType)
 
     input_forget = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    @property
+    def computed_gates(self) -> int:
+        return self.GATES - bool(self.input_forget.value.data)  # a forget gate that is `1 - i` needs no product
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         _check_operands(self)

@@ -33,7 +33,7 @@ from xdsl.ir import Operation
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.interpret.quantized import contraction, elementwise, pooling, reduction
 from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized, through_float
-from qmlir.ir.evaluation import Meaning, Results
+from qmlir.ir.evaluation import ByOperation, Meaning, Results
 
 QUANTIZED: dict[type[Operation], Callable[..., Results | None]] = {
     **contraction.QUANTIZED,
@@ -44,18 +44,24 @@ QUANTIZED: dict[type[Operation], Callable[..., Results | None]] = {
 """Operations with an integer arithmetic of their own; a meaning gives `None` where the parameters allow none."""
 
 
-def _by_elements(plain: Meaning, exact: Callable[..., Results | None] | None) -> Meaning:
-    in_float = through_float(plain)
-
+def _first_of(exact: Callable[..., Results | None], otherwise: Meaning) -> Meaning:
     def meaning(op: NnOp, *operands: Any) -> Results:
-        if not any(is_quantized(value) for value in op.data_operands()):
-            return plain(op, *operands)
-        results = None if exact is None else exact(op, *operands)
-        if results is not None:
-            return results
-        return (plain if op.quantization_slots().shares_parameters else in_float)(op, *operands)
+        results = exact(op, *operands)
+        return otherwise(op, *operands) if results is None else results
 
     return meaning
+
+
+def _by_elements(plain: Meaning, exact: Callable[..., Results | None] | None) -> ByOperation:
+    in_float = through_float(plain)
+
+    def choose(op: NnOp) -> Meaning:
+        if not any(is_quantized(value) for value in op.data_operands()):
+            return plain
+        otherwise = plain if op.quantization_slots().shares_parameters else in_float
+        return otherwise if exact is None else _first_of(exact, otherwise)
+
+    return ByOperation(choose)
 
 
 def with_quantized(meanings: Mapping[type[Operation], Meaning]) -> dict[type[Operation], Meaning]:

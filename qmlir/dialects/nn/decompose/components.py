@@ -1,0 +1,162 @@
+"""The types of the parts of a composite: given by its property `components`, or implied.
+
+A part that gives a result of the composite has the type of that result. A part that only moves values has the type that
+follows from its operands, and the sum of products before a bias is the accumulator: 32 bits, zero point 0, scale
+`f32(s_x * s_w)`, which is what a contraction with a bias adds up without being told. Every other part of a quantized
+composite has the type that `components` gives for its role, a constant as the integers that it is quantized to; a key
+`softmax/max` is for the part `max` of the part `softmax`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DictionaryAttr, IntegerType, TensorType
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.arithmetic.requantization import accumulator_scale
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.decompose.pieces import Decompose, Results
+from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp, MatMulOp
+from qmlir.dialects.quant.interpret import quantize
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import AnyTensor, tensor
+from qmlir.ir.decomposition import COMPONENTS, Parts
+
+IMPLIED = (FullyConnectedOp, ConvOp)
+"""Composites whose quantized parts have types that follow from the operands: `components` may be left out."""
+
+Components = Mapping[str, Attribute]
+
+
+def is_quantized(op: NnOp) -> bool:
+    """Whether the data of an operation are quantized."""
+    return any(kind_of(element_of(value)) is Kind.QUANTIZED for value in op.data_operands())
+
+
+def accumulator_type(op: Operation) -> UniformQuantizedType | None:
+    """The type of the exact sums of a contraction; `None` where they are no integers of one scale, or `op` is none."""
+    match op:
+        case MatMulOp():
+            data, weight, axis = op.lhs, op.rhs, len(shape_of(op.result)) - 1
+        case ConvOp():
+            data, weight, axis = op.data, op.weight, 1
+        case _:
+            return None
+    x, w = element_of(data), element_of(weight)
+    if not isinstance(x, UniformQuantizedType) or not isinstance(w, UniformQuantizedType):
+        return None
+    if x.granularity is not Granularity.TENSOR or w.granularity is Granularity.BLOCK:
+        return None
+    scales = accumulator_scale(x.scales, w.scales)
+    storage = IntegerType(32)
+    if w.granularity is Granularity.TENSOR:
+        return UniformQuantizedType.per_tensor(storage, x.expressed_type, float(scales))
+    return UniformQuantizedType.per_axis(storage, x.expressed_type, axis, scales)
+
+
+def implied_element(part: NnOp) -> Attribute | None:
+    """The element type of the results of a part that needs none told; `None` where its parameters are free."""
+    if isinstance(part, ConstantOp):
+        element = element_of(part.result)
+        return None if kind_of(element) in (Kind.FLOAT, Kind.QUANTIZED) else element
+    inferred = part.infer_result_types()[0].get_element_type()
+    if not is_quantized(part) or kind_of(inferred) is not Kind.FLOAT:
+        return inferred
+    return accumulator_type(part)
+
+
+def with_element(type_: AnyTensor, element: Attribute) -> AnyTensor:
+    """`type_` with other elements."""
+    return TensorType(element, type_.get_shape())
+
+
+def set_element(part: NnOp, element: Attribute) -> None:
+    """Give the results of a part elements of another type; a float constant becomes the integers of a quantized one."""
+    if isinstance(part, ConstantOp) and isinstance(element, UniformQuantizedType):
+        type_: AnyTensor = TensorType(element, shape_of(part.result))
+        part.properties["value"] = ConstantOp.of(quantize(part.array, element), type_).value
+    for result in part.results:
+        wanted = TensorType(element, shape_of(result))
+        if result.type != wanted:
+            Rewriter.replace_value_with_new_type(result, wanted)
+
+
+def _set_nested(part: NnOp, role: str, components: Components) -> None:
+    """Give a part that is a composite itself the types of its own parts."""
+    nested = {key.removeprefix(f"{role}/"): type_ for key, type_ in components.items() if key.startswith(f"{role}/")}
+    if nested and COMPONENTS in type(part).get_irdl_definition().properties:
+        part.properties[COMPONENTS] = DictionaryAttr(nested)
+
+
+def result_indices(op: Operation, results: Sequence[SSAValue]) -> dict[Operation, int]:
+    """The parts that give results of `op`, each with the number of the first that it gives."""
+    found: dict[Operation, int] = {}
+    for index, value in enumerate(results):
+        if isinstance(value, OpResult):
+            found.setdefault(value.op, index)
+    return found
+
+
+def _assign(op: NnOp, parts: Parts, results: Sequence[SSAValue], components: Components) -> Results:
+    """Give every part its type; the results with theirs, `None` where a type is not known."""
+    giving = result_indices(op, results)
+    exact = is_quantized(op)
+    roles = set(parts.roles)
+    for role, part in zip(parts.roles, parts.operations, strict=True):
+        assert isinstance(part, NnOp)
+        element: Attribute | None
+        if part in giving:
+            element = element_of(op.results[giving[part]])
+        elif role in components:
+            element = components[role]
+        else:
+            element = implied_element(part) if exact else element_of(part.results[0])
+        if element is None:
+            return None
+        set_element(part, element)
+        _set_nested(part, role, {key: type_ for key, type_ in components.items() if key not in roles})
+    return [_typed(value, op.results[index].type) for index, value in enumerate(results)]
+
+
+def _typed(value: SSAValue, type_: Attribute) -> SSAValue:
+    """The result that `value` is now (a new type makes a new one), with what the composite knows of its shape."""
+    if not isinstance(value, OpResult):
+        return value
+    current = value.op.results[value.index]
+    if (
+        current.type == type_
+        or DYNAMIC_INDEX not in shape_of(current)
+        or element_of(current) != tensor(type_).get_element_type()
+    ):
+        return current
+    return Rewriter.replace_value_with_new_type(current, type_)
+
+
+def components_of(op: Operation) -> Components:
+    """The types that an operation gives for its parts, by role."""
+    attribute = op.properties.get(COMPONENTS)
+    return attribute.data if isinstance(attribute, DictionaryAttr) else {}
+
+
+def with_types(decomposition: Decompose) -> Callable[..., Results]:
+    """The decomposition, its parts given their types; `None` where the types of some are not known."""
+
+    def decompose(op: NnOp, parts: Parts) -> Results:
+        kinds = {kind_of(element_of(value)) for value in op.data_operands()}
+        has_types = kinds == {Kind.FLOAT} or COMPONENTS in op.properties or isinstance(op, IMPLIED)
+        if not has_types or not kinds <= {Kind.FLOAT, Kind.QUANTIZED}:
+            return None
+        try:
+            results = decomposition(op, parts)
+            typed = None if results is None else _assign(op, parts, results, components_of(op))
+            if typed is not None:
+                return typed
+        except VerifyException:  # quantized values whose parameters follow an axis that a part would cut
+            pass
+        parts.discard()
+        return None
+
+    return decompose

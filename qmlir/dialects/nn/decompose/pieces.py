@@ -1,0 +1,42 @@
+"""Parts that decompositions of several families have: scalar constants, parameters for each channel, casts."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.elementwise import CastOp
+from qmlir.dialects.nn.ops.movement import ReshapeOp
+from qmlir.ir.decomposition import Parts
+from qmlir.text.elements import dense_dtype
+
+Results = Sequence[SSAValue] | None
+Decompose = Callable[..., Results]
+
+
+def scalar(parts: Parts, role: str, value: float, like: SSAValue) -> SSAValue:
+    """A rank-0 constant of the plain element type of `like`."""
+    element: Attribute = plain_type(element_of(like))
+    dtype = dense_dtype(element)
+    assert dtype is not None
+    return parts.add(role, ConstantOp.of(np.array(value, dtype=dtype), TensorType(element, ()))).result
+
+
+def per_channel(parts: Parts, role: str, value: SSAValue, rank: int) -> SSAValue:
+    """`[C]` as `[C, 1, …]`, which broadcasts along the axes behind the channels."""
+    if rank == 2:
+        return value
+    shape = (*shape_of(value), *(1,) * (rank - 2))
+    return parts.add(f"{role}/reshape", ReshapeOp(value, shape)).result
+
+
+def cast(parts: Parts, role: str, value: SSAValue, element: Attribute) -> SSAValue:
+    """`value` with elements of the plain type `element`; itself where it has them."""
+    if plain_type(element_of(value)) == element:
+        return value
+    return parts.add(role, build(CastOp, [value], result_types=[TensorType(element, shape_of(value))])).result

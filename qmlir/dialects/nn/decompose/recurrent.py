@@ -1,0 +1,265 @@
+"""Recurrent layers, unrolled over time: each gate has parts of its own, with one role for all time steps.
+
+    forget_gate/input_matmul        W_f x for the whole sequence, a step taken by `forget_gate/input_step`
+    forget_gate/bias_add            the biases of W and R, which are one constant where both are constants
+    forget_gate/recurrence_matmul   R_f h
+    forget_gate/sum                 then `peephole_mul`, `peephole_sum` and `clip`, where there are such
+    forget_gate/sigmoid             or another activation function
+
+The states are `cell/…` and `hidden/…`; the second direction of a bidirectional layer has all of this behind
+`backward/`. Lengths are masks: behind its end a sequence keeps its state, and its hidden states are 0. States are
+`[1, N, H]`, so that no step needs a reshape; the initial state that nobody gives is a zero of `[1, 1, H]`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.decompose.pieces import Decompose, Results, scalar
+from qmlir.dialects.nn.decompose.recurrent_pieces import Weights, activated
+from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.ops import recurrent as ops
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.contraction import MatMulOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, ClipOp, LessOp, MulOp, SubOp, WhereOp
+from qmlir.dialects.nn.ops.movement import ConcatOp, ReshapeOp, SplitOp
+from qmlir.ir.decomposition import Parts
+from qmlir.text.elements import dense_dtype
+
+State = tuple[SSAValue, ...]
+"""The hidden state, then that of the cell."""
+
+
+@dataclass
+class _Direction:
+    """One walk through the sequence: what its gates are made of."""
+
+    op: ops.Layer
+    parts: Parts
+    prefix: str
+    way: int
+    weights: Weights
+    steps: int
+
+    def add(self, role: str, op: Operation) -> SSAValue:
+        return self.parts.add(self.prefix + role, op).results[0]
+
+    def projected(self, gate: str, number: int, bias: SSAValue | None) -> list[SSAValue]:
+        """A gate's `W x + b` at each step, `[1, N, H]`."""
+        weight = self.weights.rows(f"{gate}/input_weight", self.op.weight, number)
+        value = self.add(f"{gate}/input_matmul", MatMulOp(self.op.data, weight, True))
+        if bias is not None:
+            value = self.add(f"{gate}/bias_add", AddOp(value, bias))
+        if self.steps == 1:
+            return [value]
+        split = build(SplitOp, [value], {"axis": 0}, results=self.steps)
+        self.add(f"{gate}/input_step", split)
+        return list(split.results)
+
+    def biases(self, gate: str, number: int) -> SSAValue | None:
+        """The sum of both biases of a gate."""
+        return None if self.op.bias is None else self.weights.bias_sum(f"{gate}/bias", self.op.bias, number)
+
+    def recurrence(self, gate: str, number: int) -> SSAValue:
+        return self.weights.rows(f"{gate}/recurrence_weight", self.op.recurrence, number)
+
+    def clipped(self, gate: str, value: SSAValue) -> SSAValue:
+        if self.op.clip is None:
+            return value
+        bound = self.op.clip.value.data
+        return self.add(f"{gate}/clip", ClipOp.between(value, -bound, bound))
+
+    def function(self, number: int) -> ops.Activation:
+        return self.op.activation_functions()[self.way * len(self.op.FUNCTIONS) + number]
+
+    def activated(self, gate: str, value: SSAValue, number: int) -> SSAValue:
+        return activated(self.parts, f"{self.prefix}{gate}", value, self.function(number))
+
+    def sum(self, gate: str, step: SSAValue, state: SSAValue, weight: SSAValue) -> SSAValue:
+        """`W x + b + R h` of a gate at one step."""
+        product = self.add(f"{gate}/recurrence_matmul", MatMulOp(state, weight, True))
+        return self.add(f"{gate}/sum", AddOp(step, product))
+
+
+Step = Callable[[int, State], State]
+"""The state after the step at a place of the sequence, from the state before."""
+
+
+def _rnn(op: ops.RnnOp, walk: _Direction) -> Step:
+    inputs = walk.projected("hidden", 0, walk.biases("hidden", 0))
+    weight = walk.recurrence("hidden", 0)
+
+    def step(place: int, state: State) -> State:
+        total = walk.sum("hidden", inputs[place], state[0], weight)
+        return (walk.activated("hidden", walk.clipped("hidden", total), 0),)
+
+    return step
+
+
+_LSTM_GATES = ("input_gate", "output_gate", "forget_gate", "cell_gate")
+_PEEPHOLES = {"input_gate": 0, "output_gate": 1, "forget_gate": 2}
+
+
+def _lstm(op: ops.LstmOp, walk: _Direction) -> Step:
+    is_coupled = bool(op.input_forget.value.data)
+    gates = [gate for gate in _LSTM_GATES if gate != "forget_gate" or not is_coupled]
+    numbers = {gate: _LSTM_GATES.index(gate) for gate in gates}
+    inputs = {gate: walk.projected(gate, number, walk.biases(gate, number)) for gate, number in numbers.items()}
+    weights = {gate: walk.recurrence(gate, number) for gate, number in numbers.items()}
+    peepholes: dict[str, SSAValue] = {}
+    if op.peepholes is not None:
+        for gate in gates[:-1]:
+            peepholes[gate] = walk.weights.rows(f"{gate}/peephole_weight", op.peepholes, _PEEPHOLES[gate])
+    one = scalar(walk.parts, f"{walk.prefix}forget_gate/one", 1.0, op.data) if is_coupled else None
+
+    def gate_at(gate: str, place: int, hidden: SSAValue, cell: SSAValue, function: int) -> SSAValue:
+        total = walk.sum(gate, inputs[gate][place], hidden, weights[gate])
+        if gate in peepholes:
+            peep = walk.add(f"{gate}/peephole_mul", MulOp(cell, peepholes[gate]))
+            total = walk.add(f"{gate}/peephole_sum", AddOp(total, peep))
+        return walk.activated(gate, walk.clipped(gate, total), function)
+
+    def step(place: int, state: State) -> State:
+        hidden, cell = state
+        into = gate_at("input_gate", place, hidden, cell, 0)
+        if one is not None:
+            forget = walk.add("forget_gate/complement", SubOp(one, into))
+        else:
+            forget = gate_at("forget_gate", place, hidden, cell, 0)
+        new = gate_at("cell_gate", place, hidden, cell, 1)
+        kept = walk.add("cell/forget_mul", MulOp(forget, cell))
+        cell = walk.add("cell/sum", AddOp(kept, walk.add("cell/input_mul", MulOp(into, new))))
+        out = gate_at("output_gate", place, hidden, cell, 0)
+        return walk.add("hidden/product", MulOp(out, walk.activated("hidden", cell, 2))), cell
+
+    return step
+
+
+_GRU_GATES = ("update_gate", "reset_gate")
+
+
+def _gru(op: ops.GruOp, walk: _Direction) -> Step:
+    is_linear = bool(op.linear_before_reset.value.data)
+    inputs = [walk.projected(gate, number, walk.biases(gate, number)) for number, gate in enumerate(_GRU_GATES)]
+    weights = [walk.recurrence(gate, number) for number, gate in enumerate(_GRU_GATES)]
+    bias = recurrence_bias = None
+    if op.bias is not None and is_linear:
+        bias = walk.weights.rows("hidden_gate/bias", op.bias, 2)
+        recurrence_bias = walk.weights.rows("hidden_gate/recurrence_bias", op.bias, 5)
+    elif op.bias is not None:
+        bias = walk.biases("hidden_gate", 2)
+    new_inputs = walk.projected("hidden_gate", 2, bias)
+    new_weight = walk.recurrence("hidden_gate", 2)
+    one = scalar(walk.parts, f"{walk.prefix}hidden/one", 1.0, op.data)
+
+    def candidate(place: int, hidden: SSAValue, reset: SSAValue) -> SSAValue:
+        if not is_linear:
+            scaled = walk.add("hidden_gate/reset_mul", MulOp(reset, hidden))
+            return walk.sum("hidden_gate", new_inputs[place], scaled, new_weight)
+        product = walk.add("hidden_gate/recurrence_matmul", MatMulOp(hidden, new_weight, True))
+        if recurrence_bias is not None:
+            product = walk.add("hidden_gate/recurrence_bias_add", AddOp(product, recurrence_bias))
+        scaled = walk.add("hidden_gate/reset_mul", MulOp(reset, product))
+        return walk.add("hidden_gate/sum", AddOp(new_inputs[place], scaled))
+
+    def step(place: int, state: State) -> State:
+        (hidden,) = state
+        update, reset = (
+            walk.activated(gate, walk.clipped(gate, walk.sum(gate, parts[place], hidden, weight)), 0)
+            for gate, parts, weight in zip(_GRU_GATES, inputs, weights, strict=True)
+        )
+        new = walk.clipped("hidden_gate", candidate(place, hidden, reset))
+        new = walk.activated("hidden_gate", new, 1)
+        fresh = walk.add("hidden/new_mul", MulOp(walk.add("hidden/complement", SubOp(one, update)), new))
+        return (walk.add("hidden/sum", AddOp(fresh, walk.add("hidden/kept_mul", MulOp(update, hidden)))),)
+
+    return step
+
+
+def _initial(walk: _Direction, name: str, given: SSAValue | None) -> SSAValue:
+    if given is not None:
+        return given if walk.op.directions == 1 else walk.weights.direction(f"{name}/initial", given)
+    element: Attribute = plain_type(element_of(walk.op.data))
+    shape = (1, 1, walk.op.hidden_size.value.data)
+    zeros = np.zeros(shape, dense_dtype(element))
+    return walk.add(f"{name}/initial", ConstantOp.of(zeros, TensorType(element, shape)))
+
+
+@dataclass
+class _Mask:
+    """Where the sequences have ended: `[1, N, 1]` for each place."""
+
+    walk: _Direction
+    zero: SSAValue
+    runs: list[SSAValue]
+
+    @staticmethod
+    def of(walk: _Direction) -> "_Mask | None":
+        lengths = walk.op.lengths
+        if lengths is None:
+            return None
+        (count,) = shape_of(lengths)
+        column = walk.add("lengths", ReshapeOp(lengths, (1, count, 1)))
+        runs: list[SSAValue] = []
+        for place in range(walk.steps):
+            number = ConstantOp.of(np.array(place, np.int32), TensorType(i32, ()))
+            runs.append(walk.add("runs", LessOp(walk.add("place", number), column)))
+        return _Mask(walk, scalar(walk.parts, f"{walk.prefix}hidden/zero", 0.0, walk.op.data), runs)
+
+    def kept(self, place: int, new: State, old: State) -> State:
+        """The state after the step: the old one of a sequence that has ended."""
+        names = ("hidden/kept", "cell/kept")
+        return tuple(
+            self.walk.add(name, build(WhereOp, [self.runs[place], after, before]))
+            for name, after, before in zip(names, new, old, strict=False)
+        )
+
+    def output(self, place: int, hidden: SSAValue) -> SSAValue:
+        return self.walk.add("hidden/output", build(WhereOp, [self.runs[place], hidden, self.zero]))
+
+
+def _joined(parts: Parts, role: str, values: Sequence[SSAValue], axis: int) -> SSAValue:
+    return values[0] if len(values) == 1 else parts.add(role, ConcatOp(values, axis)).result
+
+
+MakeStep = Callable[..., Step]
+
+
+def _unrolled(make: MakeStep, states: tuple[str, ...]) -> Decompose:
+    """The decomposition of a layer whose steps `make` makes, with states of these names."""
+
+    def decompose(op: ops.Layer, parts: Parts) -> Results:
+        steps, _, width = shape_of(op.data)
+        if steps in (DYNAMIC_INDEX, 0) or DYNAMIC_INDEX in (width, op.hidden_size.value.data):
+            return None
+        sequences: list[SSAValue] = []
+        ends: list[State] = []
+        for way, is_reversed in enumerate(op.walks):
+            prefix = "backward/" if way else ""
+            walk = _Direction(op, parts, prefix, way, Weights(op, parts, prefix, way), steps)
+            step, mask = make(op, walk), _Mask.of(walk)
+            state: State = tuple(_initial(walk, name, getattr(op, f"initial_{name}")) for name in states)
+            outputs: dict[int, SSAValue] = {}
+            for place in range(steps)[:: -1 if is_reversed else 1]:
+                after = step(place, state)
+                state = after if mask is None else mask.kept(place, after, state)
+                outputs[place] = state[0] if mask is None else mask.output(place, state[0])
+            whole = _joined(parts, f"{prefix}hidden/sequence", [outputs[place] for place in range(steps)], 0)
+            sequences.append(walk.add("hidden/reshape", ReshapeOp(whole, (steps, 1, *shape_of(whole)[1:]))))
+            ends.append(state)
+        last = [_joined(parts, f"{name}/last", [end[number] for end in ends], 0) for number, name in enumerate(states)]
+        return [_joined(parts, "hidden/directions", sequences, 1), *last]
+
+    return decompose
+
+
+COMPOSITES: dict[type[Operation], Decompose] = {
+    ops.RnnOp: _unrolled(_rnn, ("hidden",)),
+    ops.LstmOp: _unrolled(_lstm, ("hidden", "cell")),
+    ops.GruOp: _unrolled(_gru, ("hidden",)),
+}

@@ -1,0 +1,134 @@
+"""Parts of recurrent layers: a gate's slice of the weights, and the activation functions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.ir import Attribute, OpResult, SSAValue
+
+from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.decompose.pieces import scalar
+from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.ops import recurrent as ops
+from qmlir.dialects.nn.ops.activations import (
+    EluOp,
+    HardSigmoidOp,
+    LeakyReluOp,
+    ReluOp,
+    SigmoidOp,
+    SoftplusOp,
+    SoftsignOp,
+    TanhOp,
+)
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, GreaterOrEqualOp, MulOp, UnaryOp, WhereOp
+from qmlir.dialects.nn.ops.movement import ReshapeOp, SliceOp
+from qmlir.ir.decomposition import Parts
+
+
+def _in_memory(value: SSAValue) -> ConstantOp | None:
+    """The constant that `value` is, where its numbers are at hand and each stands for itself."""
+    constant = value.op if isinstance(value, OpResult) else None
+    if not isinstance(constant, ConstantOp) or not isinstance(constant.value, DenseIntOrFPElementsAttr):
+        return None
+    return constant if kind_of(element_of(value)) is Kind.FLOAT else None
+
+
+@dataclass
+class Weights:
+    """Slices of the weights of one direction; those of a constant are constants, and nothing is left to compute."""
+
+    op: ops.Layer
+    parts: Parts
+    prefix: str
+    way: int
+
+    def _constant(self, role: str, source: ConstantOp, start: int, count: int) -> SSAValue:
+        array = source.array[self.way, start : start + count]
+        element: Attribute = element_of(source.result)
+        constant = ConstantOp.of(array, TensorType(element, array.shape))
+        return self.parts.add(self.prefix + role, constant).result
+
+    def rows(self, role: str, value: SSAValue, number: int) -> SSAValue:
+        """The `number`-th run of `hidden_size` rows of `[D, rows, …]`, without the first axis."""
+        size = self.op.hidden_size.value.data
+        start = number * size
+        if (constant := _in_memory(value)) is not None:
+            return self._constant(role, constant, start, size)
+        bounds = {"starts": [self.way, start], "ends": [self.way + 1, start + size]}
+        part = value
+        if shape_of(value)[:2] != (1, size):
+            part = self.parts.add(f"{self.prefix}{role}/slice", build(SliceOp, [value], bounds)).result
+        return self.parts.add(self.prefix + role, ReshapeOp(part, shape_of(part)[1:])).result
+
+    def bias_sum(self, role: str, bias: SSAValue, number: int) -> SSAValue:
+        """The sum of the biases of `W` and `R` for one gate."""
+        size, gates = self.op.hidden_size.value.data, self.op.GATES
+        if (constant := _in_memory(bias)) is not None:
+            both = constant.array[self.way].reshape(2, gates, size)[:, number]
+            total = (both[0] + both[1]).astype(both.dtype, copy=False)
+            sum_ = ConstantOp.of(total, TensorType(element_of(bias), (size,)))
+            return self.parts.add(self.prefix + role, sum_).result
+        of_input = self.rows(f"{role}/input", bias, number)
+        of_recurrence = self.rows(f"{role}/recurrence", bias, gates + number)
+        return self.parts.add(self.prefix + role, AddOp(of_input, of_recurrence)).result
+
+    def direction(self, role: str, value: SSAValue) -> SSAValue:
+        """This direction of `[D, …]`, as `[1, …]`."""
+        bounds = {"starts": [self.way], "ends": [self.way + 1]}
+        return self.parts.add(self.prefix + role, build(SliceOp, [value], bounds)).result
+
+
+_PLAIN: dict[str, type[UnaryOp]] = {
+    "Relu": ReluOp,
+    "Tanh": TanhOp,
+    "Sigmoid": SigmoidOp,
+    "Softsign": SoftsignOp,
+    "Softplus": SoftplusOp,
+}
+
+_WITH_ALPHA: dict[str, type[UnaryOp]] = {"LeakyRelu": LeakyReluOp, "Elu": EluOp}
+
+
+def _affine(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
+    product = parts.add(f"{gate}/affine_mul", MulOp(x, scalar(parts, f"{gate}/alpha", chosen.alpha or 0.0, x))).result
+    return parts.add(f"{gate}/affine", AddOp(product, scalar(parts, f"{gate}/beta", chosen.beta or 0.0, x))).result
+
+
+def _scaled_tanh(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
+    inner = parts.add(f"{gate}/tanh_mul", MulOp(x, scalar(parts, f"{gate}/beta", chosen.beta or 0.0, x))).result
+    curve = parts.add(f"{gate}/tanh", TanhOp(inner)).result
+    return parts.add(f"{gate}/scaled_tanh", MulOp(curve, scalar(parts, f"{gate}/alpha", chosen.alpha or 0.0, x))).result
+
+
+def _thresholded_relu(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
+    # Unlike nn.thresholded_relu it keeps the threshold itself: so ONNX's layers have it.
+    threshold = scalar(parts, f"{gate}/threshold", chosen.alpha or 0.0, x)
+    passes = parts.add(f"{gate}/passes", GreaterOrEqualOp(x, threshold)).result
+    zero = scalar(parts, f"{gate}/zero", 0.0, x)
+    return parts.add(f"{gate}/thresholded_relu", build(WhereOp, [passes, x, zero])).result
+
+
+def _hard_sigmoid(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
+    properties = {"alpha": chosen.alpha, "beta": chosen.beta}
+    return parts.add(f"{gate}/hard_sigmoid", build(HardSigmoidOp, [x], properties)).result
+
+
+_SPELLED_OUT: dict[str, Callable[[Parts, str, SSAValue, ops.Activation], SSAValue]] = {
+    "Affine": _affine,
+    "ScaledTanh": _scaled_tanh,
+    "ThresholdedRelu": _thresholded_relu,
+    "HardSigmoid": _hard_sigmoid,
+}
+
+
+def activated(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
+    """An activation function of `x`, its parts in roles behind `gate`."""
+    if chosen.name in _SPELLED_OUT:
+        return _SPELLED_OUT[chosen.name](parts, gate, x, chosen)
+    if chosen.name in _WITH_ALPHA:
+        operation, properties = _WITH_ALPHA[chosen.name], {"alpha": chosen.alpha}
+    else:
+        operation, properties = _PLAIN[chosen.name], {}
+    return parts.add(f"{gate}/{operation.name.partition('.')[2]}", build(operation, [x], properties)).results[0]

@@ -1,0 +1,56 @@
+"""The meaning of a quantized composite whose property `components` has the types of its parts: that of those parts.
+
+Float composites keep their own meaning: a profiled range changes no number.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir import registry
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized
+from qmlir.ir.decomposition import Parts
+from qmlir.ir.evaluation import ByOperation, Meaning, Results, evaluate, operand_groups
+
+
+def _by_operand(op: NnOp, arguments: tuple[Any, ...]) -> dict[SSAValue, Any]:
+    """The value of each operand of `op`."""
+    values: dict[SSAValue, Any] = {}
+    for (_, _, operands), argument in zip(operand_groups(op), arguments, strict=True):
+        each = cast(tuple[Any, ...], argument) if isinstance(argument, tuple) else (argument,)
+        values.update(zip(operands, each, strict=False))
+    return values
+
+
+def _of_parts(op: NnOp, *arguments: Any) -> Results:
+    values = _by_operand(op, arguments)
+    parts = Parts(op)
+    try:
+        results = registry.decompositions()[type(op)](op, parts)
+        if results is None:
+            raise InterpretationError(f"the components of {op.name} do not give the types of all parts")
+        for part in parts.operations:
+            found = evaluate(part, [values[operand] for operand in part.operands])
+            if found is None:
+                raise InterpretationError(f"nobody says what {part.name} computes, a part of {op.name}")
+            values.update(zip(part.results, found, strict=True))
+        return tuple(values[result] for result in results)
+    finally:
+        parts.discard()
+
+
+def _or_parts(meaning: Meaning) -> ByOperation:
+    def choose(op: NnOp) -> Meaning:
+        if op.components is not None and any(is_quantized(value) for value in op.data_operands()):
+            return _of_parts
+        return meaning.choose(op) if isinstance(meaning, ByOperation) else meaning
+
+    return ByOperation(choose)
+
+
+def with_components(meanings: Mapping[type[Operation], Meaning]) -> dict[type[Operation], Meaning]:
+    """`meanings`, with those of composites extended to the types of their parts."""
+    return {operation: _or_parts(meaning) for operation, meaning in meanings.items()}

@@ -1,0 +1,101 @@
+"""Constants that decomposing, or folding behind it, moved: put together again.
+
+Where the parts would slice, squeeze or reshape an operand and a constant stands there instead, the operand was a
+constant. Which of its elements stand where follows from running the same movement on the numbers of the elements.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, TensorType
+from xdsl.ir import Attribute, OpResult, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.movement import MovementOp
+from qmlir.dialects.nn.raising.unification import Held
+from qmlir.dialects.quant.infer import verify_quantized_tensor, with_axis
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.evaluation import evaluate
+
+Array = npt.NDArray[Any]
+
+
+def constant_of(value: SSAValue) -> ConstantOp | None:
+    """The constant whose numbers `value` has, where they are in memory."""
+    op = value.op if isinstance(value, OpResult) else None
+    if not isinstance(op, ConstantOp) or not isinstance(op.value, DenseIntOrFPElementsAttr):
+        return None
+    return op
+
+
+def movement_chain(value: SSAValue) -> tuple[SSAValue, list[MovementOp]]:
+    """The value whose elements `value` only moves, and the movements, the first one first."""
+    chain: list[MovementOp] = []
+    while isinstance(value, OpResult) and isinstance(value.op, MovementOp) and len(value.op.operands) == 1:
+        chain.append(value.op)
+        value = value.op.operands[0]
+    return value, chain[::-1]
+
+
+def _elements(candidates: set[Attribute], shape: Sequence[int]) -> Iterator[Attribute]:
+    """The element types that a constant of `shape` may have where its pieces have those of `candidates`."""
+    if len(candidates) != 1:
+        return
+    (element,) = candidates
+    if not isinstance(element, UniformQuantizedType) or element.granularity is Granularity.TENSOR:
+        yield element
+    elif element.granularity is Granularity.AXIS:
+        for axis in range(len(shape)):
+            moved = with_axis(element, axis)
+            try:
+                verify_quantized_tensor(TensorType(moved, shape))
+            except VerifyException:
+                continue
+            yield moved
+
+
+def _numbers_behind(template: SSAValue, shape: Sequence[int]) -> Array:
+    """For each element of a value that moves those of a placeholder of `shape`, the number of the one that it is."""
+    numbers: Array = np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape)
+    for op in movement_chain(template)[1]:
+        (numbers,) = evaluate(op, [numbers]) or (numbers,)
+    return numbers.reshape(-1)
+
+
+def _filled(shape: Sequence[int], pieces: Sequence[Held], dtype: np.dtype[Any]) -> Array | str:
+    """The elements of a placeholder, from its pieces; 0 where no part takes one, as of a gate that is not computed."""
+    data = np.zeros(int(np.prod(shape, dtype=np.int64)), dtype)
+    known = np.zeros(data.shape, np.bool_)
+    for template, value in pieces:
+        places = _numbers_behind(template, shape)
+        constant = None if value is None else constant_of(value)
+        stored = np.zeros(places.size, dtype) if constant is None else constant.array.reshape(-1)
+        if places.size != stored.size or (known[places] & (data[places] != stored)).any():
+            return "its constants contradict each other"
+        data[places], known[places] = stored, True
+    return data.reshape(shape)
+
+
+def put_together(held: Sequence[Held]) -> dict[SSAValue, ConstantOp] | str:
+    """A constant for each placeholder whose elements the constants of `held` have, or why there is none."""
+    pieces: dict[SSAValue, list[Held]] = defaultdict(list)
+    for template, value in held:
+        pieces[movement_chain(template)[0]].append((template, value))
+    found: dict[SSAValue, ConstantOp] = {}
+    for placeholder, own in pieces.items():
+        shape = shape_of(placeholder)
+        constants = [constant_of(value) for _, value in own if value is not None]
+        dtypes = [constant.array.dtype for constant in constants if constant is not None]
+        element = next(_elements({element_of(value) for _, value in own if value is not None}, shape), None)
+        if DYNAMIC_INDEX in shape or element is None or not dtypes:
+            return "its constants do not go together"
+        data = _filled(shape, own, dtypes[0])
+        if isinstance(data, str):
+            return data
+        found[placeholder] = ConstantOp.of(data, TensorType(element, shape))
+    return found

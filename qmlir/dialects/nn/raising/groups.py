@@ -1,0 +1,388 @@
+"""Raising one group of operations to the composite whose parts they are, where nothing is lost.
+
+A template is unified with the group twice: its plain parts, which binds the composite's operands; and the parts of the
+composite that would take the group's place, with all types, which must be the group itself to the last byte. In between
+the types of the group become the composite's `components`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DictionaryAttr
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.traits import ConstantLike
+from xdsl.utils.exceptions import InterpretationError, VerifyException
+
+from qmlir import registry
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of, shapes_agree
+from qmlir.dialects.nn.decompose.components import IMPLIED, components_of, implied_element, is_quantized, result_indices
+from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.elementwise import AddOp
+from qmlir.dialects.nn.raising.constants import constant_of, movement_chain, put_together
+from qmlir.dialects.nn.raising.templates import Template
+from qmlir.dialects.nn.raising.unification import Held, Mismatch, Rules, Unification, unify
+from qmlir.ir.decomposition import COMPONENTS, Parts
+from qmlir.ir.evaluation import evaluate
+from qmlir.ir.provenance import (
+    Origin,
+    describe,
+    merged_origins,
+    origins_of,
+    set_origins,
+    set_tensor_names,
+    tensor_names,
+)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a group stays as it is."""
+
+    reason: str
+    is_computed: bool
+    """Whether the group computes the composite, and something else stands in the way."""
+
+
+@dataclass(frozen=True)
+class Raised:
+    """A composite that can take the place of a group."""
+
+    composite: NnOp
+    constants: Sequence[ConstantOp]
+    """Operands that were put together, to stand in front of it."""
+
+    results: Sequence[SSAValue | None]
+    """For each of its results, the value of the group whose place it takes."""
+
+    parts: Sequence[Operation]
+    """The group, each operation before its users."""
+
+    def anchor(self) -> Operation | None:
+        """The first of the operations that give its results: there the composite would stand."""
+        first: Operation | None = None
+        for value in self.results:
+            owner = value.op if isinstance(value, OpResult) else None
+            if owner in self.parts and owner is not None and (first is None or owner.is_before_in_block(first)):
+                first = owner
+        return first
+
+    def replace(self) -> None:
+        """Put the composite where the group is, and take away what nobody uses then."""
+        anchor = self.anchor()
+        assert anchor is not None
+        block = anchor.parent
+        assert block is not None
+        self.composite.location = anchor.location
+        block.insert_ops_before([*self.constants, self.composite], anchor)
+        for old, new in zip(self.results, self.composite.results, strict=True):
+            if isinstance(old, OpResult) and old.op in self.parts:
+                new.name_hint = new.name_hint or old.name_hint
+                old.replace_all_uses_with(new)
+        for part in reversed(self.parts):
+            if not any(result.first_use for result in part.results):
+                part.detach()
+                part.erase()
+
+
+def _written_out(op: Operation) -> dict[str, Attribute]:
+    """The properties of an operation, defaults included, without the types of its own parts."""
+    definitions = op.get_irdl_definition().properties if isinstance(op, NnOp) else {}
+    defaults = {name: each.default_value for name, each in definitions.items() if each.default_value is not None}
+    return {name: value for name, value in {**defaults, **op.properties}.items() if name != COMPONENTS}
+
+
+def _properties_differ(mine: Operation, other: Operation) -> str | None:
+    left, right = _written_out(mine), _written_out(other)
+    for name in sorted(left.keys() | right.keys()):
+        if left.get(name) != right.get(name):
+            return f"has the {name} {right.get(name)}, not {left.get(name)}"
+    return None
+
+
+def _naming_parts(parts: Parts, rules: Rules) -> Rules:
+    """`rules`, whose reasons say which part they speak of."""
+    roles = dict(zip(parts.operations, parts.roles, strict=True))
+
+    def named(op: Operation | None, fault: str | None) -> str | None:
+        return fault if fault is None or op is None or op not in roles else f"its part '{roles[op]}' {fault}"
+
+    def compare_values(mine: SSAValue, other: SSAValue) -> str | None:
+        return named(mine.op if isinstance(mine, OpResult) else None, rules.compare_values(mine, other))
+
+    def compare_operations(mine: Operation, other: Operation) -> str | None:
+        return named(mine, rules.compare_operations(mine, other))
+
+    return Rules(compare_values, compare_operations, rules.is_free, rules.held_by)
+
+
+def _template_rules(template: Template) -> Rules:
+    own = {result for part in template.parts.operations for result in part.results}
+
+    def compare_values(mine: SSAValue, other: SSAValue) -> str | None:
+        if mine not in own and not shapes_agree(shape_of(mine), shape_of(other)):
+            return f"an operand has the type {other.type}, not {mine.type}"
+        if plain_type(element_of(mine)) != plain_type(element_of(other)):
+            return f"computes {other.type}, not {mine.type}"
+        if mine in own and len(shape_of(mine)) != len(shape_of(other)):
+            return f"computes {other.type}, not {mine.type}"
+        return None
+
+    def compare_operations(mine: Operation, other: Operation) -> str | None:
+        if type(mine) is not type(other):
+            return f"has '{other.name}' in the place of '{mine.name}'"
+        if isinstance(mine, ConstantOp) and isinstance(other, ConstantOp):
+            # The numbers of a quantized constant are compared when the types of all parts are known.
+            is_stored = kind_of(element_of(other.result)) is Kind.QUANTIZED
+            return None if is_stored or mine.value == other.value else "has another constant"
+        return _properties_differ(mine, other)
+
+    def is_moved(mine: SSAValue) -> bool:
+        source, chain = movement_chain(mine)
+        return bool(chain) and source not in own
+
+    def held_by(mine: SSAValue, other: SSAValue) -> Sequence[Held]:
+        if constant_of(other) is None:
+            return ()
+        if is_moved(mine):
+            return [(mine, other)]
+        # The biases of a gate are summed at compile time: all of the sum in the first one means the same.
+        if isinstance(mine, OpResult) and isinstance(mine.op, AddOp) and all(map(is_moved, mine.op.operands)):
+            return [(mine.op.lhs, other), (mine.op.rhs, None)]
+        return ()
+
+    return _naming_parts(
+        template.parts, Rules(compare_values, compare_operations, lambda value: value not in own, held_by)
+    )
+
+
+def _exact_rules(parts: Parts) -> Rules:
+    own = {result for part in parts.operations for result in part.results}
+
+    def compare_values(mine: SSAValue, other: SSAValue) -> str | None:
+        if mine not in own:
+            return f"an operand of type {other.type} is another one"
+        return None if mine.type == other.type else f"has the type {other.type}, not {mine.type}"
+
+    def compare_operations(mine: Operation, other: Operation) -> str | None:
+        if type(mine) is not type(other):
+            return f"has '{other.name}' in the place of '{mine.name}'"
+        if isinstance(mine, ConstantOp) and isinstance(other, ConstantOp):
+            return None if mine.value == other.value else f"has a constant of other numbers, {describe(other)}"
+        if mine.properties.get(COMPONENTS) != other.properties.get(COMPONENTS):
+            return "has other components"
+        return _properties_differ(mine, other)
+
+    def held_by(mine: SSAValue, other: SSAValue) -> Sequence[Held]:
+        """A constant that was moved at compile time, where the parts move it."""
+        source, chain = movement_chain(mine)
+        before, after = constant_of(source), constant_of(other)
+        if not chain or mine not in own or before is None or after is None:
+            return ()
+        numbers = before.array
+        for op in chain:
+            (numbers,) = evaluate(op, [numbers]) or (numbers,)
+        return [(mine, other)] if numbers.tobytes() == after.array.tobytes() else ()
+
+    return _naming_parts(parts, Rules(compare_values, compare_operations, lambda value: False, held_by))
+
+
+def _complete(template: Template, found: Unification, rules: Rules) -> None:
+    """Find parts that the result does not need from which the walk began, by the values that they take."""
+    for part in template.parts.operations:
+        if part in found.operations or isinstance(part, ConstantOp) or not part.operands:
+            continue
+        known = found.values.get(part.operands[0])
+        for use in () if known is None else tuple(known.uses):
+            if len(use.operation.results) != len(part.results):
+                continue
+            attempt = Unification(dict(found.values), dict(found.operations), list(found.held))
+            after = unify([(part.results[0], use.operation.results[0])], rules, attempt)
+            if isinstance(after, Unification):
+                found.values, found.operations, found.held = after.values, after.operations, after.held
+                break
+
+
+def _without_role(op: Operation, role: str) -> Iterator[Origin]:
+    """The origins of a part as those of the composite in which it plays `role`."""
+    for origin in origins_of(op):
+        if origin.role == role:
+            yield Origin(origin.name, origin.op_type)
+        elif origin.role.endswith(f"/{role}"):
+            yield Origin(origin.name, origin.op_type, origin.role.removesuffix(f"/{role}"))
+        else:
+            yield origin
+
+
+def _hand_on(
+    template: Template,
+    found: Unification,
+    composite: NnOp,
+    constants: Mapping[SSAValue, ConstantOp],
+    results: Sequence[SSAValue | None],
+) -> None:
+    """Let the composite stand for the nodes of its parts, and give its results the names of theirs."""
+    origins: list[Origin] = []
+    for role, part in zip(template.parts.roles, template.parts.operations, strict=True):
+        if part in found.operations and not isinstance(part, ConstantOp):
+            origins.extend(_without_role(found.operations[part], role))
+    set_origins(composite, origins)
+    for placeholder, constant in constants.items():
+        own = (value for held, value in found.held if movement_chain(held)[0] is placeholder)
+        pieces = [value.op for value in own if isinstance(value, OpResult)]
+        # Those with a role were made of the operand, and do not say where it came from.
+        set_origins(constant, (origin for origin in merged_origins(pieces) if not origin.role))
+    names = [
+        tensor_names(value.op)[value.index]
+        if isinstance(value, OpResult) and value.op in found.operations.values()
+        else ""
+        for value in results
+    ]
+    if any(names):
+        set_tensor_names(composite, names)
+
+
+def _element_types(template: Template, found: Unification) -> dict[str, Attribute] | str:
+    """The element type of each inner part by its role; the steps of a layer share one."""
+    types: dict[str, Attribute] = {}
+    giving = result_indices(template.composite, template.results)
+    for role, part in zip(template.parts.roles, template.parts.operations, strict=True):
+        if part in giving or part not in found.operations:
+            continue
+        other = found.operations[part]
+        elements = {element_of(result) for result in other.results}
+        nested = {f"{role}/{inner}": type_ for inner, type_ in components_of(other).items()}
+        if any(types.setdefault(key, type_) != type_ for key, type_ in nested.items()):
+            return f"its parts '{role}' have parts of several types"
+        if len(elements | {types.get(role, next(iter(elements)))}) != 1:
+            return f"its parts '{role}' have several types"
+        types[role] = elements.pop()
+    return types
+
+
+def _needed(composite: NnOp, parts: Parts, types: Mapping[str, Attribute]) -> dict[str, Attribute] | None:
+    """Those of `types` that are not implied; `None` where the property can be left out."""
+    exact = is_quantized(composite)
+    needed = {key: type_ for key, type_ in types.items() if key not in parts.roles}
+    for role, part in zip(parts.roles, parts.operations, strict=True):
+        if role not in types or not isinstance(part, NnOp):
+            continue
+        if exact:
+            implied = implied_element(part)
+        else:
+            implied = plain_type(types[role])
+        if implied != types[role]:
+            needed[role] = types[role]
+    return needed if needed or (exact and not isinstance(composite, IMPLIED)) else None
+
+
+def _compose(template: Template, found: Unification, constants: Mapping[SSAValue, ConstantOp]) -> NnOp | str:
+    """The composite on the operands that were found, with the types of the group."""
+    operands: list[SSAValue] = []
+    for placeholder in template.block.args:
+        if placeholder in constants:
+            operands.append(constants[placeholder].result)
+        elif placeholder in found.values:
+            operands.append(found.values[placeholder])
+        else:
+            return "its parts do not show all of its operands"
+    by_placeholder: dict[SSAValue, SSAValue] = dict(zip(template.block.args, operands, strict=True))
+    types: list[Attribute] = []
+    for value, result in zip(template.results, template.composite.results, strict=True):
+        own = by_placeholder.get(value) if value in by_placeholder else found.values.get(value)
+        types.append(result.type if own is None else own.type)
+    properties = dict(template.composite.properties)
+    return type(template.composite).create(operands=operands, result_types=types, properties=properties)
+
+
+def _fault_of(composite: NnOp, types: Mapping[str, Attribute], pairs: Mapping[int, SSAValue]) -> str | None:
+    """What of the group its composite would lose; sets the composite's `components`."""
+    if is_quantized(composite) or any(plain_type(type_) != type_ for type_ in types.values()):
+        composite.properties[COMPONENTS] = DictionaryAttr(dict(types))
+    parts = Parts(composite)
+    try:
+        results = registry.decompositions()[type(composite)](composite, parts)
+        if results is None:
+            return "its parts have types that the composite cannot give them"
+        needed = _needed(composite, parts, types)
+        same = unify([(results[index], value) for index, value in pairs.items()], _exact_rules(parts))
+        if isinstance(same, Mismatch):
+            return same.reason
+    except (VerifyException, InterpretationError) as error:
+        return str(error)
+    finally:
+        parts.discard()
+    composite.properties.pop(COMPONENTS, None)
+    if needed is not None:
+        composite.properties[COMPONENTS] = DictionaryAttr(needed)
+    try:
+        composite.verify_()
+    except VerifyException as error:
+        return str(error)
+    return None
+
+
+def _other_user(template: Template, found: Unification) -> str | None:
+    """Who uses a value inside the group from outside it, which is then needed by itself."""
+    inside = set(found.operations.values())
+    given = {found.values[value] for value in template.results if value in found.values}
+    for role, part in zip(template.parts.roles, template.parts.operations, strict=True):
+        if part not in found.operations or isinstance(part, ConstantOp):
+            continue
+        for result in found.operations[part].results:
+            if result in given:
+                continue
+            for use in result.uses:
+                if use.operation not in inside:
+                    return f"its part '{role}' is used by {describe(use.operation)} too"
+    return None
+
+
+def _stands(raised: Raised) -> bool:
+    """Whether all operands are there where the composite would stand, and the group is in one block."""
+    anchor = raised.anchor()
+    if anchor is None or any(op.parent is not anchor.parent and not op.has_trait(ConstantLike) for op in raised.parts):
+        return False
+    for operand in raised.composite.operands:
+        owner = operand.op if isinstance(operand, OpResult) else None
+        if owner is None or owner in raised.constants or owner.parent is not anchor.parent:
+            continue
+        if not owner.is_before_in_block(anchor):
+            return False
+    return True
+
+
+def raise_group(template: Template, root: SSAValue, number: int = 0) -> Raised | Refusal:
+    """The composite of `template` in the place of the group whose result `number` is `root`, or why it cannot be."""
+    rules = _template_rules(template)
+    found = unify([(template.results[number], root)], rules)
+    if isinstance(found, Mismatch):
+        return Refusal(found.reason, is_computed=False)
+    _complete(template, found, rules)
+    constants = put_together(found.held)
+    if isinstance(constants, str):
+        return Refusal(constants, is_computed=True)
+    fault = _other_user(template, found)
+    types = _element_types(template, found)
+    composite = _compose(template, found, constants)
+    reason = next((each for each in (fault, types, composite) if isinstance(each, str)), None)
+    if reason is None and isinstance(composite, NnOp) and not isinstance(types, str):
+        results = [found.values.get(value) for value in template.results]
+        inner = found.operations.values()
+        pairs = {
+            index: value for index, value in enumerate(results) if isinstance(value, OpResult) and value.op in inner
+        }
+        reason = _fault_of(composite, types, pairs)
+        pieces = [value.op for _, value in found.held if isinstance(value, OpResult)]
+        in_order = [found.operations[part] for part in template.parts.operations if part in found.operations]
+        parts = list(dict.fromkeys([*pieces, *in_order]))
+        raised = Raised(composite, list(constants.values()), results, parts)
+        if reason is None and not _stands(raised):
+            reason = "its operands come after operations that need its results"
+        if reason is None:
+            _hand_on(template, found, composite, constants, results)
+            return raised
+    for made in (composite, *constants.values()):
+        if isinstance(made, Operation):
+            made.erase(safe_erase=False)
+    return Refusal(reason or "", is_computed=True)

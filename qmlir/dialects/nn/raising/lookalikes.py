@@ -1,0 +1,189 @@
+"""Which composite an operation may be the last part of, where nobody wrote it down: by what stands around it.
+
+A look is cheap and may be wrong: what it suggests is unified with the group, which proves it. It gives the properties
+that the composite would have; those that follow from constants are read from them.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import BoolAttr, FloatAttr, IntegerAttr, f32, i64
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from qmlir.dialects.nn.base import NnOp, shape_of
+from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.ops.activations import (
+    GeluOp,
+    HardSigmoidOp,
+    HardSwishOp,
+    MishOp,
+    SigmoidOp,
+    SoftplusOp,
+    SwishOp,
+    TanhOp,
+)
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, ClipOp, DivOp, ErfOp, ExpOp, LogOp, MulOp, SqrtOp, SubOp
+from qmlir.dialects.nn.ops.normalization import LayerNormOp, RmsNormOp
+from qmlir.dialects.nn.ops.reduction import ReduceMeanOp, ReduceSumOp
+from qmlir.dialects.nn.ops.softmax import LogSoftmaxOp, SoftmaxOp
+from qmlir.dialects.nn.raising.constants import constant_of
+from qmlir.ir.decomposition import COMPONENTS
+
+DEPTH = 12
+"""How many operations above the last part are looked at: no composite that is recognized has more parts."""
+
+Suggestion = dict[str, Attribute]
+
+
+def _above(root: Operation) -> list[Operation]:
+    """The operations that `root` is computed from, itself first, the nearest first."""
+    found = [root]
+    for op in found:
+        for operand in op.operands:
+            owner = operand.op if isinstance(operand, OpResult) else None
+            if owner is not None and owner not in found and len(found) <= DEPTH:
+                found.append(owner)
+    return found
+
+
+def _defines(value: SSAValue, *operations: type[Operation]) -> bool:
+    return isinstance(value, OpResult) and isinstance(value.op, operations)
+
+
+def _scalars(ops: list[Operation]) -> Iterator[float]:
+    """The numbers of scalar constants, float ones."""
+    for op in ops:
+        if not isinstance(op, ConstantOp) or shape_of(op.result) or constant_of(op.result) is None:
+            continue
+        if kind_of(op.result.type.get_element_type()) is Kind.FLOAT:
+            yield float(op.array)
+
+
+def _number(value: float) -> FloatAttr:
+    return FloatAttr(float(np.float32(value)), f32)
+
+
+def _fully_connected(root: Operation) -> Iterator[Suggestion]:
+    for value in root.operands:
+        product = value.op if isinstance(value, OpResult) else None
+        if isinstance(product, MatMulOp) and product.is_rhs_transposed and len(shape_of(value)) == 2:
+            yield {}
+
+
+def _conv(root: Operation) -> Iterator[Suggestion]:
+    for value in root.operands:
+        if isinstance(value, OpResult) and isinstance(value.op, ConvOp) and value.op.bias is None:
+            yield {name: given for name, given in value.op.properties.items() if name != COMPONENTS}
+
+
+def _swish(root: Operation) -> Iterator[Suggestion]:
+    for value in root.operands:
+        if isinstance(value, OpResult) and isinstance(value.op, SigmoidOp):
+            yield {}
+            for number in _scalars([operand.owner for op in _above(value.op)[:2] for operand in op.operands
+                                    if isinstance(operand.owner, Operation)]):  # fmt: skip
+                yield {"alpha": _number(number)}
+
+
+def _mish(root: Operation) -> Iterator[Suggestion]:
+    above = _above(root)[:4]
+    if any(isinstance(op, SoftplusOp) for op in above):
+        yield {}
+
+
+def _hard_swish(root: Operation) -> Iterator[Suggestion]:
+    if any(_defines(value, ClipOp) for value in root.operands):
+        yield {}
+
+
+def _hard_sigmoid(root: Operation) -> Iterator[Suggestion]:
+    numbers = list(dict.fromkeys(_scalars(_above(root)[:6])))
+    for alpha in numbers:
+        for beta in numbers:
+            yield {"alpha": _number(alpha), "beta": _number(beta)}
+
+
+def _gelu(root: Operation) -> Iterator[Suggestion]:
+    above = _above(root)
+    if any(isinstance(op, ErfOp) for op in above):
+        yield {}
+    if any(isinstance(op, TanhOp) for op in above):
+        yield {"tanh_approximation": BoolAttr.from_bool(True)}
+
+
+def _axis(axis: int, rank: int) -> Suggestion:
+    """The property that names `axis`, which is left out for the last one."""
+    return {} if axis == rank - 1 else {"axis": IntegerAttr(axis, i64)}
+
+
+def _sums(root: Operation) -> Iterator[Suggestion]:
+    """The axes of sums over one axis."""
+    for op in _above(root)[:4]:
+        if isinstance(op, ReduceSumOp) and len(axes := op.integers("axes") or ()) == 1:
+            rank = len(shape_of(op.input))
+            yield _axis(axes[0] % rank, rank)
+
+
+def _softmax(root: Operation) -> Iterator[Suggestion]:
+    if _defines(root.operands[0], ExpOp):
+        yield from _sums(root)
+
+
+def _log_softmax(root: Operation) -> Iterator[Suggestion]:
+    if _defines(root.operands[1], LogOp):
+        yield from _sums(root)
+
+
+def _normalization(root: Operation) -> Iterator[Suggestion]:
+    above = _above(root)
+    if not any(isinstance(op, SqrtOp) for op in above) or not any(isinstance(op, DivOp) for op in above):
+        return
+    for op in above:
+        if isinstance(op, ReduceMeanOp) and (axes := op.integers("axes")):
+            rank = len(shape_of(op.input))
+            for number in dict.fromkeys(_scalars(above)):
+                epsilon = _number(number)
+                default = LayerNormOp.get_irdl_definition().properties["epsilon"].default_value
+                yield {
+                    **_axis(min(axis % rank for axis in axes), rank),
+                    **({} if epsilon == default else {"epsilon": epsilon}),
+                }
+            return
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a composite's last part is, and which properties it may have for one."""
+
+    last: tuple[type[Operation], ...]
+    composite: type[NnOp]
+    suggest: Callable[[Operation], Iterator[Suggestion]]
+    nearest: int
+    """How many operations from the last part upwards take all operands: their types need not be looked for further."""
+
+
+LOOKS = (
+    Look((AddOp,), FullyConnectedOp, _fully_connected, 3),
+    Look((AddOp,), ConvOp, _conv, 4),
+    Look((AddOp, MulOp), LayerNormOp, _normalization, DEPTH),
+    Look((MulOp, DivOp), RmsNormOp, _normalization, DEPTH),
+    Look((MulOp,), SwishOp, _swish, 1),
+    Look((MulOp,), MishOp, _mish, 1),
+    Look((MulOp,), HardSwishOp, _hard_swish, 1),
+    Look((MulOp,), GeluOp, _gelu, 1),
+    Look((ClipOp,), HardSigmoidOp, _hard_sigmoid, 1),
+    Look((DivOp,), SoftmaxOp, _softmax, 1),
+    Look((SubOp,), LogSoftmaxOp, _log_softmax, 1),
+)
+"""The larger composites first: a hard sigmoid may be the gate of a hard swish."""
+
+
+def lookalikes(root: Operation) -> Iterator[tuple[Look, Suggestion]]:
+    """The composites whose last part `root` may be, with their properties."""
+    for look in LOOKS:
+        if isinstance(root, look.last):
+            for suggestion in look.suggest(root):
+                yield look, suggestion

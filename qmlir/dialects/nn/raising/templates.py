@@ -1,0 +1,196 @@
+"""Templates: a composite on placeholders of types that the module has, and its parts.
+
+A composite's operation and properties are known before its operands are. Their types are looked for among those around
+the group; which value stands for which operand is then found by unification.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Any, cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i32
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
+from xdsl.rewriter import Rewriter
+from xdsl.traits import ConstantLike
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir import registry
+from qmlir.dialects.nn.assembly import SEGMENT_SIZES
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of, shapes_agree
+from qmlir.dialects.nn.building import UNKNOWN_TYPE
+from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.ops.recurrent import DIRECTIONS, RecurrentOp
+from qmlir.ir.builtin_types import AnyTensor, integer_list, ranked_tensor
+from qmlir.ir.decomposition import Parts
+from qmlir.ir.provenance import Origin, origins_of, set_origins
+
+NEIGHBOURS = 24
+"""How many operations around a group without provenance are asked for the types of their operands."""
+
+ATTEMPTS = 4096
+"""How many choices of operand types are tried before a group is given up."""
+
+Properties = Mapping[str, Attribute]
+
+
+@dataclass(frozen=True)
+class Template:
+    """A composite on placeholders, its parts, and the values that its parts give for its results."""
+
+    composite: NnOp
+    block: Block
+    """Holds the placeholders."""
+
+    parts: Parts
+    results: Sequence[SSAValue]
+
+    def discard(self) -> None:
+        """Take it apart: nothing holds on to it."""
+        self.parts.discard()
+        self.composite.erase(safe_erase=False)
+
+
+def _is_of_group(op: Operation, names: set[str]) -> bool:
+    origins = origins_of(op)
+    return bool(origins) and all(origin.name in names and origin.role for origin in origins)
+
+
+def _plain(value: SSAValue) -> AnyTensor | None:
+    type_ = ranked_tensor(value.type)
+    return None if type_ is None else TensorType(plain_type(type_.get_element_type()), type_.get_shape())
+
+
+def types_around(root: Operation, nearest: int | None = None) -> list[AnyTensor]:
+    """The plain types of values that the group of `root` may take from outside, the nearest first.
+
+    Where the operations say of what node they are a part, only what goes into the parts of that node; with `nearest`,
+    what goes into that many operations, whatever they say. A constant may have been reshaped at compile time: then
+    its elements in one row are a type too.
+    """
+    names = {origin.name for origin in origins_of(root) if origin.role and nearest is None}
+    limit = NEIGHBOURS if nearest is None else nearest
+    found: dict[AnyTensor, None] = {}
+    seen, queue = {root}, [root]
+    if not names:
+        for result in root.results:
+            if (type_ := _plain(result)) is not None:
+                found[type_] = None
+    while queue:
+        op = queue.pop(0)
+        for value in op.operands:
+            owner = value.op if isinstance(value, OpResult) else None
+            is_constant = owner is not None and owner.has_trait(ConstantLike)
+            inside = owner is not None and not is_constant and (not names or _is_of_group(owner, names))
+            fits = bool(names) or len(seen) < limit
+            if inside and fits and owner is not None and owner not in seen and owner.parent is root.parent:
+                seen.add(owner)
+                queue.append(owner)
+            type_ = _plain(value)
+            if type_ is None or (inside and names):
+                continue
+            found[type_] = None
+            if is_constant and len(type_.get_shape()) > 1 and DYNAMIC_INDEX not in type_.get_shape():
+                found[TensorType(type_.get_element_type(), [type_.element_count()])] = None
+    return list(found)
+
+
+def _recurrent_types(operation: type[RecurrentOp], properties: Properties, root: SSAValue, around: list[AnyTensor]):
+    """The types of all operands of a recurrent layer, for each that the sequence may have: their sizes follow."""
+    direction, size = properties.get("direction"), properties["hidden_size"]
+    assert isinstance(size, IntegerAttr)
+    ways = len(DIRECTIONS[direction.data]) if isinstance(direction, StringAttr) else 1
+    shape, hidden, element = shape_of(root), size.value.data, plain_type(element_of(root))
+    if len(shape) not in (3, 4):
+        return
+    batch = shape[-2]
+    rows = operation.GATES * hidden
+    for data in around:
+        sizes = data.get_shape()
+        if len(sizes) != 3 or sizes[1] != batch or (len(shape) == 4 and sizes[0] != shape[0]):
+            continue
+        state: AnyTensor = TensorType(element, (ways, batch, hidden))
+        yield {
+            "data": data,
+            "weight": TensorType(element, (ways, rows, sizes[2])),
+            "recurrence": TensorType(element, (ways, rows, hidden)),
+            "bias": TensorType(element, (ways, 2 * rows)),
+            "lengths": TensorType(i32, (batch,)),
+            "initial_hidden": state,
+            "initial_cell": state,
+            "peepholes": TensorType(element, (ways, 3 * hidden)),
+        }
+
+
+def _presences(operation: type[IRDLOperation], properties: Properties) -> Iterator[tuple[str, ...]]:
+    """The operands that may be there: those that the property says, else with and without the last optional ones."""
+    operands = operation.get_irdl_definition().operands
+    if any(
+        isinstance(definition, VariadicDef) and not isinstance(definition, OptionalDef) for _, definition in operands
+    ):
+        return
+    names = [name for name, _ in operands]
+    segments = properties.get(SEGMENT_SIZES)
+    if isinstance(segments, DenseArrayBase):
+        sizes = integer_list(cast(DenseArrayBase[Any], segments))
+        yield tuple(name for name, size in zip(names, sizes, strict=True) if size)
+        return
+    optional = sum(1 for _, definition in operands if isinstance(definition, OptionalDef))
+    for left_out in range(optional + 1):
+        yield tuple(names[: len(names) - left_out])
+
+
+def _choices(
+    operation: type[NnOp], properties: Properties, root: SSAValue, around: list[AnyTensor], names: tuple[str, ...]
+) -> Iterator[tuple[AnyTensor, ...]]:
+    if issubclass(operation, RecurrentOp):
+        for types in _recurrent_types(operation, properties, root, around):
+            yield tuple(types[name] for name in names)
+        return
+    own = _plain(root)
+    assert own is not None
+    kinds = [own, *(type_ for type_ in around if type_ != own)]
+    yield from islice(product(kinds, repeat=len(names)), ATTEMPTS)
+
+
+def _template(
+    operation: type[NnOp], properties: Properties, root: SSAValue, number: int, types: Sequence[AnyTensor]
+) -> Template | None:
+    block = Block(arg_types=types)
+    count = len(operation.get_irdl_definition().results)
+    composite = operation.create(operands=block.args, result_types=[UNKNOWN_TYPE] * count, properties=dict(properties))
+    # A name of its own, so that the parts know their roles.
+    set_origins(composite, [Origin("template")])
+    parts = Parts(composite)
+    results = None
+    try:
+        inferred = composite.infer_result_types()
+        own = _plain(root)
+        if own is not None and shapes_agree(inferred[number].get_shape(), own.get_shape()):
+            for result, type_ in zip(tuple(composite.results), inferred, strict=True):
+                Rewriter.replace_value_with_new_type(result, type_)
+            results = registry.decompositions()[operation](composite, parts)
+    except VerifyException:
+        pass
+    if results is None:
+        parts.discard()
+        composite.erase(safe_erase=False)
+        return None
+    return Template(composite, block, parts, results)
+
+
+def templates(
+    operation: type[NnOp], properties: Properties, root: SSAValue, number: int = 0, nearest: int | None = None
+) -> Iterator[Template]:
+    """Each template of a composite whose result `number` may be `root`; who takes one discards it.
+
+    With `nearest`, only that many operations from `root` upwards are asked for the types of operands.
+    """
+    assert isinstance(root, OpResult)
+    nearby = types_around(root.op, nearest)
+    for names in _presences(operation, properties):
+        for types in _choices(operation, properties, root, nearby, names):
+            found = _template(operation, properties, root, number, types)
+            if found is not None:
+                yield found

@@ -1,0 +1,156 @@
+"""Unification of a template, the parts of a composite, with operations of a module, from the results upwards.
+
+Operations correspond where their classes, properties, shapes and operands do; the operands of a commutative operation
+may be the other way round, and the walk goes back to the last such choice where it fails. No recursion: an unrolled
+layer is as deep as its sequence is long.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from qmlir.dialects.nn.ops.elementwise import AddOp, EqualOp, MaxOp, MinOp, MulOp
+
+COMMUTATIVE = (AddOp, MulOp, MinOp, MaxOp, EqualOp)
+
+Pair = tuple[SSAValue, SSAValue]
+"""A value of the template, and one of the module."""
+
+Held = tuple[SSAValue, SSAValue | None]
+"""A value of the template that only moves a placeholder's elements, and the constant in its place; `None` for zeros."""
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Why two operations or values are not the same, and how much was the same before."""
+
+    reason: str
+    depth: int = 0
+
+
+@dataclass
+class Unification:
+    """What corresponds to what."""
+
+    values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """From the values of the template, its placeholders included."""
+
+    operations: dict[Operation, Operation] = field(default_factory=dict[Operation, Operation])
+    held: list[Held] = field(default_factory=list[Held])
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What counts as the same; each says what is not, or `None`."""
+
+    compare_values: Callable[[SSAValue, SSAValue], str | None]
+    compare_operations: Callable[[Operation, Operation], str | None]
+    is_free: Callable[[SSAValue], bool]
+    """Whether a value of the template is a placeholder, which any value of the module may stand for."""
+
+    held_by: Callable[[SSAValue, SSAValue], Sequence[Held]] = lambda template, value: ()
+    """What a constant of the module says of placeholders where it stands for values that are moved; or nothing."""
+
+
+Pending = tuple[Pair, "Pending"] | None
+
+
+def _pushed(pending: Pending, pairs: Iterable[Pair]) -> Pending:
+    for pair in pairs:
+        pending = (pair, pending)
+    return pending
+
+
+@dataclass
+class _Walk:
+    """One unification under way, with what it takes to go back."""
+
+    rules: Rules
+    found: Unification
+    trail: list[SSAValue | Operation | None] = field(default_factory=list[SSAValue | Operation | None])
+    choices: list[tuple[int, Pending]] = field(default_factory=list[tuple[int, Pending]])
+
+    def undo(self, length: int) -> None:
+        while len(self.trail) > length:
+            last = self.trail.pop()
+            if last is None:
+                self.found.held.pop()
+            elif isinstance(last, SSAValue):
+                del self.found.values[last]
+            else:
+                del self.found.operations[last]
+
+    def bind(self, template: SSAValue, value: SSAValue) -> None:
+        self.found.values[template] = value
+        self.trail.append(template)
+
+    def match(self, template: SSAValue, value: SSAValue, pending: Pending) -> Pending | str:
+        """What is left to match, or what is not the same."""
+        if template in self.found.values:
+            same = self.found.values[template] is value
+            return pending if same else "its parts do not take the same values"
+        if template is value:
+            return pending
+        if (fault := self.rules.compare_values(template, value)) is not None:
+            return fault
+        if self.rules.is_free(template):
+            self.bind(template, value)
+            return pending
+        if held := self.rules.held_by(template, value):
+            self.bind(template, value)
+            self.found.held.extend(held)
+            self.trail.extend([None] * len(held))
+            return pending
+        return self._match_operations(template, value, pending)
+
+    def _match_operations(self, template: SSAValue, value: SSAValue, pending: Pending) -> Pending | str:
+        if not isinstance(template, OpResult) or not isinstance(value, OpResult):
+            return "a value comes from outside"
+        mine, other = template.op, value.op
+        if template.index != value.index or len(mine.operands) != len(other.operands):
+            return f"has '{other.name}' in the place of '{mine.name}'"
+        if (fault := self.rules.compare_operations(mine, other)) is not None:
+            return fault
+        for result, counterpart in zip(mine.results, other.results, strict=True):
+            self.bind(result, counterpart)
+        self.found.operations[mine] = other
+        self.trail.append(mine)
+        if isinstance(mine, COMMUTATIVE) and mine.operands[0] is not mine.operands[1]:
+            swapped = list(zip(mine.operands, reversed(other.operands), strict=True))
+            if all(self._may_match(*pair) for pair in swapped):
+                self.choices.append((len(self.trail), _pushed(pending, swapped)))
+        return _pushed(pending, zip(mine.operands, other.operands, strict=True))
+
+    def _may_match(self, template: SSAValue, value: SSAValue) -> bool:
+        """Whether a look at two values alone leaves them the same: it spares attempts, and reasons that mislead."""
+        if template in self.found.values or template is value:
+            return self.found.values.get(template, template) is value
+        if self.rules.compare_values(template, value) is not None:
+            return False
+        if self.rules.is_free(template) or self.rules.held_by(template, value):
+            return True
+        return isinstance(template, OpResult) and isinstance(value, OpResult) and type(template.op) is type(value.op)
+
+    def run(self, pending: Pending) -> Mismatch | None:
+        worst = Mismatch("")
+        while pending is not None:
+            (template, value), rest = pending
+            after = self.match(template, value, rest)
+            if not isinstance(after, str):
+                pending = after
+                continue
+            if not worst.reason or len(self.trail) > worst.depth:
+                worst = Mismatch(after, len(self.trail))
+            if not self.choices:
+                return worst
+            length, pending = self.choices.pop()
+            self.undo(length)
+        return None
+
+
+def unify(pairs: Sequence[Pair], rules: Rules, found: Unification | None = None) -> Unification | Mismatch:
+    """What makes every pair the same value, going on from `found`, or the reason of the longest attempt to find it."""
+    walk = _Walk(rules, Unification() if found is None else found)
+    fault = walk.run(_pushed(None, pairs))
+    return walk.found if fault is None else fault

@@ -1,0 +1,149 @@
+"""`nn-raise`: the parts of a composite become the composite again, their parameters with them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from qmlir import registry
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.raising.groups import Raised, Refusal, raise_group
+from qmlir.dialects.nn.raising.lookalikes import lookalikes
+from qmlir.dialects.nn.raising.templates import Template, templates
+from qmlir.ir.conversion import Legality, convert_partially
+from qmlir.ir.decomposition import Keep, marks_on, set_marks
+from qmlir.ir.diagnostics import emit_remark
+from qmlir.ir.provenance import origins_of
+from qmlir.ir.statistics import count
+from qmlir.passes.primitive.nn_decompose import Decompose
+
+
+def _composed(root: SSAValue, candidates: Iterable[Template], number: int = 0) -> Raised | Refusal:
+    """The composite whose result `number` is `root`, or the refusal that came closest to it."""
+    refusal = Refusal("no operands around it have types that go together", is_computed=False)
+    for template in candidates:
+        try:
+            found = raise_group(template, root, number)
+        finally:
+            template.discard()
+        if isinstance(found, Raised):
+            return found
+        if found.is_computed or not refusal.is_computed:
+            refusal = found
+    return refusal
+
+
+@dataclass
+class _Raising:
+    """One run of the pass: what is wanted, and what was found out."""
+
+    wanted: Keep
+    borrowed: dict[Operation, None] = field(default_factory=dict[Operation, None])
+    """Composites that are raised as parts of others, and wanted for nothing else."""
+
+    remarks: dict[Operation, str] = field(default_factory=dict[Operation, str])
+
+    def raise_marked(self, roots: Iterable[Operation]) -> None:
+        """Raise what says of itself what it was; parts come before the composite whose parts they are."""
+        operations = {each.name: each for each in registry.decompositions() if issubclass(each, NnOp)}
+        for root in roots:
+            op: Operation | None = root
+            while op is not None and op.parent is not None and (marks := marks_on(op)):
+                operation = operations.get(marks[0].name)
+                op = None if operation is None else self._raise_one(op, operation)
+
+    def _raise_one(self, root: Operation, operation: type[NnOp]) -> Operation | None:
+        """Raise the innermost composite that `root` is the last part of; the composite that took its place."""
+        marks, origins = marks_on(root), origins_of(root)
+        is_wanted = self.wanted.names_one(operation.name, origins)
+        if not is_wanted and len(marks) == 1 and not marks[0].role:  # nor is it a part of what may be wanted
+            return None
+        value, mark = root.results[0], marks[0]
+        found = _composed(value, templates(operation, mark.properties, value, mark.result), mark.result)
+        if isinstance(found, Refusal):
+            if is_wanted:
+                self.remarks[root] = f"is not raised to {operation.name}: {found.reason}"
+            return None
+        set_marks(found.composite, marks[1:])
+        if not is_wanted:
+            self.borrowed[found.composite] = None
+        self._replace(found)
+        return found.composite
+
+    def raise_lookalikes(self, roots: Iterable[Operation]) -> None:
+        """Raise what computes the same as a composite."""
+        for root in roots:
+            if root.parent is None:
+                continue
+            for look, properties in lookalikes(root):
+                operation, value = look.composite, root.results[0]
+                if not self.wanted.names_one(operation.name, origins_of(root)):
+                    continue
+                found = _composed(value, templates(operation, properties, value, nearest=look.nearest))
+                if isinstance(found, Raised):
+                    set_marks(found.composite, marks_on(root))
+                    self._replace(found)
+                    break
+                if found.is_computed:
+                    self.remarks.setdefault(root, f"looks like {operation.name} and is not raised: {found.reason}")
+
+    def _replace(self, found: Raised) -> None:
+        found.replace()
+        count("composites raised")
+
+
+@dataclass(frozen=True)
+class NnRaise(ModulePass):
+    """Make the parts of a composite the composite again, for a target that computes it as a whole.
+
+    Parts that came from one composite are found by what `nn-decompose` wrote on the last of them; with `structural`,
+    so are operations that compute the same as a composite: a matrix product and a bias, `x * sigmoid(x)`, a softmax
+    spelled out. `kinds` says what the target keeps: kinds, names of the model's nodes, or globs of either.
+
+    Quantized parts bring their types, as the property `components` of the composite, which then means exactly those
+    parts; types that are implied, such as the accumulator in front of a bias, are left out. A group stays where the
+    composite cannot carry all of its parameters, or where a value inside it is used elsewhere; a remark says which.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>, %b: tensor<2xf32>) -> tensor<1x2xf32> {
+      %0 = nn.matmul %x, %w {transpose_b = true}
+          : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> {origin = "fc", role = "matmul"}
+      %1 = nn.add %0, %b : (tensor<1x2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
+          {origin = "fc", role = "bias_add", composite = {op = "nn.fully_connected"}}
+      func.return %1 : tensor<1x2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>, %b: tensor<2xf32>) -> tensor<1x2xf32> {
+      %0 = nn.fully_connected %x, %w, %b
+          : (tensor<1x4xf32>, tensor<2x4xf32>, tensor<2xf32>) -> tensor<1x2xf32> {origin = "fc"}
+      func.return %0 : tensor<1x2xf32>
+    }
+    ```
+    """
+
+    name = "nn-raise"
+
+    kinds: tuple[str, ...] = ("*",)
+    structural: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        raising = _Raising(Keep(self.kinds))
+        raising.raise_marked(list(op.walk()))
+        borrowed = tuple(raising.borrowed)
+        if borrowed:
+            composites = Legality(illegal_operations=(NnOp,), is_kept=lambda each: each not in borrowed)
+            convert_partially(op, [Decompose()], composites, ctx)
+        if self.structural:
+            raising.raise_lookalikes(list(op.walk())[::-1])
+        for root, remark in raising.remarks.items():
+            if root.parent is not None:
+                emit_remark(root, remark)

@@ -1,0 +1,31 @@
+// RUN: qmlir-opt %s -p canonicalize | filecheck %s
+
+// A constant changes its shape at any size: its bytes stay where they are. Beyond 1024 elements nothing else is folded.
+
+!w = !quant.uniform<i8:f32:1, {0.5, 0.25}>
+
+func.func @shapes() -> (tensor<2048x1x1xf32>, tensor<2048xf32>, tensor<1x2x1024x!w>, tensor<2048xf32>) {
+  %0 = nn.constant dense<0.5> : tensor<2048xf32> {origin = "bias"}
+  %1 = nn.reshape %0 : (tensor<2048xf32>) -> tensor<2048x1x1xf32> {origin = "conv1", role = "bias/reshape"}
+  %2 = nn.constant dense<1.5> : tensor<1x2048x1xf32>
+  %3 = nn.squeeze %2 {axes = [0, 2]} : (tensor<1x2048x1xf32>) -> tensor<2048xf32>
+  %4 = nn.constant dense<7> : tensor<1x2x1024xi8> -> tensor<1x2x1024x!w>
+  %5 = nn.squeeze %4 {axes = [0]} : (tensor<1x2x1024x!w>) -> tensor<2x1024x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+  %6 = nn.unsqueeze %5 {axes = [0]} : (tensor<2x1024x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<1x2x1024x!w>
+  %7 = nn.abs %0 : tensor<2048xf32>
+  func.return %1, %3, %6, %7 : tensor<2048x1x1xf32>, tensor<2048xf32>, tensor<1x2x1024x!w>, tensor<2048xf32>
+}
+
+// CHECK: !q0 = !quant.uniform<i8:f32:1, {5.000000e-01, 2.500000e-01}>
+// CHECK-NEXT: #w0 = #nn.weights<elided> : tensor<2048xf32>
+// CHECK-NEXT: #w1 = #nn.weights<elided> : tensor<2048x1x1xf32>
+// CHECK-NEXT: #w2 = #nn.weights<elided> : tensor<2048xf32>
+// CHECK-NEXT: #w3 = #nn.weights<elided> : tensor<1x2x1024xi8>
+// CHECK-LABEL: @shapes(
+// CHECK-SAME: ) -> (tensor<2048x1x1xf32>, tensor<2048xf32>, tensor<1x2x1024x!q0>, tensor<2048xf32>)
+// CHECK-NEXT: [[V0:%.+]] = nn.constant #w0 {origin = "bias"}
+// CHECK-NEXT: [[V1:%.+]] = nn.constant #w1 {origin = "conv1", role = "bias/reshape"}
+// CHECK-NEXT: [[V2:%.+]] = nn.constant #w2
+// CHECK-NEXT: [[V3:%.+]] = nn.constant #w3 -> tensor<1x2x1024x!q0>
+// CHECK-NEXT: [[V4:%.+]] = nn.abs [[V0]] : tensor<2048xf32>
+// CHECK-NEXT: func.return [[V1]], [[V2]], [[V3]], [[V4]] : tensor<2048x1x1xf32>, tensor<2048xf32>, tensor<1x2x1024x!q0>, tensor<2048xf32>

@@ -1,0 +1,66 @@
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p nn-raise
+
+// A value inside the group is needed by itself.
+func.func @other_user(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = nn.sigmoid %x : tensor<4xf32> {origin = "swish1", role = "sigmoid"}
+  // expected-remark @+1 {{'nn.mul' op (swish1/product) is not raised to nn.swish: its part 'sigmoid' is used by 'nn.relu' op (relu1) too}}
+  %1 = nn.mul %x, %0 : tensor<4xf32> {origin = "swish1", role = "product", composite = {op = "nn.swish"}}
+  %2 = nn.relu %0 : tensor<4xf32> {origin = "relu1"}
+  func.return %1, %2 : tensor<4xf32>, tensor<4xf32>
+}
+// -----
+// A parameter that the composite would not have: a constant.
+func.func @constant(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %gamma = nn.constant dense<1.5> : tensor<f32> {origin = "selu1", role = "gamma"}
+  %0 = nn.elu %x {alpha = 1.6732632} : tensor<4xf32> {origin = "selu1", role = "elu"}
+  // expected-remark @+1 {{is not raised to nn.selu: its part 'gamma' has another constant}}
+  %1 = nn.mul %0, %gamma : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32> {origin = "selu1", role = "mul", composite = {op = "nn.selu", properties = {gamma = 2.0 : f32}}}
+  func.return %1 : tensor<4xf32>
+}
+// -----
+// The integers of a constant: 0.5 is 127 of 1 / 254, and not 126.
+!x = !quant.uniform<i8:f32, 0.5:-3>
+!y = !quant.uniform<i8:f32, 0.75:1>
+!h = !quant.uniform<u8:f32, 0.003937007859349251>
+func.func @quantized_constant(%x: tensor<4x!x>) -> tensor<4x!x> {
+  %sixth = nn.constant dense<42> : tensor<ui8> -> tensor<!h> {origin = "hs", role = "sixth"}
+  %half = nn.constant dense<126> : tensor<ui8> -> tensor<!h> {origin = "hs", role = "half"}
+  %0 = nn.mul %x, %sixth : (tensor<4x!x>, tensor<!h>) -> tensor<4x!x> {origin = "hs", role = "mul"}
+  %1 = nn.add %0, %half : (tensor<4x!x>, tensor<!h>) -> tensor<4x!y> {origin = "hs", role = "add"}
+  %2 = nn.clip %1 {minimum = 0.0, maximum = 1.0} : (tensor<4x!y>) -> tensor<4x!h> {origin = "hs", role = "gate"}
+  // expected-remark @+1 {{is not raised to nn.hard_swish: its part 'half' has a constant of other numbers, 'nn.constant' op (hs/half)}}
+  %3 = nn.mul %x, %2 : (tensor<4x!x>, tensor<4x!h>) -> tensor<4x!x> {origin = "hs", role = "product", composite = {op = "nn.hard_swish"}}
+  func.return %3 : tensor<4x!x>
+}
+// -----
+// A cast between the parts: the composite has no parameter for it.
+!x = !quant.uniform<i8:f32, 0.5:-3>
+func.func @cast(%x: tensor<4xf32>, %y: tensor<4x!x>) -> tensor<4xf32> {
+  %0 = nn.sigmoid %y : tensor<4x!x> {origin = "swish1", role = "sigmoid"}
+  %1 = quant.dcast %0 : tensor<4x!x> to tensor<4xf32>
+  // expected-remark @+1 {{is not raised to nn.swish: its part 'sigmoid' has 'quant.dcast' in the place of 'nn.sigmoid'}}
+  %2 = nn.mul %x, %1 : tensor<4xf32> {origin = "swish1", role = "product", composite = {op = "nn.swish"}}
+  func.return %2 : tensor<4xf32>
+}
+// -----
+// The composite takes no quantized values.
+!x = !quant.uniform<i8:f32, 0.5:-3>
+func.func @not_accepted(%x: tensor<4x!x>) -> tensor<4x!x> {
+  %0 = nn.reduce_max %x {axes = [0]} : (tensor<4x!x>) -> tensor<1x!x> {origin = "ls", role = "max"}
+  %1 = nn.sub %x, %0 : (tensor<4x!x>, tensor<1x!x>) -> tensor<4x!x> {origin = "ls", role = "shifted"}
+  %2 = nn.exp %1 : tensor<4x!x> {origin = "ls", role = "exp"}
+  %3 = nn.reduce_sum %2 {axes = [0]} : (tensor<4x!x>) -> tensor<1x!x> {origin = "ls", role = "sum"}
+  %4 = nn.log %3 : tensor<1x!x> {origin = "ls", role = "log"}
+  // expected-remark @+1 {{is not raised to nn.log_softmax: operand of type tensor<4x!quant.uniform<i8:f32, 5.000000e-01:-3>> is not accepted}}
+  %5 = nn.sub %1, %4 : (tensor<4x!x>, tensor<1x!x>) -> tensor<4x!x> {origin = "ls", role = "sub", composite = {op = "nn.log_softmax"}}
+  func.return %5 : tensor<4x!x>
+}
+// -----
+// What looks like a composite and is none says nothing; what computes one says what stands in the way.
+func.func @lookalike(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>, %b: tensor<2xf32>) -> (tensor<1x2xf32>, tensor<1x2xf32>) {
+  %0 = nn.matmul %x, %w {transpose_b = true} : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> {origin = "mm"}
+  // expected-remark @+1 {{looks like nn.fully_connected and is not raised: its part 'matmul' is used by 'func.return' op too}}
+  %1 = nn.add %0, %b : (tensor<1x2xf32>, tensor<2xf32>) -> tensor<1x2xf32>
+  %2 = nn.add %b, %b : tensor<2xf32>
+  func.return %0, %1 : tensor<1x2xf32>, tensor<1x2xf32>
+}
