@@ -1,4 +1,8 @@
-"""The statistics that profiling leaves on a value: `#calib.stats<min = …, max = …, mean = …, std = …, count = …>`."""
+"""The statistics that profiling leaves on a value: `#calib.stats<min = …, max = …, mean = …, std = …, count = …>`.
+
+What calibrators need besides (sums, histogram, averages over batches) follows as bytes, `exact = "0x…"`, so that a
+module holds all that was seen of its values, without loss: `StatsAttr.of_statistics` and `StatsAttr.statistics`.
+"""
 
 from collections.abc import Sequence
 
@@ -11,7 +15,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.arithmetic.statistics import Summary
+from qmlir.arithmetic.statistics import Statistics, Summary
+from qmlir.dialects.calib.packing import pack, unpack
 from qmlir.dialects.quant.syntax import parse_real, real_text
 
 _NUMBERS = ("min", "max", "mean", "std")
@@ -21,7 +26,7 @@ _NUMBERS = ("min", "max", "mean", "std")
 class StatsAttr(ParametrizedAttribute):
     """Range, mean, standard deviation and count of the values seen, and the range for each index of one axis.
 
-    Numbers are f64 and print exactly; per-axis ranges are kept as bytes.
+    Numbers are f64 and print exactly; per-axis ranges are kept as bytes. `exact` is empty where no more is known.
     """
 
     name = "calib.stats"
@@ -31,12 +36,37 @@ class StatsAttr(ParametrizedAttribute):
     axis: IntAttr = param_def()
     minima: BytesAttr = param_def()
     maxima: BytesAttr = param_def()
+    exact: BytesAttr = param_def()
 
     @staticmethod
-    def of(summary: Summary, axis: int = -1, minima: npt.ArrayLike = (), maxima: npt.ArrayLike = ()) -> "StatsAttr":
+    def of(
+        summary: Summary,
+        axis: int = -1,
+        minima: npt.ArrayLike = (),
+        maxima: npt.ArrayLike = (),
+        exact: bytes = b"",
+    ) -> "StatsAttr":
         """The attribute of a summary, with the range for each index of `axis` where that is given."""
         numbers = [summary.minimum, summary.maximum, summary.mean, summary.deviation]
-        return StatsAttr(_bytes(numbers), IntAttr(summary.count), IntAttr(axis), _bytes(minima), _bytes(maxima))
+        fields = _bytes(numbers), IntAttr(summary.count), IntAttr(axis), _bytes(minima), _bytes(maxima)
+        return StatsAttr(*fields, BytesAttr(exact))
+
+    @staticmethod
+    def of_statistics(statistics: Statistics) -> "StatsAttr":
+        """The attribute that holds all of `statistics`. Raises `ValueError` where they have seen no values."""
+        axis = -1 if statistics.axis is None else statistics.axis
+        exact = pack(statistics.moments, statistics.histogram, statistics.batches)
+        return StatsAttr.of(statistics.summary, axis, statistics.axis_minima, statistics.axis_maxima, exact)
+
+    @property
+    def statistics(self) -> Statistics:
+        """What `of_statistics` was given. Raises `ValueError` where the attribute holds a summary alone."""
+        if not self.exact.data:
+            raise ValueError("only a summary is known of the values, not their statistics")
+        moments, histogram, batches = unpack(self.count.data, self.exact.data)
+        axis = None if self.axis.data < 0 else self.axis.data
+        low, high, *_ = np.frombuffer(self.numbers.data, dtype="<f8").tolist()
+        return Statistics(low, high, moments, histogram, axis, self.axis_minima, self.axis_maxima, batches)
 
     @property
     def summary(self) -> Summary:
@@ -75,6 +105,18 @@ class StatsAttr(ParametrizedAttribute):
             raise VerifyException("per-axis ranges need an axis, and an axis needs ranges")
         if (self.axis_minima > self.axis_maxima).any():
             raise VerifyException("each minimum must be at most its maximum")
+        if self.exact.data:
+            self._verify_exact()
+
+    def _verify_exact(self) -> None:
+        try:
+            statistics = self.statistics
+        except ValueError as error:
+            raise VerifyException(f"the exact bytes are no statistics: {error}") from error
+        if statistics.summary != self.summary:
+            raise VerifyException(f"the exact bytes are of other values: they give {statistics.summary}")
+        if statistics.histogram.total != self.count.data:
+            raise VerifyException(f"the histogram holds {statistics.histogram.total} of {self.count.data} values")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -86,13 +128,16 @@ class StatsAttr(ParametrizedAttribute):
             parser.parse_keyword("count")
             parser.parse_punctuation("=")
             count = parser.parse_integer(False)
-            axis, minima, maxima = -1, [], []
-            if parser.parse_optional_punctuation(",") is not None:
-                parser.parse_keyword("axis")
+            axis, minima, maxima, exact = -1, [], [], b""
+            is_more = parser.parse_optional_punctuation(",") is not None
+            if is_more and parser.parse_optional_keyword("axis") is not None:
                 parser.parse_punctuation("=")
                 axis = parser.parse_integer(False, False)
                 minima, maxima = (_parse_list(parser, name) for name in ("mins", "maxs"))
-        return [_bytes(numbers), IntAttr(count), IntAttr(axis), _bytes(minima), _bytes(maxima)]
+                is_more = parser.parse_optional_punctuation(",") is not None
+            if is_more:
+                exact = _parse_exact(parser)
+        return [_bytes(numbers), IntAttr(count), IntAttr(axis), _bytes(minima), _bytes(maxima), BytesAttr(exact)]
 
     def print_parameters(self, printer: Printer) -> None:
         numbers = np.frombuffer(self.numbers.data, dtype="<f8").tolist()
@@ -102,6 +147,8 @@ class StatsAttr(ParametrizedAttribute):
             fields.append(f"axis = {self.axis.data}")
             for name, values in (("mins", self.axis_minima), ("maxs", self.axis_maxima)):
                 fields.append(f"{name} = [{', '.join(map(real_text, values.tolist()))}]")
+        if self.exact.data:
+            fields.append(f'exact = "0x{self.exact.data.hex().upper()}"')
         with printer.in_angle_brackets():
             printer.print_string(", ".join(fields))
 
@@ -121,3 +168,16 @@ def _parse_list(parser: AttrParser, name: str) -> list[float]:
     parser.parse_keyword(name)
     parser.parse_punctuation("=")
     return parser.parse_comma_separated_list(AttrParser.Delimiter.SQUARE, lambda: parse_real(parser))
+
+
+def _parse_exact(parser: AttrParser) -> bytes:
+    parser.parse_keyword("exact")
+    parser.parse_punctuation("=")
+    position = parser.pos
+    text = parser.parse_str_literal()
+    try:
+        if not text.startswith("0x") or not text[2:]:
+            raise ValueError
+        return bytes.fromhex(text[2:])
+    except ValueError:
+        parser.raise_error("expected a string of hexadecimal digits that starts with 0x", position)

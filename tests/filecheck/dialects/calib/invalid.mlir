@@ -47,3 +47,15 @@ func.func private @stats_axis() attributes {s = #calib.stats<min = 0.0, max = 1.
 // -----
 // expected-error @+1 {{each minimum must be at most its maximum}}
 func.func private @stats_ranges() attributes {s = #calib.stats<min = 0.0, max = 1.0, mean = 0.5, std = 0.1, count = 2, axis = 0, mins = [2.0], maxs = [1.0]>}
+// -----
+// expected-error @+1 {{the exact bytes are no statistics: they are cut off}}
+func.func private @stats_cut() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, exact = "0x010300">}
+// -----
+// expected-error @+1 {{the exact bytes are no statistics: they start with 07, not 01}}
+func.func private @stats_format() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, exact = "0x07">}
+// -----
+// expected-error @+1 {{the histogram holds 3 of 4 values}}
+func.func private @stats_histogram() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 4, exact = "0x01030000000000008010E31000010300">}
+// -----
+// expected-error @+1 {{expected a string of hexadecimal digits that starts with 0x}}
+func.func private @stats_digits() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 4, exact = "0xZ">}

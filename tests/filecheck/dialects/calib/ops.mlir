@@ -7,11 +7,16 @@ func.func @main(%x: tensor<2x3x!quant.calibrated<f32<-1.0:1.0>>>, %t: tensor<f32
   func.return
 }
 
+// What calibrators need besides is bytes.
+func.func private @exact() attributes {s = #calib.stats<min = 0.0, max = 0.0, mean = 0.0, std = 0.0, count = 3, exact = "0x01030000000000008010E31000010300">}
+
 // CHECK: !q0 = !quant.calibrated<f32<-1.000000e+00:1.000000e+00>>
 // CHECK-NEXT: #c0 = #calib.stats<min = -1.000000e+00, max = 2.500000e+00, mean = 1.000000e-01, std = 3.000000e-01, count = 12, axis = 1, mins = [-1.000000e+00, 0.000000e+00, 0.000000e+00], maxs = [0.000000e+00, 1.000000e+00, 2.500000e+00]>
+// CHECK: #c1 = #calib.stats<min = 0.000000e+00, max = 0.000000e+00, mean = 0.000000e+00, std = 0.000000e+00, count = 3, exact = "0x01030000000000008010E31000010300">
 // CHECK-LABEL: @main(
 // CHECK-SAME: [[V0:%.+]]: tensor<2x3x!q0>, [[V1:%.+]]: tensor<f32>, [[V2:%.+]]: tensor<3xf32>)
 // CHECK-NEXT: [[V3:%.+]] = calib.observe [[V0]] "fc1/matmul" axis 1 : i64 {calib.stats = #c0} : tensor<2x3x!q0>
 // CHECK-NEXT: [[V4:%.+]] = calib.fake_quant [[V0]], [[V1]] {bits = 4 : i64, signed = false} : tensor<2x3x!q0>, tensor<f32> -> tensor<2x3xf32>
 // CHECK-NEXT: [[V5:%.+]] = calib.fake_quant [[V0]], [[V2]] {axis = 1 : i64} : tensor<2x3x!q0>, tensor<3xf32> -> tensor<2x3xf32>
 // CHECK-NEXT: func.return
+// CHECK: func.func private @exact() -> () attributes {s = #c1}

@@ -1,0 +1,194 @@
+"""A run for a profile: samples go through a module with observers; statistics of each key come out.
+
+Samples go one by one where the batch size is open, since the products of a larger batch are rounded otherwise: so a
+profile depends on its samples alone, not on how they are divided among batches or processes.
+"""
+
+import multiprocessing
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.arithmetic.histogram import BINS
+from qmlir.arithmetic.statistics import Statistics
+from qmlir.environment import default_environment
+from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.recording import MOMENTUM, Ranges, Recorder, Totals
+from qmlir.interpreter.samples import Data, Run, Samples
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
+from qmlir.profiles.digest import model_digest
+from qmlir.profiles.file import Profile
+from qmlir.text.parsing import load_module
+from qmlir.text.printing import PrintOptions, Weights, save_module
+
+Advance = Callable[[int], None]
+"""Told the number of samples that were done."""
+
+BATCH = 32
+"""Samples that a process is given at a time, where nobody says otherwise."""
+
+_AHEAD = 2
+"""Pieces of work for each process: one that it does, and one that waits."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a profile is taken. `momentum` is that of the moving averages, `bins` bounds histograms."""
+
+    function: str = "main"
+    bins: int = BINS
+    momentum: float = MOMENTUM
+
+
+class _Machine:
+    """A module that is ready to run, and what records it."""
+
+    def __init__(self, module: ModuleOp, options: RunOptions):
+        self.recorder = Recorder(module, bins=options.bins)
+        self.interpreter = Interpreter(module, [self.recorder])
+        self.function = options.function
+
+    def run(self, run: Run) -> Ranges:
+        self.recorder.begin(run.first, run.samples)
+        self.interpreter.call(self.function, run.arguments)
+        return self.recorder.end()
+
+
+_Part = tuple[list[Ranges], dict[str, Statistics]]
+"""What a piece of work gives: the ranges of each run, in order, and the statistics of all."""
+
+_machine: _Machine | None = None
+
+
+def _start_process(path: Path, options: RunOptions) -> None:
+    global _machine
+    module = load_module(default_environment().new_context(), path)
+    _machine = _Machine(module, options)
+
+
+def _work(runs: list[Run]) -> _Part | str:
+    """In a process of its own: what the runs give, or the message of the error that ended them."""
+    assert _machine is not None
+    try:
+        ranges = [_machine.run(run) for run in runs]
+    except DiagnosticError as error:  # its operation cannot be sent
+        return error.diagnostic.message
+    return ranges, _machine.recorder.taken()
+
+
+def _pieces(runs: Iterable[Run], size: int) -> Iterator[list[Run]]:
+    """Runs in lists of about `size` samples."""
+    runs = iter(runs)
+    for head in runs:
+        yield [head, *islice(runs, max(size // head.samples, 1) - 1)]
+
+
+def _in_order(executor: ProcessPoolExecutor, pieces: Iterator[list[Run]], ahead: int) -> Iterator[tuple[int, _Part]]:
+    """The number of samples and the part of each piece, in order; few are read before they can be worked on."""
+    waiting: deque[tuple[int, Future[_Part | str]]] = deque()
+    for piece in pieces:
+        waiting.append((sum(run.samples for run in piece), executor.submit(_work, piece)))
+        if len(waiting) >= ahead:
+            yield _done(*waiting.popleft())
+    while waiting:
+        yield _done(*waiting.popleft())
+
+
+def _done(samples: int, future: Future[_Part | str]) -> tuple[int, _Part]:
+    part = future.result()
+    if isinstance(part, str):
+        raise text_error(part)
+    return samples, part
+
+
+def _run_in_processes(
+    module: ModuleOp, runs: Iterable[Run], options: RunOptions, processes: int, batch: int, totals: Totals
+) -> Iterator[int]:
+    with TemporaryDirectory(prefix="qmlir-profile-") as folder:
+        path = Path(folder) / "module.mlir"
+        save_module(module, path, PrintOptions(weights=Weights.SIDECAR))
+        context = multiprocessing.get_context("spawn")
+        executor = ProcessPoolExecutor(processes, context, _start_process, (path, options))
+        try:
+            for samples, (ranges, statistics) in _in_order(executor, _pieces(runs, batch), _AHEAD * processes):
+                for each in ranges:
+                    totals.add_run(each)
+                totals.add_statistics(statistics)
+                yield samples
+        except BrokenProcessPool as error:
+            raise text_error(f"a process of the profiling run has ended: {error}") from error
+        finally:
+            executor.shutdown(cancel_futures=True)
+
+
+def _run_here(module: ModuleOp, runs: Iterable[Run], options: RunOptions, totals: Totals) -> Iterator[int]:
+    machine = _Machine(module, options)
+    for run in runs:
+        totals.add_run(machine.run(run))
+        yield run.samples
+    totals.add_statistics(machine.recorder.taken())
+
+
+@contextmanager
+def _silent() -> Generator[Advance]:
+    yield lambda samples: None
+
+
+def _progress(total: int | None, stream: IO[str]) -> AbstractContextManager[Advance]:
+    """A bar where somebody can see it. rich is loaded only there."""
+    if not stream.isatty():
+        return _silent()
+    return import_module("qmlir.interpreter.progress").bar("profiling", total, stream)
+
+
+def run_profile(
+    module: ModuleOp,
+    data: Data,
+    *,
+    options: RunOptions = RunOptions(),
+    batch_size: int | None = None,
+    processes: int = 1,
+    passes: str = "",
+    progress: IO[str] | None = None,
+) -> Profile:
+    """The profile of `module`, which has observers, on the samples in `data` (see `qmlir.api.profile`).
+
+    Raises `DiagnosticError`: for data that does not fit, for no data, and for values that are not finite, with key and
+    sample. Keys that no run reached are warned of.
+    """
+    for name, number in (("batch size", batch_size), ("number of processes", processes)):
+        if number is not None and number < 1:
+            raise text_error(f"the {name} is at least 1, found {number}")
+    if not 0 < options.momentum <= 1:
+        raise text_error(f"momentum is above 0 and at most 1, found {options.momentum}")
+    function = Interpreter(module).function(options.function)
+    recorder = Recorder(module, bins=options.bins)
+    if not recorder.keys:
+        raise text_error("the module has no observers: run calib-insert-observers")
+    runs = Samples(function, data)
+    totals = Totals(options.momentum)
+    if processes == 1:
+        steps = _run_here(module, runs, options, totals)
+    else:
+        steps = _run_in_processes(module, runs, options, processes, batch_size or BATCH, totals)
+    samples = 0
+    with _progress(runs.total, sys.stderr if progress is None else progress) as advance:
+        for done in steps:
+            samples += done
+            advance(done)
+    unseen = [key for key in recorder.keys if key not in totals.statistics]
+    if unseen:
+        listed = ", ".join(unseen[:5]) + (f" and {len(unseen) - 5} more" if len(unseen) > 5 else "")
+        emit(Diagnostic(Severity.WARNING, f"no run reached {len(unseen)} of {len(recorder.keys)} values: {listed}"))
+    return Profile(model_digest(module), samples, dict(totals.values()), passes)

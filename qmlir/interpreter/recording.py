@@ -1,0 +1,254 @@
+"""Recording what observers see: statistics by key, in memory that does not grow with the number of samples.
+
+Values of one run after the other come in; out go exact statistics. Small arrays are gathered before they are counted,
+which changes nothing but the time: statistics of parts merge into those of the whole.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.arithmetic.histogram import BINS
+from qmlir.arithmetic.moments import Moments
+from qmlir.arithmetic.statistics import BatchRanges, NotFiniteError, Statistics
+from qmlir.dialects.calib.ops import ObserveOp
+from qmlir.interpreter.machine import Listener
+from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.profiles.keys import functions_of
+
+Array = npt.NDArray[Any]
+F64 = npt.NDArray[np.float64]
+
+GATHERED = 1 << 14
+"""Elements of a value that are gathered before they are counted: 64 KiB of f32. Counting costs some 200 us a time."""
+
+_RANGES = 1 << 6
+"""Ranges of runs that are gathered before their exact sum is taken."""
+
+MOMENTUM = 0.01
+"""How far the moving average of ranges moves: ONNX Runtime's and PyTorch's averaging constant."""
+
+
+@dataclass
+class RunRanges:
+    """The averages of the range of a value over runs, in their order; `BatchRanges`, a run at a time but quickly."""
+
+    momentum: float
+    count: int = 0
+    first: tuple[float, float] = (0.0, 0.0)
+    moving: tuple[float, float] = (0.0, 0.0)
+    _totals: list[Fraction] = field(default_factory=lambda: [Fraction(), Fraction()])
+    _gathered: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+
+    def add(self, low: float, high: float) -> None:
+        """One run more."""
+        if self.count == 0:
+            self.first = self.moving = (low, high)
+        else:
+            before = self.moving
+            self.moving = (
+                before[0] + self.momentum * (low - before[0]),
+                before[1] + self.momentum * (high - before[1]),
+            )
+        self.count += 1
+        self._gathered.append((low, high))
+        if len(self._gathered) >= _RANGES:
+            self._sum_up()
+
+    def _sum_up(self) -> None:
+        columns = np.array(self._gathered, np.float64).reshape(-1, 2).T
+        for place, column in enumerate(columns):
+            self._totals[place] += Moments.of(np.ascontiguousarray(column)).total
+        self._gathered.clear()
+
+    @property
+    def batches(self) -> BatchRanges:
+        """The averages so far."""
+        self._sum_up()
+        low, high = self._totals
+        return BatchRanges(self.momentum, self.count, (low, high), self.first, self.moving)
+
+
+def _extremes(array: Array, axis: int) -> tuple[F64, F64]:
+    others = tuple(each for each in range(array.ndim) if each != axis)
+    return array.min(axis=others).astype(np.float64) + 0.0, array.max(axis=others).astype(np.float64) + 0.0
+
+
+@dataclass
+class _Value:
+    """What is known of the values of one key."""
+
+    key: str
+    axis: int | None
+    bins: int
+    statistics: Statistics = field(default_factory=Statistics)
+    axis_ranges: tuple[F64, F64] | None = None
+    run: tuple[float, float] = (inf, -inf)
+    """The range in the run that goes on."""
+
+    gathered: Array | None = None
+    filled: int = 0
+
+    def add(self, values: Array) -> None:
+        """Raises `NotFiniteError`, and `ValueError` where ranges along the axis do not go together."""
+        if values.size == 0:
+            return
+        exact = values if values.itemsize >= 4 else values.astype(np.float32)  # f16 and bf16, exactly
+        low, high = float(exact.min()) + 0.0, float(exact.max()) + 0.0
+        if not (isfinite(low) and isfinite(high)):
+            raise NotFiniteError(exact)
+        self.run = min(self.run[0], low), max(self.run[1], high)
+        if self.axis is not None:
+            self._add_along(exact, self.axis)
+        flat = np.ascontiguousarray(exact).reshape(-1)
+        if self.filled + flat.size > GATHERED:
+            self.count()
+        if flat.size >= GATHERED:
+            self.statistics = self.statistics.merged(Statistics.of(flat, bins=self.bins))
+            return
+        if self.gathered is None or self.gathered.dtype != flat.dtype:
+            self.count()
+            self.gathered = np.empty(GATHERED, flat.dtype)
+        self.gathered[self.filled : self.filled + flat.size] = flat
+        self.filled += flat.size
+
+    def _add_along(self, exact: Array, axis: int) -> None:
+        lows, highs = _extremes(exact, axis)
+        if self.axis_ranges is not None:
+            known = self.axis_ranges
+            if known[0].shape != lows.shape:
+                raise ValueError(f"has {known[0].size} and {lows.size} indices along axis {axis}")
+            lows, highs = np.minimum(known[0], lows), np.maximum(known[1], highs)
+        self.axis_ranges = lows, highs
+
+    def count(self) -> None:
+        """Count what was gathered."""
+        if self.filled and self.gathered is not None:
+            seen = Statistics.of(self.gathered[: self.filled], bins=self.bins)
+            self.statistics = self.statistics.merged(seen)
+            self.filled = 0
+
+    def taken(self) -> Statistics:
+        """What is known; and start anew."""
+        self.count()
+        known = self.statistics
+        if self.axis_ranges is not None:
+            known = replace(known, axis=self.axis, axis_minima=self.axis_ranges[0], axis_maxima=self.axis_ranges[1])
+        self.statistics, self.axis_ranges = Statistics(), None
+        return known
+
+
+Ranges = dict[str, tuple[float, float]]
+"""The range of each key in one run."""
+
+
+def _depends_on_data(module: ModuleOp) -> set[Operation]:
+    """The observers of values that differ from run to run: not those of what is computed from constants alone."""
+    varying: set[SSAValue] = set()
+    found: set[Operation] = set()
+    for function in functions_of(module):
+        varying.update(function.body.blocks[0].args)
+        for op in function.body.walk():
+            # What stands in a region may be computed in one turn and not in another.
+            is_nested = op.parent_op() is not function
+            if is_nested or op.regions or any(operand in varying for operand in op.operands):
+                varying.update(op.results)
+                found.add(op)
+    return found
+
+
+class Recorder(Listener):
+    """Collects statistics of what the observers of `module` see, by their keys."""
+
+    def __init__(self, module: ModuleOp, *, bins: int = BINS):
+        self._varying = _depends_on_data(module)
+        self._values: dict[str, _Value] = {}
+        self._slots: dict[Operation, _Value] = {}
+        for op in module.walk():
+            if isinstance(op, ObserveOp):
+                axis = None if op.axis is None else op.axis.value.data
+                value = self._values.setdefault(op.key.data, _Value(op.key.data, axis, bins))
+                if value.axis != axis:
+                    raise op_error(op, f"and another observer of '{op.key.data}' keep ranges of different axes")
+                self._slots[op] = value
+        self._touched: dict[str, _Value] = {}
+        self._samples = (0, 0)
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys that there are observers for."""
+        return list(self._values)
+
+    def begin(self, first: int, samples: int) -> None:
+        """A run on so many samples, counted from `first`, is about to begin."""
+        self._samples = first, samples
+
+    def end(self) -> Ranges:
+        """The run has ended: the range of each key that was seen in it."""
+        ranges = {key: value.run for key, value in self._touched.items() if value.run[0] <= value.run[1]}
+        for value in self._touched.values():
+            value.run = (inf, -inf)
+        self._touched.clear()
+        return ranges
+
+    def taken(self) -> dict[str, Statistics]:
+        """The statistics of each key that was seen since they were last taken."""
+        found = ((key, value.taken()) for key, value in self._values.items())
+        return {key: statistics for key, statistics in found if statistics.count}
+
+    def on_results(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
+        """Raises `DiagnosticError`, with key and sample, where a value is not finite."""
+        value = self._slots.get(op)
+        # What no sample changes is counted once, or its weight would be that of the number of runs.
+        if value is None or (self._samples[0] and op not in self._varying):
+            return
+        self._touched[value.key] = value
+        try:
+            value.add(results[0])
+        except NotFiniteError as error:
+            raise self._error(op, value.key, str(error)) from error
+        except ValueError as error:
+            raise self._error(op, value.key, f"it {error}") from error
+
+    def _error(self, op: Operation, key: str, what: str) -> DiagnosticError:
+        first, samples = self._samples
+        where = f"sample {first}" if samples == 1 else f"samples {first} to {first + samples - 1}"
+        owner = op.operands[0].owner
+        if not isinstance(owner, Operation):
+            function = owner.parent_op()
+            owner = function if isinstance(function, FuncOp) else op
+        return op_error(owner, f"value '{key}' at {where}: {what}")
+
+
+@dataclass
+class Totals:
+    """Statistics of parts, merged; and averages of ranges over the runs, in their order."""
+
+    momentum: float
+    statistics: dict[str, Statistics] = field(default_factory=dict[str, Statistics])
+    ranges: dict[str, RunRanges] = field(default_factory=dict[str, RunRanges])
+
+    def add_run(self, ranges: Ranges) -> None:
+        """The ranges of the next run."""
+        for key, (low, high) in ranges.items():
+            if key not in self.ranges:
+                self.ranges[key] = RunRanges(self.momentum)
+            self.ranges[key].add(low, high)
+
+    def add_statistics(self, statistics: Mapping[str, Statistics]) -> None:
+        """What a part of the runs saw."""
+        for key, seen in statistics.items():
+            self.statistics[key] = self.statistics[key].merged(seen) if key in self.statistics else seen
+
+    def values(self) -> Iterator[tuple[str, Statistics]]:
+        """All that is known of each key."""
+        for key, statistics in self.statistics.items():
+            yield key, replace(statistics, batches=self.ranges[key].batches)

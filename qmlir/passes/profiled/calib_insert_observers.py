@@ -1,0 +1,109 @@
+"""`calib-insert-observers`: an observer on every float value, under the key that profiles know it by."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.ir import Block, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from qmlir.dialects.calib.ops import ObserveOp
+from qmlir.ir.builtin_types import tensor
+from qmlir.ir.statistics import count
+from qmlir.profiles.keys import KeyedValue, keyed_values
+
+
+def _observer_of(keyed: KeyedValue) -> ObserveOp | None:
+    users = (use.operation for use in keyed.value.uses)
+    return next((user for user in users if isinstance(user, ObserveOp) and user.key.data == keyed.key), None)
+
+
+def _place_for(value: SSAValue) -> InsertPoint:
+    """Behind `value`, and behind the observers of the values that come with it: they stand in order."""
+    owner = value.owner
+    following = owner.first_op if isinstance(owner, Block) else owner.next_op
+    while isinstance(following, ObserveOp) and following.input.owner is owner:
+        following = following.next_op
+    if following is not None:
+        return InsertPoint.before(following)
+    block = owner if isinstance(owner, Block) else owner.parent
+    assert block is not None
+    return InsertPoint.at_end(block)
+
+
+def _insert(keyed: KeyedValue) -> ObserveOp:
+    value = keyed.value
+    observer = ObserveOp.create(operands=[value], result_types=[value.type], properties={"key": StringAttr(keyed.key)})
+    Rewriter().insert_op(observer, _place_for(value))
+    value.replace_uses_with_if(observer.result, lambda use: use.operation is not observer)
+    observer.result.name_hint = value.name_hint
+    return observer
+
+
+def _axis_of(value: SSAValue, axis: int) -> tuple[int, int] | None:
+    """The axis, counted from the front, and its size; `None` where the value has none, or of unknown size."""
+    type_ = tensor(value.type)
+    place = axis + type_.get_num_dims() if axis < 0 else axis
+    if not 0 <= place < type_.get_num_dims() or type_.get_shape()[place] < 1:
+        return None
+    return place, type_.get_shape()[place]
+
+
+@dataclass(frozen=True)
+class CalibInsertObservers(ModulePass):
+    """Put a `calib.observe` on every float argument and result, and with `constants` on constants too.
+
+    The key is made of provenance: the node and the role. What has a key in common, as the time steps of an unrolled
+    LSTM, is observed together. `axis` keeps a range for each index of that axis too (negative ones count from the
+    last), where a value has such an axis, of a size that is known.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<1x4xf32> {nn.name = "x"}, %w: tensor<2x4xf32>) -> tensor<1x2xf32> {
+      %0 = nn.matmul %x, %w {transpose_b = true}
+          : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> {origin = "fc", role = "matmul"}
+      func.return %0 : tensor<1x2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<1x4xf32> {nn.name = "x"}, %w: tensor<2x4xf32>) -> tensor<1x2xf32> {
+      %1 = calib.observe %x "x" : tensor<1x4xf32>
+      %2 = calib.observe %w "input1" : tensor<2x4xf32>
+      %3 = nn.matmul %1, %2 {transpose_b = true}
+          : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> {origin = "fc", role = "matmul"}
+      %4 = calib.observe %3 "fc/matmul" : tensor<1x2xf32>
+      func.return %4 : tensor<1x2xf32>
+    }
+    ```
+    """
+
+    name = "calib-insert-observers"
+
+    constants: bool = False
+    axis: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        observers: defaultdict[str, list[ObserveOp]] = defaultdict(list)
+        for keyed in keyed_values(op):
+            if keyed.is_constant and not self.constants:
+                continue
+            observer = _observer_of(keyed)
+            if observer is None:
+                observer = _insert(keyed)
+                count("observers inserted")
+            observers[keyed.key].append(observer)
+        for together in observers.values():
+            self._set_axis(together)
+
+    def _set_axis(self, observers: list[ObserveOp]) -> None:
+        """Give those that are observed together the axis, if all of them have it, of one size."""
+        axes = {None if self.axis is None else _axis_of(observer.input, self.axis) for observer in observers}
+        found = axes.pop() if len(axes) == 1 else None
+        for observer in observers:
+            observer.axis = None if found is None else IntegerAttr(found[0], i64)

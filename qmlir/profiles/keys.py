@@ -1,0 +1,104 @@
+"""The key of every float value: what a profile, a rule or a report calls it.
+
+A module comes in; out go its float values, each with a key made of provenance, never of names of SSA values:
+`lstm1/forget_gate/matmul` for a part of a node of the model, `relu1+relu2` for an operation that stands for several
+nodes, `split1#1` for the second result, the port's name for an argument. Operations of one kind in one role, as the
+time steps of an unrolled LSTM, share a key on purpose: they have one range.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import ConstantLike
+
+from qmlir.dialects.calib.ops import ObserveOp
+from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.provenance import origins_of
+from qmlir.ir.signature import inputs_of
+
+ENTRY = "main"
+"""The function whose keys have no prefix; neither has the only function of a module."""
+
+
+@dataclass(frozen=True)
+class KeyedValue:
+    """A float value and its key."""
+
+    key: str
+    value: SSAValue
+    owner: Operation
+    """The operation that gives the value; the function for an argument."""
+
+    is_constant: bool = False
+
+
+def is_float(value: SSAValue) -> bool:
+    """Whether `value` is a ranked tensor of floats, profiled or not."""
+    type_ = ranked_tensor(value.type)
+    return type_ is not None and kind_of(type_.get_element_type()) is Kind.FLOAT
+
+
+def is_constant(op: Operation) -> bool:
+    """Whether `op` is a weight or another value known at compile time."""
+    return op.has_trait(ConstantLike, value_if_unregistered=False)
+
+
+def functions_of(module: ModuleOp) -> list[FuncOp]:
+    """The functions of `module` that have a body."""
+    return [op for op in module.walk() if isinstance(op, FuncOp) and not op.is_declaration]
+
+
+def operations_of(function: FuncOp) -> Iterator[Operation]:
+    """The operations of a function that give values of their own: no observer, no call (its callee has its values)."""
+    return (op for op in function.body.walk() if not isinstance(op, ObserveOp | CallOp))
+
+
+def _bases(function: FuncOp, prefix: str) -> dict[Operation, str]:
+    """The key of each operation, before the number of the result."""
+    numbers: Counter[str] = Counter()
+    named: dict[Operation, str] = {}
+    last: dict[str, str] = {}
+    for op in operations_of(function):
+        if not op.results:
+            continue
+        if origins := origins_of(op):
+            named[op] = "+".join(map(str, origins))
+            last[named[op]] = op.name
+        else:
+            named[op] = f"{prefix}{op.name}[{numbers[op.name]}]"
+            numbers[op.name] += 1
+    # An import may make several operations of one node; the last kind gives what the node gives, and has its name.
+    return {op: base if last.get(base, op.name) == op.name else f"{base}:{op.name}" for op, base in named.items()}
+
+
+def _keyed(function: FuncOp, prefix: str) -> Iterator[KeyedValue]:
+    bases = _bases(function, prefix)
+    taken = set(bases.values())
+    for port, argument in zip(inputs_of(function), function.body.blocks[0].args, strict=True):
+        if is_float(argument):
+            name = f"{prefix}{port.name}"
+            yield KeyedValue(f"input:{name}" if name in taken else name, argument, function)
+    for op, base in bases.items():
+        for place, result in enumerate(op.results):
+            if is_float(result):
+                yield KeyedValue(f"{base}#{place}" if place else base, result, op, is_constant(op))
+
+
+def keyed_values(module: ModuleOp) -> list[KeyedValue]:
+    """Every float value of the functions of `module` with its key, in order.
+
+    Arguments and operations without provenance of a function beside `@main` have its name in front: `@helper/x`. An
+    operation without provenance is called by its kind and its number among its like, `nn.relu[0]`; an argument whose
+    name an operation has taken `input:x`.
+    """
+    functions = functions_of(module)
+    found: list[KeyedValue] = []
+    for function in functions:
+        name = function.sym_name.data
+        found += _keyed(function, "" if name == ENTRY or len(functions) == 1 else f"@{name}/")
+    return found

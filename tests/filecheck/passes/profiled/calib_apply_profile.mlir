@@ -1,0 +1,64 @@
+// RUN: split-file %s %t
+// RUN: qmlir-opt %t/fits.mlir -p 'calib-apply-profile{profile="%S/Inputs/relu.json"},verify-level{level=profiled}' | filecheck %s
+// Twice is as good as once, and observers make no difference.
+// RUN: qmlir-opt %t/fits.mlir -p 'calib-insert-observers{axis=1},calib-apply-profile{profile="%S/Inputs/relu.json"},calib-apply-profile{profile="%S/Inputs/relu.json"}' --verify-roundtrip | filecheck %s
+// RUN: not qmlir-opt %t/other.mlir -p 'calib-apply-profile{profile="%S/Inputs/relu.json"}' 2>&1 | filecheck %s --check-prefix=OTHER
+// RUN: qmlir-opt %t/other.mlir -p 'calib-apply-profile{profile="%S/Inputs/relu.json" allow_partial}' -o %t/partial.mlir 2>&1 | filecheck %s --check-prefix=WARNED
+// RUN: filecheck %s --check-prefix=PARTIAL --input-file %t/partial.mlir
+// RUN: qmlir-opt %t/calls.mlir -p 'calib-apply-profile{profile="%S/Inputs/calls.json"}' | filecheck %s --check-prefix=CALLS
+// RUN: not qmlir-opt %t/fits.mlir -p 'calib-apply-profile{profile="%t/gone.json"}' 2>&1 | filecheck %s --check-prefix=GONE
+// RUN: not qmlir-opt %t/fits.mlir -p 'calib-apply-profile{profile="%t/fits.mlir"}' 2>&1 | filecheck %s --check-prefix=NONE
+// RUN: sed 's/"relu1"/"relul"/' %S/Inputs/relu.json > %t/typo.json
+// RUN: not qmlir-opt %t/fits.mlir -p 'calib-apply-profile{profile="%t/typo.json"}' 2>&1 | filecheck %s --check-prefix=TYPO
+
+// CHECK: !q0 = !quant.calibrated<f32<-1.000000e+00:2.000000e+00>>
+// CHECK-NEXT: #c0 = #calib.stats<min = -1.000000e+00, max = 2.000000e+00, mean = 4.062500e-01, std = 0.8654614015078893, count = 8, exact = "0x01{{[0-9A-F]+}}">
+// CHECK-NEXT: !q1 = !quant.calibrated<f32<0.000000e+00:2.000000e+00>>
+// CHECK-NEXT: #c1 = #calib.stats<min = 0.000000e+00, max = 2.000000e+00, mean = 5.625000e-01, std = 0.6817945071647321, count = 8, exact = "0x01{{[0-9A-F]+}}">
+// CHECK-LABEL: @main(
+// CHECK-SAME: [[V0:%.+]]: tensor<?x4x!q0> {nn.name = "x", calib.stats = #c0}) -> tensor<?x4x!q1> {
+// CHECK-NEXT: [[V1:%.+]] = nn.relu [[V0]] : (tensor<?x4x!q0>) -> tensor<?x4x!q1> {origin = "relu1", calib.stats = #c1}
+// CHECK-NEXT: func.return [[V1]] : tensor<?x4x!q1>
+
+// OTHER: error: the profile '{{.*}}relu.json' does not fit: it is of another model, or of one that went through other passes (then: none);
+// OTHER-SAME: the entry 'relu1' matches no value, did you mean 'relu2'?; 'nn.relu' op (relu2) has no entry for its value 'relu2', did you mean 'relu1'?; and 1 more (allow_partial takes what fits)
+// OTHER-NEXT: note: it is of another model
+// OTHER-NEXT: note: the entry 'relu1' matches no value
+// OTHER-NEXT: other.mlir:2:3: note: 'nn.relu' op (relu2) has no entry for its value 'relu2'
+// OTHER-NEXT: other.mlir:3:3: note: 'nn.tanh' op has no entry for its value 'nn.tanh[0]'
+// WARNED: warning: the profile '{{.*}}relu.json' does not fit: {{.*}}; and 1 more
+// PARTIAL: @main([[V0:%.+]]: tensor<1x4x!q0> {nn.name = "x", calib.stats = #c0}) -> tensor<1x4xf32> {
+// PARTIAL-NEXT: nn.relu [[V0]] : (tensor<1x4x!q0>) -> tensor<1x4xf32> {origin = "relu2"}
+
+// What a call hands on has one range, which covers both: x of @main and of @helper.
+// CALLS: !q0 = !quant.calibrated<f32<-4.000000e+00:2.000000e+00>>
+// CALLS-LABEL: @helper(
+// CALLS-SAME: tensor<2x!q0> {calib.stats = #c0}) -> tensor<2x!q1> {
+// CALLS-LABEL: @main(
+// CALLS-SAME: [[V0:%.+]]: tensor<2x!q0> {nn.name = "x", calib.stats = #c2}) -> tensor<2x!q1> {
+// CALLS-NEXT: func.call @helper([[V0]]) : (tensor<2x!q0>) -> tensor<2x!q1>
+
+// GONE: error: cannot read '{{.*}}gone.json': No such file or directory
+// NONE: error: '{{.*}}fits.mlir' is no profile: line 1, column 1: Expecting value
+// TYPO: error: the profile '{{.*}}typo.json' does not fit: the entry 'relul' matches no value, did you mean 'relu1'?; 'nn.relu' op (relu1) has no entry for its value 'relu1', did you mean 'relul'? (allow_partial takes what fits)
+
+//--- fits.mlir
+func.func @main(%image: tensor<?x4xf32> {nn.name = "x"}) -> tensor<?x4xf32> {
+  %renamed = nn.relu %image : tensor<?x4xf32> {origin = "relu1"}
+  func.return %renamed : tensor<?x4xf32>
+}
+//--- other.mlir
+func.func @main(%x: tensor<1x4xf32> {nn.name = "x"}) -> tensor<1x4xf32> {
+  %0 = nn.relu %x : tensor<1x4xf32> {origin = "relu2"}
+  %1 = nn.tanh %0 : tensor<1x4xf32>
+  func.return %1 : tensor<1x4xf32>
+}
+//--- calls.mlir
+func.func @helper(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = nn.relu %x : tensor<2xf32> {origin = "r"}
+  func.return %0 : tensor<2xf32>
+}
+func.func @main(%x: tensor<2xf32> {nn.name = "x"}) -> tensor<2xf32> {
+  %0 = func.call @helper(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %0 : tensor<2xf32>
+}

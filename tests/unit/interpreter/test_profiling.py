@@ -1,0 +1,281 @@
+"""Profiling runs against statistics that NumPy takes of every value at once; and all that must not change a profile."""
+
+import io
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+from qmlir.arithmetic.statistics import Statistics
+from qmlir.environment import default_environment
+from qmlir.interpreter.machine import Listener
+from qmlir.interpreter.profiling import run_profile
+from qmlir.interpreter.run import interpret
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
+from qmlir.passes.primitive.nn_decompose import NnDecompose
+from qmlir.profiles.file import Profile
+from qmlir.profiles.keys import keyed_values
+from qmlir.text.parsing import parse_module
+
+MODELS = Path(__file__).resolve().parents[3].parent / "shared" / "models"
+needs_models = pytest.mark.skipif(not MODELS.exists(), reason="the digits models are not there")
+
+LAYOUTS = {"cnn": (1, 8, 8), "mlp": (64,), "lstm": (8, 8), "gru": (8, 8)}
+"""Each model's shape of one sample."""
+
+
+def module_of(text: str) -> ModuleOp:
+    return parse_module(default_environment().new_context(), text)
+
+
+def digits(name: str, count: int) -> tuple[ModuleOp, np.ndarray]:
+    with np.load(MODELS / "digits_eval.npz") as data:
+        samples = data["x_train"][np.arange(count) % 1257].reshape(-1, *LAYOUTS[name])
+    return qmlir.load(MODELS / f"digits_{name}.onnx"), samples
+
+
+TEXT = """
+func.func @main(%x: tensor<?x3xf32> {nn.name = "x"}) -> tensor<?x3xf32> {
+  %c = nn.constant dense<[1.0, -2.0, 0.5]> : tensor<3xf32> {origin = "c"}
+  %d = nn.neg %c : tensor<3xf32> {origin = "d"}
+  %0 = nn.mul %x, %d : (tensor<?x3xf32>, tensor<3xf32>) -> tensor<?x3xf32> {origin = "rnn", role = "step/mul"}
+  %1 = nn.mul %0, %d : (tensor<?x3xf32>, tensor<3xf32>) -> tensor<?x3xf32> {origin = "rnn", role = "step/mul"}
+  %2 = nn.log %1 : tensor<?x3xf32> {origin = "log"}
+  func.return %2 : tensor<?x3xf32>
+}
+"""
+X = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9], [1, 1, 1]], np.float32)
+
+
+def test_ranges_by_hand() -> None:
+    profile = qmlir.profile(module_of(TEXT), X, axis=1, momentum=0.5)
+    assert profile.samples == 4
+    assert list(profile.values) == ["x", "d", "rnn/step/mul", "log"]
+    step = profile.values["rnn/step/mul"]
+    once = X * np.array([-1, 2, -0.5], np.float32)
+    twice = once * np.array([-1, 2, -0.5], np.float32)
+    # Both steps of one role have one range.
+    both = np.concatenate([once, twice])
+    assert (step.count, step.minimum, step.maximum) == (24, both.min(), both.max())
+    assert (step.axis_minima.tolist(), step.axis_maxima.tolist()) == (both.min(0).tolist(), both.max(0).tolist())
+    assert step.mean == both.mean(dtype=np.float64)
+    assert step.histogram.total == 24
+    # The averages are of what one sample gives, in all steps.
+    ends = [(min(*a, *b), max(*a, *b)) for a, b in zip(once.tolist(), twice.tolist(), strict=True)]
+    low, high = ends[0]
+    for each in ends[1:]:
+        low, high = (low + each[0]) / 2, (high + each[1]) / 2
+    assert step.batches is not None
+    assert step.batches.moving == (low, high)
+    assert step.batches.mean == (sum(a for a, _ in ends) / 4, sum(b for _, b in ends) / 4)
+    # What no sample changes is counted once.
+    assert profile.values["d"].count == 3
+    assert "c" not in profile.values
+    assert qmlir.profile(module_of(TEXT), X, constants=True).values["c"].count == 3
+
+
+class Collect(Listener):
+    """Every result of every operation."""
+
+    def __init__(self) -> None:
+        self.seen: dict[Any, list[np.ndarray]] = {}
+
+    def on_results(self, op: Any, operands: Sequence[Any], results: Sequence[Any]) -> None:
+        for result, value in zip(op.results, results, strict=True):
+            self.seen.setdefault(result, []).append(np.array(value))
+
+
+@needs_models
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_statistics_are_those_of_all_values(name: str) -> None:
+    module, samples = digits(name, 5)
+    module = module.clone()
+    NnDecompose().apply(default_environment().new_context(), module)
+    profile = qmlir.profile(module, samples)
+    listener = Collect()
+    axis = 1 if name in ("lstm", "gru") else 0
+    for sample in samples:
+        interpret(module, [np.ascontiguousarray(np.expand_dims(sample, axis))], listeners=[listener])
+    values: dict[str, list[np.ndarray]] = {"input": [samples]}
+    for each in keyed_values(module):
+        if not each.is_constant and each.value in listener.seen:
+            values.setdefault(each.key, []).extend(listener.seen[each.value])
+    assert set(profile.values) == set(values)
+    for key, arrays in values.items():
+        flat = np.concatenate([array.reshape(-1) for array in arrays])
+        expected, found = Statistics.of(flat), profile.values[key]
+        if found.count < expected.count:  # computed from constants alone
+            assert found.count * len(samples) == expected.count
+            continue
+        assert (found.moments, found.histogram.counts.tolist()) == (
+            expected.moments,
+            expected.histogram.counts.tolist(),
+        )
+        assert (found.minimum, found.maximum) == (flat.min(), flat.max())
+
+
+@needs_models
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_division_changes_nothing(name: str, tmp_path: Path) -> None:
+    """Batches of 1, 7 and all; one process and two; from memory and from a file: the same bytes."""
+    module, samples = digits(name, 24)
+    np.savez(tmp_path / "samples.npz", input=samples)
+    axis = 1 if name in ("lstm", "gru") else 0
+    batches = (np.moveaxis(each, 0, axis) for each in np.split(samples, [1, 8, 20]))
+
+    def text(data: Any, **options: Any) -> str:
+        return qmlir.profile(module, data, passes="nn-decompose", **options).to_text()
+
+    texts = {
+        *(text(samples, batch_size=size) for size in (1, 7, len(samples))),
+        *(text(samples, batch_size=size, processes=2) for size in (1, 7)),
+        text(tmp_path / "samples.npz"),
+        text({"input": samples}),
+        text(iter(samples)),
+        text([{"input": sample} for sample in samples]),
+        text(batches),
+    }
+    assert len(texts) == 1
+    assert Profile.from_text(texts.pop()).samples == 24
+
+
+@needs_models
+def test_a_model_of_a_batch_of_its_own() -> None:
+    _, samples = digits("lstm", 9)
+    module = qmlir.load(MODELS / "digits_lstm.onnx", shapes={"input": (8, 4, 8)})
+    said: list[Diagnostic] = []
+    with diagnostic_handler(said.append):
+        profile = qmlir.profile(module, samples)
+    assert profile.samples == 8
+    assert profile.values["input"] == qmlir.profile(module, list(samples[:8])).values["input"]
+    assert [str(each) for each in said] == ["warning: the last 1 of 9 samples are left out: @main takes 4 at a time"]
+    with pytest.raises(DiagnosticError, match="takes batches of 4 samples, found 3 in all"):
+        qmlir.profile(module, samples[:3])
+    # One of its own batches is that of a model of any batch size.
+    alone = qmlir.load(MODELS / "digits_lstm.onnx", shapes={"input": (8, 1, 8)})
+    free = qmlir.load(MODELS / "digits_lstm.onnx")
+    profiles = [qmlir.profile(each, samples) for each in (alone, free)]
+    assert profiles[0].model == profiles[1].model
+    assert profiles[0].values.keys() <= profiles[1].values.keys()
+    assert all(profiles[1].values[key] == seen for key, seen in profiles[0].values.items())
+
+
+@needs_models
+def test_memory_does_not_grow_with_the_samples(tmp_path: Path) -> None:
+    module, _ = digits("cnn", 1)
+    peaks: list[int] = []
+    for count in (2, 100, 500):  # what is loaded once is loaded by the first
+        np.savez(tmp_path / "samples.npz", input=digits("cnn", count)[1])
+        tracemalloc.start()
+        qmlir.profile(module, tmp_path / "samples.npz")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[2] < 1.1 * peaks[1]
+
+
+def test_values_that_are_not_finite_name_key_and_sample() -> None:
+    samples = X.copy()
+    samples[2, 1] = 0  # the logarithm of 0
+    wanted = r"'nn.log' op \(log\) value 'log' at sample 2: values must be finite, found 0 NaN and 1 infinite of 3"
+    with pytest.raises(DiagnosticError, match=wanted):
+        qmlir.profile(module_of(TEXT), samples)
+    own = TEXT.replace("?x3", "2x3")
+    with pytest.raises(DiagnosticError, match="value 'log' at samples 2 to 3: "):
+        qmlir.profile(module_of(own), samples)
+
+
+BAD_ITEMS: list[tuple[Any, str]] = [
+    ([], "there are no samples to run"),
+    ([{"y": X[0]}], "has no input 'y'"),
+    ([{}], "lacks the input x"),
+    ([(X[0], X[0])], "takes 1 inputs, found 2"),
+    (["x"], "takes arrays, found an item of type str"),
+    ([3], "takes arrays, found an item of type int"),
+    ([X[0], X[0].astype(np.float16)], "input 'x' has elements of float32, found float16"),
+    ([X[0], X[0, :2]], r"input 'x' has the shape 3 for one sample, \?x3 for several, found 2"),
+    (X[:, :, None], "input 'x' has the shape 3 for one sample"),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), BAD_ITEMS)
+def test_items_that_do_not_fit(data: Any, message: str) -> None:
+    with pytest.raises(DiagnosticError, match=message):
+        qmlir.profile(module_of(TEXT), data)
+
+
+@pytest.mark.parametrize(("element", "dtype"), [("f16", np.float16), ("bf16", ml_dtypes.bfloat16), ("f64", np.float64)])
+def test_every_float_type(element: str, dtype: Any, tmp_path: Path) -> None:
+    text = TEXT.replace("f32", element).replace("nn.log", "nn.relu")
+    np.savez(tmp_path / "samples.npz", x=X.astype(dtype))  # NumPy has no name for bf16, and writes it as raw bytes
+    profile = qmlir.profile(module_of(text), tmp_path / "samples.npz")
+    # All products are small integers and halves: exact in every type.
+    assert (profile.values["rnn/step/mul"].minimum, profile.values["rnn/step/mul"].maximum) == (-7.0, 32.0)
+    assert profile.to_text() == qmlir.profile(module_of(text), X.astype(dtype)).to_text()
+
+
+TWO = """
+func.func @main(%ids: tensor<?x2xi64> {nn.name = "ids", nn.dims = ["batch", ""]},
+                %x: tensor<2x?xf32> {nn.name = "x", nn.dims = ["", "batch"]},
+                %s: tensor<f32> {nn.name = "s"}) -> tensor<2x?xf32> {
+  %0 = nn.mul %x, %s : (tensor<2x?xf32>, tensor<f32>) -> tensor<2x?xf32> {origin = "m"}
+  func.return %0 : tensor<2x?xf32>
+}
+"""
+
+
+def test_several_inputs_each_with_its_axis_or_none() -> None:
+    ids, x = np.zeros((5, 2), np.int64), np.arange(10, dtype=np.float32).reshape(5, 2)
+    s = np.full(5, 2, np.float32)
+    stacked = qmlir.profile(module_of(TWO), {"ids": ids, "x": x, "s": s})
+    items = [{"ids": ids[:2], "x": x[:2].T, "s": s[0]}, {"ids": ids[2:], "x": x[2:].T, "s": s[0]}]
+    assert stacked.samples == 5
+    assert stacked.values["m"].maximum == 18.0
+    assert qmlir.profile(module_of(TWO), items).to_text() == stacked.to_text()
+    with pytest.raises(DiagnosticError, match="is given inputs of 2 and 5 samples"):
+        qmlir.profile(module_of(TWO), [{"ids": ids[:2], "x": x.T, "s": s[0]}])
+    with pytest.raises(DiagnosticError, match="without one leading axis of samples: 5x2, 5x2, scalar"):
+        qmlir.profile(module_of(TWO), {"ids": ids, "x": x, "s": s[0]})
+
+
+def test_what_no_run_reaches_is_said() -> None:
+    unused = "func.func @unused(%x: tensor<2xf32>) -> tensor<2xf32> {\n  func.return %x : tensor<2xf32>\n}"
+    said: list[Diagnostic] = []
+    with diagnostic_handler(said.append):
+        qmlir.profile(module_of(TEXT + unused), X)
+    assert [str(each) for each in said] == ["warning: no run reached 1 of 5 values: @unused/input0"]
+
+
+def test_without_observers_there_is_nothing_to_record() -> None:
+    with pytest.raises(DiagnosticError, match="the module has no observers: run calib-insert-observers"):
+        run_profile(module_of(TEXT), X)
+
+
+def test_the_module_stays_as_it_is() -> None:
+    module = module_of(TEXT)
+    before = str(module)
+    qmlir.profile(module, X, passes="canonicalize")
+    assert str(module) == before
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_on_a_terminal_only() -> None:
+    def samples() -> Iterator[np.ndarray]:
+        yield from X
+
+    terminal, file = Terminal(), io.StringIO()
+    qmlir.profile(module_of(TEXT), samples(), progress=terminal)
+    qmlir.profile(module_of(TEXT), X, progress=file)
+    assert "profiling" in terminal.getvalue()
+    assert file.getvalue() == ""
