@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from qmlir.api import interpret as interpret
     from qmlir.api import load as load
+    from qmlir.api import profile as profile
+    from qmlir.api import quantize as quantize
 
-__all__ = ["interpret", "load"]
+__all__ = ["interpret", "load", "profile", "quantize"]
 
 
 def __getattr__(name: str) -> Any:

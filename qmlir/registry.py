@@ -25,11 +25,18 @@ DIALECTS: Mapping[str, str] = {
 }
 
 PASSES: Mapping[str, str] = {
+    "calib-apply-profile": "qmlir.passes.profiled.calib_apply_profile:CalibApplyProfile",
+    "calib-insert-observers": "qmlir.passes.profiled.calib_insert_observers:CalibInsertObservers",
     "canonicalize": "qmlir.passes.general.canonicalize:Canonicalize",
     "cse": "qmlir.passes.general.cse:Cse",
     "dce": "qmlir.passes.general.dce:Dce",
     "inline": "qmlir.passes.general.inline:Inline",
     "nn-decompose": "qmlir.passes.primitive.nn_decompose:NnDecompose",
+    "nn-raise": "qmlir.passes.quantized.nn_raise:NnRaise",
+    "quant-assign-types": "qmlir.passes.quantized.quant_assign_types:QuantAssignTypes",
+    "quant-fuse-casts": "qmlir.passes.quantized.quant_fuse_casts:QuantFuseCasts",
+    "quant-insert-casts": "qmlir.passes.quantized.quant_insert_casts:QuantInsertCasts",
+    "quant-propagate-types": "qmlir.passes.quantized.quant_propagate_types:QuantPropagateTypes",
     "strip-debuginfo": "qmlir.passes.general.strip_debuginfo:StripDebuginfo",
     "symbol-dce": "qmlir.passes.general.symbol_dce:SymbolDce",
     "verify-level": "qmlir.passes.general.verify_level:VerifyLevel",
@@ -76,12 +83,14 @@ class Contribution:
     The keys of `patterns` are names of pattern sets, such as `nn.canonicalize` (the dialect's canonicalization);
     the values are `module:object`, the object a sequence of
     `RewritePattern`. `meanings` maps a dialect to a table from operation class to a NumPy function, and
-    `decompositions` one from composite to the function that makes its parts.
+    `decompositions` one from composite to the function that makes its parts. `stages` maps points of
+    the named pipelines, such as `quantize.decide.before`, to the text of passes that run there.
     """
 
     patterns: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     meanings: Mapping[str, str] = field(default_factory=dict[str, str])
     decompositions: Mapping[str, str] = field(default_factory=dict[str, str])
+    stages: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 TREE = Contribution(
@@ -160,6 +169,11 @@ def onnx_importers() -> Mapping[str, Callable[..., Any]]:
     for point in sorted(entry_points(group=ONNX_IMPORTERS_GROUP), key=lambda point: point.name):
         table |= point.load()
     return table
+
+
+def inserted_passes(point: str) -> Iterator[str]:
+    """The passes that packages put at a point of a named pipeline, each as pipeline text."""
+    return (each.stages[point] for each in contributions() if point in each.stages)
 
 
 def dialect_factories() -> Iterator[tuple[str, Callable[[], Dialect]]]:

@@ -1,0 +1,67 @@
+"""`quant-insert-casts`: decide types, and put each value between quantize and dequantize."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from qmlir.quantization.options import decide_and_insert, make_recipe, simple_rules
+
+
+@dataclass(frozen=True)
+class QuantInsertCasts(ModulePass):
+    """Decide the quantized type of every profiled value, and put a `quant.qcast` and a `quant.dcast` behind it.
+
+    The operations stay on floats: the module simulates quantization. Weights become constants of integers, quantized
+    now. Options set the defaults for all values; `recipe` names a TOML file of rules for chosen nodes, operations and
+    slots. What has no range or no quantized meaning is left in float; `assert_all_quantized` makes that an error. The
+    second pass of graph-mode quantization, after `calib-insert-observers` and a run.
+
+    Before (run with `activations=u8 scheme=asymmetric_pow2`):
+
+    ```mlir
+    func.func @main(%x: tensor<2x!quant.calibrated<f32<-1.0:1.0>>>) -> tensor<2x!quant.calibrated<f32<0.0:1.0>>> {
+      %0 = nn.sigmoid %x
+          : (tensor<2x!quant.calibrated<f32<-1.0:1.0>>>) -> tensor<2x!quant.calibrated<f32<0.0:1.0>>> {origin = "s"}
+      func.return %0 : tensor<2x!quant.calibrated<f32<0.0:1.0>>>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = quant.qcast %x : tensor<2xf32> to tensor<2x!quant.uniform<u8:f32, 0.015625:64>>
+      %1 = quant.dcast %0 : tensor<2x!quant.uniform<u8:f32, 0.015625:64>> to tensor<2xf32>
+      %2 = nn.sigmoid %1 : tensor<2xf32> {origin = "s"}
+      %3 = quant.qcast %2 {origin = "s"} : tensor<2xf32> to tensor<2x!quant.uniform<u8:f32, 0.00390625>>
+      %4 = quant.dcast %3 {origin = "s"} : tensor<2x!quant.uniform<u8:f32, 0.00390625>> to tensor<2xf32>
+      func.return %4 : tensor<2xf32>
+    }
+    ```
+    """
+
+    name = "quant-insert-casts"
+
+    activations: str = ""
+    weights: str = ""
+    accumulator: str = ""
+    scheme: str = ""
+    weight_scheme: str = ""
+    granularity: str = ""
+    calibrator: str = ""
+    recipe: str = ""
+    assert_all_quantized: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rules = simple_rules(
+            activations=self.activations,
+            weights=self.weights,
+            accumulator=self.accumulator,
+            scheme=self.scheme,
+            weight_scheme=self.weight_scheme,
+            granularity=self.granularity,
+            calibrator=self.calibrator,
+        )
+        decide_and_insert(op, make_recipe(rules, self.recipe), assert_all_quantized=self.assert_all_quantized)

@@ -1,0 +1,51 @@
+"""`quant-propagate-types`: quantized types follow the operations that move values."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from qmlir.quantization.fusion import rewrite
+from qmlir.quantization.propagation import PATTERNS
+
+
+@dataclass(frozen=True)
+class QuantPropagateTypes(ModulePass):
+    """Let casts stand where values change, not where they move: what lies between moves stored integers.
+
+    A dequantize cast goes behind an operation that moves values (reshape, transpose, split, concatenation of equal
+    types, max pool), a quantize cast before it; pairs of casts of one type go, casts of constants are computed; a value
+    that is only limited (relu, clip) gets the type of the limited one where both have one scale. None of this changes a
+    number. Then operations between casts are fused, as by `quant-fuse-casts`. For models that come with casts in them,
+    and for what rules have left in float.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3x!quant.uniform<i8:f32, 0.5>>) -> tensor<6x!quant.uniform<i8:f32, 0.5>> {
+      %0 = quant.dcast %x : tensor<2x3x!quant.uniform<i8:f32, 0.5>> to tensor<2x3xf32>
+      %1 = nn.transpose %0 {permutation = [1, 0]} : (tensor<2x3xf32>) -> tensor<3x2xf32> {origin = "t"}
+      %2 = nn.reshape %1 : (tensor<3x2xf32>) -> tensor<6xf32> {origin = "flat"}
+      %3 = quant.qcast %2 : tensor<6xf32> to tensor<6x!quant.uniform<i8:f32, 0.5>>
+      func.return %3 : tensor<6x!quant.uniform<i8:f32, 0.5>>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3x!quant.uniform<i8:f32, 0.5>>) -> tensor<6x!quant.uniform<i8:f32, 0.5>> {
+      %0 = nn.transpose %x {permutation = [1, 0]}
+          : (tensor<2x3x!quant.uniform<i8:f32, 0.5>>) -> tensor<3x2x!quant.uniform<i8:f32, 0.5>> {origin = "t"}
+      %1 = nn.reshape %0
+          : (tensor<3x2x!quant.uniform<i8:f32, 0.5>>) -> tensor<6x!quant.uniform<i8:f32, 0.5>> {origin = "flat"}
+      func.return %1 : tensor<6x!quant.uniform<i8:f32, 0.5>>
+    }
+    ```
+    """
+
+    name = "quant-propagate-types"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite(op, PATTERNS, ctx)

@@ -1,0 +1,75 @@
+"""Named pipelines as data: stages, each with what it is for, and points where a package puts passes of its own.
+
+A pipeline prints as the `-p` text that reproduces it. A package's `Contribution` maps `<pipeline>.<stage>.before` or
+`<pipeline>.<stage>.after` to the text of passes; they run there in the order of the packages' names.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from qmlir import registry
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Some passes in order: their text, in which `<name>` stands for a value that is given later."""
+
+    name: str
+    passes: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class NamedPipeline:
+    """Stages in order."""
+
+    name: str
+    summary: str
+    stages: tuple[Stage, ...]
+
+    def _parts(self, values: Mapping[str, str], names: tuple[str, ...]) -> Iterator[str]:
+        for stage in self.stages:
+            if names and stage.name not in names:
+                continue
+            point = f"{self.name}.{stage.name}"
+            yield from registry.inserted_passes(f"{point}.before")
+            text = stage.passes
+            for key, value in values.items():
+                text = text.replace(f"<{key}>", value)
+            yield text
+            yield from registry.inserted_passes(f"{point}.after")
+
+    def text(self, *stages: str, **values: str) -> str:
+        """The pipeline as `-p` takes it, or only the named stages; `<name>` in a stage becomes the value of `name`."""
+        return ",".join(part for part in self._parts(values, stages) if part)
+
+
+CLEAN = "canonicalize,cse,dce"
+
+QUANTIZE = NamedPipeline(
+    "quantize",
+    "a float model to one whose values have quantized types",
+    (
+        Stage(
+            "lower",
+            f"canonicalize,nn-decompose<keep>,{CLEAN}",
+            "composites become parts that are profiled one by one",
+        ),
+        Stage("profile", 'calib-apply-profile{profile="<profile>"}', "what a run saw becomes the types of values"),
+        Stage("decide", "quant-assign-types<options>", "every value gets its quantized type"),
+        Stage("propagate", "quant-propagate-types", "what moves values keeps their types"),
+        Stage(
+            "raise", f"nn-raise,{CLEAN}", "parts become the composites that they came from, with all their parameters"
+        ),
+    ),
+)
+
+PIPELINES: Mapping[str, NamedPipeline] = {pipeline.name: pipeline for pipeline in (QUANTIZE,)}
+"""Every named pipeline."""
+
+KEPT_COMPOSITES = (
+    "softmax", "log_softmax", "layer_norm", "rms_norm", "instance_norm", "group_norm", "lp_norm",
+    "gelu", "hard_swish", "swish", "mish", "elu", "selu", "celu", "hard_sigmoid", "softplus",
+)  # fmt: skip
+"""What `quantize` keeps whole unless told otherwise: functions of one value, which a table of one lookup computes, and
+normalizations, which are better in float between casts than in parts of 8 bits."""

@@ -1,0 +1,440 @@
+"""Deciding the quantized type of every value of a function, by a recipe and by what was seen of the values.
+
+A value has one type. It follows from the range of its group (see `groups`), from `s_x * s_w` where it is the
+accumulator of a contraction (see `sums`), or, for a constant, from its elements and from the slot that it fills at each
+user. An operation that does not take the types that it would get is left in float, and the others are decided anew.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.arithmetic.bias import fit_bias
+from qmlir.arithmetic.schemes import F64
+from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.diagnostics import emit_remark, op_error
+from qmlir.ir.interfaces import FixedRange, Quantizable, Slot
+from qmlir.ir.provenance import describe
+from qmlir.quantization import sums
+from qmlir.quantization.decisions import Decisions, refusals
+from qmlir.quantization.element_types import fixed_type, type_from_range, weight_type
+from qmlir.quantization.groups import Groups
+from qmlir.quantization.observed import Observed, observed
+from qmlir.quantization.recipe import Choice, Recipe
+from qmlir.quantization.retyping import is_float, may_be_quantized
+from qmlir.quantization.sums import Sum
+
+Array = npt.NDArray[Any]
+
+HEADROOM = 128.0
+"""How often a 32-bit sum that is not exact holds the range seen, so as not to saturate: f32 has the bits for it."""
+
+
+def _is_f32(value: SSAValue) -> bool:
+    return is_float(value) and isinstance(plain_type(element_of(value)), Float32Type)
+
+
+def _named(value: SSAValue) -> str:
+    if isinstance(value.owner, Operation):
+        return f"the result of {describe(value.owner)}"
+    return f"the argument %{value.name_hint or getattr(value, 'index', '')}"
+
+
+def _known(op: Operation, array: Array) -> Observed:
+    """What is known of a constant of `op`; its infinities saturate."""
+    if np.isnan(array).any():
+        raise op_error(op, "has a constant with an element that is not a number")
+    return Observed.of_constant(array[np.isfinite(array)])
+
+
+def _slots(op: Quantizable) -> dict[int, Slot]:
+    """The slots of the operands of `op`, by place."""
+    return {place: slot for place, (_, slot) in enumerate(op.operands_with_slots()) if slot is not None}
+
+
+def _place_of(op: Quantizable, wanted: Slot) -> int | None:
+    return next((place for place, slot in _slots(op).items() if slot is wanted), None)
+
+
+@dataclass
+class _Decider:
+    """Decides for one function; operations that have refused their types stay in float."""
+
+    function: FuncOp
+    recipe: Recipe
+    refused: Mapping[Operation, str]
+
+    def __post_init__(self) -> None:
+        self.decisions = Decisions()
+        self.groups = Groups()
+        self.quantized: set[Operation] = set()
+        self.group_types: dict[SSAValue, UniformQuantizedType] = {}
+        self.sums: dict[Operation, Sum | None] = {}
+        self.is_sum: dict[Operation, bool] = {}
+        self.remarks: list[tuple[Operation, str]] = []
+
+    def run(self) -> Decisions:
+        operations = [op for op in self.function.walk() if isinstance(op, Quantizable) and self._is_on_floats(op)]
+        chosen: list[Quantizable] = []
+        for op in operations:
+            reason = self._reason_for_float(op)
+            if reason is None:
+                chosen.append(op)
+                self.quantized.add(op)
+            else:
+                self.decisions.left_in_float[op] = reason
+        self.decisions.quantized = tuple(chosen)
+        for op in chosen:
+            self.groups.join_by(op, self._activations(op), filter(_is_f32, op.results))
+        for op in chosen:
+            self._decide_operands(op)
+            for result in filter(_is_f32, op.results):
+                self.decisions.values[result] = self._type_of(result, op)
+        return self.decisions
+
+    # Which operations
+
+    @staticmethod
+    def _is_on_floats(op: Quantizable) -> bool:
+        return any(slot is not None and is_float(value) for value, slot in op.operands_with_slots())
+
+    def _reason_for_float(self, op: Quantizable) -> str | None:
+        """Why `op` is not quantized, `None` where it is."""
+        slots = _slots(op)
+        wanted = self.recipe.quantizes(op, (*slots.values(), Slot.OUTPUT))
+        if not op.accepts_quantized_values():
+            return "has no meaning on quantized values"
+        if not wanted:
+            self.decisions.kept_in_float.add(op)
+            return "is left in float by the recipe"
+        if not may_be_quantized(op):
+            return "was left in float before"
+        if op in self.refused:
+            return self.refused[op]
+        for place in slots:
+            value = op.operands[place]
+            if not _is_f32(value):
+                return f"has an operand of type {value.type}, only f32 is quantized"
+            if constant_array(value) is None and not self._has_range(value):
+                return f"has an operand without a range: {_named(value)}"
+        for result in op.results:
+            if is_float(result) and not self._has_range(result, op):
+                return "has a result without a range"
+        return None
+
+    def _has_range(self, value: SSAValue, op: Operation | None = None) -> bool:
+        """Whether a range was seen of `value`, or follows: `op`, or the quantized operation that gives it, knows."""
+        if observed(value) is not None:
+            return True
+        owner = value.owner if op is None else op
+        if not isinstance(owner, Quantizable) or not (op is owner or owner in self.quantized):
+            return False
+        slots = owner.quantization_slots()
+        return slots.shares_parameters or slots.fixed_output is not None
+
+    def _activations(self, op: Quantizable) -> Iterator[SSAValue]:
+        for place, slot in _slots(op).items():
+            if slot is not Slot.BIAS and constant_array(op.operands[place]) is None:
+                yield op.operands[place]
+
+    # Types
+
+    def _decide_operands(self, op: Quantizable) -> None:
+        for value in self._activations(op):
+            if value not in self.decisions.values:
+                self.decisions.values[value] = self._type_of(value, op)
+        slots = _slots(op)
+        arrays = {place: array for place in slots if (array := constant_array(op.operands[place])) is not None}
+        for wanted in (Slot.INPUT, Slot.WEIGHT):  # weights have room for the bias under the scale of the data
+            for place, array in arrays.items():
+                if slots[place] is wanted:
+                    self.decisions.constants[op, place] = self._constant_type(op, place, wanted, array)
+        self._decide_bias(op)
+
+    def _type_of(self, value: SSAValue, at: Operation) -> UniformQuantizedType:
+        """The type of a value that `at` gives, or takes from elsewhere."""
+        owner = value.owner
+        if isinstance(owner, Quantizable) and self._is_accumulator(value):
+            return self._accumulator_type(owner, value)
+        root = self.groups.find(value)
+        if root not in self.group_types:
+            moved = self._moved_accumulator(value)
+            self.group_types[root] = self._group_type(value, at) if moved is None else moved
+        return self.group_types[root]
+
+    def _moved_accumulator(self, value: SSAValue) -> UniformQuantizedType | None:
+        """The type of a group that a sum enters, and that leaves it only into operations that take accumulators.
+
+        `None` for any other group, and where the sum has parameters along an axis that may be moved.
+        """
+        members = self.groups.members(value)
+        inside = set(members)
+        givers = [
+            member
+            for member in members
+            if not isinstance(member.owner, Operation) or inside.isdisjoint(member.owner.operands)
+        ]
+        if len(members) == 1 or len(givers) != 1 or self.groups.limited & inside:
+            return None
+        owner = givers[0].owner
+        if not isinstance(owner, Quantizable) or not self._is_sum(owner):
+            return None
+        for user in (use.operation for member in members for use in member.uses):
+            if not isinstance(user, Quantizable) or user not in self.quantized:
+                return None
+            if not user.quantization_slots().takes_accumulators and inside.isdisjoint(user.results):
+                return None
+        type_ = self._accumulator_type(owner, givers[0])
+        if type_.granularity is Granularity.TENSOR:
+            return type_
+        same = {(len(shape_of(member)), shape_of(member)[type_.axis :]) for member in members}
+        return type_ if len(same) == 1 else None
+
+    def _group_type(self, value: SSAValue, at: Operation) -> UniformQuantizedType:
+        members = self.groups.members(value)
+        makers = [member.owner for member in members if member.owner in self.quantized]
+        makers = list(dict.fromkeys(op for op in makers if isinstance(op, Quantizable)))
+        place, slot = (makers[0], Slot.OUTPUT) if makers else (at, Slot.INPUT)
+        choice = self.recipe.choice(place, slot)
+        for op in makers[1:]:
+            if self.recipe.wish(op, slot) != choice:
+                self.remarks.append((op, f"shares its type with {describe(place)}, whose rules decide"))
+        movers = {op for op in makers if op.quantization_slots().shares_parameters}
+        sources = [each for each in members if each.owner not in movers and each not in self.groups.limited]
+        constants = [(op, each) for op in movers for array in self._constants(op) if (each := _known(op, array))]
+        fixed = {self._fixed_range(each) for each in sources}
+        if len(fixed) == 1 and not constants and (known := fixed.pop()) is not None:
+            return fixed_type(known, choice)
+        seen = [(_named(each), found) for each in (sources or members) if (found := observed(each)) is not None]
+        seen += [(f"a constant of {describe(op)}", known_constant) for op, known_constant in constants]
+        return self._from_ranges(seen, choice, place)
+
+    def _constants(self, op: Quantizable) -> Iterator[Array]:
+        """The constants that `op` moves."""
+        arrays = (constant_array(op.operands[place]) for place in _slots(op))
+        return (array for array in arrays if array is not None)
+
+    @staticmethod
+    def _fixed_range(value: SSAValue) -> FixedRange | None:
+        owner = value.owner
+        return owner.quantization_slots().fixed_output if isinstance(owner, Quantizable) else None
+
+    @staticmethod
+    def _from_ranges(
+        seen: list[tuple[str, Observed]], choice: Choice, at: Operation, headroom: float = 1.0
+    ) -> UniformQuantizedType:
+        """The type with one scale for all that was `seen` of values, which are named for messages."""
+        named = seen[0][0]
+        low, high = 0.0, 0.0
+        try:
+            for named, each in seen:  # noqa: B007 (the last one is at fault where this raises)
+                smallest, largest = each.range(choice)
+                low, high = min(low, smallest), max(high, largest)
+            return type_from_range(low * headroom, high * headroom, choice)
+        except ValueError as error:
+            raise op_error(at, f"finds no parameters for {named}: {error}") from error
+
+    # Accumulators
+
+    def _is_accumulator(self, value: SSAValue) -> bool:
+        """Whether `value` is a sum that only goes into operations that take accumulators."""
+        owner = value.owner
+        if not isinstance(owner, Quantizable) or not self._is_sum(owner) or len(self.groups.members(value)) > 1:
+            return False
+        users = [use.operation for use in value.uses]
+        return bool(users) and all(
+            isinstance(user, Quantizable) and user in self.quantized and user.quantization_slots().takes_accumulators
+            for user in users
+        )
+
+    def _is_sum(self, op: Quantizable) -> bool:
+        """Whether `op` is a contraction, or adds something up with the result of one."""
+        if op not in self.is_sum:
+            slots = op.quantization_slots()
+            is_contraction = Slot.WEIGHT in slots.operands.values() and slots.weight_channel_axis is not None
+            owners = (operand.owner for operand in op.operands) if slots.takes_accumulators else ()
+            self.is_sum[op] = op in self.quantized and (
+                is_contraction or any(isinstance(owner, Quantizable) and self._is_sum(owner) for owner in owners)
+            )
+        return self.is_sum[op]
+
+    def _accumulator_type(self, op: Quantizable, value: SSAValue) -> UniformQuantizedType:
+        choice = self.recipe.choice(op, Slot.ACCUMULATOR)
+        is_exact = choice.storage == sums.STORAGE
+        found = self._sum(op) if is_exact else None
+        if found is not None:
+            return found.type_
+        seen = observed(value)
+        assert seen is not None  # no sum has a range that follows from others
+        return self._from_ranges([(_named(value), seen)], choice, op, HEADROOM if is_exact else 1.0)
+
+    def _sum(self, op: Quantizable) -> Sum | None:
+        """The exact sum that `op` computes, in steps that 32 bits have room for; `None` where there is none."""
+        if op not in self.sums:
+            found = self._sum_of_sums(op) if op.quantization_slots().takes_accumulators else self._sum_of_products(op)
+            if found is not None and found.raised_by:
+                steps = f"2^{found.raised_by} of its scale"
+                self.remarks.append(
+                    (op, f"has sums that 32 bits do not hold: its accumulator counts in steps of {steps}")
+                )
+            self.sums[op] = None if found is None else found.fitted()
+        return self.sums[op]
+
+    def _product_type(self, op: Quantizable) -> UniformQuantizedType | None:
+        weight, data = _place_of(op, Slot.WEIGHT), _place_of(op, Slot.INPUT)
+        slots = op.quantization_slots()
+        if weight is None or data is None or slots.weight_channel_axis is None:
+            return None
+        weight_type_, data_type = (self.decisions.operand_type(op, place) for place in (weight, data))
+        if weight_type_ is None or data_type is None:
+            return None
+        return sums.product_type(data_type, weight_type_, slots.result_channel_axis)
+
+    def _sum_of_products(self, op: Quantizable) -> Sum | None:
+        type_ = self._product_type(op)
+        weight, data, bias = (_place_of(op, slot) for slot in (Slot.WEIGHT, Slot.INPUT, Slot.BIAS))
+        if type_ is None or weight is None or data is None:
+            return None
+        data_type, own_type = (self.decisions.operand_type(op, place) for place in (data, weight))
+        axis, value = op.quantization_slots().weight_channel_axis, op.operands[weight]
+        assert data_type is not None and own_type is not None and axis is not None  # noqa: PT018
+        if (array := constant_array(value)) is not None:
+            bound = float(sums.reach(data_type) * sums.weights_reach(array, own_type, axis))
+        elif DYNAMIC_INDEX in shape_of(value):
+            return Sum(type_, np.inf)
+        else:
+            count = int(np.prod(shape_of(value))) // max(shape_of(value)[axis], 1)
+            bound = float(sums.reach(data_type) * sums.reach(own_type) * count)
+        added = None if bias is None else constant_array(op.operands[bias])
+        if added is not None and bias is not None and (bias_type := self.decisions.operand_type(op, bias)) is not None:
+            bound += sums.bound_of(added, bias_type)
+        return Sum(type_, bound)
+
+    def _sum_of_sums(self, op: Quantizable) -> Sum | None:
+        accumulators: list[Sum] = []
+        others: list[Sum] = []
+        result = shape_of(op.results[0])
+        for place in _slots(op):
+            value, type_ = op.operands[place], self.decisions.operand_type(op, place)
+            if type_ is None:
+                return None
+            owner, array = value.owner, constant_array(value)
+            found = self._sum(owner) if isinstance(owner, Quantizable) and self._is_sum(owner) else None
+            if array is not None:
+                others.append(Sum(type_, sums.bound_of(array, type_)))
+            elif found is not None and found.type_ == type_ and len(shape_of(value)) == len(result):
+                accumulators.append(found)
+            else:
+                others.append(Sum(type_, sums.reach(type_)))
+        total = sums.sum_of(accumulators, others) if accumulators else None
+        if total is None or total.type_.granularity is Granularity.TENSOR:
+            return total
+        return total if result[total.type_.axis] == total.type_.scales.size else None
+
+    # Constants
+
+    def _constant_type(self, op: Quantizable, place: int, slot: Slot, array: Array) -> UniformQuantizedType:
+        if slot is Slot.WEIGHT:
+            return self._weight_type(op, array)
+        slots = op.quantization_slots()
+        if slots.shares_parameters and (moved := next(filter(_is_f32, op.results), None)) is not None:
+            return self._type_of(moved, op)
+        choice = None
+        if slots.takes_accumulators and len(op.operands) == 2 and self._is_accumulator(other := op.operands[1 - place]):
+            other_type = self.decisions.values[other]
+            shared = sums.addend_type(array, other_type, len(shape_of(other)))
+            if shared is not None:
+                return shared
+            choice = self.recipe.choice(op, Slot.BIAS) if other_type.bits == sums.STORAGE.bits else None
+        return self._from_ranges([("its constant", _known(op, array))], choice or self.recipe.choice(op, slot), op)
+
+    def _weight_type(self, op: Quantizable, array: Array) -> UniformQuantizedType:
+        choice = self.recipe.choice(op, Slot.WEIGHT)
+        axis = op.quantization_slots().weight_channel_axis
+        try:
+            return weight_type(array, choice, axis, lambda scales: self._with_room_for_bias(op, scales, choice))
+        except ValueError as error:
+            raise op_error(op, f"finds no parameters for its weights: {error}") from error
+
+    # Bias
+
+    def _bias_range(self, op: Quantizable) -> tuple[F64, F64] | None:
+        """The smallest and the largest bias that is added to the sums of a contraction, for each channel or for all."""
+        place = _place_of(op, Slot.BIAS)
+        value: SSAValue | None = None
+        if place is not None:
+            value = op.operands[place]
+        elif len(op.results) == 1 and self._is_accumulator(op.results[0]) and op.results[0].has_one_use():
+            (use,) = op.results[0].uses
+            is_exact = self.recipe.choice(op, Slot.ACCUMULATOR).storage == sums.STORAGE
+            value = use.operation.operands[1 - use.index] if is_exact and len(use.operation.operands) == 2 else None
+        if value is None:
+            return None
+        if (array := constant_array(value)) is not None:
+            flat = array.reshape(-1).astype(np.float64)
+            return flat, flat
+        seen = observed(value) if place is not None else None
+        return None if seen is None else (np.array([seen.minimum]), np.array([seen.maximum]))
+
+    def _with_room_for_bias(self, op: Quantizable, scales: F64, choice: Choice) -> F64:
+        """`scales` of the weights, raised where the bias would not fit the scale `s_x * s_w`."""
+        bias, place = self._bias_range(op), _place_of(op, Slot.INPUT)
+        data = None if place is None else self.decisions.operand_type(op, place)
+        if bias is None or data is None or (bias[0].size not in (1, scales.size) and scales.size != 1):
+            return scales
+        count = scales.size if bias[0].size == 1 else bias[0].size
+        low, high = (np.broadcast_to(end, (count,)) for end in bias)
+        fitted = fit_bias(low, high, data.scale, scales, is_power_of_two=choice.scheme.is_power_of_two)
+        if fitted.raised.any():
+            count, most = int(np.count_nonzero(fitted.raised)), float((fitted.weight_scales / scales).max())
+            raised = "its weight scale" if scales.size == 1 else f"{count} of its {scales.size} weight scales"
+            self.remarks.append((op, f"has {raised} raised, up to {most:.3g} times: the bias would not fit 32 bits"))
+        return fitted.weight_scales
+
+    def _decide_bias(self, op: Quantizable) -> None:
+        place = _place_of(op, Slot.BIAS)
+        if place is None:
+            return
+        value, product = op.operands[place], self._product_type(op)
+        array = constant_array(value)
+        if product is None:  # blocks: the bias is added in float
+            seen = observed(value) if array is None else _known(op, array)
+            assert seen is not None
+            type_ = self._from_ranges([("its bias", seen)], self.recipe.choice(op, Slot.BIAS), op)
+        elif product.granularity is Granularity.AXIS:
+            type_ = UniformQuantizedType.per_axis(product.storage, product.expressed_type, 0, product.scales)
+        else:
+            type_ = product
+        (self.decisions.biases if array is None else self.decisions.constants)[op, place] = type_
+        if self.recipe.wish(op, Slot.ACCUMULATOR).storage != sums.STORAGE:
+            self.remarks.append(
+                (op, "keeps its sum in 32 bits: only an operation that was decomposed has an accumulator")
+            )
+
+
+def decide(function: FuncOp, recipe: Recipe) -> Decisions:
+    """The types of the values of `function` by `recipe`.
+
+    Float values need a profiled range (`!quant.calibrated`) where they are computed or come in, unless it follows from
+    the operation; what has none, or has no meaning on its quantized types, is left in float. Raises `DiagnosticError`
+    where no parameters follow from a range.
+    """
+    refused: dict[Operation, str] = {}
+    while True:
+        decider = _Decider(function, recipe, refused)
+        decisions = decider.run()
+        if not (found := refusals(decisions)):
+            break
+        refused |= found
+    for op, remark in decider.remarks:
+        emit_remark(op, remark)
+    return decisions

@@ -1,0 +1,115 @@
+"""From a range, or from weights, to a quantized type, as a `Choice` wants it."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import IntegerType, Signedness, f32
+
+from qmlir.arithmetic.schemes import (
+    F64,
+    Grid,
+    Parameters,
+    RangeError,
+    Storage,
+    parameters,
+    power_of_two_ceiling,
+    symmetric_zero_point,
+)
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.interfaces import FixedRange
+from qmlir.quantization.observed import Observed
+from qmlir.quantization.recipe import Choice
+
+
+def storage_type(storage: Storage) -> IntegerType:
+    """The storage type as types print it."""
+    return IntegerType(storage.bits, Signedness.SIGNLESS if storage.is_signed else Signedness.UNSIGNED)
+
+
+def grid_of(choice: Choice) -> Grid:
+    """The integers that `choice` wants laid over a range."""
+    return Grid(choice.storage, choice.scheme, choice.rule)
+
+
+def tensor_type(storage: Storage, chosen: Parameters) -> UniformQuantizedType:
+    """The type with one scale and one zero point."""
+    scale, zero_point = float(chosen.scales.item()), int(chosen.zero_points.item())
+    return UniformQuantizedType.per_tensor(storage_type(storage), f32, scale, zero_point, storage.limits)
+
+
+def type_from_range(low: float, high: float, choice: Choice) -> UniformQuantizedType:
+    """The type with one scale for values from `low` to `high`. Raises `RangeError`."""
+    return tensor_type(choice.storage, parameters(low, high, grid_of(choice)))
+
+
+def fixed_type(fixed: FixedRange, choice: Choice) -> UniformQuantizedType:
+    """The type of a result whose range is known: `2^bits` steps over the range, so 1/256 for a sigmoid in 8 bits.
+
+    A symmetric scheme makes the range symmetric first, so that its zero point stays where every other one is.
+    """
+    storage, scheme = choice.storage, choice.scheme
+    low, high = fixed.minimum, fixed.maximum
+    if scheme.is_symmetric:
+        low, high = -max(-low, high), max(-low, high)
+    scale = (high - low) / storage.levels
+    if scheme.is_power_of_two:
+        scale = float(power_of_two_ceiling(scale))
+    scale = float(np.float32(scale))
+    zero_point = symmetric_zero_point(storage) if scheme.is_symmetric else round(storage.minimum - low / scale)
+    inside = min(max(zero_point, storage.minimum), storage.maximum)
+    return UniformQuantizedType.per_tensor(storage_type(storage), f32, scale, inside, storage.limits)
+
+
+Fit = Callable[[F64], F64]
+"""Takes the scales that weights ask for, and gives those that their bias has room under."""
+
+
+def weight_type(array: npt.NDArray[np.float32], choice: Choice, axis: int | None, fit: Fit) -> UniformQuantizedType:
+    """The type of constant weights whose channels are along `axis`, with one scale where there is none.
+
+    Raises `RangeError` where a range has no parameters, and `ValueError` where blocks do not divide the sum.
+    """
+    if axis is not None and choice.granularity.block:
+        return _block_type(array, choice, axis)
+    if axis is not None and choice.granularity.is_channel:
+        rows = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
+        chosen = parameters(*_ranges(rows, choice), grid_of(choice))
+        return UniformQuantizedType.per_axis(
+            storage_type(choice.storage), f32, axis, fit(chosen.scales), chosen.zero_points, choice.storage.limits
+        )
+    low, high = _ranges(array.reshape(1, -1), choice)
+    chosen = parameters(low[0], high[0], grid_of(choice))
+    return tensor_type(choice.storage, Parameters(fit(chosen.scales), chosen.zero_points))
+
+
+def _ranges(rows: npt.NDArray[np.float32], choice: Choice) -> tuple[F64, F64]:
+    """The range of each row, by the calibrator."""
+    if choice.calibrator == "min_max":
+        low, high = rows.min(axis=1, initial=0.0), rows.max(axis=1, initial=0.0)
+        return low.astype(np.float64), high.astype(np.float64)
+    if not np.isfinite(rows).all():
+        raise RangeError("an element is not finite")
+    found = np.array([Observed.of_constant(row).range(choice) for row in rows], np.float64)
+    return found[:, 0], found[:, 1]
+
+
+def _block_type(array: npt.NDArray[np.float32], choice: Choice, axis: int) -> UniformQuantizedType:
+    """One scale for each channel and each block along the sum, which is the axis beside the channels."""
+    block = choice.granularity.block
+    sum_axis = axis + 1 if axis in (0, array.ndim - 2) and axis + 1 < array.ndim else axis - 1
+    size = array.shape[sum_axis]
+    if size % block:
+        raise ValueError(f"a sum over {size} elements does not divide into blocks of {block}")
+    split = array.reshape(*array.shape[:sum_axis], size // block, block, *array.shape[sum_axis + 1 :])
+    kept = (axis if axis < sum_axis else axis + 1, sum_axis)
+    others = [place for place in range(split.ndim) if place not in kept]
+    counts = [split.shape[place] if place in kept else 1 for place in range(split.ndim) if place != sum_axis + 1]
+    ordered = split.transpose(*sorted(kept), *others)
+    low, high = _ranges(ordered.reshape(ordered.shape[0] * ordered.shape[1], -1), choice)
+    chosen = parameters(low.reshape(counts), high.reshape(counts), grid_of(choice))
+    blocks = dict(sorted([(axis, 1), (sum_axis, block)]))
+    storage = choice.storage
+    return UniformQuantizedType.per_block(
+        storage_type(storage), f32, blocks, chosen.scales, chosen.zero_points, storage.limits
+    )

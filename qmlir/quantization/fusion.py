@@ -1,0 +1,118 @@
+"""Fusing dequantize, operation and quantize: the operation computes on the quantized values itself.
+
+These are ordinary patterns: a graph in which somebody else put the casts takes the same road.
+"""
+
+from collections.abc import Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.interfaces import Quantizable
+from qmlir.ir.rewriting import apply_patterns_greedily
+from qmlir.ir.statistics import count
+from qmlir.quantization.casts import quantized_constant
+from qmlir.quantization.retyping import is_float, may_be_quantized, on_types
+
+
+def dequantized_from(value: SSAValue) -> SSAValue | None:
+    """The quantized value that `value` was dequantized from."""
+    return value.owner.input if isinstance(value.owner, DequantizeCastOp) else None
+
+
+def requested_type(result: SSAValue) -> UniformQuantizedType | None:
+    """The one type that every user of `result` quantizes it to; `None` where there is none, or another use."""
+    types = {
+        element_type(use.operation.result.type) if isinstance(use.operation, QuantizeCastOp) else None
+        for use in result.uses
+    }
+    type_ = types.pop() if len(types) == 1 else None
+    return type_ if isinstance(type_, UniformQuantizedType) else None
+
+
+def data_places(op: Operation) -> list[int]:
+    """The places of the float operands of `op` that have a slot of quantization."""
+    if not isinstance(op, Quantizable):
+        return []
+    return [place for place, (value, slot) in enumerate(op.operands_with_slots()) if slot and is_float(value)]
+
+
+def replace_with_quantized(op: Operation, quantized: Operation, rewriter: PatternRewriter) -> None:
+    """Put `quantized` in the place of `op`, whose float results only go into quantize casts to the same types."""
+    rewriter.insert(quantized)
+    for old, new in zip(op.results, quantized.results, strict=True):
+        if not is_float(old):
+            old.replace_all_uses_with(new)
+            continue
+        for use in tuple(old.uses):
+            rewriter.replace(use.operation, [], [new])
+    rewriter.erase(op)
+
+
+class FuseCasts(RewritePattern):
+    """`qcast(f(dcast(x), …)) -> f(x, …)`: the operation's meaning on quantized values, rounded once.
+
+    Where the operation has an integer arithmetic of its own, that replaces the float one; where it has none, its
+    meaning is this very sequence, and nothing changes. What moves values must give the type that it takes.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not may_be_quantized(op):
+            return
+        operands = list(op.operands)
+        places = data_places(op)
+        for place in places:
+            source = dequantized_from(operands[place])
+            if source is None:
+                return
+            operands[place] = source
+        elements = self._requests(op.results)
+        if not places or elements is None:
+            return
+        try:
+            fused = on_types(op, operands, elements)
+        except VerifyException:
+            return
+        replace_with_quantized(op, fused, rewriter)
+
+    @staticmethod
+    def _requests(results: Sequence[SSAValue]) -> list[UniformQuantizedType | None] | None:
+        """The type that the users of each float result ask for (`None`: nobody uses it); `None` where one has none."""
+        elements: list[UniformQuantizedType | None] = []
+        for result in results:
+            element = requested_type(result) if is_float(result) else None
+            if is_float(result) and result.first_use is not None and element is None:
+                return None
+            elements.append(element)
+        return elements
+
+
+class QuantizeConstant(RewritePattern):
+    """`qcast(constant) -> constant` of integers: weights are quantized at compile time."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: QuantizeCastOp, rewriter: PatternRewriter, /) -> None:
+        constant = op.input.owner
+        type_ = element_type(op.result.type)
+        if not isinstance(constant, ConstantOp) or not isinstance(type_, UniformQuantizedType):
+            return
+        if constant_array(constant.result) is None:
+            return
+        rewriter.replace(op, quantized_constant(constant, type_))
+
+
+PATTERNS: tuple[RewritePattern, ...] = (QuantizeConstant(), FuseCasts())
+
+
+def rewrite(module: ModuleOp, patterns: Sequence[RewritePattern], ctx: Context) -> None:
+    """Apply `patterns` until nothing changes, and tell the pass's statistics how often each of them did something."""
+    for name, number in apply_patterns_greedily(module, patterns, ctx).counts.items():
+        count(name, number)

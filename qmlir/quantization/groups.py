@@ -1,0 +1,68 @@
+"""Which values of a function share one quantized type, because an operation moves them without a rescale.
+
+Movement, max pools and concatenation give their operands and results one type; an operation that only limits its
+operand (relu, clip) gives the operand, and what was moved to become it, the type of the result, where nobody else
+uses them.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.ir.interfaces import Quantizable
+
+
+class Groups:
+    """Sets of values that share a type; a value that was never joined is alone in its group."""
+
+    def __init__(self) -> None:
+        self._parents: dict[SSAValue, SSAValue] = {}
+        self._members: dict[SSAValue, list[SSAValue]] = {}
+        self.limited: set[SSAValue] = set()
+        """Values of which only what the result of a limiting operation keeps is needed."""
+        self._movers: set[Operation] = set()
+
+    def find(self, value: SSAValue) -> SSAValue:
+        """The value that stands for the group of `value`."""
+        while (parent := self._parents.get(value, value)) is not value:
+            value = parent
+        return value
+
+    def members(self, value: SSAValue) -> list[SSAValue]:
+        """The values of the group of `value`, in the order in which they joined."""
+        root = self.find(value)
+        return self._members.get(root, [root])
+
+    def join(self, values: Iterable[SSAValue]) -> None:
+        """Let `values` share one type."""
+        iterator: Iterator[SSAValue] = iter(values)
+        first = next(iterator, None)
+        if first is None:
+            return
+        for value in iterator:
+            root, other = self.find(first), self.find(value)
+            if root is not other:
+                merged = [*self.members(root), *self.members(other)]
+                self._parents[other] = root
+                self._members.pop(other, None)
+                self._members[root] = merged
+
+    def join_by(self, op: Quantizable, operands: Iterable[SSAValue], results: Iterable[SSAValue]) -> None:
+        """Join what the quantized operation `op` keeps together among its data `operands` and `results`."""
+        slots = op.quantization_slots()
+        if slots.shares_parameters:
+            self.join((*operands, *results))
+            self._movers.add(op)
+        elif slots.limits_operand:
+            results = tuple(results)
+            for operand in operands:
+                members = self.members(operand)
+                if self._is_only_limited(members, op):
+                    self.join((*results, operand))
+                    self.limited.update(members)
+
+    def _is_only_limited(self, members: Sequence[SSAValue], op: Operation) -> bool:
+        """Whether nobody but `op` sees any of `members`, save those that move it to another of them."""
+        known = set(members)
+        users = {use.operation for value in members for use in value.uses}
+        return all(user is op or (user in self._movers and known.issuperset(user.results)) for user in users)

@@ -1,0 +1,52 @@
+"""What was seen of a value: its profiled statistics, or at least its range."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+from xdsl.ir import SSAValue
+
+from qmlir.arithmetic.calibrators import calibrate
+from qmlir.arithmetic.schemes import Grid
+from qmlir.arithmetic.statistics import Statistics
+from qmlir.dialects.nn.base import element_of
+from qmlir.dialects.quant.types import CalibratedQuantizedType
+from qmlir.profiles.attached import statistics_of
+from qmlir.quantization.recipe import Choice
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The range of a value, and where there are any its statistics, from which calibrators narrow the range."""
+
+    minimum: float
+    maximum: float
+    statistics: Statistics | None = None
+
+    @staticmethod
+    def of_constant(array: npt.NDArray[Any]) -> "Observed":
+        """What is known of a constant: everything."""
+        if not array.size:
+            return Observed(0.0, 0.0)
+        return Observed(float(array.min()), float(array.max()), Statistics.of(array))
+
+    def range(self, choice: Choice) -> tuple[float, float]:
+        """The range that the calibrator of `choice` gives; that of the type where there are no statistics.
+
+        Raises `ValueError` for a calibrator that needs statistics where there are none.
+        """
+        if self.statistics is None:
+            if choice.calibrator != "min_max":
+                raise ValueError(f"the calibrator '{choice.calibrator}' needs statistics, and only a range is known")
+            return self.minimum, self.maximum
+        grid = Grid(choice.storage, choice.scheme, choice.rule)
+        low, high = calibrate(choice.calibrator, self.statistics, grid, choice.calibrator_options)
+        return low, high
+
+
+def observed(value: SSAValue) -> Observed | None:
+    """What was seen of `value`, `None` where it was not profiled."""
+    element = element_of(value)
+    if not isinstance(element, CalibratedQuantizedType):
+        return None
+    return Observed(element.minimum, element.maximum, statistics_of(value))

@@ -1,0 +1,286 @@
+"""Recipes: ordered rules that say, for a slot of an operation, how its value is quantized.
+
+    [[rule]]
+    slot = "weight"
+    storage = "i4"
+    granularity = "channel"
+
+    [[rule]]
+    origin = "head/*"
+    quantize = false
+
+A rule matches by `origin`, `role` and `op` (globs) and by `slot`; what it leaves out matches everything. Each field is
+taken from the last rule that matches and sets it, on top of the defaults of the slot.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, cast
+
+from xdsl.ir import Operation
+
+from qmlir.arithmetic.calibrators import CALIBRATORS, Option, options
+from qmlir.arithmetic.schemes import Rule as Arithmetic
+from qmlir.arithmetic.schemes import Scheme, Storage
+from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
+from qmlir.ir.interfaces import Slot
+from qmlir.ir.provenance import origins_of
+
+_STORAGE = re.compile(r"(?P<kind>[iu])(?P<bits>[0-9]{1,2})(?:<(?P<low>-?[0-9]+):(?P<high>-?[0-9]+)>)?")
+_BLOCK = re.compile(r"block:([0-9]+)")
+
+GRANULARITIES = ("tensor", "channel", "block:N")
+
+
+def parse_storage(text: str) -> Storage:
+    """`i8`, `u4`, `i2<-1:1>`. Raises `ValueError`."""
+    found = _STORAGE.fullmatch(text.replace(" ", ""))
+    if found is None:
+        raise ValueError(f"'{text}' is no storage type: iN and uN are, 1 to 32 bits, as i8, u4 or i2<-1:1>")
+    limits = None if found["low"] is None else (int(found["low"]), int(found["high"]))
+    return Storage(int(found["bits"]), found["kind"] == "i", limits)
+
+
+@dataclass(frozen=True)
+class Granularity:
+    """One scale for a tensor, one for each channel, or one for each block of `block` values along the sum."""
+
+    is_channel: bool = False
+    block: int = 0
+
+    @staticmethod
+    def parse(text: str) -> "Granularity":
+        """`tensor`, `channel` or `block:N`. Raises `ValueError`."""
+        if (found := _BLOCK.fullmatch(text)) is not None and int(found[1]) > 0:
+            return Granularity(block=int(found[1]))
+        if text not in ("tensor", "channel"):
+            raise ValueError(f"'{text}' is no granularity: {', '.join(GRANULARITIES)} are accepted")
+        return Granularity(is_channel=text == "channel")
+
+
+_BYTE = Storage(8)
+_PER_TENSOR = Granularity()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How one value is quantized."""
+
+    quantize: bool = True
+    storage: Storage = _BYTE
+    scheme: Scheme = Scheme.ASYMMETRIC
+    granularity: Granularity = _PER_TENSOR
+    calibrator: str = "min_max"
+    calibrator_options: Mapping[str, Option] = field(default_factory=dict[str, Option])
+    rule: Arithmetic = Arithmetic.ONNXRUNTIME
+
+
+DEFAULTS: Mapping[Slot, Choice] = {
+    Slot.INPUT: Choice(),
+    Slot.OUTPUT: Choice(),
+    Slot.WEIGHT: Choice(storage=Storage(8, limits=(-127, 127)), scheme=Scheme.SYMMETRIC),
+    Slot.BIAS: Choice(storage=Storage(32), scheme=Scheme.SYMMETRIC),
+    Slot.ACCUMULATOR: Choice(storage=Storage(32), scheme=Scheme.SYMMETRIC),
+}
+"""What a slot gets where no rule says otherwise."""
+
+_READERS: Mapping[str, Any] = {
+    "storage": parse_storage,
+    "scheme": Scheme,
+    "granularity": Granularity.parse,
+    "rule": Arithmetic,
+}
+_MATCHERS = ("origin", "role", "op", "slot")
+_CALIBRATOR = "calibrator"
+_QUANTIZE = "quantize"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: what it matches, and the fields of a `Choice` that it sets."""
+
+    settings: Mapping[str, Any]
+    origin: str = "*"
+    role: str = "*"
+    op: str = "*"
+    slot: Slot | None = None
+    name: str = ""
+
+    def matches(self, op: Operation, slot: Slot) -> bool:
+        """Whether the rule is about `slot` of `op`."""
+        if self.slot not in (None, slot) or not _matches_kind(op, self.op):
+            return False
+        origins = origins_of(op)
+        if self.role != "*" and not any(fnmatchcase(origin.role, self.role) for origin in origins):
+            return False
+        if self.origin == "*":
+            return True
+        names = {text for origin in origins for text in (origin.name, str(origin))}
+        return any(fnmatchcase(name, self.origin) for name in names)
+
+
+WIDE_BY_DEFAULT = tuple(
+    Rule({"storage": Storage(16)}, role=role, slot=Slot.OUTPUT) for role in ("*cell/*", "*gate/sum")
+)
+"""What has 16 bits unless a rule says otherwise, as in TFLite's recurrent layers: the state of an LSTM's cell, which
+adds up over all steps, and what goes into the functions of gates. Products of weights stay as they are."""
+
+
+def _matches_kind(op: Operation, pattern: str) -> bool:
+    return any(fnmatchcase(name, pattern) for name in (op.name, op.name.partition(".")[2]))
+
+
+@dataclass
+class Recipe:
+    """Rules in order; it remembers which of them have decided something, and what there was to decide about."""
+
+    rules: Sequence[Rule] = ()
+    used: set[int] = field(default_factory=set[int])
+    names: set[str] = field(default_factory=set[str])
+
+    def choice(self, op: Operation, slot: Slot) -> Choice:
+        """How the value in `slot` of `op` is quantized; asked where that decides the value's type."""
+        choice = DEFAULTS[slot]
+        for place, rule in self._matching(op, slot):
+            self.used.add(place)
+            choice = replace(choice, **rule.settings)
+        return choice
+
+    def wish(self, op: Operation, slot: Slot) -> Choice:
+        """What `choice` would say, where another operation decides: rules that match have not been of use yet."""
+        choice = DEFAULTS[slot]
+        for _, rule in self._matching(op, slot):
+            choice = replace(choice, **rule.settings)
+        return choice
+
+    def quantizes(self, op: Operation, slots: Iterable[Slot]) -> bool:
+        """Whether no rule leaves one of these `slots` of `op` in float."""
+        self.names.update(text for origin in origins_of(op) for text in (origin.name, origin.role, str(origin)) if text)
+        self.names.update((op.name, op.name.partition(".")[2]))
+        wanted = True
+        for slot in slots:
+            quantize = True
+            for place, rule in self._matching(op, slot):
+                if _QUANTIZE in rule.settings:
+                    self.used.add(place)
+                    quantize = bool(rule.settings[_QUANTIZE])
+            wanted = wanted and quantize
+        return wanted
+
+    def _matching(self, op: Operation, slot: Slot) -> Iterator[tuple[int, Rule]]:
+        return ((place, rule) for place, rule in enumerate(self.rules) if rule.matches(op, slot))
+
+    def check_used(self) -> None:
+        """Raise `DiagnosticError` where a rule has decided nothing: it matches nothing, or others decide there."""
+        unused = [rule for place, rule in enumerate(self.rules) if place not in self.used and rule.name]
+        if unused:
+            found = "; ".join(f"{rule.name}{self._nearest(rule)}" for rule in unused)
+            raise text_error(f"the recipe has rules that decide nothing: {found}")
+
+    def _nearest(self, rule: Rule) -> str:
+        for pattern in (rule.origin, rule.role, rule.op):
+            if pattern != "*" and not any(fnmatchcase(name, pattern) for name in self.names):
+                return nearest_name(pattern, self.names)
+        return ""
+
+
+def _table(value: Any) -> Mapping[str, Any] | None:
+    return cast(dict[str, Any], value) if isinstance(value, dict) else None
+
+
+def _rule_error(name: str, message: str) -> DiagnosticError:
+    return text_error(f"{name}: {message}")
+
+
+def _setting(name: str, key: str, value: Any) -> Any:
+    if key == _QUANTIZE:
+        if not isinstance(value, bool):
+            raise _rule_error(name, f"quantize is true or false, found {value!r}")
+        return value
+    if not isinstance(value, str):
+        raise _rule_error(name, f"{key} is a string, found {value!r}")
+    try:
+        return _READERS[key](value)
+    except ValueError as error:
+        accepted = f": {', '.join(_READERS[key])} are accepted" if key in ("scheme", "rule") else ""
+        reason = f"{value!r} is no {key}{accepted}" if accepted else str(error)
+        raise _rule_error(name, reason) from error
+
+
+def _calibrator(name: str, value: Any) -> dict[str, Any]:
+    """The settings of `calibrator = "percentile"`, or of a table that names options beside its `name`."""
+    table = {"name": value} if isinstance(value, str) else _table(value)
+    known = table.get("name") if table is not None else None
+    if table is None or not isinstance(known, str):
+        raise _rule_error(name, f"calibrator is a name, or a table with a name and options, found {value!r}")
+    given = {key: each for key, each in table.items() if key != "name"}
+    if known not in CALIBRATORS:
+        raise _rule_error(name, f"there is no calibrator '{known}'{nearest_name(known, CALIBRATORS)}")
+    for key in given:
+        if key not in options(known):
+            raise _rule_error(name, f"calibrator '{known}' has no option '{key}'{nearest_name(key, options(known))}")
+    return {"calibrator": known, "calibrator_options": given}
+
+
+def make_rule(table: Mapping[str, Any], name: str) -> Rule:
+    """The rule that a table of a recipe describes; `name` names it in messages. Raises `DiagnosticError`."""
+    settings: dict[str, Any] = {}
+    matchers: dict[str, Any] = {}
+    for key, value in table.items():
+        if key in _MATCHERS:
+            if not isinstance(value, str):
+                raise _rule_error(name, f"{key} is a string, found {value!r}")
+            matchers[key] = value
+        elif key == _CALIBRATOR:
+            settings |= _calibrator(name, value)
+        elif key in _READERS or key == _QUANTIZE:
+            settings[key] = _setting(name, key, value)
+        else:
+            known = (*_MATCHERS, *_READERS, _QUANTIZE, _CALIBRATOR)
+            raise _rule_error(name, f"unknown key '{key}'{nearest_name(key, known)} (accepted: {', '.join(known)})")
+    if not settings:
+        raise _rule_error(name, "sets nothing")
+    if "slot" in matchers:
+        slots = {slot.value: slot for slot in Slot}
+        if matchers["slot"] not in slots:
+            near = nearest_name(matchers["slot"], slots)
+            raise _rule_error(name, f"no slot '{matchers['slot']}'{near} (accepted: {', '.join(slots)})")
+        matchers["slot"] = slots[matchers["slot"]]
+    if "granularity" in settings and matchers.get("slot", Slot.WEIGHT) is not Slot.WEIGHT:
+        raise _rule_error(name, f"granularity is for weights, slot '{matchers['slot']}' has one scale")
+    return Rule(settings, name=name, **matchers)
+
+
+def _described(table: Mapping[str, Any], place: int) -> str:
+    matchers = ", ".join(f"{key} = '{table[key]}'" for key in _MATCHERS if key in table)
+    return f"rule {place}" + (f" ({matchers})" if matchers else "")
+
+
+def read_rules(path: Path) -> list[Rule]:
+    """The rules of a recipe file. Raises `DiagnosticError` where it cannot be read or says what nothing understands."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise text_error(f"cannot read '{path}': {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise text_error(f"'{path}' is no TOML: {error}") from error
+    for key in content:
+        if key != "rule":
+            raise text_error(
+                f"'{path}': unknown key '{key}'{nearest_name(key, ['rule'])}: a recipe holds [[rule]] tables"
+            )
+    tables: Any = content.get("rule", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in _entries(tables)):
+        raise text_error(f"'{path}': rules are tables, [[rule]]")
+    return [
+        make_rule(table, f"'{path}', {_described(table, place)}")
+        for place, table in enumerate(_entries(tables), start=1)
+    ]
+
+
+def _entries(value: Any) -> list[Any]:
+    return cast(list[Any], value) if isinstance(value, list) else [value]

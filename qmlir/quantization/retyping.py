@@ -1,0 +1,87 @@
+"""An operation on values of other types: what the patterns build, and what deciding tries out."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import TensorType, UnitAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.quant.infer import element_type
+from qmlir.ir.builtin_types import tensor
+from qmlir.ir.interfaces import InferResultTypes, Quantizable
+
+KEEP_FLOAT = "nn.keep_float"
+"""On an operation that a recipe leaves in float, also where it stands between casts."""
+
+
+def is_float(value: SSAValue) -> bool:
+    """Whether a value is a float, or a tensor of floats."""
+    return kind_of(element_type(value.type)) is Kind.FLOAT
+
+
+def may_be_quantized(op: Operation) -> bool:
+    """Whether `op` has a meaning on quantized values, and no recipe wants it in float."""
+    return isinstance(op, Quantizable) and op.accepts_quantized_values() and KEEP_FLOAT not in op.attributes
+
+
+def on_types(op: Operation, operands: Sequence[SSAValue], elements: Sequence[Attribute | None]) -> Operation:
+    """`op` on other operands; each float result has the element type that `elements` gives, or the inferred one.
+
+    Raises `VerifyException` where the operation has no meaning on these types.
+    """
+    types = [
+        result.type if element is None or not is_float(result) else TensorType(element, shape_of(result))
+        for result, element in zip(op.results, elements, strict=True)
+    ]
+    made = type(op).create(
+        operands=operands, result_types=types, properties=dict(op.properties), attributes=dict(op.attributes)
+    )
+    made.location = op.location
+    try:
+        if any(is_float(result) and element is None for result, element in zip(op.results, elements, strict=True)):
+            made = _inferred(made, elements)
+        made.verify_()
+    except VerifyException:
+        made.drop_all_references()
+        raise
+    for old, new in zip(op.results, made.results, strict=True):
+        new.name_hint = old.name_hint
+    return made
+
+
+def _inferred(op: Operation, elements: Sequence[Attribute | None]) -> Operation:
+    if not isinstance(op, InferResultTypes):
+        raise VerifyException("has no inference of result types")
+    types = [
+        TensorType(tensor(inferred).get_element_type(), shape_of(result)) if element is None else result.type
+        for result, inferred, element in zip(op.results, op.infer_result_types(), elements, strict=True)
+    ]
+    made = type(op).create(
+        operands=op.operands, result_types=types, properties=dict(op.properties), attributes=dict(op.attributes)
+    )
+    made.location = op.location
+    op.drop_all_references()
+    return made
+
+
+def refusal(op: Operation, operands: Sequence[Attribute], elements: Sequence[Attribute | None]) -> str | None:
+    """Why `op` does not take operands and float results of these element types; `None` where it does."""
+    block = Block(
+        arg_types=[
+            TensorType(element, shape_of(value)) if element != element_of(value) else value.type
+            for value, element in zip(op.operands, operands, strict=True)
+        ]
+    )
+    try:
+        made = on_types(op, block.args, elements)
+    except VerifyException as error:
+        return str(error)
+    made.drop_all_references()
+    return None
+
+
+def mark_kept_in_float(op: Operation) -> None:
+    """Let no later pass quantize `op`."""
+    op.attributes[KEEP_FLOAT] = UnitAttr()

@@ -1,0 +1,74 @@
+// RUN: split-file %s %t
+// RUN: not qmlir-opt %t/net.mlir -p 'quant-insert-casts{recipe="%S/Inputs/unmatched.toml"}' 2>&1 | filecheck %s --check-prefix=UNMATCHED
+// RUN: not qmlir-opt %t/net.mlir -p 'quant-insert-casts{recipe="%S/Inputs/typo_key.toml"}' 2>&1 | filecheck %s --check-prefix=KEY
+// RUN: not qmlir-opt %t/net.mlir -p 'quant-insert-casts{recipe="%S/Inputs/typo_slot.toml"}' 2>&1 | filecheck %s --check-prefix=SLOT
+// RUN: not qmlir-opt %t/net.mlir -p 'quant-insert-casts{recipe="%S/Inputs/wrong_storage.toml"}' 2>&1 | filecheck %s --check-prefix=STORAGE
+// RUN: not qmlir-opt %t/net.mlir -p 'quant-insert-casts{recipe="%S/Inputs/typo_calibrator.toml"}' 2>&1 | filecheck %s --check-prefix=CALIBRATOR
+// RUN: not qmlir-opt %t/net.mlir -p 'quant-insert-casts{recipe="%S/Inputs/typo_option.toml"}' 2>&1 | filecheck %s --check-prefix=OPTION
+// RUN: not qmlir-opt %t/net.mlir -p 'quant-insert-casts{recipe="%S/Inputs/typo_scheme.toml"}' 2>&1 | filecheck %s --check-prefix=SCHEME
+// RUN: not qmlir-opt %t/net.mlir -p 'quant-insert-casts{recipe="%S/Inputs/wrong_granularity.toml"}' 2>&1 | filecheck %s --check-prefix=GRANULARITY
+// RUN: not qmlir-opt %t/net.mlir -p 'quant-insert-casts{recipe="%S/Inputs/typo_rule.toml"}' 2>&1 | filecheck %s --check-prefix=RULE
+// RUN: not qmlir-opt %t/net.mlir -p 'quant-insert-casts{recipe="%S/Inputs/empty_rule.toml"}' 2>&1 | filecheck %s --check-prefix=EMPTY
+// RUN: not qmlir-opt %t/net.mlir -p 'quant-insert-casts{recipe="%S/Inputs/broken.toml"}' 2>&1 | filecheck %s --check-prefix=BROKEN
+// RUN: not qmlir-opt %t/net.mlir -p 'quant-insert-casts{recipe="%S/Inputs/missing.toml"}' 2>&1 | filecheck %s --check-prefix=MISSING
+// RUN: not qmlir-opt %t/net.mlir -p 'quant-insert-casts{activations=i99}' 2>&1 | filecheck %s --check-prefix=BITS
+// RUN: not qmlir-opt %t/net.mlir -p 'quant-insert-casts{calibrator=percentile}' 2>&1 | filecheck %s --check-prefix=STATISTICS
+// RUN: not qmlir-opt %t/net.mlir -p 'quant-insert-casts{granularity=block:3}' 2>&1 | filecheck %s --check-prefix=BLOCKS
+// RUN: not qmlir-opt %t/net.mlir -p 'quant-insert-casts{assert_all_quantized=true}' 2>&1 | filecheck %s --check-prefix=ALL
+// RUN: not qmlir-opt %t/infinite.mlir -p quant-insert-casts 2>&1 | filecheck %s --check-prefix=INFINITE
+// RUN: not qmlir-opt %t/nan.mlir -p quant-insert-casts 2>&1 | filecheck %s --check-prefix=NAN
+// RUN: not qmlir-opt %t/huge.mlir -p quant-insert-casts 2>&1 | filecheck %s --check-prefix=HUGE
+
+// UNMATCHED: error: the recipe has rules that decide nothing: '{{.*}}unmatched.toml', rule 1 (origin = 'cf1'), did you mean 'fc1'?; '{{.*}}unmatched.toml', rule 2 (op = 'matmul', slot = 'weight'); '{{.*}}unmatched.toml', rule 3 (origin = 'fc1', slot = 'accumulator')
+// KEY: error: '{{.*}}typo_key.toml', rule 1: unknown key 'slto', did you mean 'slot'? (accepted: origin, role, op, slot, storage, scheme, granularity, rule, quantize, calibrator)
+// SLOT: error: '{{.*}}typo_slot.toml', rule 1 (slot = 'wieght'): no slot 'wieght', did you mean 'weight'? (accepted: input, weight, bias, accumulator, output)
+// STORAGE: error: '{{.*}}wrong_storage.toml', rule 1 (origin = 'fc1', slot = 'weight'): 'int8' is no storage type: iN and uN are, 1 to 32 bits, as i8, u4 or i2<-1:1>
+// CALIBRATOR: error: '{{.*}}typo_calibrator.toml', rule 1: there is no calibrator 'percentil', did you mean 'percentile'?
+// OPTION: error: '{{.*}}typo_option.toml', rule 1: calibrator 'percentile' has no option 'pecent', did you mean 'percent'?
+// SCHEME: error: '{{.*}}typo_scheme.toml', rule 1: 'symetric' is no scheme: asymmetric, symmetric, asymmetric_pow2, symmetric_pow2 are accepted
+// GRANULARITY: error: '{{.*}}wrong_granularity.toml', rule 1 (slot = 'output'): granularity is for weights, slot 'output' has one scale
+// RULE: error: '{{.*}}typo_rule.toml': unknown key 'rules', did you mean 'rule'?: a recipe holds {{\[\[}}rule]] tables
+// EMPTY: error: '{{.*}}empty_rule.toml', rule 1 (origin = 'fc1'): sets nothing
+// BROKEN: error: '{{.*}}broken.toml' is no TOML: {{.*}}line 1
+// MISSING: error: cannot read '{{.*}}missing.toml': No such file or directory
+// BITS: error: the options for slot 'input': storage has 1 to 32 bits, found 99
+// STATISTICS: error: 'nn.fully_connected' op (fc1) finds no parameters for the argument %x: the calibrator 'percentile' needs statistics, and only a range is known
+// BLOCKS: error: 'nn.fully_connected' op (fc1) finds no parameters for its weights: a sum over 2 elements does not divide into blocks of 3
+// ALL: error: 'builtin.module' op has 3 operations left in float
+// ALL: note: 'nn.relu' op (relu1) has an operand without a range: the argument %u
+// ALL-NEXT: note: 'nn.pow' op (pow1) has no meaning on quantized values
+// ALL-NEXT: note: 'nn.abs' op (abs1) has an operand of type tensor<2xf16>, only f32 is quantized
+// INFINITE: error: 'nn.abs' op (abs1) finds no parameters for the argument %data: the range [-inf, 1.0] is not finite
+// NAN: error: 'nn.fully_connected' op (fc1) finds no parameters for its weights: the range [nan, nan] is not finite
+// HUGE: error: 'nn.abs' op (abs1) finds no parameters for the argument %data: the range [-3e+42, 3e+42] needs a scale above 3.4028234663852886e+38, the largest of f32
+
+//--- net.mlir
+!x = !quant.calibrated<f32<-1.0:1.0>>
+func.func @main(%x: tensor<1x2x!x>, %u: tensor<1x2xf32>, %h: tensor<2xf16>) -> (tensor<1x2x!x>, tensor<1x2xf32>, tensor<1x2x!x>, tensor<2xf16>) {
+  %w = nn.constant dense<[[1.0, -1.0], [0.5, 0.25]]> : tensor<2x2xf32>
+  %b = nn.constant dense<[0.5, 0.25]> : tensor<2xf32>
+  %0 = nn.fully_connected %x, %w, %b : (tensor<1x2x!x>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<1x2x!x> {origin = "fc1"}
+  %1 = nn.relu %u : tensor<1x2xf32> {origin = "relu1"}
+  %2 = nn.pow %0, %0 : tensor<1x2x!x> {origin = "pow1"}
+  %3 = nn.abs %h : tensor<2xf16> {origin = "abs1"}
+  func.return %0, %1, %2, %3 : tensor<1x2x!x>, tensor<1x2xf32>, tensor<1x2x!x>, tensor<2xf16>
+}
+//--- infinite.mlir
+!i = !quant.calibrated<f32<0xFFF0000000000000:1.0>>
+func.func @main(%data: tensor<2x!i>) -> tensor<2x!i> {
+  %0 = nn.abs %data : tensor<2x!i> {origin = "abs1"}
+  func.return %0 : tensor<2x!i>
+}
+//--- nan.mlir
+!x = !quant.calibrated<f32<-1.0:1.0>>
+func.func @main(%x: tensor<1x2x!x>) -> tensor<1x2x!x> {
+  %w = nn.constant dense<[[0x7FC00000, 1.0], [0.5, 0.25]]> : tensor<2x2xf32>
+  %0 = nn.fully_connected %x, %w : (tensor<1x2x!x>, tensor<2x2xf32>) -> tensor<1x2x!x> {origin = "fc1"}
+  func.return %0 : tensor<1x2x!x>
+}
+//--- huge.mlir
+!i = !quant.calibrated<f32<-3.0e42:3.0e42>>
+func.func @main(%data: tensor<2x!i>) -> tensor<2x!i> {
+  %0 = nn.abs %data : tensor<2x!i> {origin = "abs1"}
+  func.return %0 : tensor<2x!i>
+}

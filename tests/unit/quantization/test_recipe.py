@@ -1,0 +1,169 @@
+"""Recipes: what rules decide, which of them are reported, and that the documentation names every key and value."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.arithmetic.calibrators import CALIBRATORS
+from qmlir.arithmetic.schemes import Rule as Arithmetic
+from qmlir.arithmetic.schemes import Scheme, Storage
+from qmlir.dialects.nn.ops import activations, contraction, elementwise, movement, pooling
+from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
+from qmlir.ir.interfaces import Slot
+from qmlir.quantization.options import decide_and_insert
+from qmlir.quantization.recipe import Recipe, make_rule, parse_storage, read_rules
+from tests.unit.quantization.random_graphs import Graph, calibrate, outputs_of, run_passes, watch
+
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "quantization.md"
+
+
+def recipe(*tables: dict[str, Any]) -> Recipe:
+    return Recipe([make_rule(table, f"rule {place}") for place, table in enumerate(tables, start=1)])
+
+
+def decide(module: ModuleOp, *tables: dict[str, Any]) -> list[str]:
+    """Put the casts by these rules; the remarks."""
+    remarks: list[Diagnostic] = []
+    with diagnostic_handler(remarks.append):
+        decide_and_insert(module, recipe(*tables))
+    return [each.message for each in remarks]
+
+
+def net() -> tuple[ModuleOp, list[np.ndarray]]:
+    """conv0, max_pool1, relu2, conv3."""
+    graph = Graph(0)
+    x = graph.input(graph.array(1, 2, 4, 4))
+    y = graph.add(contraction.ConvOp, x, graph.constant(graph.array(2, 2, 1, 1)), graph.constant(graph.array(2)))
+    y = graph.add(activations.ReluOp, graph.add(pooling.MaxPoolOp, y, kernel=[2, 2]))
+    y = graph.add(contraction.ConvOp, y, graph.constant(graph.array(3, 2, 1, 1)), None)
+    module = graph.module(y)
+    return calibrate(module, watch(module, graph.inputs)), graph.inputs
+
+
+def types_of(module: ModuleOp) -> dict[str, UniformQuantizedType]:
+    """The types of results, by operation."""
+    found = {op.name: element_type(op.results[0].type) for op in module.walk() if op.results}
+    return {name: type_ for name, type_ in found.items() if isinstance(type_, UniformQuantizedType)}
+
+
+@pytest.mark.parametrize(
+    ("text", "storage"),
+    [("i8", Storage(8)), ("u4", Storage(4, False)), ("i2<-1:1>", Storage(2, True, (-1, 1))), ("u1", Storage(1, False))],
+)
+def test_storage(text: str, storage: Storage) -> None:
+    assert parse_storage(text) == storage
+
+
+@pytest.mark.parametrize("text", ["i0", "i33", "int8", "8", "i8<3:2>", "i8<-129:0>", "u4<-1:3>", ""])
+def test_no_storage(text: str) -> None:
+    with pytest.raises(ValueError, match=r"storage|limits"):
+        parse_storage(text)
+
+
+def test_the_last_rule_that_sets_a_field_decides_it() -> None:
+    module, _ = net()
+    decide(module, {"storage": "u8", "slot": "output"}, {"op": "conv", "scheme": "symmetric", "slot": "output"})
+    run_passes(module, "quant-fuse-casts")
+    found = types_of(module)
+    assert (found["nn.conv"].is_signed, found["nn.conv"].zero_point) == (False, 128)
+    assert (found["nn.relu"].is_signed, found["nn.relu"].zero_point) == (False, 0)
+
+
+def test_an_operation_stays_in_float_where_a_rule_says_so() -> None:
+    module, inputs = net()
+    decide(module, {"op": "relu", "quantize": False})
+    before = outputs_of(module, inputs)
+    run_passes(module, "quant-fuse-casts,quant-propagate-types,quant-assign-types")
+    assert "nn.relu" not in types_of(module)
+    assert "nn.max_pool" in types_of(module)
+    assert np.abs(before[0] - outputs_of(module, inputs)[0]).max() < 0.1
+
+
+def test_quantize_true_takes_an_operation_back() -> None:
+    module, _ = net()
+    decide(module, {"quantize": False}, {"op": "relu", "quantize": True})
+    run_passes(module, "quant-fuse-casts")
+    assert set(types_of(module)) == {"quant.qcast", "nn.relu"}
+
+
+def test_a_rule_that_others_overrule_is_reported() -> None:
+    """The pool moves what the convolution gives, whose rules decide; the relu's decide for what only it sees."""
+    module, _ = net()
+    with pytest.raises(DiagnosticError, match=r"decide nothing: rule 1$"):
+        decide(module, {"op": "max_pool", "storage": "u8"})
+
+
+def test_sharing_a_type_against_a_rule_is_told() -> None:
+    """A rule decides for one operation, and not for another that shares its type with an earlier one."""
+    graph = Graph(0)
+    x, y = graph.input(graph.array(2, 2)), graph.input(graph.array(2, 2))
+    shared, alone = graph.add(elementwise.AbsOp, y), graph.add(elementwise.AbsOp, x)
+    joined = graph.add(movement.ConcatOp, [graph.add(activations.TanhOp, x), shared], axis=0)
+    module = graph.module(joined, alone)
+    calibrate(module, watch(module, graph.inputs))
+    remarks = decide(module, {"op": "abs", "slot": "output", "storage": "i16"})
+    assert remarks == ["'nn.abs' op (abs0) shares its type with 'nn.tanh' op (tanh2), whose rules decide"]
+    run_passes(module, "quant-fuse-casts")
+    found = {
+        op.attributes["origin"].data: element_type(op.results[0].type) for op in module.walk() if op.name == "nn.abs"
+    }  # pyright: ignore
+    assert {name: type_.bits for name, type_ in found.items()} == {"abs0": 8, "abs1": 16}
+
+
+@pytest.mark.parametrize("granularity", ["tensor", "channel"])
+def test_weights_are_calibrated_row_by_row(granularity: str) -> None:
+    """One outlier among thousands: a percentile leaves it out, in its own row only."""
+    graph = Graph(0)
+    weights = graph.random.uniform(-1, 1, (2, 20000)).astype(np.float32)
+    weights[0, 0] = 50.0
+    module = graph.module(
+        graph.add(contraction.FullyConnectedOp, graph.input(graph.array(1, 20000)), graph.constant(weights))
+    )
+    calibrate(module, watch(module, graph.inputs))
+    calibrator = {"name": "percentile", "percent": 99.9}
+    decide(module, {"slot": "weight", "granularity": granularity, "calibrator": calibrator})
+    (scales,) = [
+        element_type(op.results[0].type).scales.reshape(-1)  # pyright: ignore
+        for op in module.walk()
+        if op.name == "nn.constant" and isinstance(element_type(op.results[0].type), UniformQuantizedType)
+    ]
+    assert scales.size == (2 if granularity == "channel" else 1)
+    assert scales.max() * 127 < 1.2
+
+
+def test_wrong_values_name_the_file_and_the_rule(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    for text, message in [
+        ("storage = 8", "storage is a string, found 8"),
+        ("quantize = 'no'", "quantize is true or false, found 'no'"),
+        ("origin = 3\nstorage = 'i8'", "origin is a string, found 3"),
+        ("granularity = 'block:0'", "'block:0' is no granularity: tensor, channel, block:N are accepted"),
+        ("rule = 'tflite'", "'tflite' is no rule: onnxruntime, glow are accepted"),
+        ("calibrator = 3", "calibrator is a name, or a table with a name and options, found 3"),
+    ]:
+        path.write_text(f"[[rule]]\nstorage = 'i8'\n[[rule]]\n{text}\n")
+        with pytest.raises(DiagnosticError) as error:
+            read_rules(path)
+        assert f"'{path}', rule 2" in str(error.value)
+        assert message in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+def test_the_document_names_every_key_and_value() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    table = "\n".join(re.findall(r"^\| `.*", text, re.MULTILINE))
+    for name in (*Scheme, *Arithmetic, *Slot, *CALIBRATORS, "tensor", "channel", "block:N", "quantize", "origin", "op"):
+        assert f"`{name}`" in table
+
+
+def test_the_document_shows_its_recipe() -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    example = DOCUMENT.parent / "examples" / "quantization.toml"
+    assert tomllib.loads(shown) == tomllib.loads(example.read_text(encoding="utf-8"))
