@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup test lint referee bench-ir bench-onnx demo clean
+.PHONY: help setup test lint referee bench-ir bench-onnx bench-accuracy demo clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/' | expand -t 24
@@ -37,6 +37,9 @@ bench-ir: $(STAMP) ## measure parsing, verifying and printing of large modules
 
 bench-onnx: $(STAMP) ## measure ONNX import and the interpreter on a real model
 	$(BIN)/python -m qmlir.tools.bench_onnx
+
+bench-accuracy: $(STAMP) ## measure the accuracy of quantized models, ONNX Runtime's beside
+	$(BIN)/python -m qmlir.tools.bench_accuracy
 
 demo: $(STAMP) ## decompose and canonicalize a small network, each step printed with its time
 	$(BIN)/qmlir-opt docs/examples/fully_connected.mlir -p 'nn-decompose,canonicalize,cse' --print-ir-after-all --timing

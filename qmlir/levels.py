@@ -173,6 +173,5 @@ def _has_parts(op: Operation) -> bool:
     """Whether the registered decomposition applies to `op` as it is: a convolution without bias is primitive."""
     parts = Parts(op)
     applies = registry.decompositions()[type(op)](op, parts) is not None
-    for part in reversed(parts.operations):
-        part.erase(safe_erase=False)
+    parts.discard()
     return applies

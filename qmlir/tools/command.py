@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import IO, NoReturn
+from typing import IO, NoReturn, Protocol
 
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler
 from qmlir.text.diagnostics import render
@@ -66,6 +66,36 @@ def run_command(
         except UnicodeDecodeError as error:
             say(Diagnostic(Severity.ERROR, f"cannot read {STDIN}: byte {error.start} is no UTF-8 text"))
     return 1
+
+
+class Main(Protocol):
+    """The `main` of a tool: its exit code; the streams default to the process's own."""
+
+    def __call__(
+        self,
+        argv: Sequence[str] | None = None,
+        *,
+        stdin: IO[str] | None = None,
+        stdout: IO[str] | None = None,
+        stderr: IO[str] | None = None,
+    ) -> int: ...
+
+
+def main_of(
+    build_parser: Callable[[], argparse.ArgumentParser], body: Callable[[argparse.Namespace, Streams], int]
+) -> Main:
+    """The `main` of a tool whose arguments `build_parser` reads and whose work `body` does."""
+
+    def main(
+        argv: Sequence[str] | None = None,
+        *,
+        stdin: IO[str] | None = None,
+        stdout: IO[str] | None = None,
+        stderr: IO[str] | None = None,
+    ) -> int:
+        return run_command(build_parser(), argv, Streams.of(stdin, stdout, stderr), body)
+
+    return main
 
 
 def console(main: Callable[[], int]) -> NoReturn:

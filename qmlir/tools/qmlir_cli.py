@@ -1,4 +1,5 @@
 """`qmlir`: the door for users. `qmlir run` runs a model, or the functions of a module that state what they compute.
+`qmlir profile` runs a model on samples, and writes what its values were; `qmlir quantize` decides by it.
 
 Outputs go to standard output (or into a file), everything else to standard error. Exit codes: 0, done; 1, something is
 wrong with the model or the inputs, or an expectation fails; 2, wrong usage.
@@ -24,7 +25,9 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.ir.verification import verify
 from qmlir.text.parsing import STDIN, parse_module
 from qmlir.text.weights import write_atomically
-from qmlir.tools.command import Streams, console, run_command
+from qmlir.tools.command import Streams, console, main_of
+from qmlir.tools.profile_command import add_profile_parser, run_profile_command
+from qmlir.tools.quantize_command import add_quantize_parser, run_quantize_command
 
 ENGINES = ("interpreter",)
 """What can run a module."""
@@ -51,6 +54,8 @@ def build_argument_parser() -> argparse.ArgumentParser:
     run.add_argument(
         "-o", dest="output", metavar="FILE", help="the .npz file to write outputs to; otherwise they are printed"
     )
+    add_profile_parser(commands)
+    add_quantize_parser(commands)
     return parser
 
 
@@ -153,19 +158,16 @@ def _run(arguments: argparse.Namespace, stdin: IO[str], stdout: IO[str]) -> None
 
 
 def _run_subcommand(arguments: argparse.Namespace, streams: Streams) -> int:
-    _run(arguments, streams.stdin, streams.stdout)
+    if arguments.command == "profile":
+        run_profile_command(arguments, _load(arguments.model, streams.stdin), streams.stderr)
+    elif arguments.command == "quantize":
+        run_quantize_command(arguments, _load(arguments.model, streams.stdin), streams.stderr)
+    else:
+        _run(arguments, streams.stdin, streams.stdout)
     return 0
 
 
-def main(
-    argv: Sequence[str] | None = None,
-    *,
-    stdin: IO[str] | None = None,
-    stdout: IO[str] | None = None,
-    stderr: IO[str] | None = None,
-) -> int:
-    """Run `qmlir` with `argv` and return its exit code; the streams default to the process's own."""
-    return run_command(build_argument_parser(), argv, Streams.of(stdin, stdout, stderr), _run_subcommand)
+main = main_of(build_argument_parser, _run_subcommand)
 
 
 def console_main() -> NoReturn:

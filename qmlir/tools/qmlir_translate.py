@@ -7,13 +7,13 @@ import argparse
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import NoReturn
 
 from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.importer import import_model
 from qmlir.onnx.reading import read_model
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
-from qmlir.tools.command import Streams, console, run_command
+from qmlir.tools.command import Streams, console, main_of
 
 
 def build_argument_parser() -> argparse.ArgumentParser:
@@ -61,15 +61,7 @@ def _translate(arguments: argparse.Namespace, streams: Streams) -> int:
     return 0
 
 
-def main(
-    argv: Sequence[str] | None = None,
-    *,
-    stdin: IO[str] | None = None,
-    stdout: IO[str] | None = None,
-    stderr: IO[str] | None = None,
-) -> int:
-    """Run `qmlir-translate` with `argv` and return its exit code; the streams default to the process's own."""
-    return run_command(build_argument_parser(), argv, Streams.of(stdin, stdout, stderr), _translate)
+main = main_of(build_argument_parser, _translate)
 
 
 def console_main() -> NoReturn:
