@@ -20,8 +20,7 @@
 // CHECK-NEXT: [[V1:%.+]] = nn.relu [[V0]] : (tensor<?x4x!q0>) -> tensor<?x4x!q1> {origin = "relu1", calib.stats = #c1}
 // CHECK-NEXT: func.return [[V1]] : tensor<?x4x!q1>
 
-// OTHER: error: the profile '{{.*}}relu.json' does not fit: it is of another model, or of one that went through other passes (then: none);
-// OTHER-SAME: the entry 'relu1' matches no value, did you mean 'relu2'?; 'nn.relu' op (relu2) has no entry for its value 'relu2', did you mean 'relu1'?; and 1 more (allow_partial takes what fits)
+// OTHER: error: the profile '{{.*}}relu.json' does not fit: it is of another model, or of one that went through other passes (then: none); the entry 'relu1' matches no value, did you mean 'relu2'?; 'nn.relu' op (relu2) has no entry for its value 'relu2', did you mean 'relu1'?; and 1 more (allow_partial takes what fits)
 // OTHER-NEXT: note: it is of another model
 // OTHER-NEXT: note: the entry 'relu1' matches no value
 // OTHER-NEXT: other.mlir:2:3: note: 'nn.relu' op (relu2) has no entry for its value 'relu2'
