@@ -147,11 +147,6 @@ def emit(diagnostic: Diagnostic) -> None:
     _handler.get()(diagnostic)
 
 
-def emit_warning(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> None:
-    """Warn of something about `op` that the user would want to change."""
-    emit(_diagnostic(Severity.WARNING, op, message, notes))
-
-
 def emit_remark(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> None:
     """Tell what was decided about `op`, and why."""
     emit(_diagnostic(Severity.REMARK, op, message, notes))

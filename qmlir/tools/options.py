@@ -1,10 +1,10 @@
 """The command line of `qmlir-opt`: its options, and what goes together."""
 
 import argparse
-import difflib
 from collections.abc import Sequence
 from typing import NoReturn
 
+from qmlir.ir.diagnostics import nearest_name
 from qmlir.passmanager.print_ir import EVERY_PASS
 from qmlir.text.splitting import SPLIT_MARKER
 
@@ -108,8 +108,8 @@ def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argpa
     args, unknown = parser.parse_known_args(argv)
     if unknown:
         options = [option for action in parser._actions for option in action.option_strings]  # pyright: ignore[reportPrivateUsage]
-        near = difflib.get_close_matches(unknown[0].partition("=")[0], options, n=1)
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}" + (f", did you mean '{near[0]}'?" if near else ""))
+        near = nearest_name(unknown[0].partition("=")[0], options)
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
     for one, other in (("inline_weights", "elide_weights"), ("passes", "run_reproducer")):
         if getattr(args, one) and getattr(args, other):
             names = (f"--{name.replace('_', '-')}" for name in (one, other))

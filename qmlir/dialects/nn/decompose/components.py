@@ -68,11 +68,6 @@ def implied_element(part: NnOp) -> Attribute | None:
     return accumulator_type(part)
 
 
-def with_element(type_: AnyTensor, element: Attribute) -> AnyTensor:
-    """`type_` with other elements."""
-    return TensorType(element, type_.get_shape())
-
-
 def set_element(part: NnOp, element: Attribute) -> None:
     """Give the results of a part elements of another type; a float constant becomes the integers of a quantized one."""
     if isinstance(part, ConstantOp) and isinstance(element, UniformQuantizedType):
