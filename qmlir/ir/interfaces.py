@@ -1,4 +1,4 @@
-"""What passes ask of an operation: its result types, its slots of quantization, its canonicalization.
+"""What passes ask of an operation: its result types, its parameters, its slots of quantization, its canonicalization.
 
 An operation of any dialect, of this package or another, takes part in a pass by implementing the interface that
 the pass asks for. Nothing here knows a dialect.
@@ -6,14 +6,16 @@ the pass asks for. Nothing here knows a dialect.
 
 import abc
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
+import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue, TypeAttribute
 from xdsl.pattern_rewriter import RewritePattern
-from xdsl.traits import EffectInstance, HasCanonicalizationPatternsTrait, MemoryEffect, MemoryEffectKind
+from xdsl.traits import EffectInstance, HasCanonicalizationPatternsTrait, MemoryEffect, MemoryEffectKind, OpTrait
 
 from qmlir import registry
 
@@ -50,6 +52,50 @@ class InferResultTypes(Operation, abc.ABC):
 
         Where the choice of a quantized type is free, the element type is the expressed one (`f32`). Raises
         `VerifyException` where the operands have no meaning together.
+        """
+
+
+class ReadsShapesOnly(OpTrait):
+    """The results follow from the shapes of the operands: no element of them is looked at."""
+
+
+KnownValue = Callable[[SSAValue | None], npt.NDArray[Any] | None]
+"""The elements of a value that is known when a module is compiled, `None` for any other one and for no value."""
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """Operations to stand in the place of another one, in order, and the values in the place of its results."""
+
+    operations: Sequence[Operation]
+    values: Sequence[SSAValue]
+
+    @staticmethod
+    def by(op: Operation) -> "Replacement":
+        """The replacement by one operation."""
+        return Replacement([op], op.results)
+
+
+class HasParameters(Operation, abc.ABC):
+    """An operation that may take as an operand what is mostly known when a model is compiled: axes, a new shape.
+
+    Compiled code knows them: `specialized` turns the operand into what the operation is, or into other operations.
+    """
+
+    @abc.abstractmethod
+    def parameter_operands(self) -> Iterator[SSAValue]:
+        """The operands that say what is computed, not on what."""
+
+    @abc.abstractmethod
+    def shape_operands(self) -> Iterator[SSAValue]:
+        """Those of them on whose values the shape of a result depends."""
+
+    @abc.abstractmethod
+    def specialized(self, known: KnownValue) -> Replacement | None:
+        """What stands for this operation where the values of parameters are known; `None` where none of them is.
+
+        Result types may be less precise than inference gives them then. Raises `VerifyException` for a value that has
+        no meaning.
         """
 
 
@@ -118,6 +164,44 @@ class MultipliesAndAdds(Operation, abc.ABC):
 
         Only those of contractions, which grow with the square of the widths: not a bias, not what is done element by
         element.
+        """
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where an operation writes a result."""
+
+    operand: int | None
+    """The operand whose elements the result begins with, or whose memory is written; `None` for one made anew."""
+
+    is_read: bool = False
+    """Whether the elements that were there before are looked at."""
+
+
+class DestinationStyle(abc.ABC):
+    """An operation that computes whole tensors, and has a form that writes them into memory that it is given.
+
+    On tensors each destination is a result, on memory an operand. Bufferization, outlining and the memory plan know
+    structured operations by this alone. Memory may have any strides.
+    """
+
+    @abc.abstractmethod
+    def destinations(self) -> Sequence[Destination]:
+        """The destination of each result, or on memory each operand that is written."""
+
+    @abc.abstractmethod
+    def on_memory(self, memory: Callable[[SSAValue], SSAValue], outs: Sequence[SSAValue]) -> Operation:
+        """The same computation on memory, its regions moved over, its attributes the same.
+
+        `memory` gives the operand that stands for an operand on tensors, `outs` is the memory of each destination.
+        """
+
+    @abc.abstractmethod
+    def may_overwrite(self, operand: int, destination: int) -> bool:
+        """Whether the memory of a destination may be that of an operand.
+
+        So it is where each element of the operand is read for the element at the same place only, before that is
+        written, and for nothing else.
         """
 
 

@@ -14,9 +14,10 @@ SUB_BYTE = {"int4": np.int8, "int2": np.int8, "uint4": np.uint8, "uint2": np.uin
 """NumPy has no such types: `ml_dtypes` has, and the tests use them. We hold each value in a byte."""
 
 
-def _given(value: Any) -> Any:
+def given(value: Any) -> Any:
+    """A value of a test as our interpreter takes it."""
     if isinstance(value, list):
-        return [_given(each) for each in value]
+        return [given(each) for each in value]
     array = np.asarray(value)
     return array.astype(SUB_BYTE[array.dtype.name]) if array.dtype.name in SUB_BYTE else array
 
@@ -29,12 +30,13 @@ class QmlirRep(BackendRep):
         self.outputs = [(each.name, each.type.tensor_type.elem_type) for each in model.graph.output]
 
     def run(self, inputs: Any, **_: Any) -> tuple[np.ndarray, ...]:
-        values = [_given(value) for value in inputs]
+        values = [given(value) for value in inputs]
         results = qmlir.interpret(self.module, values)
-        return tuple(self._as_declared(results[name], element) for name, element in self.outputs)
+        return tuple(self.as_declared(results[name], element) for name, element in self.outputs)
 
     @staticmethod
-    def _as_declared(value: Any, element: int) -> Any:
+    def as_declared(value: Any, element: int) -> Any:
+        """A result in the NumPy type that the tests have for an ONNX element type."""
         if isinstance(value, list):
             return value
         dtype = np.dtype(helper.tensor_dtype_to_np_dtype(element))

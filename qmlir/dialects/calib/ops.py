@@ -1,9 +1,10 @@
 """What quantization observes and learns: `calib.observe`, and the trainable `calib.fake_quant`."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, Float32Type, IntegerAttr, StringAttr, TensorType, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -20,12 +21,12 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.quant.infer import element_type, expressed_type
-from qmlir.ir.builtin_types import tensor
-from qmlir.ir.interfaces import ActsBesideResults
+from qmlir.ir.builtin_types import reshaped_like, tensor
+from qmlir.ir.interfaces import ActsBesideResults, InferResultTypes
 
 
 @irdl_op_definition
-class ObserveOp(IRDLOperation):
+class ObserveOp(IRDLOperation, InferResultTypes):
     """Gives its operand on, and lets a run record statistics of it under `key`."""
 
     name = "calib.observe"
@@ -48,9 +49,12 @@ class ObserveOp(IRDLOperation):
         if self.axis is not None and not 0 <= self.axis.value.data < rank:
             raise VerifyException(f"axis {self.axis.value.data} is out of range for rank {rank}")
 
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        return [reshaped_like(tensor(self.result.type), self.input.type)]
+
 
 @irdl_op_definition
-class FakeQuantOp(IRDLOperation):
+class FakeQuantOp(IRDLOperation, InferResultTypes):
     """`clip(rne(x / s), n, p) * s` with the trainable scale `s = 2^ceil(log2_threshold) / 2^(bits - 1)`.
 
     `n = -2^(bits - 1)` and `p = 2^(bits - 1) - 1`; unsigned: `s = 2^ceil(log2_threshold) / 2^bits`, `n = 0` and
@@ -91,6 +95,9 @@ class FakeQuantOp(IRDLOperation):
         expected = TensorType(Float32Type(), () if axis is None else (shape[axis],))
         if self.log2_threshold.type != expected:
             raise VerifyException(f"the threshold has type {expected}, found {self.log2_threshold.type}")
+
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        return [reshaped_like(tensor(self.result.type), self.input.type)]
 
 
 OPERATIONS = (ObserveOp, FakeQuantOp)

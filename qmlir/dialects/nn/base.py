@@ -9,26 +9,30 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, cast
 
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, DictionaryAttr, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, DictionaryAttr, IntegerAttr, TensorType, f32, i64
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
-from xdsl.irdl import IRDLOperation, opt_prop_def, traits_def
+from xdsl.irdl import IRDLOperation, VariadicDef, VarResultDef, opt_prop_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir import registry
-from qmlir.dialects.nn.assembly import parse_operation, print_operation
+from qmlir.dialects.kernel.attributes import RequantizeAttr
+from qmlir.dialects.nn.assembly import SEGMENT_SIZES, parse_operation, print_operation
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.ir.builtin_types import AnyTensor, integer_list, ranked_tensor, tensor
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.evaluation import operand_groups
 from qmlir.ir.interfaces import (
+    HasParameters,
     InferResultTypes,
+    KnownValue,
     Quantizable,
     QuantizationSlots,
     RegisteredCanonicalization,
+    Replacement,
     Slot,
 )
 
@@ -53,7 +57,10 @@ def shapes_agree(left: Sequence[int], right: Sequence[int]) -> bool:
     return len(left) == len(right) and all(a == b or DYNAMIC_INDEX in (a, b) for a, b in zip(left, right, strict=True))
 
 
-class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
+_VERIFY_REQUANTIZATION = "qmlir.dialects.nn.requantize:verify_requantization"  # it knows operations: loaded behind them
+
+
+class NnOp(IRDLOperation, InferResultTypes, HasParameters, Quantizable, abc.ABC):
     """An operation of the `nn` dialect: tensors in, tensors out, no side effects."""
 
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
@@ -68,6 +75,15 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
     SCALARS: ClassVar[tuple[str, ...]] = ()
     """Those of `PARAMETERS` whose property is one integer, not a list."""
 
+    FLOAT_PARAMETERS: ClassVar[tuple[str, ...]] = ()
+    """The list properties of f32 for which there is such an operand."""
+
+    SHAPELESS_PARAMETERS: ClassVar[frozenset[str]] = frozenset()
+    """The parameters on which no size of a result depends."""
+
+    SIZE_OPERANDS: ClassVar[tuple[str, ...]] = ()
+    """Other operands on whose values a size of a result depends: they are parameters too."""
+
     traits = traits_def(Pure(), RegisteredCanonicalization())
 
     components = opt_prop_def(DictionaryAttr)
@@ -75,6 +91,9 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
 
     The last part has the type of the composite's result; constants among the parts are quantized to theirs.
     """
+
+    requantize = opt_prop_def(RequantizeAttr)
+    """The arithmetic by which exact integers are rescaled to the result: f32 unless it says another."""
 
     @abc.abstractmethod
     def infer_result_types(self) -> Sequence[AnyTensor]: ...
@@ -100,6 +119,53 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
     def is_known(self, name: str) -> bool:
         """Whether a parameter is a property (or left out), not an operand."""
         return getattr(self, f"{name}_value") is None
+
+    def _parameters(self) -> Iterator[tuple[str, SSAValue]]:
+        """The operands that are parameters, with the names of the parameters."""
+        named = {f"{name}_value": name for name in (*self.PARAMETERS, *self.FLOAT_PARAMETERS)}
+        named |= {name: name for name in self.SIZE_OPERANDS}
+        for operand, name in named.items():
+            value = getattr(self, operand)
+            if value is not None:
+                yield name, value
+
+    def parameter_operands(self) -> Iterator[SSAValue]:
+        return (value for _, value in self._parameters())
+
+    def shape_operands(self) -> Iterator[SSAValue]:
+        return (value for name, value in self._parameters() if name not in self.SHAPELESS_PARAMETERS)
+
+    def specialized(self, known: KnownValue) -> Replacement | None:
+        values = {name: known(value) for name, value in self._parameters() if name not in self.SIZE_OPERANDS}
+        given = {name: self._parameter(name, value) for name, value in values.items() if value is not None}
+        if not given:
+            return None
+        operands: list[Any] = []
+        for name, definition, group in operand_groups(self):
+            left = () if name.removesuffix("_value") in given and name.endswith("_value") else group
+            operands.append(list(left) if isinstance(definition, VariadicDef) else next(iter(left), None))
+        properties = {name: value for name, value in self.properties.items() if name != SEGMENT_SIZES}
+        results: list[Any] = list(self.result_types)
+        is_variadic = any(isinstance(kind, VarResultDef) for _, kind in self.get_irdl_definition().results)
+        return Replacement.by(
+            type(self).build(
+                operands=operands,
+                result_types=[results] if is_variadic else results,
+                properties=properties | given,
+                attributes=dict(self.attributes),
+            )
+        )
+
+    def _parameter(self, name: str, value: npt.NDArray[Any]) -> Attribute:
+        """The property `name` of these numbers."""
+        numbers: list[Any] = value.reshape(-1).tolist()
+        if name in self.FLOAT_PARAMETERS:
+            return DenseArrayBase.from_list(f32, numbers)
+        if name in self.SCALARS:
+            if len(numbers) != 1:
+                raise VerifyException(f"'{name}_value' is one integer, found {numbers}")
+            return IntegerAttr(numbers[0], i64)
+        return DenseArrayBase.from_list(i64, numbers)
 
     def _verify_parameters(self) -> None:
         for name in self.PARAMETERS:
@@ -168,6 +234,8 @@ class NnOp(IRDLOperation, InferResultTypes, Quantizable, abc.ABC):
             self._verify_result(result, expected)
         if kind is Kind.QUANTIZED:
             self.verify_quantization()
+        if self.requantize is not None:
+            registry.load(_VERIFY_REQUANTIZATION)(self)
 
     def data_operands(self) -> tuple[SSAValue, ...]:
         """The operands that have a slot of quantization."""

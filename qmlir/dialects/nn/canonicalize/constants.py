@@ -11,14 +11,13 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from qmlir.dialects.nn.assembly import SEGMENT_SIZES
 from qmlir.dialects.nn.base import NnOp, element_of
-from qmlir.dialects.nn.building import build, property_attribute
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.movement import MovementOp, ReshapeOp
 from qmlir.ir.builtin_types import as_dense, dense, tensor
-from qmlir.ir.evaluation import evaluate, operand_groups
+from qmlir.ir.decomposition import is_repeated
+from qmlir.ir.evaluation import evaluate
 from qmlir.text.weights import ExternalWeightsAttr
 
 FOLD_LIMIT = 1024
@@ -69,13 +68,17 @@ def folded_constants(op: NnOp) -> list[ConstantOp] | None:
 
 
 class FoldConstants(RewritePattern):
-    """`f(constants) -> constant` where the result is small. The interpreter's own functions compute it."""
+    """`f(constants) -> constant` where the result is small. The interpreter's own functions compute it.
+
+    The first step of a layer, which begins with zeros, is not folded: its values have the types of the other steps, and
+    the steps stay a loop.
+    """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         constants = folded_constants(op) if isinstance(op, NnOp) else None
-        if constants is not None and all(
-            constant.result.type == result.type for constant, result in zip(constants, op.results, strict=True)
-        ):
+        if constants is None or is_repeated(op):
+            return
+        if all(constant.result.type == result.type for constant, result in zip(constants, op.results, strict=True)):
             rewriter.replace(op, constants, [constant.result for constant in constants])
 
 
@@ -103,27 +106,23 @@ class FoldParameters(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, NnOp):
             return
-        known = {
-            name: constant
-            for name in op.PARAMETERS
-            if (constant := constant_array(getattr(op, f"{name}_value"))) is not None
-        }
-        if not known:
-            return
-        operands = {name: tuple(values) for name, _, values in operand_groups(op)}
-        properties = {name: value for name, value in op.properties.items() if name != SEGMENT_SIZES}
-        for name, values in known.items():
-            operands[f"{name}_value"] = ()
-            numbers: list[int] = values.reshape(-1).tolist()
-            properties[name] = property_attribute(numbers[0] if name in op.SCALARS and len(numbers) == 1 else numbers)
-        types = [tensor(result.type) for result in op.results]
         try:
-            folded = build(type(op), list(operands.values()), properties, result_types=types, results=len(types))
-        except VerifyException:  # axes out of range, say: whoever runs the operation is told
+            replacement = op.specialized(constant_array)
+        except VerifyException:  # two numbers for one, say: whoever runs the operation is told
             return
-        for result, type_ in zip(tuple(folded.results), types, strict=True):
-            Rewriter.replace_value_with_new_type(result, type_)
-        rewriter.replace(op, folded)
+        if replacement is None:
+            return
+        for value, result in zip(replacement.values, op.results, strict=True):
+            if value.type != result.type:
+                Rewriter.replace_value_with_new_type(value, result.type)
+        try:
+            for made in replacement.operations:
+                made.verify_()
+        except VerifyException:  # axes out of range
+            for made in replacement.operations:
+                made.drop_all_references()
+            return
+        rewriter.replace(op, replacement.operations, replacement.operations[-1].results)
 
 
 PATTERNS: tuple[RewritePattern, ...] = (FoldConstants(), ReshapeConstant(), FoldParameters())

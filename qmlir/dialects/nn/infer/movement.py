@@ -61,6 +61,18 @@ def surviving_axes(before: Sequence[int], after: Sequence[int]) -> dict[int, int
     return found
 
 
+def reshaped_shape(before: Sequence[int], after: Sequence[int]) -> tuple[int, ...]:
+    """`after`, with the one size that it leaves open where the others and the elements of `before` tell it."""
+    open_axes = [axis for axis, size in enumerate(after) if size == DYNAMIC_INDEX]
+    known = math.prod(size for size in after if size != DYNAMIC_INDEX)
+    if len(open_axes) != 1 or DYNAMIC_INDEX in before or known == 0:
+        return tuple(after)
+    count = math.prod(before)
+    if count % known:
+        raise VerifyException(f"cannot reshape {list(before)} ({count} elements) to parts of {known} elements")
+    return tuple(count // known if size == DYNAMIC_INDEX else size for size in after)
+
+
 def check_reshape(before: Sequence[int], after: Sequence[int]) -> None:
     """Check that two shapes have the same number of elements, as far as it is known."""
     if DYNAMIC_INDEX not in before and DYNAMIC_INDEX not in after and math.prod(before) != math.prod(after):

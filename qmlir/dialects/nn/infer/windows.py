@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.utils.exceptions import VerifyException
 
@@ -108,3 +110,17 @@ def taps(windows: Windows, axis: int, size: int, count: int) -> list[Tap]:
         stop = start + (end - first - 1) * stride + 1 if end > first else start
         found.append(Tap(slice(first, end), slice(start, stop, stride)))
     return found
+
+
+def covered_elements(
+    windows: Windows, counts: Sequence[int], sizes: Sequence[int], with_padding: bool
+) -> npt.NDArray[np.int64]:
+    """How many elements each window covers, `[*counts]`: those of the input, and of its padding where it counts."""
+    total = np.ones((), np.int64)
+    for axis, (count, size) in enumerate(zip(counts, sizes, strict=True)):
+        begin, end = windows.padding(axis)
+        starts = np.arange(count) * windows.strides[axis] - begin
+        places = starts[:, None] + np.arange(windows.kernel[axis]) * windows.dilations[axis]
+        low, high = (-begin, size + end) if with_padding else (0, size)
+        total = np.multiply.outer(total, ((places >= low) & (places < high)).sum(axis=1))
+    return np.asarray(total)

@@ -1,0 +1,100 @@
+"""The inputs of a function, checked against what is given for them: shapes, sizes that share a name, values."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, i1
+from xdsl.dialects.func import FuncOp
+
+from qmlir.dialects.nn.base import shapes_agree
+from qmlir.dialects.nn.ops.constant import storage_element
+from qmlir.ir.builtin_types import AnyTensor, ranked_tensor, unranked_tensor
+from qmlir.ir.diagnostics import nearest_name, op_error, text_error
+from qmlir.ir.signature import Port, inputs_of
+from qmlir.text.elements import dense_dtype
+
+Array = npt.NDArray[Any]
+
+
+def function_of(module: ModuleOp, name: str) -> FuncOp:
+    """The function `name` of `module`. Raises `DiagnosticError` where there is none with a body."""
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    function = functions.get(name)
+    if function is None:
+        known = ", ".join(f"@{each}" for each in functions) or "none"
+        raise text_error(f"no function '@{name}': the module has {known}")
+    if function.is_declaration:
+        raise op_error(function, f"@{name} has no body")
+    return function
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """`1x?x3`: a shape as errors about inputs show it."""
+    return "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in shape) or "scalar"
+
+
+def check_known_inputs(function: FuncOp, names: Iterable[str]) -> None:
+    """Raise `DiagnosticError` for a name that is no input of `function`."""
+    inputs = [port.name for port in inputs_of(function)]
+    for name in names:
+        if name not in inputs:
+            known = ", ".join(inputs) or "none"
+            raise op_error(function, f"has no input '{name}'{nearest_name(name, inputs)} (it has: {known})")
+
+
+def check_shape(function: FuncOp, port: Port, found: Sequence[int], sizes: dict[str, int]) -> None:
+    """Check a shape against the type of an input; `sizes` collects the sizes that have names, one for each name."""
+    type_ = ranked_tensor(port.type)
+    if type_ is None:
+        return
+    if not shapes_agree(type_.get_shape(), found):
+        raise op_error(
+            function, f"input '{port.name}' has the shape {shape_text(type_.get_shape())}, found {shape_text(found)}"
+        )
+    for dim, given in zip(port.dims, found, strict=False):
+        if dim and sizes.setdefault(dim, given) != given:
+            raise op_error(function, f"input '{port.name}' has {given} along '{dim}', another input {sizes[dim]}")
+
+
+def checked_value(function: FuncOp, port: Port, value: Any) -> Array:
+    """`value` as an array in the NumPy type of the input's elements, the stored ones where it is quantized."""
+    type_ = ranked_tensor(port.type) or unranked_tensor(port.type)
+    dtype = None if type_ is None else dense_dtype(storage_element(type_.get_element_type()))
+    if type_ is None or dtype is None:
+        raise op_error(function, f"input '{port.name}' has type {port.type}: only tensors can be given")
+    array = np.asarray(value)
+    if array.dtype == np.bool_ and type_.get_element_type() == i1:
+        array = array.astype(np.int8)
+    if array.dtype != dtype:
+        raise op_error(function, f"input '{port.name}' has elements of {dtype}, found {array.dtype}")
+    return array
+
+
+def static_types(function: FuncOp, shapes: Mapping[str, Sequence[int]]) -> list[AnyTensor]:
+    """The type of each input with the sizes that `shapes` gives, itself or by the name of a size."""
+    check_known_inputs(function, shapes)
+    ports = inputs_of(function)
+    sizes: dict[str, int] = {}
+    for port in ports:
+        if port.name in shapes:
+            check_shape(function, port, shapes[port.name], sizes)
+    return [_static_type(function, port, shapes.get(port.name), sizes) for port in ports]
+
+
+def _static_type(function: FuncOp, port: Port, given: Sequence[int] | None, sizes: Mapping[str, int]) -> AnyTensor:
+    ranked, unranked = ranked_tensor(port.type), unranked_tensor(port.type)
+    type_ = ranked or unranked
+    if type_ is None:
+        raise op_error(function, f"input '{port.name}' has type {port.type}: only tensors can be compiled for")
+    shape = given
+    if shape is None and ranked is not None:
+        shape = ranked.get_shape()
+        if port.dims:
+            named = zip(shape, port.dims, strict=True)
+            shape = [sizes.get(dim, size) if size == DYNAMIC_INDEX else size for size, dim in named]
+    if shape is None or DYNAMIC_INDEX in shape:
+        found = "no rank" if shape is None else f"the shape {shape_text(shape)}"
+        raise op_error(function, f"input '{port.name}' has {found}: give all its sizes, as {port.name}=1x3x224x224")
+    return TensorType(type_.get_element_type(), list(shape))

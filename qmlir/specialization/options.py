@@ -1,0 +1,79 @@
+"""Shapes and values of inputs as text: `image=1x3x224x224`, `k=3`."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.func import FuncOp
+
+from qmlir.dialects.nn.ops.constant import storage_element
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.ir.signature import inputs_of
+from qmlir.specialization.inputs import check_known_inputs
+from qmlir.text.elements import dense_dtype
+
+
+def _named(entries: Iterable[str], what: str) -> Iterator[tuple[str, str, str]]:
+    """Each entry with its name and its text."""
+    seen: set[str] = set()
+    for entry in entries:
+        # Names of tensors may hold any character, an equals sign too.
+        name, equals, text = entry.rpartition("=")
+        if name in seen:
+            raise text_error(f"the {what} of '{name}' is given twice")
+        seen.add(name)
+        yield entry, name if equals else "", text
+
+
+def parse_shapes(entries: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """`name=1x3` as a shape by name; `name=scalar` has no sizes. Raises `DiagnosticError`."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for entry, name, text in _named(entries, "shape"):
+        sizes = [] if text == "scalar" else text.split("x")
+        if not name or not all(size.isdecimal() for size in sizes):
+            raise text_error(f"'{entry}' is no shape of an input: name=1x3x224x224 is accepted")
+        shapes[name] = tuple(map(int, sizes))
+    return shapes
+
+
+def _number(text: str) -> int | float:
+    # An i64 is not always a float.
+    return int(text) if text.removeprefix("-").isdecimal() else float(text)
+
+
+def parse_numbers(entries: Sequence[str]) -> dict[str, tuple[int | float, ...]]:
+    """`name=2x-1` or `name=0.5x2` as numbers by name, `name=` as none. Raises `DiagnosticError`."""
+    values: dict[str, tuple[int | float, ...]] = {}
+    for entry, name, text in _named(entries, "value"):
+        if not name:
+            raise text_error(f"'{entry}' is no value of an input: name=2x-1 is accepted")
+        try:
+            values[name] = tuple(map(_number, text.split("x"))) if text else ()
+        except ValueError as error:
+            raise text_error(f"'{entry}' is no value of an input: name=2x-1 is accepted") from error
+    return values
+
+
+def parse_values(function: FuncOp, entries: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+    """The values that `entries` give inputs of `function`: lists and scalars, as arrays in the types of the inputs."""
+    numbers = parse_numbers(entries)
+    check_known_inputs(function, numbers)
+    return _arrays(function, numbers)
+
+
+def _arrays(function: FuncOp, numbers: Mapping[str, Sequence[int | float]]) -> dict[str, npt.NDArray[Any]]:
+    found: dict[str, npt.NDArray[Any]] = {}
+    for port in inputs_of(function):
+        if port.name not in numbers:
+            continue
+        type_, given = ranked_tensor(port.type), numbers[port.name]
+        dtype = None if type_ is None else dense_dtype(storage_element(type_.get_element_type()))
+        rank = None if type_ is None else type_.get_num_dims()
+        if rank not in (0, 1) or (rank == 0 and len(given) != 1):
+            raise op_error(
+                function, f"input '{port.name}' has type {port.type}: a number or a list of numbers can be given here"
+            )
+        found[port.name] = np.array(given if rank else given[0], dtype=dtype)
+    return found

@@ -1,0 +1,90 @@
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p 'fix-shapes{shapes="x=3x2"}'
+
+// expected-error @+1 {{'func.func' op input 'x' has the shape ?x4, found 3x2}}
+func.func @main(%x: tensor<?x4xf32> {nn.name = "x"}) {
+  func.return
+}
+// -----
+// expected-error @+1 {{'func.func' op has no input 'x', did you mean 'xs'? (it has: xs)}}
+func.func @main(%x: tensor<?x2xf32> {nn.name = "xs"}) {
+  func.return
+}
+// -----
+// expected-error @+1 {{'func.func' op input 'y' has the shape ?: give all its sizes, as y=1x3x224x224}}
+func.func @main(%x: tensor<?x2xf32> {nn.name = "x", nn.dims = ["batch", ""]}, %y: tensor<?xf32> {nn.name = "y", nn.dims = ["rows"]}) {
+  func.return
+}
+// -----
+// expected-error @+1 {{'func.func' op input 'x' has 2 along 'n', another input 3}}
+func.func @main(%x: tensor<?x?xf32> {nn.name = "x", nn.dims = ["n", "n"]}) {
+  func.return
+}
+// -----
+// expected-error @+1 {{'func.func' op input 's' has type !nn.sequence<tensor<?xf32>>: only tensors can be compiled for}}
+func.func @main(%x: tensor<?x2xf32> {nn.name = "x"}, %s: !nn.sequence<tensor<?xf32>> {nn.name = "s"}) {
+  func.return
+}
+// -----
+// expected-error @+1 {{'func.func' op computes sizes or other parameters from the input 'sizes': a specialized module is made for a value of each}}
+func.func @main(%x: tensor<?x2xf32> {nn.name = "x"}, %sizes: tensor<2xi64> {nn.name = "sizes"}) -> tensor<?x?xf32> {
+  %0 = nn.reshape %x, %sizes : (tensor<?x2xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+  func.return %0 : tensor<?x?xf32>
+}
+// -----
+func.func @main(%x: tensor<?x?xf32> {nn.name = "x"}) -> tensor<2x?xi64> {
+  // expected-error @+1 {{'nn.non_zero' op (node) gives tensor<2x?xi64>, whose size depends on the data: it must be known to be compiled}}
+  %0 = nn.non_zero %x : (tensor<?x?xf32>) -> tensor<2x?xi64> {origin = "node"}
+  func.return %0 : tensor<2x?xi64>
+}
+// -----
+func.func @main(%x: tensor<?x?xf32> {nn.name = "x"}) -> tensor<?x?xf32> {
+  %0 = nn.cast %x : (tensor<?x?xf32>) -> tensor<?x?xi64>
+  %1 = nn.reduce_max %0 {axes = [0], keep_dims = false} : (tensor<?x?xi64>) -> tensor<?xi64>
+  // expected-error @+1 {{'nn.reshape' op (node) takes its operand 'shape' from the data: what it says must be known to be compiled}}
+  %2 = nn.reshape %x, %1 : (tensor<?x?xf32>, tensor<?xi64>) -> tensor<?x?xf32> {origin = "node"}
+  func.return %2 : tensor<?x?xf32>
+}
+// -----
+func.func @main(%x: tensor<?x?xf32> {nn.name = "x"}) -> tensor<?x3xf32> {
+  %0 = nn.constant dense<1.0> : tensor<3xf32>
+  // expected-error @+1 {{'nn.add' op (node) sizes 2 and 3 do not broadcast}}
+  %1 = nn.add %x, %0 : (tensor<?x?xf32>, tensor<3xf32>) -> tensor<?x3xf32> {origin = "node"}
+  func.return %1 : tensor<?x3xf32>
+}
+// -----
+func.func @main(%x: tensor<?x?xf32> {nn.name = "x"}) -> tensor<?x4xf32> {
+  // expected-error @+1 {{'nn.abs' op (node) has a result of type tensor<?x4xf32>, its operands give the shape of tensor<3x2xf32>}}
+  %0 = nn.abs %x : (tensor<?x?xf32>) -> tensor<?x4xf32> {origin = "node"}
+  func.return %0 : tensor<?x4xf32>
+}
+// -----
+func.func @main(%x: tensor<?x?xf32> {nn.name = "x"}) -> tensor<?x?xf32> {
+  %1 = nn.constant dense<[4, -1]> : tensor<2xi64>
+  // expected-error @+1 {{'nn.reshape' op (node) cannot reshape [3, 2] (6 elements) to parts of 4 elements}}
+  %2 = nn.reshape %x, %1 : (tensor<?x?xf32>, tensor<2xi64>) -> tensor<?x?xf32> {origin = "node"}
+  func.return %2 : tensor<?x?xf32>
+}
+// -----
+func.func @main(%x: tensor<?x?xf32> {nn.name = "x"}) -> tensor<?x?xf32> {
+  %0 = nn.constant dense<0> : tensor<2xi64>
+  %1 = nn.shape %x : (tensor<?x?xf32>) -> tensor<2xi64>
+  // expected-error @+1 {{'nn.div' op (node) cannot be computed: }}
+  %2 = nn.div %1, %0 : tensor<2xi64> {origin = "node"}
+  %3 = nn.expand %x, %2 : (tensor<?x?xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+  func.return %3 : tensor<?x?xf32>
+}
+// -----
+func.func @main(%x: tensor<?x?xf32> {nn.name = "x"}) -> !nn.sequence<tensor<?x?xf32>> {
+  // expected-error @+1 {{'nn.sequence_construct' op (node) gives !nn.sequence<tensor<3x2xf32>>: compiled functions take and give tensors}}
+  %0 = nn.sequence_construct %x : (tensor<?x?xf32>) -> !nn.sequence<tensor<?x?xf32>> {origin = "node"}
+  func.return %0 : !nn.sequence<tensor<?x?xf32>>
+}
+// -----
+func.func private @callee(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  func.return %x : tensor<?x?xf32>
+}
+func.func @main(%x: tensor<?x?xf32> {nn.name = "x"}) {
+  // expected-error @+1 {{'func.call' op calls @callee, which is made for other sizes: inline it before}}
+  %0 = func.call @callee(%x) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return
+}
