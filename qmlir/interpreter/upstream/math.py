@@ -1,12 +1,11 @@
 """What `math` computes: functions of floats in the precision of their operands, of integers modulo 2^N.
 
-A function that `nn` has too is computed as there, in the precision of its operand (f32 for shorter ones), so that the
-levels agree; the others in f64, and rounded. The fused multiply-add rounds once, in every type.
+A function that no CPU has an instruction for is computed as `qmlir.arithmetic.functions` defines it, as in `nn` and in
+what `math-expand` makes of it. The fused multiply-add rounds once, in every type.
 """
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import erf
 from typing import Any, cast
 
 import numpy as np
@@ -15,34 +14,12 @@ from xdsl.dialects import math
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.functions import FUNCTIONS
 from qmlir.interpreter.upstream.arith import elementwise, exact, has_any, of_floats
 from qmlir.interpreter.upstream.scalars import element_of, is_array, round_to, signed, unsigned, width_of, wrap
 from qmlir.ir.evaluation import Meaning, RunsRegions
 
 Function = Callable[..., Any]
-
-
-def _in_f32(function: Function) -> Function:
-    """`function`, computed in f32 for shorter floats."""
-
-    def computed(*values: Any) -> Any:
-        arrays = [np.asarray(value) for value in values]
-        dtype = arrays[0].dtype
-        wide = [array.astype(np.float32) if dtype.itemsize < 4 else array for array in arrays]
-        return np.asarray(function(*wide)).astype(dtype)
-
-    return computed
-
-
-def _in_f64(function: Function) -> Function:
-    """`function`, computed in f64 and rounded, so that its steps do not add their errors."""
-
-    def computed(*values: Any) -> Any:
-        arrays = [np.asarray(value) for value in values]
-        wide = np.asarray(function(*(array.astype(np.float64) for array in arrays)))
-        return round_to(wide, arrays[0].dtype)
-
-    return computed
 
 
 def _round_half_away(x: Any) -> Any:
@@ -53,43 +30,22 @@ def _round_half_away(x: Any) -> Any:
     return np.copysign(away, x)
 
 
-def _reciprocal_root(x: Any) -> Any:
-    return 1 / np.sqrt(x)
-
-
-_FLOAT_FUNCTIONS: dict[type[Operation], Function] = {
+_STEPS: dict[type[Operation], Function] = {
     math.AbsFOp: np.abs,
-    math.AcosOp: _in_f64(np.arccos),
-    math.AcoshOp: _in_f64(np.arccosh),
-    math.AsinOp: _in_f64(np.arcsin),
-    math.AsinhOp: _in_f64(np.arcsinh),
-    math.AtanOp: _in_f64(np.arctan),
-    math.Atan2Op: _in_f64(np.arctan2),
-    math.AtanhOp: _in_f64(np.arctanh),
-    math.CbrtOp: _in_f64(np.cbrt),
     math.CeilOp: np.ceil,
     math.CopySignOp: np.copysign,
-    math.CosOp: _in_f64(np.cos),
-    math.CoshOp: _in_f64(np.cosh),
-    math.ErfOp: _in_f64(np.frompyfunc(erf, 1, 1)),
-    math.ExpOp: _in_f32(np.exp),
-    math.Exp2Op: _in_f64(np.exp2),
-    math.ExpM1Op: _in_f64(np.expm1),
     math.FloorOp: np.floor,
-    math.LogOp: _in_f32(np.log),
-    math.Log10Op: _in_f64(np.log10),
-    math.Log1pOp: _in_f64(np.log1p),
-    math.Log2Op: _in_f64(np.log2),
-    math.PowFOp: _in_f32(np.power),
     math.RoundOp: _round_half_away,
     math.RoundEvenOp: np.rint,
-    math.RsqrtOp: _in_f64(_reciprocal_root),
-    math.SinOp: _in_f64(np.sin),
-    math.SinhOp: _in_f64(np.sinh),
     math.SqrtOp: np.sqrt,
-    math.TanOp: _in_f64(np.tan),
-    math.TanhOp: _in_f32(np.tanh),
     math.TruncOp: np.trunc,
+}
+"""What IEEE 754 fixes to the last bit."""
+
+_DEFINED: dict[type[Operation], Function] = {
+    operation: FUNCTIONS[name]
+    for operation in math.Math.operations
+    if (name := operation.name.removeprefix("math.")) in FUNCTIONS
 }
 
 
@@ -192,7 +148,7 @@ def _float_to_integer_power(op: math.FPowIOp, base: Any, exponent: Any) -> tuple
 
 
 _FUNCTIONS: dict[type[Operation], Function] = {
-    **{operation: of_floats(function) for operation, function in _FLOAT_FUNCTIONS.items()},
+    **{operation: of_floats(function) for operation, function in (_STEPS | _DEFINED).items()},
     math.FmaOp: of_floats(fused_multiply_add),
     math.AbsIOp: _absolute,
     math.CountLeadingZerosOp: _count(_leading_zeros),

@@ -1,4 +1,8 @@
-"""What the activation functions compute, in the precision of their operands; none overflows on the way."""
+"""What the activation functions compute, in the precision of their operands; none overflows on the way.
+
+Each is a formula of steps that round in the order in which they are written; its functions are those of
+`qmlir.arithmetic.functions`. A lowering that takes the same steps finds the same bits.
+"""
 
 import math
 from collections.abc import Callable
@@ -8,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
-from qmlir.arithmetic.erf import erf
+from qmlir.arithmetic import functions
 from qmlir.dialects.nn.interpret.precision import Meaning, of_arrays, of_operation
 from qmlir.dialects.nn.ops import activations as ops
 
@@ -17,13 +21,13 @@ Array = npt.NDArray[Any]
 
 def sigmoid(x: Array) -> Array:
     """`1 / (1 + e^-x)` without overflow: the exponent is never positive."""
-    decay = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1 / (1 + decay), decay / (1 + decay)).astype(x.dtype)
+    decay = functions.exp(-np.abs(x))
+    return np.where(x >= 0, x.dtype.type(1), decay) / (1 + decay)
 
 
 def softplus(x: Array) -> Array:
     """`ln(1 + e^x)` without overflow: the exponent is never positive."""
-    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+    return np.maximum(x, 0) + functions.log1p(functions.exp(-np.abs(x)))
 
 
 def _relu(x: Array) -> Array:
@@ -35,7 +39,7 @@ def _prelu(x: Array, slope: Array) -> Array:
 
 
 def _mish(x: Array) -> Array:
-    return x * np.tanh(softplus(x))
+    return x * functions.tanh(softplus(x))
 
 
 def _softsign(x: Array) -> Array:
@@ -56,17 +60,17 @@ def _thresholded_relu(op: ops.ThresholdedReluOp, x: Array) -> Array:
 
 
 def _elu(op: ops.EluOp, x: Array) -> Array:
-    return np.where(x < 0, x.dtype.type(op.alpha.value.data) * np.expm1(x), x)
+    return np.where(x < 0, x.dtype.type(op.alpha.value.data) * functions.expm1(x), x)
 
 
 def _celu(op: ops.CeluOp, x: Array) -> Array:
     alpha = x.dtype.type(op.alpha.value.data)
-    return np.maximum(x, 0) + np.minimum(alpha * np.expm1(x / alpha), 0)
+    return np.maximum(x, 0) + np.minimum(alpha * functions.expm1(x / alpha), 0)
 
 
 def _selu(op: ops.SeluOp, x: Array) -> Array:
     alpha, gamma = x.dtype.type(op.alpha.value.data), x.dtype.type(op.gamma.value.data)
-    return gamma * np.where(x < 0, alpha * np.expm1(x), x)
+    return gamma * np.where(x < 0, alpha * functions.expm1(x), x)
 
 
 def _hard_sigmoid(op: ops.HardSigmoidOp, x: Array) -> Array:
@@ -79,9 +83,9 @@ def _swish(op: ops.SwishOp, x: Array) -> Array:
 
 def _gelu(op: ops.GeluOp, x: Array) -> Array:
     if op.tanh_approximation.value.data:
-        inner = x.dtype.type(math.sqrt(2 / math.pi)) * (x + x.dtype.type(0.044715) * x * x * x)
-        return x.dtype.type(0.5) * x * (1 + np.tanh(inner))
-    return x.dtype.type(0.5) * x * (1 + erf(x * x.dtype.type(math.sqrt(0.5))))
+        inner = x.dtype.type(math.sqrt(2 / math.pi)) * (x + x * x * x * x.dtype.type(0.044715))
+        return x.dtype.type(0.5) * x * (1 + functions.tanh(inner))
+    return x.dtype.type(0.5) * x * (1 + functions.erf(x * x.dtype.type(math.sqrt(0.5))))
 
 
 _FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
@@ -90,7 +94,7 @@ _FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
     ops.SigmoidOp: sigmoid,
     ops.HardSwishOp: _hard_swish,
     ops.MishOp: _mish,
-    ops.TanhOp: np.tanh,
+    ops.TanhOp: functions.tanh,
     ops.SoftplusOp: softplus,
     ops.SoftsignOp: _softsign,
 }

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
+from qmlir.arithmetic import functions
 from qmlir.dialects.nn.interpret.indexing import checked_indices
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.interpret.softmax import Rounding, rounding, softmax
@@ -93,7 +94,7 @@ def _capped(x: Array, cap: float, rounded: Rounding) -> Array:
     if not cap:
         return x
     limit = rounded(x.dtype.type(cap))
-    return rounded(rounded(np.tanh(rounded(x / limit))) * limit)
+    return rounded(rounded(functions.tanh(rounded(x / limit))) * limit)
 
 
 def _rotary_embedding(

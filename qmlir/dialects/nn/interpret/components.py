@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import InterpretationError
 from qmlir import registry
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized
+from qmlir.dialects.nn.requantize import hand_on_requantization
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.evaluation import ByOperation, Meaning, Results, evaluate, operand_groups
 
@@ -32,6 +33,7 @@ def _of_parts(op: NnOp, *arguments: Any) -> Results:
         results = registry.decompositions()[type(op)](op, parts)
         if results is None:
             raise InterpretationError(f"the components of {op.name} do not give the types of all parts")
+        hand_on_requantization(op, parts.operations)
         for part in parts.operations:
             found = evaluate(part, [values[operand] for operand in part.operands])
             if found is None:

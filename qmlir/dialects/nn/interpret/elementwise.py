@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.arithmetic.erf import erf
+from qmlir.arithmetic import functions
 from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.interpret.precision import Meaning, is_integral, of_arrays, of_operation, of_question, widened
@@ -40,7 +40,7 @@ def _divide(a: Array, b: Array) -> Array:
 
 def _power(a: Array, b: Array) -> Array:
     if not is_integral(a):
-        return np.power(a, b)
+        return functions.power(a, b)
     inverse = b < 0
     if not inverse.any():
         return np.power(a, b)
@@ -119,21 +119,21 @@ _FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
     ops.AbsOp: np.abs,
     ops.NegOp: np.negative,
     ops.SqrtOp: np.sqrt,
-    ops.ExpOp: np.exp,
-    ops.LogOp: np.log,
+    ops.ExpOp: functions.exp,
+    ops.LogOp: functions.log,
     ops.ReciprocalOp: _reciprocal,
-    ops.ErfOp: erf,
-    ops.SinOp: np.sin,
-    ops.CosOp: np.cos,
-    ops.TanOp: np.tan,
-    ops.AsinOp: np.arcsin,
-    ops.AcosOp: np.arccos,
-    ops.AtanOp: np.arctan,
-    ops.SinhOp: np.sinh,
-    ops.CoshOp: np.cosh,
-    ops.AsinhOp: np.arcsinh,
-    ops.AcoshOp: np.arccosh,
-    ops.AtanhOp: np.arctanh,
+    ops.ErfOp: functions.erf,
+    ops.SinOp: functions.sin,
+    ops.CosOp: functions.cos,
+    ops.TanOp: functions.tan,
+    ops.AsinOp: functions.asin,
+    ops.AcosOp: functions.acos,
+    ops.AtanOp: functions.atan,
+    ops.SinhOp: functions.sinh,
+    ops.CoshOp: functions.cosh,
+    ops.AsinhOp: functions.asinh,
+    ops.AcoshOp: functions.acosh,
+    ops.AtanhOp: functions.atanh,
     ops.FloorOp: np.floor,
     ops.CeilOp: np.ceil,
     ops.RoundOp: np.rint,

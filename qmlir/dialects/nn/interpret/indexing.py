@@ -75,6 +75,7 @@ _OF_BOOLEANS = {"add": "max", "mul": "min"}
 def _scattered(op: ops.ScatteringOp, x: Array, places: Places, updates: Array) -> tuple[Array]:
     """`x` with the updates; f16 and bf16 are added up in f32 and rounded once, integers wrap."""
     element, name = element_of(op.input), op.reduction.data
+    updates = updates.copy(order="C")  # NumPy writes in the order of memory, the last update is that in row-major order
     if name == "none":
         result = x.copy()
         result[places] = updates

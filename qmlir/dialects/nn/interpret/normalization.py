@@ -1,9 +1,9 @@
 """What the normalizations compute.
 
 Normalization of two stages rounds between them, as ONNX says; the others compute f16 and bf16 in f32, and round once.
+Sums have the order and precision of `qmlir.arithmetic.ordered_sums`; every other step rounds in the type computed in.
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, Operation
 
+from qmlir.arithmetic import functions
+from qmlir.arithmetic.ordered_sums import ordered_mean, ordered_sum
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import normalization as ops
 from qmlir.ir.evaluation import Meaning
@@ -28,16 +30,11 @@ def _number(attribute: FloatAttr, like: Array) -> Any:
     return like.dtype.type(attribute.value.data)
 
 
-def _mean(x: Array, axes: tuple[int, ...]) -> Array:
-    count = math.prod(x.shape[axis] for axis in axes)
-    return x.sum(axis=axes, keepdims=True, dtype=x.dtype) / x.dtype.type(count)
-
-
 def _standardized(x: Array, axes: tuple[int, ...], epsilon: FloatAttr) -> Array:
     """`x` with mean 0 and variance 1 over `axes`."""
     with np.errstate(invalid="ignore", divide="ignore"):  # there may be no elements to take the mean of
-        centred = x - _mean(x, axes)
-        return centred / np.sqrt(_mean(centred * centred, axes) + _number(epsilon, x))
+        centred = x - ordered_mean(x, axes)
+        return centred / np.sqrt(ordered_mean(centred * centred, axes) + _number(epsilon, x))
 
 
 def _staged(x: Array, precision: Attribute) -> Array:
@@ -90,7 +87,7 @@ def _rms_norm(op: ops.RmsNormOp, data: Array, scale: Array | None) -> tuple[Arra
     precision = op.first_stage_type(op.data)
     x = _staged(data, precision)
     with np.errstate(invalid="ignore", divide="ignore"):  # there may be no elements to take the mean of
-        normalized = x / np.sqrt(_mean(x * x, tuple(range(op.first_axis, x.ndim))) + _number(op.epsilon, x))
+        normalized = x / np.sqrt(ordered_mean(x * x, tuple(range(op.first_axis, x.ndim))) + _number(op.epsilon, x))
     result = _between_stages(normalized, precision, data.dtype)
     return (result if scale is None else result * scale,)
 
@@ -99,9 +96,9 @@ def _lp_norm(op: ops.LpNormOp, data: Array) -> tuple[Array]:
     x = widened(data)
     axis = op.axis.value.data
     if op.p.value.data == 1:
-        norm = np.abs(x).sum(axis=axis, keepdims=True)
+        norm = ordered_sum(np.abs(x), (axis,))
     else:
-        norm = np.sqrt((x * x).sum(axis=axis, keepdims=True))
+        norm = np.sqrt(ordered_sum(x * x, (axis,)))
     result = np.divide(x, norm, out=np.zeros_like(x), where=np.broadcast_to(norm != 0, x.shape))
     return (result.astype(data.dtype, copy=False),)
 
@@ -110,15 +107,15 @@ def _local_response_norm(op: ops.LocalResponseNormOp, data: Array) -> tuple[Arra
     x = widened(data)
     size = op.size.value.data
     below, above = (size - 1) // 2, size // 2
-    squares = x * x
-    channels = x.shape[1]
-    total = np.zeros_like(x)
-    for channel in range(channels):
-        near = squares[:, max(0, channel - below) : channel + above + 1]
-        total[:, channel] = near.sum(axis=1)
+    squares, channels = x * x, x.shape[1]
+    total = np.zeros(x.shape)
+    for offset in range(-below, above + 1):  # the channels of each window in ascending order
+        first, end = max(0, -offset), min(channels, channels - offset)
+        total[:, first:end] += squares[:, first + offset : end + offset]
     alpha, beta, bias = (_number(attribute, x) for attribute in (op.alpha, op.beta, op.bias))
     with np.errstate(invalid="ignore", divide="ignore"):  # a base below 0 gives NaN, a base of 0 infinity
-        result = x / (bias + alpha / x.dtype.type(size) * total) ** beta
+        base = bias + alpha / x.dtype.type(size) * total.astype(x.dtype)
+        result = x / functions.power(base, beta)
     return (result.astype(data.dtype, copy=False),)
 
 

@@ -1,14 +1,21 @@
-"""What pools compute, one axis after the other and one tap at a time; f16 and bf16 in f32, rounded once."""
+"""What pools compute, one tap at a time; f16 and bf16 in f32, rounded once.
+
+Sums run in f64 over the taps of a window in row-major order, as in `qmlir.arithmetic.ordered_sums`; other pools take
+one axis after the other.
+"""
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
+from qmlir.arithmetic import functions
+from qmlir.arithmetic.ordered_sums import ordered_mean, ordered_sum
 from qmlir.dialects.nn.infer.windows import Windows, taps
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import pooling as ops
@@ -79,6 +86,16 @@ def _covered(windows: Windows, sizes: tuple[int, ...], counts: tuple[int, ...], 
     return pooled(np.ones((1, 1, *sizes), dtype), windows, counts, np.add, 0)[0, 0]
 
 
+def _summed(data: Array, windows: Windows, counts: tuple[int, ...]) -> Array:
+    """The sums of the windows, in the type of `data`; padding is left out."""
+    sizes = data.shape[2:]
+    total = np.zeros((*data.shape[:2], *counts))
+    for places in product(*(taps(windows, axis, size, counts[axis]) for axis, size in enumerate(sizes))):
+        into = (slice(None), slice(None), *(tap.windows for tap in places))
+        total[into] += data[(slice(None), slice(None), *(tap.elements for tap in places))]
+    return total.astype(data.dtype)
+
+
 def _average_pool(op: ops.AveragePoolOp, data: Array) -> tuple[Array]:
     windows, sizes = op.windows, data.shape[2:]
     counts = op.counts(sizes)
@@ -89,22 +106,22 @@ def _average_pool(op: ops.AveragePoolOp, data: Array) -> tuple[Array]:
         counted = _covered(replace(windows, pads=(0,) * len(windows.pads)), sizes, counts, values.dtype)
     else:
         counted = _covered(windows, sizes, counts, values.dtype)
-    total = pooled(values, windows, counts, np.add, 0)
+    total = _summed(values, windows, counts)
     return ((total / counted).astype(data.dtype, copy=False),)
 
 
 def _raised(x: Array, p: int) -> Array:
     """`|x|^p`."""
-    return x * x if p == 2 else np.abs(x) ** p
+    return x * x if p == 2 else np.abs(x) if p == 1 else functions.power(np.abs(x), x.dtype.type(p))
 
 
 def _root(x: Array, p: int) -> Array:
-    return np.sqrt(x) if p == 2 else x if p == 1 else x ** x.dtype.type(1 / p)
+    return np.sqrt(x) if p == 2 else x if p == 1 else functions.power(x, x.dtype.type(1 / p))
 
 
 def _lp_pool(op: ops.LpPoolOp, data: Array) -> tuple[Array]:
     p = op.p.value.data
-    total = pooled(_raised(widened(data), p), op.windows, op.counts(data.shape[2:]), np.add, 0)
+    total = _summed(_raised(widened(data), p), op.windows, op.counts(data.shape[2:]))
     return (_root(total, p).astype(data.dtype, copy=False),)
 
 
@@ -113,7 +130,7 @@ def _spatial(data: Array) -> tuple[int, ...]:
 
 
 def _global_average_pool(op: ops.GlobalAveragePoolOp, data: Array) -> tuple[Array]:
-    return (widened(data).mean(axis=_spatial(data), keepdims=True).astype(data.dtype, copy=False),)
+    return (ordered_mean(widened(data), _spatial(data)).astype(data.dtype, copy=False),)
 
 
 def _global_max_pool(op: ops.GlobalMaxPoolOp, data: Array) -> tuple[Array]:
@@ -122,7 +139,7 @@ def _global_max_pool(op: ops.GlobalMaxPoolOp, data: Array) -> tuple[Array]:
 
 def _global_lp_pool(op: ops.GlobalLpPoolOp, data: Array) -> tuple[Array]:
     p = op.p.value.data
-    total = _raised(widened(data), p).sum(axis=_spatial(data), keepdims=True)
+    total = ordered_sum(_raised(widened(data), p), _spatial(data))
     return (_root(total, p).astype(data.dtype, copy=False),)
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic import functions
 from qmlir.dialects.nn.interpret.activations import sigmoid, softplus
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import recurrent as ops
@@ -29,7 +30,7 @@ def _relu(x: Array, alpha: Any, beta: Any) -> Array:
 
 
 def _tanh(x: Array, alpha: Any, beta: Any) -> Array:
-    return np.tanh(x)
+    return functions.tanh(x)
 
 
 def _sigmoid(x: Array, alpha: Any, beta: Any) -> Array:
@@ -49,7 +50,7 @@ def _thresholded_relu(x: Array, alpha: Any, beta: Any) -> Array:
 
 
 def _scaled_tanh(x: Array, alpha: Any, beta: Any) -> Array:
-    return alpha * np.tanh(beta * x)
+    return alpha * functions.tanh(beta * x)
 
 
 def _hard_sigmoid(x: Array, alpha: Any, beta: Any) -> Array:
@@ -57,7 +58,7 @@ def _hard_sigmoid(x: Array, alpha: Any, beta: Any) -> Array:
 
 
 def _elu(x: Array, alpha: Any, beta: Any) -> Array:
-    return np.where(x < 0, alpha * np.expm1(np.minimum(x, 0)), x)
+    return np.where(x < 0, alpha * functions.expm1(np.minimum(x, 0)), x)
 
 
 def _softsign(x: Array, alpha: Any, beta: Any) -> Array:

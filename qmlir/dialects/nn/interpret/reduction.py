@@ -1,5 +1,5 @@
-"""What reductions and scans compute: f32 and f64 in their own precision with NumPy's pairwise sums, f16 and bf16 in f32
-and rounded once; integers wrap.
+"""What reductions and scans compute: floats as `qmlir.arithmetic.ordered_sums` adds them up, f16 and bf16 in f32 and
+rounded once; integers wrap. Scans add in the precision of their operand.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,8 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic import functions
+from qmlir.arithmetic.ordered_sums import ordered_mean, ordered_product, ordered_sum
 from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.interpret.precision import is_integral, widened
 from qmlir.dialects.nn.ops import reduction as ops
@@ -25,17 +27,13 @@ Reduction = Callable[[Array, tuple[int, ...]], Array]
 
 
 def _sum(x: Array, axes: tuple[int, ...]) -> Array:
-    return np.sum(x, axis=axes, keepdims=True, dtype=x.dtype)
-
-
-def _count(x: Array, axes: tuple[int, ...]) -> int:
-    return int(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
+    return np.sum(x, axis=axes, keepdims=True, dtype=x.dtype) if is_integral(x) else ordered_sum(x, axes)
 
 
 def _mean(x: Array, axes: tuple[int, ...]) -> Array:
-    count = _count(x, axes)
     if not is_integral(x):
-        return _sum(x, axes) / x.dtype.type(count)
+        return ordered_mean(x, axes)
+    count = int(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
     if not count:
         raise InterpretationError("the mean of no integers is no integer")
     total: Array = np.asarray(x.astype(np.object_).sum(axis=axes, keepdims=True))
@@ -43,7 +41,7 @@ def _mean(x: Array, axes: tuple[int, ...]) -> Array:
 
 
 def _product(x: Array, axes: tuple[int, ...]) -> Array:
-    return np.prod(x, axis=axes, keepdims=True, dtype=x.dtype)
+    return np.prod(x, axis=axes, keepdims=True, dtype=x.dtype) if is_integral(x) else ordered_product(x, axes)
 
 
 def _l1(x: Array, axes: tuple[int, ...]) -> Array:
@@ -68,14 +66,14 @@ def _l2(x: Array, axes: tuple[int, ...]) -> Array:
 
 
 def _log_sum(x: Array, axes: tuple[int, ...]) -> Array:
-    return np.log(_sum(x, axes))
+    return functions.log(_sum(x, axes))
 
 
 def _log_sum_exp(x: Array, axes: tuple[int, ...]) -> Array:
     largest: Array = np.max(x, axis=axes, keepdims=True, initial=-np.inf)
     # An infinite shift would make NaN of infinities; they need none.
     shift: Array = np.where(np.isfinite(largest), largest, x.dtype.type(0))
-    return np.log(_sum(np.exp(x - shift), axes)) + shift
+    return functions.log(_sum(functions.exp(x - shift), axes)) + shift
 
 
 def _reduction(function: Reduction) -> Meaning:

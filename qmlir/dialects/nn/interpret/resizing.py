@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.infer.resizing import Resized
-from qmlir.dialects.nn.interpret.precision import computing_dtype, is_integral
+from qmlir.dialects.nn.interpret.precision import computing_dtype
 from qmlir.dialects.nn.ops import resizing as ops
 from qmlir.ir.builtin_types import as_integer
 
@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.floating[Any]]
 
 
-class _Axis(NamedTuple):
+class Axis(NamedTuple):
     """One axis that is resized: its old size, how, and the cut that is sampled, between 0 and 1 unless it is wider."""
 
     length: int
@@ -39,41 +39,41 @@ class _Axis(NamedTuple):
         return self.scale == 1 and self.to.size == self.length and (self.start, self.end) == (0, 1)
 
 
-def _half_pixel(x: Floats, axis: _Axis) -> Floats:
+def _half_pixel(x: Floats, axis: Axis) -> Floats:
     return (x + 0.5) / axis.scale - 0.5
 
 
-def _half_pixel_symmetric(x: Floats, axis: _Axis) -> Floats:
+def _half_pixel_symmetric(x: Floats, axis: Axis) -> Floats:
     adjustment = axis.to.size / (axis.scale * axis.length)
     return axis.length / 2 * (1 - adjustment) + _half_pixel(x, axis)
 
 
-def _pytorch_half_pixel(x: Floats, axis: _Axis) -> Floats:
+def _pytorch_half_pixel(x: Floats, axis: Axis) -> Floats:
     return _half_pixel(x, axis) if axis.to.size > 1 else np.zeros_like(x)
 
 
-def _align_corners(x: Floats, axis: _Axis) -> Floats:
+def _align_corners(x: Floats, axis: Axis) -> Floats:
     # The width that the scale gives, which may lie above the whole number of elements.
     width = axis.scale * axis.length
     return x * (axis.length - 1) / (width - 1) if axis.to.size > 1 else np.zeros_like(x)
 
 
-def _asymmetric(x: Floats, axis: _Axis) -> Floats:
+def _asymmetric(x: Floats, axis: Axis) -> Floats:
     return x / axis.scale
 
 
-def _tf_half_pixel_for_nn(x: Floats, axis: _Axis) -> Floats:
+def _tf_half_pixel_for_nn(x: Floats, axis: Axis) -> Floats:
     return (x + 0.5) / axis.scale
 
 
-def _tf_crop_and_resize(x: Floats, axis: _Axis) -> Floats:
+def _tf_crop_and_resize(x: Floats, axis: Axis) -> Floats:
     last = axis.length - 1
     if axis.to.size <= 1:
         return np.full_like(x, 0.5 * (axis.start + axis.end) * last)
     return axis.start * last + x * (axis.end - axis.start) * last / (axis.to.size - 1)
 
 
-COORDINATES: dict[str, Callable[[Floats, _Axis], Floats]] = {
+COORDINATES: dict[str, Callable[[Floats, Axis], Floats]] = {
     "half_pixel": _half_pixel,
     "half_pixel_symmetric": _half_pixel_symmetric,
     "pytorch_half_pixel": _pytorch_half_pixel,
@@ -85,27 +85,37 @@ COORDINATES: dict[str, Callable[[Floats, _Axis], Floats]] = {
 """From places in the result to places in the input."""
 
 
-def _round_prefer_floor(x: Floats, axis: _Axis) -> Floats:
+def coordinates(op: ops.ResizeOp, axis: Axis) -> Floats:
+    """The place in the input of each element of the result."""
+    return COORDINATES[op.coordinate_transformation_mode.data](np.arange(axis.to.size, dtype=np.float32), axis)
+
+
+def is_outside(x: Floats, axis: Axis) -> npt.NDArray[np.bool_]:
+    """Which places lie beyond the input, where a crop has its own value."""
+    return (x < 0) | (x > axis.length - 1)
+
+
+def _round_prefer_floor(x: Floats, axis: Axis) -> Floats:
     return np.ceil(x - 0.5)
 
 
-def _round_prefer_ceil(x: Floats, axis: _Axis) -> Floats:
+def _round_prefer_ceil(x: Floats, axis: Axis) -> Floats:
     return np.floor(x + 0.5)
 
 
-def _floor(x: Floats, axis: _Axis) -> Floats:
+def _floor(x: Floats, axis: Axis) -> Floats:
     return np.floor(x)
 
 
-def _ceil(x: Floats, axis: _Axis) -> Floats:
+def _ceil(x: Floats, axis: Axis) -> Floats:
     return np.ceil(x)
 
 
-def _floor_up_ceil_down(x: Floats, axis: _Axis) -> Floats:
+def _floor_up_ceil_down(x: Floats, axis: Axis) -> Floats:
     return np.ceil(x) if axis.scale < 1 else np.floor(x)
 
 
-NEAREST: dict[str, Callable[[Floats, _Axis], Floats]] = {
+NEAREST: dict[str, Callable[[Floats, Axis], Floats]] = {
     "round_prefer_floor": _round_prefer_floor,
     "round_prefer_ceil": _round_prefer_ceil,
     "floor": _floor,
@@ -129,7 +139,7 @@ FILTERS: dict[str, tuple[int, Callable[[Floats, float], Floats]]] = {"linear": (
 """How far a filter reaches, and its weight at a distance; `a` is the coefficient of the cubic one."""
 
 
-def _weights(op: ops.ResizeOp, x: Floats, axis: _Axis) -> tuple[npt.NDArray[np.int64], Floats]:
+def weights_of(op: ops.ResizeOp, x: Floats, axis: Axis) -> tuple[npt.NDArray[np.int64], Floats]:
     """For each place the elements to sum up and their weights, both `[places, taps]`."""
     reach, function = FILTERS[op.mode.data]
     is_wider = bool(op.antialias.value.data) and axis.scale < 1
@@ -147,9 +157,9 @@ def _weights(op: ops.ResizeOp, x: Floats, axis: _Axis) -> tuple[npt.NDArray[np.i
     return np.clip(elements, 0, axis.length - 1), weights
 
 
-def _interpolated(op: ops.ResizeOp, data: Array, x: Floats, axis: _Axis) -> Array:
+def _interpolated(op: ops.ResizeOp, data: Array, x: Floats, axis: Axis) -> Array:
     number = axis.to.axis
-    elements, weights = _weights(op, x, axis)
+    elements, weights = weights_of(op, x, axis)
     layout = (-1, *(1,) * (data.ndim - number - 1))
     total = np.zeros((*data.shape[:number], axis.to.size, *data.shape[number + 1 :]), data.dtype)
     for tap in range(elements.shape[1]):
@@ -159,33 +169,41 @@ def _interpolated(op: ops.ResizeOp, data: Array, x: Floats, axis: _Axis) -> Arra
     return total
 
 
-def _nearest(op: ops.ResizeOp, data: Array, x: Floats, axis: _Axis) -> Array:
-    elements = NEAREST[op.nearest_mode.data](x, axis).astype(np.int64)
-    return np.take(data, np.clip(elements, 0, axis.length - 1), axis=axis.to.axis)
+def nearest_elements(op: ops.ResizeOp, x: Floats, axis: Axis) -> npt.NDArray[np.int64]:
+    """For each place the element that is taken."""
+    return np.clip(NEAREST[op.nearest_mode.data](x, axis).astype(np.int64), 0, axis.length - 1)
 
 
-def _rounded(x: Array, element: Attribute, dtype: np.dtype[Any]) -> Array:
+def _nearest(op: ops.ResizeOp, data: Array, x: Floats, axis: Axis) -> Array:
+    return np.take(data, nearest_elements(op, x, axis), axis=axis.to.axis)
+
+
+def as_elements(x: Array, element: Attribute, dtype: np.dtype[Any]) -> Array:
     """`x` as elements that `dtype` holds; integers rounded half to even and saturated."""
     integer = as_integer(element)
     if integer is None:
         return x.astype(dtype, copy=False)
     bits = 8 * dtype.itemsize - integer.width.data
     low, high = np.iinfo(dtype).min >> bits, np.iinfo(dtype).max >> bits
-    rounded = np.clip(np.rint(x), low, high)
+    whole = np.clip(np.rint(x), low, high)
     # f64 has no number for the largest 64-bit integers: what is rounded to the next power of two is the largest.
-    return np.where(rounded >= high, dtype.type(high), np.where(rounded >= high, 0, rounded).astype(dtype))
+    return np.where(whole >= high, dtype.type(high), np.where(whole >= high, 0, whole).astype(dtype))
 
 
-def _computing_dtype(data: Array) -> np.dtype[Any]:
-    if is_integral(data):
-        return np.dtype(np.float64 if data.dtype.itemsize > 2 else np.float32)
-    return computing_dtype(data.dtype)
+def summing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type in which elements that `dtype` holds are summed up."""
+    if dtype.kind in "iu":
+        return np.dtype(np.float64 if dtype.itemsize > 2 else np.float32)
+    return computing_dtype(dtype)
 
 
-def _axes(op: ops.ResizeOp, data: Array, roi: Array | None, resized: Sequence[Resized]) -> list[_Axis]:
+def changed_axes(
+    op: ops.ResizeOp, shape: Sequence[int], resized: Sequence[Resized], roi: Array | None = None
+) -> list[Axis]:
+    """The axes that do not stay as they are, in the order in which they are resized."""
     cut = (op.floats("roi", roi) if op.is_crop else None) or (0.0,) * len(resized) + (1.0,) * len(resized)
     found = [
-        _Axis(data.shape[to.axis], to, np.float32(to.scale), np.float32(start), np.float32(end))
+        Axis(shape[to.axis], to, np.float32(to.scale), np.float32(start), np.float32(end))
         for to, start, end in zip(resized, cut[: len(resized)], cut[len(resized) :], strict=True)
     ]
     return [axis for axis in found if not axis.is_whole]
@@ -196,24 +214,24 @@ def _resize(
 ) -> tuple[Array]:
     resized = op.resized(data.shape, scales, sizes)
     assert resized is not None
-    axes = _axes(op, data, roi, resized)
+    axes = changed_axes(op, data.shape, resized, roi)
     if any(axis.length == 0 and axis.to.size for axis in axes):
         raise InterpretationError(f"cannot resize an axis without elements: the shape is {list(data.shape)}")
-    computing = _computing_dtype(data)
+    computing = summing_dtype(data.dtype)
     result = data if op.is_nearest else data.astype(computing, copy=False)
     outside: list[tuple[int, npt.NDArray[np.bool_]]] = []
     for axis in axes:
-        x = COORDINATES[op.coordinate_transformation_mode.data](np.arange(axis.to.size, dtype=np.float32), axis)
+        x = coordinates(op, axis)
         result = (_nearest if op.is_nearest else _interpolated)(op, result, x, axis)
         if op.is_crop:
-            outside.append((axis.to.axis, (x < 0) | (x > axis.length - 1)))
+            outside.append((axis.to.axis, is_outside(x, axis)))
     element = element_of(op.result)
     if not op.is_nearest:
-        result = _rounded(result, element, data.dtype)
+        result = as_elements(result, element, data.dtype)
     for number, places in outside:
         if places.any():
             index = (slice(None),) * number + (places,)
-            result[index] = _rounded(np.asarray(op.extrapolation_value.value.data), element, data.dtype)
+            result[index] = as_elements(np.asarray(op.extrapolation_value.value.data), element, data.dtype)
     return (result,)
 
 

@@ -1,6 +1,7 @@
 """What softmax and its relatives compute; f16 and bf16 are rounded after each step, as if the steps were operations.
 
-So ONNX defines these operators, and so their decompositions compute.
+So ONNX defines these operators, and so their decompositions compute. Sums have the order and the precision of
+`qmlir.arithmetic.ordered_sums`, functions those of `qmlir.arithmetic.functions`.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
+from qmlir.arithmetic import functions
+from qmlir.arithmetic.ordered_sums import ordered_sum
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import softmax as ops
 from qmlir.ir.evaluation import Meaning
@@ -33,14 +36,14 @@ def _shifted(x: Array, axis: int, rounded: Rounding) -> Array:
 
 def softmax(x: Array, axis: int, rounded: Rounding) -> Array:
     """`e^x / sum(e^x)` along `axis`."""
-    raised = rounded(np.exp(_shifted(x, axis, rounded)))
-    return rounded(raised / rounded(raised.sum(axis=axis, keepdims=True)))
+    raised = rounded(functions.exp(_shifted(x, axis, rounded)))
+    return rounded(raised / rounded(ordered_sum(raised, (axis,))))
 
 
 def _log_softmax(x: Array, axis: int, rounded: Rounding) -> Array:
     shifted = _shifted(x, axis, rounded)
-    total = rounded(rounded(np.exp(shifted)).sum(axis=axis, keepdims=True))
-    return shifted - rounded(np.log(total))
+    total = rounded(ordered_sum(rounded(functions.exp(shifted)), (axis,)))
+    return shifted - rounded(functions.log(total))
 
 
 def _hardmax(x: Array, axis: int, rounded: Rounding) -> Array:

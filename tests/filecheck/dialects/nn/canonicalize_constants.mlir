@@ -16,6 +16,18 @@ func.func @shapes() -> (tensor<2048x1x1xf32>, tensor<2048xf32>, tensor<1x2x1024x
   func.return %1, %3, %6, %7 : tensor<2048x1x1xf32>, tensor<2048xf32>, tensor<1x2x1024x!w>, tensor<2048xf32>
 }
 
+// What is known at compile time is a property, or the result type, as far as that may stay: its users were made for it.
+func.func @parameters(%x: tensor<?x6xf32>) -> (tensor<?x4xf32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x6xf32>) {
+  %0 = nn.constant dense<[-1, 4]> : tensor<2xi64>
+  %1 = nn.reshape %x, %0 : (tensor<?x6xf32>, tensor<2xi64>) -> tensor<?x4xf32>
+  %2 = nn.reshape %x, %0 : (tensor<?x6xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+  %3 = nn.constant dense<[1.0, 0.5]> : tensor<2xf32>
+  %4 = nn.resize %x, _, %3 : (tensor<?x6xf32>, tensor<2xf32>) -> tensor<?x?xf32>
+  %5 = nn.constant dense<1> : tensor<i64>
+  %6 = nn.cum_sum %x, %5 : (tensor<?x6xf32>, tensor<i64>) -> tensor<?x6xf32>
+  func.return %1, %2, %4, %6 : tensor<?x4xf32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x6xf32>
+}
+
 // CHECK: !q0 = !quant.uniform<i8:f32:1, {5.000000e-01, 2.500000e-01}>
 // CHECK-NEXT: #w0 = #nn.weights<elided> : tensor<2048xf32>
 // CHECK-NEXT: #w1 = #nn.weights<elided> : tensor<2048x1x1xf32>
@@ -29,3 +41,11 @@ func.func @shapes() -> (tensor<2048x1x1xf32>, tensor<2048xf32>, tensor<1x2x1024x
 // CHECK-NEXT: [[V3:%.+]] = nn.constant #w3 -> tensor<1x2x1024x!q0>
 // CHECK-NEXT: [[V4:%.+]] = nn.abs [[V0]] : tensor<2048xf32>
 // CHECK-NEXT: func.return [[V1]], [[V2]], [[V3]], [[V4]] : tensor<2048x1x1xf32>, tensor<2048xf32>, tensor<1x2x1024x!q0>, tensor<2048xf32>
+// CHECK-LABEL: @parameters(
+// CHECK-SAME: [[V0:%.+]]: tensor<?x6xf32>) -> (tensor<?x4xf32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x6xf32>)
+// CHECK-NEXT: [[V1:%.+]] = nn.constant dense<[-1, 4]> : tensor<2xi64>
+// CHECK-NEXT: [[V2:%.+]] = nn.reshape [[V0]] : (tensor<?x6xf32>) -> tensor<?x4xf32>
+// CHECK-NEXT: [[V3:%.+]] = nn.reshape [[V0]], [[V1]] : (tensor<?x6xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+// CHECK-NEXT: [[V4:%.+]] = nn.resize [[V0]] {scales = [1.0, 0.5]} : (tensor<?x6xf32>) -> tensor<?x?xf32>
+// CHECK-NEXT: [[V5:%.+]] = nn.cum_sum [[V0]] {axis = 1} : tensor<?x6xf32>
+// CHECK-NEXT: func.return [[V2]], [[V3]], [[V4]], [[V5]] : tensor<?x4xf32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x6xf32>

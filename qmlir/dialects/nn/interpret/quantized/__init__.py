@@ -5,7 +5,8 @@ Python's where 64 bits are too few. BLAS adds them up only where a bound proves 
 
 To **requantize** an exact integer `a` of scale `s` to a result of scale `s_y` and zero point `z_y`:
 `saturate(rne(f32(a) * m) + z_y)` with `m = f32(s / s_y)`, the product rounded to f32, half-way cases to even, saturated
-to the storage range of the result. Where `m` is 1, so where the scales are the same, `a` is kept as it is. A result of
+to the storage range of the result; or by the mode that the operation's `requantize` names, whose formulas are those of
+`qmlir.arithmetic.requantization`. Where `m` is 1, so where the scales are the same, `a` is kept as it is. A result of
 32 bits with zero point 0 whose `m` is 1 is an **accumulator**: an integer outside its range is an error.
 
 1. **Movement**, max pool, the largest and smallest along axes, choice: stored integers, unchanged. Padding never wins.
@@ -15,7 +16,8 @@ to the storage range of the result. Where `m` is 1, so where the scales are the 
    exact; `t = f32(t + f32(f32(s_x * s_b) * f32(a_b)))` over the blocks in ascending (row-major) order from 0; the bias
    is dequantized and added last in f32; then the result is quantized, `rne(t / s_y) + z_y`.
 3. **One scale**: relu, absolute value, negation, clip, sums along axes; sum, difference, minimum and maximum of two
-   operands whose scales are the same: the operation on the integers `q - z`, then requantized. A clip clamps the
+   operands whose scales are the same, or are brought to one scale in an integer mode (`common_scale` in
+   `qmlir.dialects.nn.requantize`): the operation on the integers `q - z`, then requantized. A clip clamps the
    requantized integer between its bounds, quantized to the type of the result.
    **Means** (average pools too): the exact sum, requantized with `m = f32(s / f32(s_y * f32(count)))`; the count is the
    operation's own divisor, window by window.

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.arithmetic.exact_sums import exact_matmul, sum_dtype
 from qmlir.arithmetic.requantization import accumulator_scale, magnitude, to_f32, widened
 from qmlir.dialects.nn.infer.windows import Windows, output_size
 from qmlir.dialects.nn.interpret.quantized.parameters import Centred, centred, rescaled, uniform_of
@@ -24,24 +25,6 @@ from qmlir.dialects.quant.types import Granularity
 
 Array = npt.NDArray[Any]
 Result = tuple[Array] | None
-
-EXACT_FLOATS: tuple[tuple[type[np.floating[Any]], int], ...] = ((np.float32, 2**24), (np.float64, 2**53))
-"""A float type, and the bound below which it holds every integer: so every partial sum, in any order, fused or not."""
-
-
-def sum_dtype(left: int, right: int, terms: int) -> npt.DTypeLike:
-    """The fastest type in which sums of `terms` products of integers up to `left` and `right` are exact."""
-    largest = left * right * terms
-    for dtype, bound in EXACT_FLOATS:
-        if largest < bound:
-            return dtype
-    return np.int64 if largest < 2**63 else np.object_
-
-
-def exact_matmul(left: Array, right: Array) -> Array:
-    """The matrix product of integers, which may be held as floats of `sum_dtype`; int64, or Python's integers."""
-    product = np.matmul(left, right)
-    return product.astype(np.int64) if np.issubdtype(product.dtype, np.floating) else product
 
 
 def _block_of_each(weight: SSAValue, shape: Sequence[int], axes: Sequence[int]) -> Array:
@@ -82,7 +65,7 @@ class _Product:
     blocks: Array | None
     arrange: Callable[[Array], Array]
 
-    def quantized(self, op: Operation, bias: Array | None = None) -> Result:
+    def quantized(self, op: contraction.ContractionOp, bias: Array | None = None) -> Result:
         """The stored result; `bias` broadcasts against it, in integers, or in f32 where there are blocks."""
         if self.blocks is not None:
             total = self.arrange(_sum_of_blocks(self.left, self.right, self.scale, self.blocks))

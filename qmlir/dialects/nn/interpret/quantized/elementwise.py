@@ -5,17 +5,28 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
-from qmlir.arithmetic.requantization import accumulator_scale, magnitude, widened
+from qmlir.arithmetic.requantization import Mode, accumulator_scale, magnitude, requantize, widened
 from qmlir.dialects.nn.interpret import elementwise as plain
-from qmlir.dialects.nn.interpret.quantized.parameters import centred, exact_reals, rescaled, uniform_of
+from qmlir.dialects.nn.interpret.quantized.parameters import (
+    Centred,
+    centred,
+    exact_reals,
+    requantization_of,
+    rescaled,
+    uniform_of,
+)
 from qmlir.dialects.nn.ops import elementwise as ops
 from qmlir.dialects.nn.ops.activations import ReluOp
+from qmlir.dialects.nn.requantize import common_scale, headroom
 from qmlir.dialects.quant.interpret import quantize
 
 Array = npt.NDArray[Any]
 Result = tuple[Array, ...] | None
+
+_ANY = (-(1 << 61), 1 << 61)
+"""Limits that no operand reaches."""
 
 
 def _relu(integers: Array) -> Array:
@@ -44,11 +55,23 @@ def _on_one_scale(function: Callable[[Array, Array], Array]) -> Callable[..., Re
 
     def meaning(op: ops.BinaryOp, lhs: Array, rhs: Array) -> Result:
         a, b = centred(op.lhs, lhs), centred(op.rhs, rhs)
-        if not np.all(a.scale == b.scale):
+        if np.all(a.scale == b.scale):
+            return (rescaled(op, np.asarray(function(a.integers, b.integers)), a.scale),)
+        if requantization_of(op)[0] is Mode.F32:
             return None
-        return (rescaled(op, np.asarray(function(a.integers, b.integers)), a.scale),)
+        scale = common_scale(op, a.scale, b.scale)
+        integers = np.asarray(function(_brought(op, op.lhs, a, scale), _brought(op, op.rhs, b, scale)))
+        return (rescaled(op, integers, scale),)
 
     return meaning
+
+
+def _brought(op: ops.BinaryOp, value: SSAValue, operand: Centred, scale: npt.NDArray[np.float32]) -> Array:
+    """The integers of `operand` in steps of `scale`: exactly where it is a shift, rounded by the mode otherwise."""
+    mode, ties = requantization_of(op)
+    places = 0 if mode is Mode.SHIFT else headroom(value)
+    source = np.ldexp(operand.scale, -places)
+    return requantize(operand.integers << places, source, scale, 0, _ANY, mode, ties)
 
 
 def _mul(op: ops.MulOp, lhs: Array, rhs: Array) -> Result:

@@ -11,12 +11,12 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import Float64Type
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.arithmetic.requantization import f32_multiplier, magnitude, requantize_f32
-from qmlir.dialects.nn.base import element_of
+from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale, f32_multiplier, magnitude, requantize
+from qmlir.dialects.nn.base import NnOp, element_of
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.quant.infer import broadcast_parameters, storage_dtype
 from qmlir.dialects.quant.interpret import dequantize, quantize
@@ -74,26 +74,31 @@ def is_accumulator(element: UniformQuantizedType, multiplier: Array) -> bool:
     return element.bits == ACCUMULATOR_BITS and not element.zero_points.any() and bool((multiplier == 1).all())
 
 
-def rescaled(
-    op: Operation, integers: Array, scale: npt.ArrayLike, multiplier: npt.NDArray[np.float32] | None = None
-) -> Array:
+def requantization_of(op: NnOp) -> tuple[Mode, Ties]:
+    """How `op` requantizes, and where a shift rounds what lies half-way."""
+    attribute = op.requantize
+    return (Mode.F32, Ties.EVEN) if attribute is None else (attribute.mode, attribute.ties)
+
+
+def rescaled(op: NnOp, integers: Array, scale: npt.ArrayLike, count: npt.ArrayLike = 1) -> Array:
     """The stored result of `op` for exact integers of f32 scale `scale`: one requantization, saturated.
 
-    A family whose multiplier is no plain ratio of scales gives its own. Raises where the result is an accumulator and
-    its 32 bits do not hold an integer.
+    The integers of a mean are sums of `count` elements. Raises where the result is an accumulator and its 32 bits do
+    not hold an integer, and where the mode of the requantization does not express the ratio of the scales.
     """
     element = uniform_of(op.results[0])
     output_scale, zero_point = broadcast_parameters(element, integers.shape)
-    factor = f32_multiplier(scale, output_scale) if multiplier is None else multiplier
+    target = accumulator_scale(output_scale, count)
     limits = (element.storage_min, element.storage_max)
-    if integers.size and is_accumulator(element, factor):
+    mode, ties = requantization_of(op)
+    if integers.size and is_accumulator(element, f32_multiplier(scale, target)):
         extremes = int(integers.min()), int(integers.max())
         if extremes[0] < limits[0] or extremes[1] > limits[1]:
             raise InterpretationError(
                 f"the accumulator of {op.name} runs from {extremes[0]} to {extremes[1]}, "
                 f"its type holds {limits[0]} to {limits[1]}"
             )
-    return requantize_f32(integers, factor, zero_point, limits).astype(storage_dtype(element))
+    return requantize(integers, scale, target, zero_point, limits, mode, ties).astype(storage_dtype(element))
 
 
 def _dequantized(values: Sequence[SSAValue], argument: Any) -> Any:

@@ -9,14 +9,12 @@ import numpy.typing as npt
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.arithmetic.requantization import mean_multiplier
-from qmlir.dialects.nn.base import element_of
-from qmlir.dialects.nn.infer.windows import Windows, output_size
-from qmlir.dialects.nn.interpret.quantized.parameters import Centred, centred, rescaled, uniform_of
+from qmlir.dialects.nn.base import NnOp, element_of
+from qmlir.dialects.nn.infer.windows import covered_elements, output_size
+from qmlir.dialects.nn.interpret.quantized.parameters import Centred, centred, rescaled
 from qmlir.dialects.nn.interpret.quantized.reduction import exact_sum
 from qmlir.dialects.nn.interpret.windows import window_view
 from qmlir.dialects.nn.ops import pooling
-from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import StoredType
 
 Array = npt.NDArray[Any]
@@ -36,34 +34,23 @@ def _max_pool(op: pooling.MaxPoolOp, data: Array) -> Result:
     return (view.max(axis=tuple(range(-len(op.windows.kernel), 0))),)
 
 
-def _elements(windows: Windows, counts: tuple[int, ...], sizes: tuple[int, ...], with_padding: bool) -> Array:
-    """How many elements each window covers, `[*counts]`: those of the input, and of its padding where it counts."""
-    total = np.ones((), np.int64)
-    for axis, (count, size) in enumerate(zip(counts, sizes, strict=True)):
-        begin, end = windows.padding(axis)
-        starts = np.arange(count) * windows.strides[axis] - begin
-        taps = starts[:, None] + np.arange(windows.kernel[axis]) * windows.dilations[axis]
-        low, high = (-begin, size + end) if with_padding else (0, size)
-        total = np.multiply.outer(total, ((taps >= low) & (taps < high)).sum(axis=1))
-    return np.asarray(total)
-
-
-def _mean(op: Operation, operand: Centred, total: Array, count: Array | int) -> Result:
+def _mean(op: NnOp, operand: Centred, total: Array, count: Array | int) -> Result:
     """The requantized means of sums `total` over `count` elements of one scale."""
     scale = operand.scale_along(range(2, total.ndim))
     if scale is None:
         return None
     if not np.all(count):
         raise InterpretationError("the mean of no elements is no number")
-    output_scale, _ = broadcast_parameters(uniform_of(op.results[0]), total.shape)
-    return (rescaled(op, total, scale, mean_multiplier(scale, output_scale, count)),)
+    return (rescaled(op, total, scale, count),)
 
 
 def _average_pool(op: pooling.AveragePoolOp, data: Array) -> Result:
     operand, windows, counts = centred(op.data, data), op.windows, _counts(op, data)
     axes = tuple(range(data.ndim, data.ndim + len(counts)))
     total = exact_sum(window_view(operand.integers, windows, counts, 0), axes, keep_dims=False)
-    return _mean(op, operand, total, _elements(windows, counts, data.shape[2:], bool(op.count_include_pad.value.data)))
+    return _mean(
+        op, operand, total, covered_elements(windows, counts, data.shape[2:], bool(op.count_include_pad.value.data))
+    )
 
 
 def _global_average_pool(op: pooling.GlobalAveragePoolOp, data: Array) -> Result:

@@ -9,11 +9,10 @@ import numpy.typing as npt
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.arithmetic.requantization import magnitude, mean_multiplier, widened
+from qmlir.arithmetic.requantization import magnitude, widened
 from qmlir.dialects.nn.interpret import reduction as plain
-from qmlir.dialects.nn.interpret.quantized.parameters import centred, exact_reals, rescaled, uniform_of
+from qmlir.dialects.nn.interpret.quantized.parameters import centred, exact_reals, rescaled
 from qmlir.dialects.nn.ops import reduction as ops
-from qmlir.dialects.quant.infer import broadcast_parameters
 
 Array = npt.NDArray[Any]
 Result = tuple[Array, ...] | None
@@ -41,8 +40,7 @@ def _reduction(is_mean: bool) -> Callable[..., Result]:
         count = math.prod(x.shape[axis] for axis in gone)
         if not count:
             raise InterpretationError("the mean of no elements is no number")
-        output_scale, _ = broadcast_parameters(uniform_of(op.result), total.shape)
-        return (rescaled(op, total, scale, mean_multiplier(scale, output_scale, count)),)
+        return (rescaled(op, total, scale, count),)
 
     return meaning
 

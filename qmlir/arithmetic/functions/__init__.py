@@ -1,0 +1,86 @@
+"""The functions of floats that hardware has no instruction for, each defined once in steps that have one meaning.
+
+NumPy's f32 functions depend on the CPU and differ from the C library's. With these the interpreter and compiled code
+find the same bits: the interpreter takes the steps of a definition on arrays, `math-expand` builds them as operations.
+f64 is left to NumPy and the C library, within a few units of the last place of each other.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qmlir.arithmetic.erf import erf as erf_of_array
+from qmlir.arithmetic.functions import double, single
+from qmlir.arithmetic.functions.steps import NUMPY, Definition
+
+Array = npt.NDArray[Any]
+
+_BLOCK = 1 << 14
+"""Elements computed at a time: what a definition keeps on the way stays in the cache."""
+
+
+def _reciprocal_root(x: Array) -> Array:
+    return 1 / np.sqrt(x)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of floats on arrays: f32 as defined, shorter ones through f32, f64 by NumPy."""
+
+    definition: Definition
+    in_f64: Any
+
+    def __call__(self, *operands: Array) -> Array:
+        """The function of operands of one type, which broadcast. Infinities and NaN come without warnings."""
+        arrays = [np.asarray(operand) for operand in operands]
+        dtype = arrays[0].dtype
+        with np.errstate(all="ignore"):
+            if dtype == np.float64:
+                return np.asarray(self.in_f64(*arrays), dtype)
+            return self._in_blocks([array.astype(np.float32, copy=False) for array in arrays]).astype(dtype, copy=False)
+
+    def _in_blocks(self, arrays: list[Array]) -> Array:
+        broadcast = np.broadcast_arrays(*arrays) if len(arrays) > 1 else arrays
+        flat = [np.ascontiguousarray(array).reshape(-1) for array in broadcast]
+        result = np.empty(flat[0].shape, np.float32)
+        for start in range(0, len(result), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            result[block] = self.definition(NUMPY, *(array[block] for array in flat))
+        return result.reshape(broadcast[0].shape)
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    "acos": Function(double.acos, np.arccos),
+    "acosh": Function(double.acosh, np.arccosh),
+    "asin": Function(double.asin, np.arcsin),
+    "asinh": Function(double.asinh, np.arcsinh),
+    "atan": Function(double.atan, np.arctan),
+    "atan2": Function(double.atan2, np.arctan2),
+    "atanh": Function(double.atanh, np.arctanh),
+    "cbrt": Function(double.cbrt, np.cbrt),
+    "cos": Function(double.cos, np.cos),
+    "cosh": Function(double.cosh, np.cosh),
+    "erf": Function(single.erf, erf_of_array),
+    "exp": Function(single.exp, np.exp),
+    "exp2": Function(double.exp2, np.exp2),
+    "expm1": Function(single.expm1, np.expm1),
+    "log": Function(single.log, np.log),
+    "log10": Function(double.log10, np.log10),
+    "log1p": Function(double.log1p, np.log1p),
+    "log2": Function(double.log2, np.log2),
+    "powf": Function(double.power, np.power),
+    "rsqrt": Function(single.rsqrt, _reciprocal_root),
+    "sin": Function(double.sin, np.sin),
+    "sinh": Function(double.sinh, np.sinh),
+    "tan": Function(double.tan, np.tan),
+    "tanh": Function(single.tanh, np.tanh),
+}
+"""By the name of the operation of `math`."""
+
+acos, acosh, asin, asinh = (FUNCTIONS[name] for name in ("acos", "acosh", "asin", "asinh"))
+atan, atanh, cos, cosh = (FUNCTIONS[name] for name in ("atan", "atanh", "cos", "cosh"))
+erf, exp, expm1, log, log1p = (FUNCTIONS[name] for name in ("erf", "exp", "expm1", "log", "log1p"))
+power, sin, sinh, tan, tanh = (FUNCTIONS[name] for name in ("powf", "sin", "sinh", "tan", "tanh"))

@@ -1,0 +1,301 @@
+"""The other functions of f32, in steps of f64 that are rounded once at the end: 0.51 units of the last place at most.
+
+The series are Taylor's, cut where the rest is below 2^-34 of the result. Every f32 but 0 is a normal f64 and so is what
+lies between it and the result, so nothing here overflows or loses bits on the way.
+"""
+
+import math
+
+import numpy as np
+
+from qmlir.arithmetic.functions.single import polynomial
+from qmlir.arithmetic.functions.steps import Steps, Value
+
+_LN2 = math.log(2)
+_INTEGER = 1.5 * 2.0**52
+"""Added to a float it leaves no bit behind the point: the sum's bits count up with the nearest integer."""
+_INTEGER_BITS = int(np.float64(_INTEGER).view(np.int64))
+_ONE_BITS = 1023 << 52
+_SQRT_HALF_BITS = int(np.float64(0.5**0.5).view(np.int64))
+
+_EXPONENTIAL = tuple(1 / math.factorial(n) for n in range(10, -1, -1))
+_LOGARITHM = tuple(1 / (2 * n + 1) for n in range(8, -1, -1))
+_SINE = tuple((-1) ** n / math.factorial(2 * n + 1) for n in range(5, -1, -1))
+_COSINE = tuple((-1) ** n / math.factorial(2 * n) for n in range(6, -1, -1))
+_ARC_TANGENT = tuple((-1) ** n / (2 * n + 1) for n in range(13, -1, -1))
+_HYPERBOLIC_SINE = tuple(1 / math.factorial(2 * n + 1) for n in range(6, -1, -1))
+_LARGEST_EXPONENT = 300.0
+"""Beyond f32 in both directions, inside f64."""
+
+
+# --- Exponentials and logarithms --------------------------------------------------------------------------------------
+
+
+def _clamped(e: Steps, x: Value) -> Value:
+    x = e.where(x < -_LARGEST_EXPONENT, -_LARGEST_EXPONENT, x)
+    return e.where(x > _LARGEST_EXPONENT, _LARGEST_EXPONENT, x)
+
+
+def _power_of_two(e: Steps, shifted: Value, r: Value) -> Value:
+    """`2^n e^r`, `n` the integer that was added to `_INTEGER`, for `|r| <= ln 2 / 2`."""
+    return polynomial(_EXPONENTIAL, r) * e.of_bits(((e.bits(shifted) - _INTEGER_BITS) << 52) + _ONE_BITS)
+
+
+def _exp2(e: Steps, x: Value) -> Value:
+    x = _clamped(e, x)
+    shifted = x + _INTEGER
+    return _power_of_two(e, shifted, (x - (shifted - _INTEGER)) * _LN2)
+
+
+def _exp(e: Steps, x: Value) -> Value:
+    x = _clamped(e, x)
+    shifted = x * (1 / _LN2) + _INTEGER
+    return _power_of_two(e, shifted, x - (shifted - _INTEGER) * _LN2)
+
+
+def _log_parts(e: Steps, x: Value) -> tuple[Value, Value]:
+    """The exponent `n` and `ln(x / 2^n)` of positive finite `x`; of 0 and infinity they are some large numbers."""
+    bits = e.bits(x)
+    exponent = (bits - _SQRT_HALF_BITS) >> 52
+    mantissa = e.of_bits(bits - (exponent << 52))
+    s = (mantissa - 1.0) / (mantissa + 1.0)
+    return e.of_bits(exponent + _INTEGER_BITS) - _INTEGER, polynomial(_LOGARITHM, s * s) * (s + s)
+
+
+def _log(e: Steps, x: Value) -> Value:
+    n, rest = _log_parts(e, x)
+    return n * _LN2 + rest
+
+
+def _log2(e: Steps, x: Value) -> Value:
+    n, rest = _log_parts(e, x)
+    return rest * (1 / _LN2) + n
+
+
+def _of_positive(e: Steps, x: Value, result: Value) -> Value:
+    """A logarithm of `x` that holds where `x` is positive and finite, and what it is elsewhere."""
+    finite = e.where(x < np.inf, result, x)
+    return e.where(x > 0.0, finite, e.where(x == 0.0, -np.inf, x * np.nan))
+
+
+def _log1p(e: Steps, x: Value) -> Value:
+    above = x + 1.0
+    # What rounding the sum took away counts to the first order. (Kahan)
+    result = _log(e, above) + (x - (above - 1.0)) / above
+    return _of_positive(e, above, e.where(above == 1.0, x, result))
+
+
+def exp2(e: Steps, x: Value) -> Value:
+    """`2^x`."""
+    return e.narrow(_exp2(e, e.wide(x)))
+
+
+def log1p(e: Steps, x: Value) -> Value:
+    """`ln(1 + x)`, also next to 0."""
+    return e.narrow(_log1p(e, e.wide(x)))
+
+
+def log2(e: Steps, x: Value) -> Value:
+    """The logarithm to base 2, exact for powers of 2."""
+    x = e.wide(x)
+    return e.narrow(_of_positive(e, x, _log2(e, x)))
+
+
+def log10(e: Steps, x: Value) -> Value:
+    """The logarithm to base 10."""
+    x = e.wide(x)
+    return e.narrow(_of_positive(e, x, _log(e, x) * (1 / math.log(10))))
+
+
+def power(e: Steps, x: Value, y: Value) -> Value:
+    """`x^y`, of negative `x` for integers `y`; where there is no number, what C says of `pow`."""
+    x, y = e.wide(x), e.wide(y)
+    size = e.absolute(x)
+    logarithm = _of_positive(e, size, _log2(e, size))
+    result = _exp2(e, logarithm * y)
+    half = y * 0.5
+    is_odd = (e.round_even(y) == y) & (e.round_even(half) != half)
+    result = e.where(is_odd, e.copysign(result, x), result)
+    result = e.where((x < 0.0) & (x > -np.inf) & (e.round_even(y) != y), np.nan, result)
+    result = e.where((size == 1.0) & (e.absolute(y) == np.inf), 1.0, result)
+    return e.narrow(e.where((x == 1.0) | (y == 0.0), 1.0, result))
+
+
+def cbrt(e: Steps, x: Value) -> Value:
+    """The cube root."""
+    x = e.wide(x)
+    # The logarithms of 0 and infinity are large enough.
+    root = e.copysign(_exp(e, _log(e, e.absolute(x)) * (1 / 3)), x)
+    return e.narrow(e.where(x == x, root, x))
+
+
+# --- Trigonometry -----------------------------------------------------------------------------------------------------
+
+_TWO_OVER_PI = (0x0, 0xA2F9836E4E441529, 0xFC2757D1F534DDC0, 0xDB6295993C439041, 0xFE5163ABDEBBC561)
+"""The bits of 2 / pi behind the point, behind 64 zeros."""
+
+_BELOW_EIGHTH_TURN = 0.7853981
+_LOW_HALF = (1 << 32) - 1
+_HALF_TURN_OF_BITS = math.pi / 2 * 2.0**-62
+
+
+def _signed(bits: int) -> int:
+    """64 bits as the i64 that has them."""
+    return bits - (1 << 64) if bits >> 63 else bits
+
+
+def _float_of(e: Steps, x: Value) -> Value:
+    """An i64 as f64, without a conversion, which few machines have for vectors: its halves count up the last bit."""
+    high = e.of_bits((x >> 32) + _INTEGER_BITS) - _INTEGER
+    low = e.of_bits((x & _LOW_HALF) + _INTEGER_BITS) - _INTEGER
+    return high * 2.0**32 + low
+
+
+def _quarter_turns(e: Steps, size: Value) -> tuple[Value, Value]:
+    """The number of quarter turns next to an angle `size >= 0` in f32, modulo 4, and what is left of it in f64.
+
+    Payne and Hanek's ("Radian Reduction for Trigonometric Functions", 1983): of the bits of 2 / pi only those are
+    multiplied that are not whole turns, in integers of units of 2^-62 quarter turns.
+    """
+    bits = e.wide(e.bits(size))
+    mantissa = (bits & 0x7FFFFF) | 0x800000
+    # The place of the first bit that counts: of weight 2 in the product with the mantissa's last bit.
+    start = (bits >> 23) - (150 - 62)
+    start = e.where(start < 0, 0, start)
+    offset = start & 63
+    after_64, after_128 = start >= 64, start >= 128
+    w = [_signed(word) for word in _TWO_OVER_PI]
+
+    def word(place: int) -> Value:
+        return e.where(after_128, w[place + 2], e.where(after_64, w[place + 1], e.constant(w[place], start)))
+
+    first, second, third = word(0), word(1), word(2)
+    # Moved by 63 - offset and 1, since by 64 is no shift.
+    top = (first << offset) | e.shift_in_zeros(e.shift_in_zeros(second, 1), 63 - offset)
+    rest = (second << offset) | e.shift_in_zeros(e.shift_in_zeros(third, 1), 63 - offset)
+    product = mantissa * top + e.shift_in_zeros(mantissa * e.shift_in_zeros(rest, 32), 32)
+    turns = (product + (1 << 61)) >> 62
+    left = _float_of(e, product - (turns << 62)) * _HALF_TURN_OF_BITS
+    is_small = size < _BELOW_EIGHTH_TURN
+    return e.where(is_small, 0, turns & 3), e.where(is_small, e.wide(size), left)
+
+
+def _sine_and_cosine(e: Steps, r: Value) -> tuple[Value, Value]:
+    square = r * r
+    return polynomial(_SINE, square) * r, polynomial(_COSINE, square)
+
+
+def _of_finite(e: Steps, x: Value, result: Value) -> Value:
+    return e.narrow(e.where(e.absolute(e.wide(x)) < np.inf, result, np.nan))
+
+
+def sin(e: Steps, x: Value) -> Value:
+    """The sine of any angle in radians."""
+    turns, r = _quarter_turns(e, e.absolute(x))
+    sine, cosine = _sine_and_cosine(e, r)
+    result = e.where((turns & 1) == 0, sine, cosine)
+    result = e.where((turns & 2) == 0, result, 0.0 - result)
+    return _of_finite(e, x, result * e.copysign(1.0, e.wide(x)))
+
+
+def cos(e: Steps, x: Value) -> Value:
+    """The cosine of any angle in radians."""
+    turns, r = _quarter_turns(e, e.absolute(x))
+    sine, cosine = _sine_and_cosine(e, r)
+    result = e.where((turns & 1) == 0, cosine, sine)
+    return _of_finite(e, x, e.where(((turns + 1) & 2) == 0, result, 0.0 - result))
+
+
+def tan(e: Steps, x: Value) -> Value:
+    """The tangent of any angle in radians."""
+    turns, r = _quarter_turns(e, e.absolute(x))
+    sine, cosine = _sine_and_cosine(e, r)
+    is_even = (turns & 1) == 0
+    result = e.where(is_even, sine, 0.0 - cosine) / e.where(is_even, cosine, sine)
+    return _of_finite(e, x, result * e.copysign(1.0, e.wide(x)))
+
+
+def _arc_tangent(e: Steps, x: Value) -> Value:
+    """The angle from 0 to a quarter turn whose tangent is `x >= 0`."""
+    # tan(pi / 8) and its inverse: from there on the angle to an eighth, then to a quarter turn is the smaller one.
+    is_middle, is_far = x > math.sqrt(2) - 1, x > math.sqrt(2) + 1
+    above = e.where(is_far, -1.0, e.where(is_middle, x - 1.0, x))
+    below = e.where(is_far, x, e.where(is_middle, x + 1.0, 1.0))
+    r = above / below
+    base = e.where(is_far, math.pi / 2, e.where(is_middle, math.pi / 4, e.constant(0.0, x)))
+    return polynomial(_ARC_TANGENT, r * r) * r + base
+
+
+def _of_one_minus(e: Steps, x: Value) -> Value:
+    """`(1 - x) (1 + x)`, negative for `|x| > 1`."""
+    return (1.0 - x) * (x + 1.0)
+
+
+def asin(e: Steps, x: Value) -> Value:
+    """The angle from -pi / 2 to pi / 2 whose sine is `x`."""
+    x = e.wide(x)
+    size = e.absolute(x)
+    return e.narrow(e.copysign(_arc_tangent(e, size / e.sqrt(_of_one_minus(e, size))), x))
+
+
+def acos(e: Steps, x: Value) -> Value:
+    """The angle from 0 to pi whose cosine is `x`."""
+    x = e.wide(x)
+    return e.narrow(_arc_tangent(e, e.sqrt((1.0 - x) / (x + 1.0))) * 2.0)
+
+
+def atan(e: Steps, x: Value) -> Value:
+    """The angle from -pi / 2 to pi / 2 whose tangent is `x`."""
+    x = e.wide(x)
+    return e.narrow(e.copysign(_arc_tangent(e, e.absolute(x)), x))
+
+
+def atan2(e: Steps, y: Value, x: Value) -> Value:
+    """The angle from -pi to pi of the point `(x, y)`; of zeros and infinities, what C says of `atan2`."""
+    y, x = e.wide(y), e.wide(x)
+    rise, run = e.absolute(y), e.absolute(x)
+    are_equal = (rise == run) & ((rise == 0.0) | (rise == np.inf))
+    tangent = e.where(are_equal, e.where(rise == 0.0, rise, 1.0), rise / run)
+    angle = _arc_tangent(e, tangent)
+    is_behind = e.copysign(1.0, x) < 0.0
+    return e.narrow(e.copysign(e.where(is_behind, math.pi - angle, angle), y))
+
+
+# --- Hyperbolic functions ---------------------------------------------------------------------------------------------
+
+
+def sinh(e: Steps, x: Value) -> Value:
+    """The hyperbolic sine."""
+    x = e.wide(x)
+    raised = _exp(e, e.absolute(x))
+    far = e.copysign((raised - 1.0 / raised) * 0.5, x)
+    return e.narrow(e.where(e.absolute(x) < 1.0, polynomial(_HYPERBOLIC_SINE, x * x) * x, far))
+
+
+def cosh(e: Steps, x: Value) -> Value:
+    """The hyperbolic cosine."""
+    raised = _exp(e, e.absolute(e.wide(x)))
+    return e.narrow((raised + 1.0 / raised) * 0.5)
+
+
+def asinh(e: Steps, x: Value) -> Value:
+    """The inverse of the hyperbolic sine."""
+    x = e.wide(x)
+    size = e.absolute(x)
+    square = size * size
+    result = _log1p(e, square / (e.sqrt(square + 1.0) + 1.0) + size)
+    return e.narrow(e.where(size < np.inf, e.copysign(result, x), x))
+
+
+def acosh(e: Steps, x: Value) -> Value:
+    """The inverse of the hyperbolic cosine, for `x >= 1`."""
+    x = e.wide(x)
+    above = x - 1.0
+    return e.narrow(e.where(x >= 1.0, _log1p(e, above + e.sqrt(above * (x + 1.0))), np.nan))
+
+
+def atanh(e: Steps, x: Value) -> Value:
+    """The inverse of the hyperbolic tangent, for `|x| <= 1`."""
+    x = e.wide(x)
+    size = e.absolute(x)
+    return e.narrow(e.copysign(_log1p(e, (size + size) / (1.0 - size)) * 0.5, x))

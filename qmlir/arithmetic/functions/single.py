@@ -1,0 +1,141 @@
+"""The functions that networks spend their time in, in steps of f32: 16 values at a time where the machine has them.
+
+Polynomials are near-minimax: least squares on 400 Chebyshev nodes, reweighted (Lawson) until the error is level, each
+coefficient rounded to f32 and the others fitted again. The splitting of `ln 2` into a short and a small part is Cody
+and Waite's ("Software Manual for the Elementary Functions", 1980). Largest errors: docs/arithmetic.md.
+"""
+
+import numpy as np
+
+from qmlir.arithmetic.functions.steps import Steps, Value
+
+_LOG2_E = 1.4426950408889634
+_LN2_SHORT = 0.693359375
+"""10 bits of ln 2: its product with an exponent is exact."""
+_LN2_REST = -2.12194440e-4
+
+_INTEGER = 1.5 * 2.0**23
+"""Added to a float it leaves no bit behind the point: the sum's bits count up with the nearest integer."""
+_INTEGER_BITS = int(np.float32(_INTEGER).view(np.int32))
+_ONE_BITS = 127 << 23
+_SQRT_HALF_BITS = int(np.float32(0.5**0.5).view(np.int32))
+
+# (e^r - 1 - r) / r^2, |r| <= ln 2 / 2; from the highest power down, as all that follow
+_EXPONENTIAL = (1.9944255e-04, 1.3932686e-03, 8.333208e-03, 4.166649e-02, 1.6666667e-01, 0.5)
+
+# (ln(1 + f) - f + f^2 / 2) / f^3, sqrt(1/2) - 1 <= f <= sqrt(2) - 1
+_LOGARITHM = (
+    6.749539e-02, -1.1670183e-01, 1.1883471e-01, -1.2406208e-01, 1.4220363e-01, -1.666799e-01, 2.0002072e-01,
+    -2.500001e-01, 3.3333313e-01,
+)  # fmt: skip
+
+# (tanh(x) / x - 1) / x^2 in x^2, |x| <= 0.55
+_TANH_NEAR = (-6.295665e-03, 2.1088311e-02, -5.385685e-02, 1.3332637e-01, -3.333332e-01)
+_TANH_NEAR_END = 0.55
+
+# erf(x) / x - 1 in x^2, |x| <= 0.921875
+_ERF_NEAR = (
+    7.9651676e-05, -8.043123e-04, 5.191912e-03, -2.6855582e-02, 1.1283624e-01, -3.761263e-01, 1.2837917e-01,
+)  # fmt: skip
+_ERF_NEAR_END = 0.921875
+
+# -ln(1 - erf(x)) / x - 1, 0.921875 <= x <= 4
+_ERF_FAR = (
+    1.130084e-05, -3.2350642e-04, 3.645338e-03, -2.376819e-02, 1.0624403e-01, 6.35147e-01, 1.2864956e-01,
+)  # fmt: skip
+_ERF_FAR_END = 4.0
+"""From 3.92 on erf is 1 in f32."""
+
+
+def polynomial(coefficients: tuple[float, ...], x: Value) -> Value:
+    """A polynomial by Horner's rule, from the coefficient of its highest power down."""
+    result = x * coefficients[0] + coefficients[1]
+    for coefficient in coefficients[2:]:
+        result = result * x + coefficient
+    return result
+
+
+def _power_of_two(e: Steps, exponent: Value) -> Value:
+    """2 to an integer from -126 to 127."""
+    return e.of_bits((exponent << 23) + _ONE_BITS)
+
+
+def _reduced(e: Steps, x: Value) -> tuple[Value, Value]:
+    """The integer `n` next to `x / ln 2`, and `e^(x - n ln 2) - 1`."""
+    shifted = x * _LOG2_E + _INTEGER
+    n = shifted - _INTEGER
+    most, rest = x - n * _LN2_SHORT, n * _LN2_REST
+    r = most - rest
+    # The rounding of `r` stays out of the first power.
+    return e.bits(shifted) - _INTEGER_BITS, (r * r * polynomial(_EXPONENTIAL, r) - rest) + most
+
+
+def _clamped(e: Steps, x: Value, lowest: float, highest: float) -> Value:
+    """`x` inside bounds; NaN stays."""
+    x = e.where(x < lowest, lowest, x)
+    return e.where(x > highest, highest, x)
+
+
+def exp(e: Steps, x: Value) -> Value:
+    """`e^x`."""
+    exponent, above_one = _reduced(e, _clamped(e, x, -104.0, 104.0))
+    # In two steps: the power is not a float of its own where the result is subnormal or infinite.
+    half = exponent >> 1
+    return (above_one + 1.0) * _power_of_two(e, half) * _power_of_two(e, exponent - half)
+
+
+def expm1(e: Steps, x: Value) -> Value:
+    """`e^x - 1`, also next to 0."""
+    exponent, above_one = _reduced(e, _clamped(e, x, -20.0, 104.0))
+    # 2^n (q + (1 - 2^-n)): one rounding more than q has.
+    inverse = _power_of_two(e, e.where(exponent > 64, -64, 0 - exponent))
+    half = exponent >> 1
+    grown = (above_one + (1.0 - inverse)) * _power_of_two(e, half) * _power_of_two(e, exponent - half)
+    return e.where(x == 0.0, x, grown)
+
+
+def tanh(e: Steps, x: Value) -> Value:
+    """The hyperbolic tangent; behind the polynomial `1 - 2 / (e^(2|x|) + 1)`."""
+    square = x * x
+    near = polynomial(_TANH_NEAR, square) * square * x + x
+    size = e.absolute(x)
+    exponent, above_one = _reduced(e, _clamped(e, size + size, 0.0, 40.0))
+    far = 1.0 - 2.0 / ((above_one + 1.0) * _power_of_two(e, exponent) + 1.0)
+    return e.copysign(e.where(size > _TANH_NEAR_END, far, near), x)
+
+
+def log(e: Steps, x: Value) -> Value:
+    """The natural logarithm."""
+    is_subnormal = x < 2.0**-126
+    bits = e.bits(e.where(is_subnormal, x * 2.0**23, x))
+    exponent = (bits - _SQRT_HALF_BITS) >> 23
+    f = e.of_bits(bits - (exponent << 23)) - 1.0
+    n = e.of_bits(exponent + _INTEGER_BITS) - _INTEGER
+    n = e.where(is_subnormal, n - 23.0, n)
+    square = f * f
+    small = square * f * polynomial(_LOGARITHM, f) + n * _LN2_REST
+    result = (small - square * 0.5 + f) + n * _LN2_SHORT
+    finite = e.where(x < np.inf, result, x)
+    return e.where(x > 0.0, finite, e.where(x == 0.0, -np.inf, x * np.nan))
+
+
+def erf(e: Steps, x: Value) -> Value:
+    """The error function."""
+    size = e.absolute(x)
+    square = x * x
+    near = polynomial(_ERF_NEAR, square) * x + x
+    # Where x is NaN it is near.
+    t = e.where(size > _ERF_FAR_END, _ERF_FAR_END, size)
+    far = 1.0 - exp(e, 0.0 - (polynomial(_ERF_FAR, t) * t + t))
+    return e.where(size > _ERF_NEAR_END, e.copysign(far, x), near)
+
+
+def rsqrt(e: Steps, x: Value) -> Value:
+    """`1 / sqrt(x)`."""
+    return 1.0 / e.sqrt(x)
+
+
+def sigmoid(e: Steps, x: Value) -> Value:
+    """`1 / (1 + e^-x)` without overflow: the exponent is never positive."""
+    decay = exp(e, 0.0 - e.absolute(x))
+    return e.where(x >= 0.0, 1.0, decay) / (decay + 1.0)

@@ -1,0 +1,96 @@
+"""Running a module before and after a pass: on which inputs, and what is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.environment import default_environment
+from qmlir.interpreter.execution import Execution, inputs_in
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.preservation import EVERY_BIT
+from qmlir.text.parsing import parse_module
+
+
+def _module(body: str, size: str = "4", name: str = "main") -> ModuleOp:
+    type_ = f"tensor<{size}xf32>"
+    text = f'func.func @{name}(%x: {type_} {{nn.name = "x"}}) -> {type_} {{ {body} func.return %r : {type_} }}'
+    return parse_module(default_environment().new_context(), text.replace("TYPE", type_))
+
+
+RELU = '%r = nn.relu %x : TYPE {origin = "relu1"}'
+CASTS = (
+    "%q = quant.qcast %n : TYPE to tensor<4x!quant.uniform<i8:f32, 1.0>> "
+    "%r = quant.dcast %q : tensor<4x!quant.uniform<i8:f32, 1.0>> to TYPE"
+)
+ABS = '%r = nn.abs %x : TYPE {origin = "relu1"}'
+
+
+def test_numbers_of_given_inputs_are_compared() -> None:
+    positive = Execution({"x": np.float32([1, 2, 3, 4])})
+    positive.prepare(_module(RELU))
+    positive.check(_module(RELU), _module(ABS), EVERY_BIT)
+    mixed = Execution({"x": np.float32([1, 2, -3, 4])})
+    mixed.prepare(_module(RELU))
+    with pytest.raises(
+        DiagnosticError, match=r"'nn.abs' op \(relu1\) .* @main output 'output0' at \[2\] was 0.0, is 3.0;"
+    ):
+        mixed.check(_module(RELU), _module(ABS), EVERY_BIT)
+
+
+def test_random_inputs_find_it_too() -> None:
+    execution = Execution(seed=3)
+    execution.prepare(_module(RELU))
+    with pytest.raises(DiagnosticError, match="changes a number"):
+        execution.check(_module(RELU), _module(ABS), EVERY_BIT)
+
+
+def test_a_pass_that_fixes_sizes_is_held_on_inputs_of_these_sizes() -> None:
+    execution = Execution()
+    execution.prepare(_module(RELU, "?"))
+    execution.check(_module(RELU, "?"), _module(RELU, "7"), EVERY_BIT)
+    with pytest.raises(DiagnosticError, match="changes a number"):
+        execution.check(_module(RELU, "7"), _module(ABS, "7"), EVERY_BIT)
+
+
+def test_what_has_become_other_numbers_is_run_anew() -> None:
+    execution = Execution()
+    execution.prepare(_module(RELU))
+    execution.forget()
+    execution.prepare(_module(ABS))
+    execution.check(_module(ABS), _module(ABS), EVERY_BIT)
+
+
+def test_every_public_function_runs_where_there_is_no_main() -> None:
+    execution = Execution()
+    execution.prepare(_module(RELU, name="other"))
+    with pytest.raises(DiagnosticError, match="in @other output"):
+        execution.check(_module(RELU, name="other"), _module(ABS, name="other"), EVERY_BIT)
+
+
+@pytest.mark.parametrize(
+    ("given", "module", "message"),
+    [
+        ({"y": np.zeros(4, np.float32)}, _module(RELU), r"no input 'y' \(there are: x\)"),
+        ({"x": np.zeros(3, np.float32)}, _module(RELU), "has the shape 4, found 3"),
+        ({"x": np.zeros(4)}, _module(RELU), "has elements of float32, found float64"),
+        (
+            {},
+            _module(f"%n = nn.log %x : TYPE {CASTS}"),
+            r"'quant.qcast' op cannot be computed: .* is NaN",
+        ),
+        ({}, parse_module(default_environment().new_context(), "func.func private @f()"), "there is nothing to run"),
+    ],
+)
+def test_what_does_not_run_is_said(given: dict[str, np.ndarray], module: ModuleOp, message: str) -> None:
+    with pytest.raises(DiagnosticError, match=message):
+        Execution(given).prepare(module)
+
+
+def test_inputs_are_read_from_a_file(tmp_path: Path) -> None:
+    np.savez(tmp_path / "inputs.npz", x=np.arange(4, dtype=np.float32))
+    assert inputs_in(tmp_path / "inputs.npz")["x"].tolist() == [0, 1, 2, 3]
+    (tmp_path / "broken.npz").write_bytes(b"PK no archive")
+    with pytest.raises(DiagnosticError, match=r"broken.npz': it is no .npy or .npz file of plain arrays"):
+        inputs_in(tmp_path / "broken.npz")
