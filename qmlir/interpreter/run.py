@@ -1,21 +1,25 @@
-"""Running one function on a user's arrays: inputs by name, checked; outputs by name."""
+"""Running one function on a user's arrays: inputs by name, checked; outputs by name.
+
+A caller sees the same function at every level. Memory for results is made here and given back as outputs, inputs cannot
+be written, and integers that had no sign in the model (`nn.element = ui8`) come and go as such.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, i1
+from xdsl.dialects.builtin import MemRefType, ModuleOp, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.types import SequenceType, StringType
 from qmlir.interpreter.machine import Interpreter, Listener
-from qmlir.interpreter.values import value_dtype
+from qmlir.interpreter.upstream.scalars import dtype_of, element_of, unsigned, unwritten, wrap
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
-from qmlir.ir.diagnostics import nearest_name, op_error
-from qmlir.ir.signature import Port, inputs_of, outputs_of
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.signature import Port, inputs_of, memory_outputs_of, outputs_of
+from qmlir.specialization.inputs import check_known_inputs, check_shape, checked_value
 
 Array = npt.NDArray[Any]
 
@@ -33,47 +37,62 @@ def _given(function: FuncOp, port: Port, value: Any, sizes: dict[str, int]) -> A
 
 def _checked(function: FuncOp, port: Port, value: Any, sizes: dict[str, int]) -> Array:
     """`value` as an array of the type of `port`; `sizes` collects the sizes that have names."""
-    type_ = ranked_tensor(port.type) or unranked_tensor(port.type)
-    if type_ is None:
-        raise op_error(function, f"input '{port.name}' has type {port.type}: only tensors can be given")
+    seen = port.of_caller()
+    type_ = ranked_tensor(seen.type) or unranked_tensor(seen.type)
+    if type_ is not None and isinstance(type_.get_element_type(), StringType):
+        array = _checked_text(function, seen, value)
+    else:
+        array = checked_value(function, seen, value)
+    check_shape(function, seen, array.shape, sizes)
+    if port.element is not None:
+        array = wrap(array, element_of(port.type))
+    return _read_only(array) if isinstance(port.type, MemRefType) else array
+
+
+def _checked_text(function: FuncOp, port: Port, value: Any) -> Array:
     array = np.asarray(value)
-    dtype = value_dtype(type_.get_element_type())
-    assert dtype is not None
-    if array.dtype == np.bool_ and type_.get_element_type() == i1:
-        array = array.astype(np.int8)
-    if array.dtype.kind == "U" and isinstance(type_.get_element_type(), StringType):
-        array = array.astype(dtype)
-    if array.dtype != dtype:
-        raise op_error(function, f"input '{port.name}' has elements of {dtype}, found {array.dtype}")
-    if dtype == np.object_ and not all(isinstance(text, str) for text in array.flat):
+    if array.dtype.kind == "U":
+        array = array.astype(np.object_)
+    if array.dtype != np.object_:
+        raise op_error(function, f"input '{port.name}' has elements of {np.dtype(np.object_)}, found {array.dtype}")
+    if not all(isinstance(text, str) for text in array.flat):
         raise op_error(function, f"input '{port.name}' has elements that are no strings")
-    if not isinstance(type_, TensorType):
-        return array
-    shape = type_.get_shape()
-    wanted = "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in shape) or "scalar"
-    found = "x".join(map(str, array.shape)) or "scalar"
-    if not shapes_agree(shape, array.shape):
-        raise op_error(function, f"input '{port.name}' has the shape {wanted}, found {found}")
-    for dim, given in zip(port.dims, array.shape, strict=False):
-        if dim and sizes.setdefault(dim, given) != given:
-            raise op_error(function, f"input '{port.name}' has {given} along '{dim}', another input {sizes[dim]}")
     return array
 
 
-def _returned(type_: Attribute, value: Any) -> Any:
+def _memory(function: FuncOp, port: Port) -> Array:
+    """Memory for an output, which nobody has written."""
+    found: Attribute = port.type
+    if not isinstance(found, MemRefType):
+        raise op_error(function, f"output '{port.name}' has type {found}: only memory is written")
+    type_ = cast(MemRefType[Attribute], found)
+    return unwritten(type_.get_shape(), type_.get_element_type())
+
+
+def _read_only(array: Array) -> Array:
+    """An input that is memory, so that writing it is an error."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _returned(port: Port, value: Any) -> Any:
     """`value` as a user expects it: inside a run, i1 is held as integers."""
-    if isinstance(type_, SequenceType):
-        return [_returned(type_.tensors, each) for each in value]
-    tensor = ranked_tensor(type_) or unranked_tensor(type_)
-    return value.astype(np.bool_) if tensor is not None and tensor.get_element_type() == i1 else value
+    if isinstance(port.type, SequenceType):
+        return [_returned(Port(port.name, port.type.tensors), each) for each in value]
+    seen = port.of_caller().type
+    type_ = ranked_tensor(seen) or unranked_tensor(seen)
+    if type_ is None:
+        return value
+    element = type_.get_element_type()
+    if port.element is not None:
+        return unsigned(value, element_of(port.type)).astype(dtype_of(element))
+    return value.astype(np.bool_) if element == i1 else value
 
 
 def _by_name(function: FuncOp, ports: Sequence[Port], inputs: Mapping[str, Any]) -> list[Any]:
+    check_known_inputs(function, inputs)
     names = [port.name for port in ports]
-    for name in inputs:
-        if name not in names:
-            known = ", ".join(names) or "none"
-            raise op_error(function, f"has no input '{name}'{nearest_name(name, names)} (it has: {known})")
     missing = [name for name in names if name not in inputs]
     if missing:
         raise op_error(function, f"lacks the input{'s' if len(missing) > 1 else ''} {', '.join(missing)}")
@@ -105,5 +124,6 @@ def interpret(
             raise op_error(called, f"takes {len(ports)} inputs, found {len(values)}")
     sizes: dict[str, int] = {}
     arguments = [_given(called, port, value, sizes) for port, value in zip(ports, values, strict=True)]
-    results = interpreter.call(function, arguments)
-    return {port.name: _returned(port.type, result) for port, result in zip(outputs_of(called), results, strict=True)}
+    memory = [_memory(called, port) for port in memory_outputs_of(called)]
+    results = (*memory, *interpreter.call(function, [*arguments, *memory]))
+    return {port.name: _returned(port, result) for port, result in zip(outputs_of(called), results, strict=True)}

@@ -24,7 +24,7 @@ class VerifyEach(Instrumentation):
     @contextmanager
     def around_pass(self, step: ModulePass, op: Operation) -> Generator[None]:
         yield
-        with _after(step):
+        with naming(step, "after"):
             verify(op)
 
 
@@ -39,7 +39,7 @@ class VerifyRoundtrip(Instrumentation):
         yield
         root = op.get_toplevel_object()
         assert isinstance(root, ModuleOp)  # the pass manager runs on modules
-        with _after(step):
+        with naming(step, "after"):
             verify_roundtrip(root, self.reparse)
 
 
@@ -63,10 +63,10 @@ def _line(text: str, error: DiagnosticError) -> str:
 
 
 @contextmanager
-def _after(step: ModulePass) -> Generator[None]:
-    """Name the pass in an error."""
+def naming(step: ModulePass, when: str, declared: str = "") -> Generator[None]:
+    """Name the pass in an error, as `(after pass 'cse')`; `declared` says more of the pass."""
     try:
         yield
     except DiagnosticError as error:
-        message = f"{error.diagnostic.message} (after pass '{step.name}')"
+        message = f"{error.diagnostic.message} ({when} pass '{step.name}'{declared})"
         raise DiagnosticError(replace(error.diagnostic, message=message)) from error

@@ -1,8 +1,8 @@
 """What `linalg` computes: every structured operation by its indexing maps, its iterators and its body.
 
-The body runs for each point of the iteration space in the order of a loop nest. Where it is `arith` and `math` on
-scalars only, and each point writes an element of its own, it runs on whole arrays over the parallel iterators: the same
-steps in the same order for each element, so the same results. A listener then sees arrays where the types say scalars.
+The body runs for each point of the iteration space in the order of a loop nest. Where it is arithmetic on scalars only,
+and each point writes an element of its own, it runs on whole arrays over the parallel iterators: the same steps in the
+same order for each element, so the same results. A listener then sees arrays where the types say scalars.
 """
 
 import itertools
@@ -16,10 +16,13 @@ from xdsl.dialects.builtin import MemRefType, ShapedType
 from xdsl.dialects.linalg import Linalg, ops
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.memref import LoadOp
+from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.interpreter.machine import Frame
 from qmlir.interpreter.upstream.places import check_writable
 from qmlir.interpreter.upstream.scalars import Array, element_of, is_array, scalar_of
@@ -28,6 +31,9 @@ from qmlir.ir.evaluation import Meaning, RunsRegions
 
 _ELEMENTWISE_DIALECTS = ("arith", "math")
 """Dialects whose operations on scalars compute whole arrays just as well."""
+
+_ELEMENTWISE_OPERATIONS = (ops.YieldOp, ops.IndexOp, ExtractOp, LoadOp, RequantizeOp)
+"""Single operations of which the same is true: those that read an element do so from a whole that no point changes."""
 
 _point: ContextVar[tuple[Any, ...]] = ContextVar("qmlir_linalg_point")
 """Where in its iteration space the innermost running operation is: numbers, or arrays along parallel iterators."""
@@ -101,7 +107,7 @@ class _Nest:
 
     def run(self, frame: Frame) -> None:
         """Write the outputs."""
-        if self._runs_on_arrays():
+        if self._runs_on_arrays() and not self._loads_outputs(frame):
             points = self._points_of_arrays()
         else:
             points = itertools.product(*map(range, self.ranges()))
@@ -142,9 +148,22 @@ class _Nest:
             for other in others:
                 if not is_array(other.value) or not np.may_share_memory(other.value, output.value):
                     continue
-                if other.value is not output.value or other.map_ != output.map_:
+                if not _is_same_memory(other.value, output.value) or other.map_ != output.map_:
                     return True
         return False
+
+    def _loads_outputs(self, frame: Frame) -> bool:
+        """Whether the body reads memory that it writes."""
+        loaded = [frame.values[op.memref] for op in self.body.block.ops if isinstance(op, LoadOp)]
+        return any(np.may_share_memory(array, output.value) for array in loaded for output in self.outputs)
+
+
+def _is_same_memory(first: Array, second: Array) -> bool:
+    """Whether each element of the one is that of the other."""
+    mine, other = (
+        (array.__array_interface__["data"], array.shape, array.strides, array.dtype) for array in (first, second)
+    )
+    return mine == other
 
 
 def _plain_axes(map_: AffineMap) -> set[int]:
@@ -152,7 +171,7 @@ def _plain_axes(map_: AffineMap) -> set[int]:
 
 
 def _is_elementwise(op: Operation) -> bool:
-    if isinstance(op, ops.YieldOp | ops.IndexOp):
+    if isinstance(op, _ELEMENTWISE_OPERATIONS):
         return True
     return op.dialect_name() in _ELEMENTWISE_DIALECTS and not any(
         isinstance(value.type, ShapedType) for value in (*op.operands, *op.results)

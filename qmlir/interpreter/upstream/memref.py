@@ -34,7 +34,7 @@ from qmlir.interpreter.upstream.places import (
     mixed,
     slices,
 )
-from qmlir.interpreter.upstream.scalars import Array, dtype_of, element_of, scalar_of, unwritten
+from qmlir.interpreter.upstream.scalars import Array, dtype_of, element_of, is_array, scalar_of, unwritten
 from qmlir.ir.evaluation import Meaning, RunsRegions
 
 
@@ -87,7 +87,8 @@ def _buffer_of(array: Array) -> Array:
 
 
 def _load(op: memref.LoadOp, array: Array, place: Place) -> tuple[Any]:
-    return (scalar_of(array[check_place(array, place, op.memref.type)], op.res.type),)
+    found: Any = array[check_place(array, place, op.memref.type)]
+    return (found if is_array(found) else scalar_of(found, op.res.type),)
 
 
 def _store(op: memref.StoreOp, value: Any, array: Array, place: Place) -> tuple[()]:

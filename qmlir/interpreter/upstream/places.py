@@ -12,17 +12,21 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, Inte
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.interpreter.upstream.scalars import Array
+from qmlir.interpreter.upstream.scalars import Array, is_array
 from qmlir.ir.builtin_types import integer_list
 
 Place = tuple[int, ...]
 
 
-def check_place(array: Array, place: Sequence[int], type_: Attribute) -> Place:
-    """`place` as indices of one element of `array`, a value of type `type_`."""
+def check_place(array: Array, place: Sequence[Any], type_: Attribute) -> tuple[Any, ...]:
+    """`place` as indices of one element of `array`, a value of type `type_`; of many, where they are arrays."""
     indices = tuple(place)
     for index, size in zip(indices, array.shape, strict=True):
-        if not 0 <= index < size:
+        if is_array(index):
+            outside = index[(index < 0) | (index >= size)]
+            if outside.size:
+                raise InterpretationError(f"index {outside.flat[0]} is out of bounds of {type_}, which has {size}")
+        elif not 0 <= index < size:
             raise InterpretationError(
                 f"index {list(indices)} is out of bounds of {type_} with the shape {list(array.shape)}"
             )

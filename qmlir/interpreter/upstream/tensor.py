@@ -23,7 +23,7 @@ from qmlir.interpreter.upstream.places import (
     mixed,
     slices,
 )
-from qmlir.interpreter.upstream.scalars import Array, dtype_of, element_of, scalar_of, unwritten
+from qmlir.interpreter.upstream.scalars import Array, dtype_of, element_of, is_array, scalar_of, unwritten
 from qmlir.ir import builtin_types
 from qmlir.ir.evaluation import Meaning, RunsRegions
 
@@ -33,7 +33,8 @@ def _empty(op: tensor.EmptyOp, sizes: Place) -> tuple[Array]:
 
 
 def _extract(op: tensor.ExtractOp, array: Array, place: Place) -> tuple[Any]:
-    return (scalar_of(array[check_place(array, place, op.tensor.type)], op.result.type),)
+    found: Any = array[check_place(array, place, op.tensor.type)]
+    return (found if is_array(found) else scalar_of(found, op.result.type),)
 
 
 def _insert(op: tensor.InsertOp, scalar: Any, array: Array, place: Place) -> tuple[Array]:

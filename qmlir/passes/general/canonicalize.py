@@ -1,6 +1,7 @@
 """`canonicalize`: every operation's canonicalization patterns and folds, to a fixpoint."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -10,6 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.traits import HasCanonicalizationPatternsTrait
 from xdsl.transforms.dead_code_elimination import region_dce
 
+from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.rewriting import DEFAULT_BUDGET, apply_patterns_greedily
 from qmlir.ir.statistics import count
 
@@ -58,6 +60,7 @@ class Canonicalize(ModulePass):
     """
 
     name = "canonicalize"
+    preserves: ClassVar[Preservation] = ROUNDED
 
     budget: int = DEFAULT_BUDGET
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
@@ -9,6 +10,7 @@ from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove, IsTerminator, is_side_effect_free
 
+from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, hand_on
 from qmlir.ir.statistics import count
 
@@ -94,6 +96,7 @@ class Cse(ModulePass):
     """
 
     name = "cse"
+    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         _merge_in_region(op.body, {})

@@ -1,6 +1,7 @@
 """`inline`: calls become the bodies of the functions that they call."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -9,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from qmlir.ir.diagnostics import emit_remark, op_error
+from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.statistics import count
 
@@ -90,6 +92,7 @@ class Inline(ModulePass):
     """
 
     name = "inline"
+    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {child.sym_name.data: child for child in op.body.block.ops if isinstance(child, FuncOp)}

@@ -1,12 +1,14 @@
 """`verify-level`: checks that a module is at a level of the compiler."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from qmlir.ir.decomposition import Keep
+from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.levels import check_level
 
 
@@ -36,6 +38,7 @@ class VerifyLevel(ModulePass):
     """
 
     name = "verify-level"
+    preserves: ClassVar[Preservation] = EVERY_BIT
 
     level: str
     keep: tuple[str, ...] = ()

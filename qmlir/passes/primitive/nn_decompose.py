@@ -1,6 +1,7 @@
 """`nn-decompose`: composites become primitives whose roles are remembered."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -9,8 +10,10 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir import registry
+from qmlir.dialects.nn.requantize import hand_on_requantization
 from qmlir.ir.conversion import Legality, convert_partially
 from qmlir.ir.decomposition import Keep, Parts, mark_composite
+from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.statistics import count
 
 
@@ -22,6 +25,7 @@ class Decompose(RewritePattern):
         parts = Parts(op)
         results = decomposition(op, parts)
         if results is not None:
+            hand_on_requantization(op, parts.operations)
             mark_composite(op, results, parts.operations)
             rewriter.replace(op, parts.operations, results)
             count("composites decomposed")
@@ -58,6 +62,7 @@ class NnDecompose(ModulePass):
     """
 
     name = "nn-decompose"
+    preserves: ClassVar[Preservation] = ROUNDED
 
     keep: tuple[str, ...] = ()
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, FunctionType, ModuleOp, TensorType
@@ -15,6 +16,7 @@ from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, note
+from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 from qmlir.profiles.attached import attach, calibrated_type
 from qmlir.profiles.digest import model_digest
@@ -130,6 +132,7 @@ class CalibApplyProfile(ModulePass):
     """
 
     name = "calib-apply-profile"
+    preserves: ClassVar[Preservation] = EVERY_BIT
 
     profile: str
     allow_partial: bool = False

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
@@ -11,6 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.ir.builtin_types import tensor
+from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 from qmlir.profiles.keys import KeyedValue, keyed_values
 
@@ -84,6 +86,7 @@ class CalibInsertObservers(ModulePass):
     """
 
     name = "calib-insert-observers"
+    preserves: ClassVar[Preservation] = EVERY_BIT
 
     constants: bool = False
     axis: int | None = None

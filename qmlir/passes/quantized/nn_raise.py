@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -16,6 +17,7 @@ from qmlir.dialects.nn.raising.templates import Template, templates
 from qmlir.ir.conversion import Legality, convert_partially
 from qmlir.ir.decomposition import Keep, marks_on, set_marks
 from qmlir.ir.diagnostics import emit_remark
+from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.statistics import count
 from qmlir.passes.primitive.nn_decompose import Decompose
@@ -131,6 +133,7 @@ class NnRaise(ModulePass):
     """
 
     name = "nn-raise"
+    preserves: ClassVar[Preservation] = ROUNDED
 
     kinds: tuple[str, ...] = ("*",)
     structural: bool = True

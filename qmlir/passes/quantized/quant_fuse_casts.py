@@ -1,11 +1,13 @@
 """`quant-fuse-casts`: operations between casts compute on quantized values."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.quantization.fusion import PATTERNS, rewrite
 
 
@@ -40,6 +42,7 @@ class QuantFuseCasts(ModulePass):
     """
 
     name = "quant-fuse-casts"
+    preserves: ClassVar[Preservation] = MEANING
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rewrite(op, PATTERNS, ctx)

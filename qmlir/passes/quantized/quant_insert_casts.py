@@ -1,11 +1,13 @@
 """`quant-insert-casts`: decide types, and put each value between quantize and dequantize."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.quantization.options import decide_and_insert, make_recipe, simple_rules
 
 
@@ -43,6 +45,7 @@ class QuantInsertCasts(ModulePass):
     """
 
     name = "quant-insert-casts"
+    preserves: ClassVar[Preservation] = MEANING
 
     activations: str = ""
     weights: str = ""

@@ -1,11 +1,13 @@
 """`quant-propagate-types`: quantized types follow the operations that move values."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.quantization.fusion import rewrite
 from qmlir.quantization.propagation import PATTERNS
 
@@ -46,6 +48,7 @@ class QuantPropagateTypes(ModulePass):
     """
 
     name = "quant-propagate-types"
+    preserves: ClassVar[Preservation] = MEANING
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rewrite(op, PATTERNS, ctx)

@@ -1,0 +1,245 @@
+"""Where two modules compute other numbers: their outputs on the same inputs by element, and what differs first.
+
+Two modules and inputs go in; out comes the first output that differs, with the element and both values, and the first
+tensor of the model that does: the values inside are matched by provenance, whatever the operations have become.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
+
+from qmlir.dialects.quant.types import StoredType
+from qmlir.interpreter.machine import Listener
+from qmlir.interpreter.run import interpret
+from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.preservation import Preservation
+from qmlir.ir.provenance import origins_of, tensor_names
+
+Array = npt.NDArray[Any]
+
+_ROUNDINGS = 8
+"""A bound on floats allows so many roundings of a type that is coarser than the bound, as f16 is."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One element that differs, or, where `place` is `None`, values that cannot be compared by elements."""
+
+    place: tuple[int, ...] | None
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        where = "" if self.place is None else f"at {list(self.place)} "
+        return f"{where}was {self.before}, is {self.after}"
+
+
+@dataclass(frozen=True)
+class Changed:
+    """An output that differs, and the first value of the model that does, where one is known."""
+
+    output: str
+    difference: Difference
+    first: str = ""
+    first_difference: Difference | None = None
+    op: Operation | None = None
+    """The operation of the second module that gives the first value that differs."""
+
+    def __str__(self) -> str:
+        text = f"output '{self.output}' {self.difference}"
+        if self.first_difference is not None:
+            text += f"; the first value that differs is '{self.first}': {self.first_difference}"
+        return text
+
+
+def _is_float(array: Array) -> bool:
+    return bool(np.issubdtype(array.dtype, np.floating)) or array.dtype == ml_dtypes.bfloat16
+
+
+def _bits(array: Array) -> Array:
+    """The bits of an array of numbers, so that 0 and -0 differ."""
+    if array.dtype == np.bool_ or array.dtype.kind in "OUSc":
+        return array
+    return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}").reshape(array.shape)
+
+
+def _apart(before: Array, after: Array, relative: float) -> npt.NDArray[np.bool_]:
+    """Which floats are further apart than `relative` times the largest finite number of the tensor."""
+    resolution = float(cast(Any, ml_dtypes.finfo(before.dtype)).eps)
+    left, right = before.astype(np.float64), after.astype(np.float64)
+    finite = np.abs(left[np.isfinite(left)])
+    bound = max(relative, _ROUNDINGS * resolution) * (float(finite.max()) if finite.size else 0.0)
+    with np.errstate(invalid="ignore"):
+        is_near = (np.abs(left - right) <= bound) | (left == right) | (np.isnan(left) & np.isnan(right))
+    return ~is_near
+
+
+def difference_of(before: Any, after: Any, preservation: Preservation) -> Difference | None:
+    """The first element in which two values differ by more than `preservation` allows; a sequence is a list of arrays.
+
+    Bits are compared: a signed and an unsigned integer of one width are equal where their bits are. Two NaN are equal:
+    which bits one has is up to the instructions.
+    """
+    if isinstance(before, Sequence) or isinstance(after, Sequence):
+        olds, news = _tensors(before), _tensors(after)
+        if len(olds) != len(news):
+            return Difference(None, f"{len(olds)} tensors", f"{len(news)} tensors")
+        found = (difference_of(one, other, preservation) for one, other in zip(olds, news, strict=True))
+        return next((each for each in found if each is not None), None)
+    old, new = np.asarray(before), np.asarray(after)
+    if old.shape != new.shape or old.dtype.itemsize != new.dtype.itemsize or _is_float(old) != _is_float(new):
+        return Difference(None, f"{old.dtype}{list(old.shape)}", f"{new.dtype}{list(new.shape)}")
+    if preservation.relative and _is_float(old):
+        differs = _apart(old, new, preservation.relative)
+    else:
+        differs = np.asarray(_bits(old) != _bits(new))
+        if _is_float(old):
+            differs &= ~(np.isnan(old) & np.isnan(new))
+    if not differs.any():
+        return None
+    place = tuple(int(index) for index in np.unravel_index(int(differs.reshape(-1).argmax()), old.shape))
+    return Difference(place, _shown(old[place], new[place]), _shown(new[place], old[place]))
+
+
+def _tensors(value: Any) -> Sequence[Any]:
+    return cast(Sequence[Any], value) if isinstance(value, Sequence) else (value,)
+
+
+def _shown(value: Any, other: Any) -> str:
+    """`value` in as many digits as it takes to tell it from `other`."""
+    short = str(value)
+    return short if short != str(other) else f"{value!r} (bits {_bits(np.asarray(value)).item():#x})"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A value of a run: what gave it, its numbers, and the width of its integers."""
+
+    op: Operation
+    array: Array
+    bits: int | None
+
+
+def _width(type_: Attribute) -> int | None:
+    if not isinstance(type_, TensorType | MemRefType):
+        return None
+    element = cast(TensorType[Attribute] | MemRefType[Attribute], type_).get_element_type()
+    if isinstance(element, StoredType):
+        return element.bits
+    integer = as_integer(element)
+    return None if integer is None else integer.width.data
+
+
+class Trace(Listener):
+    """The values of a run by the names that the model has for them, in the order of the run.
+
+    An operation without provenance is called by its kind and its number among its like. Values inside the regions of
+    operations have no names.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[str, Seen] = {}
+        self._numbers: Counter[str] = Counter()
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many operations of each kind have no provenance."""
+        return self._numbers
+
+    def on_results(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
+        if not isinstance(op.parent_op(), FuncOp):
+            return
+        key = "+".join(map(str, origins_of(op)))
+        if not key:
+            key = f"{op.name}[{self._numbers[op.name]}]"
+            self._numbers[op.name] += 1
+        if not op.results and origins_of(op) and operands and isinstance(operands[-1], np.ndarray):
+            self._keep(
+                key, op, op.operands[-1].type, operands[-1]
+            )  # on memory, the last operand is what a kernel writes
+        for place, (name, result) in enumerate(zip(tensor_names(op), results, strict=True)):
+            self._keep(name or (f"{key}#{place}" if place else key), op, op.results[place].type, result)
+
+    def _keep(self, name: str, op: Operation, type_: Attribute, value: Any) -> None:
+        # The last operation of a name gives the value that the model has: its order is that of the last, too.
+        self.values.pop(name, None)
+        # Memory is written again: the value is kept as it is now.
+        if isinstance(value, np.ndarray):
+            self.values[name] = Seen(op, cast(Array, value).copy(), _width(type_))
+
+
+def _first_inside(before: Trace, after: Trace, preservation: Preservation) -> tuple[str, Operation, Difference] | None:
+    for name, old in before.values.items():
+        new = after.values.get(name)
+        if new is None:
+            continue
+        if name.endswith("]") and before.counts.get(old.op.name) != after.counts.get(new.op.name):
+            continue  # numbers among their like say nothing where some have come or gone
+        difference = _difference_inside(old, new, preservation)
+        # What has another type or layout holds the same numbers in another form: it is no difference yet.
+        if difference is not None and difference.place is not None:
+            return name, new.op, difference
+    return None
+
+
+def _difference_inside(old: Seen, new: Seen, preservation: Preservation) -> Difference | None:
+    """The first element that differs in the bits that the types have: an integer of 4 bits is held in 8."""
+    if old.bits is None or old.bits != new.bits or old.array.shape != new.array.shape:
+        return difference_of(old.array, new.array, preservation)
+    mask = np.int64((1 << old.bits) - 1)
+    left, right = (np.asarray(each.array.astype(np.int64)) & mask for each in (old, new))
+    difference = difference_of(left, right, preservation)
+    place = None if difference is None else difference.place
+    if place is None:
+        return difference
+    before, after = old.array[place], new.array[place]
+    return Difference(place, _shown(before, after), _shown(after, before))
+
+
+def changed_output(
+    before: ModuleOp,
+    after: ModuleOp,
+    inputs: Mapping[str, Any],
+    preservation: Preservation,
+    *,
+    function: str = "main",
+    known: Mapping[str, Any] | None = None,
+) -> tuple[Changed | None, dict[str, Any]]:
+    """Run `function` of both modules on `inputs`: the first output that differs, if one does, and the new outputs.
+
+    `known` are the outputs of the first module where somebody has them already. Values inside are only compared where
+    an output differs, by a second run of both. Raises `DiagnosticError` where a module does not run.
+    """
+    expected = interpret(before, inputs, function=function) if known is None else known
+    found = interpret(after, inputs, function=function)
+    changed = first_changed(expected, found, preservation)
+    if changed is None:
+        return None, found
+    traces = Trace(), Trace()
+    for module, trace in zip((before, after), traces, strict=True):
+        interpret(module, inputs, function=function, listeners=[trace])
+    first = _first_inside(*traces, preservation)
+    if first is not None:
+        name, op, difference = first
+        changed = Changed(changed.output, changed.difference, name, difference, op)
+    return changed, found
+
+
+def first_changed(expected: Mapping[str, Any], found: Mapping[str, Any], preservation: Preservation) -> Changed | None:
+    """The first output that differs; one that is there on one side only differs."""
+    for name in (*expected, *(name for name in found if name not in expected)):
+        if name not in expected or name not in found:
+            here, there = ("there", "gone") if name in expected else ("not there", "there")
+            return Changed(name, Difference(None, here, there))
+        difference = difference_of(expected[name], found[name], preservation)
+        if difference is not None:
+            return Changed(name, difference)
+    return None

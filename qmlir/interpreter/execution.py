@@ -1,0 +1,116 @@
+"""Holding a module after a pass against the one before it, by running both on the same inputs.
+
+`Execution` keeps the inputs and the outputs between the passes of a pipeline, so that each module runs once where
+nothing is wrong. Inputs are those that are given, and random ones for the rest.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.func import FuncOp
+
+from qmlir.dialects.nn.base import shapes_agree
+from qmlir.interpreter.archives import arrays_of, whole
+from qmlir.interpreter.differences import changed_output
+from qmlir.interpreter.random_inputs import random_inputs
+from qmlir.interpreter.run import interpret
+from qmlir.ir.diagnostics import nearest_name, op_error, text_error
+from qmlir.ir.preservation import Preservation
+from qmlir.ir.signature import inputs_of
+
+MAIN = "main"
+EVERY_FUNCTION = "*"
+"""Stands for every public function where functions are chosen by name."""
+
+Values = dict[str, Any]
+
+
+def inputs_in(path: Path) -> Values:
+    """The arrays of an `.npz` file by name. Raises `DiagnosticError` for a file that is none."""
+    if path.suffix != ".npz":
+        raise text_error(f"cannot read '{path}': inputs by name are in an .npz file")
+    return {name: whole(rows) for name, rows in arrays_of(path).items()}
+
+
+def _public_functions(module: ModuleOp) -> dict[str, FuncOp]:
+    functions = (op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration)
+    return {op.sym_name.data: op for op in functions if op.sym_visibility in (None, StringAttr("public"))}
+
+
+class Execution:
+    """Runs functions of a module before and after each pass; `given` are inputs by name, for every function."""
+
+    def __init__(self, given: Mapping[str, Any] | None = None, *, seed: int = 0, functions: Sequence[str] = ()):
+        self._given = dict(given or {})
+        self._seed = seed
+        self._chosen = tuple(functions)
+        self._inputs: dict[str, Values] = {}
+        self._outputs: dict[str, Values] = {}
+
+    def prepare(self, module: ModuleOp) -> None:
+        """Run what `module` computes before a pass, unless that is known. Raises `DiagnosticError` where it fails."""
+        if self._outputs:
+            return
+        functions = _public_functions(module)
+        for name in self._names(functions):
+            self._inputs[name] = random_inputs(functions[name], self._seed, self._given_for(functions))
+            self._outputs[name] = interpret(module, self._inputs[name], function=name)
+
+    def forget(self) -> None:
+        """The module computes other numbers from here on."""
+        self._inputs.clear()
+        self._outputs.clear()
+
+    def check(self, before: ModuleOp, after: ModuleOp, preservation: Preservation) -> None:
+        """Raise `DiagnosticError`, with the first output, element and operation, where `after` computes other numbers.
+
+        Where `after` takes other sizes than the inputs have, as behind a pass that fixes them, both run on such inputs.
+        """
+        functions = _public_functions(after)
+        for name, outputs in self._outputs.items():
+            if name not in functions:
+                raise op_error(after, f"has no public function '@{name}' any more")
+            inputs = self._fitting(functions[name], self._inputs[name])
+            known = outputs if inputs is self._inputs[name] else None
+            changed, found = changed_output(before, after, inputs, preservation, function=name, known=known)
+            if changed is not None:
+                raise op_error(changed.op or functions[name], f"changes a number: in @{name} {changed}")
+            self._inputs[name], self._outputs[name] = inputs, found
+
+    def _names(self, functions: Mapping[str, FuncOp]) -> list[str]:
+        names = list(self._chosen) or ([MAIN] if MAIN in functions else [EVERY_FUNCTION])
+        if EVERY_FUNCTION in names:
+            names = list(functions)
+        if not names:
+            raise text_error("there is nothing to run: the module has no public function with a body")
+        for name in names:
+            if name not in functions:
+                known = ", ".join(f"@{each}" for each in functions) or "none"
+                near = nearest_name(name, functions)
+                raise text_error(f"no public function '@{name}' with a body{near} (the module has: {known})")
+        return names
+
+    def _given_for(self, functions: Mapping[str, FuncOp]) -> Values:
+        """The given inputs; each must be one of a function that runs."""
+        names = {port.name for function in functions.values() for port in inputs_of(function)}
+        for name in self._given:
+            if name not in names:
+                known = ", ".join(sorted(names)) or "none"
+                raise text_error(f"no input '{name}'{nearest_name(name, names)} (there are: {known})")
+        return self._given
+
+    def _fitting(self, function: FuncOp, inputs: Values) -> Values:
+        """`inputs`, those of other sizes than `function` takes made anew."""
+        kept = {
+            port.name: inputs[port.name]
+            for port in inputs_of(function)
+            if port.name in inputs and (port.name in self._given or _fits(port.type, inputs[port.name]))
+        }
+        return inputs if len(kept) == len(inputs) else random_inputs(function, self._seed, kept)
+
+
+def _fits(type_: Any, value: Any) -> bool:
+    return not isinstance(type_, TensorType | MemRefType) or shapes_agree(type_.get_shape(), np.shape(value))

@@ -1,0 +1,126 @@
+"""Random inputs for a function, from a seed: numbers over the whole range of each type, its ends and zero among them.
+
+A function comes in; out come arrays by the names of its inputs. An input has the numbers that its type allows: those of
+the storage of a quantized one, those of the range of a profiled one, indices that exist where it is used as indices.
+"""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, MemRefType, Signedness, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, SSAValue
+
+from qmlir.dialects.nn.types import StringType
+from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, UniformQuantizedType, storage_limits
+from qmlir.interpreter.values import value_dtype
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.interfaces import Quantizable
+from qmlir.ir.signature import Port, inputs_of
+
+Array = npt.NDArray[Any]
+
+EXTREMES = 0.2
+"""The part of the elements of an input that are ends of its range, or zero."""
+
+_PLAIN_FLOATS = (-64.0, 64.0, 0.0, -0.0, 1.0, -1.0, 1e-30)
+"""What stands among the normally distributed floats of an input of which no range is known."""
+
+_OPEN_SIZE = 2
+"""What an unknown size without a name is, everywhere; those with names begin behind it and all differ."""
+
+
+def _spread(random: np.random.Generator, shape: Sequence[int], values: Array, ends: Sequence[Any]) -> Array:
+    """`values`, some of them replaced by `ends`: where there are two elements or more, by the first two at least."""
+    count = max(round(EXTREMES * values.size), 2)
+    flat = np.asarray(values).reshape(-1).copy()
+    if values.size >= 2:
+        flat[random.permutation(values.size)[:count]] = np.resize(np.asarray(ends, values.dtype), count)
+    return flat.reshape(shape)
+
+
+def _integers(random: np.random.Generator, shape: Sequence[int], low: int, high: int, *ends: int) -> Array:
+    values = random.integers(low, high, shape, dtype=np.int64, endpoint=True)
+    return _spread(random, shape, values, [low, high, *(end for end in ends if low <= end <= high)])
+
+
+def _smallest_indexed(argument: SSAValue) -> int | None:
+    """The smallest size of what `argument` is indices or sizes of; `None` where it is used as a number."""
+    smallest: int | None = None
+    for use in argument.uses:
+        op = use.operation
+        if not isinstance(op, Quantizable):
+            continue
+        slots = list(op.operands_with_slots())
+        if slots[use.index][1] is None:
+            sizes = [size for value, slot in slots if slot is not None for size in _shape_and_element(value.type)[0]]
+            smallest = min(size for size in (*sizes, smallest or 1 << 30) if size > 0)
+    return smallest
+
+
+def _shape_and_element(type_: Attribute) -> tuple[tuple[int, ...], Attribute | None]:
+    """The shape and element of a tensor or memory, no element for what is neither."""
+    if not isinstance(type_, TensorType | MemRefType):
+        return (), None
+    shaped = cast(TensorType[Attribute] | MemRefType[Attribute], type_)
+    return shaped.get_shape(), shaped.get_element_type()
+
+
+def random_array(random: np.random.Generator, element: Attribute, shape: Sequence[int], indices: int | None) -> Array:
+    """An array of `shape` over the range of an element type; `indices` is how many things an index may name."""
+    dtype = value_dtype(element)
+    match element:
+        case StoredType():
+            low, high = element.storage_min, element.storage_max
+            zero_points = element.zero_points.reshape(-1).tolist() if isinstance(element, UniformQuantizedType) else []
+            if element.bits >= 32:  # accumulators: what sums of products are, so that more can be added to them
+                low, high = max(low, -(1 << 24)), min(high, 1 << 24)
+            return _integers(random, shape, low, high, *zero_points[:8]).astype(dtype)
+        case CalibratedQuantizedType():
+            values = random.uniform(element.minimum, element.maximum, shape)
+            return _spread(random, shape, values, [element.minimum, element.maximum, 0.0]).astype(dtype)
+        case IntegerType() if element.width.data == 1:
+            return random.integers(0, 2, shape).astype(dtype)
+        case IntegerType() | IndexType():
+            if indices is not None:
+                return random.integers(0, indices, shape).astype(dtype)
+            width = element.width.data if isinstance(element, IntegerType) else 64
+            signedness = element.signedness.data if isinstance(element, IntegerType) else Signedness.SIGNLESS
+            low, high = storage_limits(IntegerType(min(width, 32), signedness))
+            return _integers(random, shape, low, high, 0, 1).astype(dtype)
+        case StringType():
+            return random.choice(np.array(["", "a", "ab", "B c"], np.object_), shape)
+        case _:
+            return _spread(random, shape, random.standard_normal(shape), _PLAIN_FLOATS).astype(dtype)
+
+
+def random_inputs(function: FuncOp, seed: int = 0, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Arrays for the inputs of `function`, by name; those of `given` are taken as they are.
+
+    An unknown size is small: the same everywhere under one name, and one more for each name. Raises `DiagnosticError`
+    for an input that is no tensor.
+    """
+    sizes: dict[str, int] = {}
+    found: dict[str, Any] = {}
+    for place, port in enumerate(inputs_of(function)):
+        if given is not None and port.name in given:
+            found[port.name] = given[port.name]
+            continue
+        sizes_of, element = _shape_and_element(port.of_caller().type)
+        if element is None or value_dtype(element) is None:
+            raise op_error(function, f"input '{port.name}' has type {port.type}: no random values are made of it")
+        random = np.random.default_rng([seed, zlib.crc32(port.name.encode())])
+        shape = [_size(port, axis, size, sizes) for axis, size in enumerate(sizes_of)]
+        indices = _smallest_indexed(function.body.blocks[0].args[place])
+        found[port.name] = random_array(random, element, shape, indices)
+    return found
+
+
+def _size(port: Port, axis: int, size: int, sizes: dict[str, int]) -> int:
+    if size != DYNAMIC_INDEX:
+        return size
+    name = port.dims[axis] if axis < len(port.dims) else ""
+    return sizes.setdefault(name, len(sizes) + _OPEN_SIZE + 1) if name else _OPEN_SIZE

@@ -1,0 +1,56 @@
+"""`verify-integer-only`: proves that nothing is computed in floats between the input casts and the output casts."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.passes.integer.float_operations import float_operation_between
+
+
+@dataclass(frozen=True)
+class VerifyIntegerOnly(ModulePass):
+    """Fail, with the first operation and its provenance, where floats are computed between integers; change nothing.
+
+    An operation is between the casts where it computes on floats, depends on integers that stand for real numbers, and
+    gives such integers something: what comes before the input is quantized, or behind the last output cast, may compute
+    on floats. It works on quantized `nn`, on the integer level and on loops. A function of one value of 8 bits is a
+    lookup, whatever it computes.
+
+    Before:
+
+    ```mlir
+    !x = !quant.uniform<i8:f32, 0.25>
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = quant.qcast %x : tensor<2xf32> to tensor<2x!x>
+      %1 = nn.relu %0 {requantize = #kernel.requantize<shift, even>} : tensor<2x!x>
+      %2 = quant.dcast %1 : tensor<2x!x> to tensor<2xf32>
+      func.return %2 : tensor<2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !x = !quant.uniform<i8:f32, 0.25>
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = quant.qcast %x : tensor<2xf32> to tensor<2x!x>
+      %1 = nn.relu %0 {requantize = #kernel.requantize<shift, even>} : tensor<2x!x>
+      %2 = quant.dcast %1 : tensor<2x!x> to tensor<2xf32>
+      func.return %2 : tensor<2xf32>
+    }
+    ```
+    """
+
+    name = "verify-integer-only"
+    preserves: ClassVar[Preservation] = EVERY_BIT
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        found = float_operation_between(op)
+        if found is not None:
+            operation, reason = found
+            raise op_error(operation, f"{reason}, between the casts of inputs and outputs to integers")

@@ -1,0 +1,88 @@
+"""Random quantized graphs: a seed gives a module of 2 to 12 operations, and inputs for it.
+
+The module verifies and can be interpreted; the rest is chance: shapes, types, schemes, what follows what.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.func import FuncOp
+
+from qmlir.interpreter.random_inputs import random_inputs
+from qmlir.interpreter.run import interpret
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.verification import verify
+from tests.levels.graph import Graph, RejectedError, Value
+from tests.levels.rows import ROWS, Row
+
+MOST_OPERATIONS = 12
+ATTEMPTS = 200
+"""So many draws are made for a graph before it is taken as it is."""
+
+_INPUT_ATTEMPTS = 3
+"""So often other inputs than the sample of the generation are tried: an arc sine may be given what it does not take."""
+
+_RANKS = (1, 2, 2, 3, 4, 4, 4, 4, 5)
+"""Ranks of inputs; most operations that computers spend their time on take images."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A graph and inputs for it."""
+
+    seed: int
+    module: ModuleOp
+    inputs: dict[str, Any]
+
+
+def _input(graph: Graph) -> Value:
+    """A quantized input, or a float one behind a cast."""
+    shape = graph.shape(graph.pick(_RANKS), 6)
+    low, high = -float(graph.random.exponential(2)), float(graph.random.exponential(2)) + 0.01
+    element = graph.uniform(low, high, graph.storage())
+    if graph.chance(0.3):
+        return graph.quantized(graph.input(f32, shape), element)
+    return graph.input(element, shape)
+
+
+def _draw(graph: Graph) -> Value:
+    """A value to go on from, the last ones most often."""
+    usable = [value for value in graph.values if value.uniform is not None]
+    place = int(graph.random.geometric(0.5))
+    return usable[-min(place, len(usable))]
+
+
+def graph_of(seed: int, rows: tuple[Row, ...] = ROWS) -> Graph:
+    """The graph of a seed, made of `rows`."""
+    graph = Graph(seed)
+    _input(graph)
+    weights = np.array([row.weight for row in rows])
+    wanted, made = graph.integer(2, MOST_OPERATIONS), 0
+    for _ in range(ATTEMPTS):
+        if made == wanted:
+            break
+        row = rows[int(graph.random.choice(len(rows), p=weights / weights.sum()))]
+        try:
+            row.make(graph, _draw(graph))
+            made += 1
+        except RejectedError:
+            if graph.chance(0.03):
+                _input(graph)
+    return graph
+
+
+def case_of(seed: int, rows: tuple[Row, ...] = ROWS) -> Case:
+    """The graph of a seed with inputs: ends of ranges and zero points are among them."""
+    graph = graph_of(seed, rows)
+    module = graph.module()
+    verify(module)
+    (function,) = (op for op in module.ops if isinstance(op, FuncOp))
+    for attempt in range(_INPUT_ATTEMPTS):
+        inputs = random_inputs(function, seed + attempt)
+        with suppress(DiagnosticError):
+            interpret(module, inputs)
+            return Case(seed, module, inputs)
+    return Case(seed, module, graph.sample())

@@ -1,0 +1,378 @@
+"""A random quantized graph under construction: its values with the numbers that they have on one sample.
+
+Each operation is built on quantized operands, its result types are chosen by what the operation gives in floats on the
+sample, and it is computed at once, so that nothing is kept that cannot be interpreted.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import FunctionType, IntegerType, ModuleOp, Signedness, StringAttr, TensorType, f32, i64
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import InterpretationError, VerifyException
+
+from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale
+from qmlir.arithmetic.schemes import Grid, Scheme, Storage, parameters
+from qmlir.dialects.kernel.attributes import RequantizeAttr
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.requantize import requantizes, verify_requantization
+from qmlir.dialects.quant.interpret import dequantize
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.interpreter.random_inputs import random_array
+from qmlir.interpreter.values import check_value
+from qmlir.ir.evaluation import evaluate
+from qmlir.ir.signature import Port, set_ports
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+BITS = (2, 3, 4, 5, 6, 7, 8, 8, 8, 8, 8, 12, 16)
+"""Storage widths of activations and weights, most often 8."""
+
+ACCUMULATOR_BITS = 32
+OTHER_SCALE = 0.3
+"""How often a scale is not what the range asks for: most of the result then saturates, or a few steps hold it all."""
+
+MOST_ELEMENTS = 600
+"""No value is larger: the loops of the lowest level are interpreted one by one."""
+
+MOST_PRODUCTS = 6000
+"""No contraction adds up more products."""
+
+
+class RejectedError(Exception):
+    """The operation has no meaning on these operands: another one is drawn."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of the graph, and what it is on the sample."""
+
+    ssa: SSAValue
+    array: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape, which is known."""
+        return shape_of(self.ssa)
+
+    @property
+    def element(self) -> Attribute:
+        """The element type."""
+        return element_of(self.ssa)
+
+    @property
+    def uniform(self) -> UniformQuantizedType | None:
+        """The element type where it is quantized."""
+        return self.element if isinstance(self.element, UniformQuantizedType) else None
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it is a quantized value that contractions take: one scale, 16 bits at most."""
+        found = self.uniform
+        return found is not None and found.bits <= 16 and found.granularity is Granularity.TENSOR
+
+    def real(self) -> Array:
+        """The real values of the sample."""
+        return self.array if self.uniform is None else dequantize(self.array, self.uniform)
+
+
+class Graph:
+    """The graph: a block that grows, the values that can be used, and the inputs."""
+
+    def __init__(self, seed: int, scheme: Scheme | None = None) -> None:
+        self.random = np.random.default_rng(seed)
+        schemes = list(Scheme)
+        self.scheme = scheme or schemes[int(self.random.integers(len(schemes)))]
+        self.mode, self.ties = Mode.F32, self.pick(list(Ties))
+        if self.chance(0.4):
+            self.mode = self.pick([each for each in Mode if each is not Mode.SHIFT or self.scheme.is_power_of_two])
+        self.block = Block()
+        self.values: list[Value] = []
+        self._names = 0
+
+    # --- Drawing ------------------------------------------------------------------------------------------------------
+
+    def integer(self, low: int, high: int) -> int:
+        """An integer from `low` to `high`."""
+        return int(self.random.integers(low, high, endpoint=True))
+
+    def chance(self, probability: float) -> bool:
+        """Whether something that happens so often happens."""
+        return bool(self.random.random() < probability)
+
+    def pick(self, choices: Sequence[Any]) -> Any:
+        """One of the choices."""
+        if not choices:
+            raise RejectedError("nothing to choose from")
+        return choices[self.integer(0, len(choices) - 1)]
+
+    def axis(self, value: Value) -> int:
+        """An axis of `value`, counted from the front or the back."""
+        if not value.shape:
+            raise RejectedError("a scalar has no axes")
+        rank = len(value.shape)
+        return self.integer(-rank, rank - 1)
+
+    def storage(self, bits: int | None = None) -> Storage:
+        """Stored integers, sometimes with narrower limits."""
+        chosen = bits or self.pick(BITS)
+        storage = Storage(chosen, self.chance(0.6))
+        if chosen > 2 and self.chance(0.15):
+            return Storage(chosen, storage.is_signed, (storage.minimum + 1, storage.maximum))
+        return storage
+
+    def shape(self, rank: int, most: int = 5) -> tuple[int, ...]:
+        """Odd sizes, 1 among them."""
+        return tuple(self.integer(1, most) for _ in range(rank))
+
+    # --- Types --------------------------------------------------------------------------------------------------------
+
+    def uniform(self, low: Any, high: Any, storage: Storage, axis: int | None = None) -> UniformQuantizedType:
+        """The type for a range, or a range for each index of `axis`, in the scheme of the graph."""
+        if self.chance(OTHER_SCALE):
+            factor = float(self.random.choice([0.02, 0.3, 0.7, 1.4, 8.0]))
+            low, high = np.multiply(low, factor), np.multiply(high, factor)
+        chosen = parameters(np.float64(low), np.float64(high), Grid(storage, self.scheme))
+        integer = IntegerType(storage.bits, Signedness.SIGNED if storage.is_signed else Signedness.UNSIGNED)
+        limits = (storage.minimum, storage.maximum)
+        if axis is None:
+            scale, zero_point = float(chosen.scales), int(chosen.zero_points)
+            return UniformQuantizedType.per_tensor(integer, f32, scale, zero_point, limits)
+        return UniformQuantizedType.per_axis(integer, f32, axis, chosen.scales, chosen.zero_points, limits)
+
+    def result_type(self, real: Array, bits: int | None = None) -> UniformQuantizedType:
+        """The type that a value with these numbers has."""
+        finite = real[np.isfinite(real)]
+        if not finite.size:
+            raise RejectedError("no number to choose a scale by")
+        low, high = min(float(finite.min()), 0.0), max(float(finite.max()), 0.0)
+        if high - low < 1e-20 or high - low > 1e20:
+            raise RejectedError("too small or too large a range")
+        return self.uniform(low, high, self.storage(bits))
+
+    # --- Values -------------------------------------------------------------------------------------------------------
+
+    def keep(self, op: Operation, results: Sequence[Any]) -> tuple[Value, ...]:
+        """Insert `op`, which has computed `results`, under a name of its own."""
+        op.attributes["origin"] = StringAttr(f"{op.name.partition('.')[2]}{self._names}")
+        self._names += 1
+        self.block.add_op(op)
+        found = tuple(Value(ssa, array) for ssa, array in zip(op.results, results, strict=True))
+        self.values += found
+        return found
+
+    def input(self, element: Attribute, shape: Sequence[int]) -> Value:
+        """A new input."""
+        array = random_array(self.random, element, shape, None)
+        value = Value(self.block.insert_arg(TensorType(element, shape), len(self.block.args)), array)
+        self.values.append(value)
+        return value
+
+    def constant(self, element: Attribute, shape: Sequence[int], array: Array | None = None) -> Value:
+        """A constant: stored integers over the whole range of the type, unless they are given."""
+        stored = random_array(self.random, element, shape, None) if array is None else array
+        op = ConstantOp.of(stored, TensorType(element, shape))
+        self.block.add_op(op)
+        return Value(op.result, stored)
+
+    def plain_constant(self, array: Array) -> Value:
+        """Indices, or floats."""
+        return self.constant(i64 if array.dtype == np.int64 else f32, array.shape, array)
+
+    def weights(self, shape: Sequence[int], axis: int, summed: Sequence[int]) -> Value:
+        """Constant weights with one scale, one for each index of `axis`, or one for each block of a `summed` axis."""
+        storage = self.storage()
+        kind = self.random.random()
+        if kind < 0.45:
+            return self.constant(self.uniform(-self._spread(), self._spread(), storage), shape)
+        if kind < 0.85:
+            reach = [self._spread() for _ in range(shape[axis])]
+            return self.constant(self.uniform(np.negative(reach), reach, storage, axis), shape)
+        along = self.pick([each for each in summed if shape[each] > 1])
+        block = self.pick([size for size in range(1, shape[along] + 1) if shape[along] % size == 0])
+        counts = [shape[along] // block if place == along else 1 for place in range(len(shape))]
+        blocks = {along: block}
+        if axis != along:
+            counts[axis], blocks[axis] = shape[axis], 1
+        scales = np.array([self._spread() for _ in range(math.prod(counts))]).astype(np.float32).reshape(counts)
+        integer = IntegerType(storage.bits, Signedness.SIGNED if storage.is_signed else Signedness.UNSIGNED)
+        return self.constant(UniformQuantizedType.per_block(integer, f32, blocks, scales / storage.levels), shape)
+
+    def _spread(self) -> float:
+        return float(np.exp(self.random.uniform(-3, 2)))
+
+    def like(self, value: Value, shape: Sequence[int]) -> Value:
+        """Another value of the same type: one that is there, a constant, or an input."""
+        element = value.element
+        known = [each for each in self.values if each.shape == tuple(shape) and each.element == element]
+        if known and self.chance(0.6):
+            return self.pick(known)
+        make = self.constant if self.chance(0.5) else self.input
+        return make(element, shape)
+
+    # --- Operations ---------------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        kind: type[NnOp],
+        operands: Sequence[Any],
+        properties: Mapping[str, Any] | None = None,
+        *,
+        results: int = 1,
+        result_types: Sequence[Any] | None = None,
+        bits: int | None = None,
+        element: UniformQuantizedType | None = None,
+    ) -> Value:
+        """Insert an operation, quantized results in types of `bits`, or in `element`; its first result.
+
+        Operands are values, lists of them, or `None`. Raises `RejectedError` where the operation has no meaning on
+        them.
+        """
+        try:
+            op = _built(kind, _ssa(operands), properties, results, result_types)
+        except VerifyException as error:
+            raise RejectedError(str(error)) from error
+        try:
+            self._choose_types(op, operands, properties, results, element, bits)
+            self._choose_requantization(op)
+            op.verify_()
+            arrays = [value.array for operand in operands for value in _flat(operand)]
+            with np.errstate(all="ignore"):
+                found = evaluate(op, arrays)
+            if found is None or any(array.size > MOST_ELEMENTS for array in found):
+                raise RejectedError("too large, or nobody says what it computes")
+            for array, result in zip(found, op.results, strict=True):
+                check_value(array, result.type)
+        except (VerifyException, InterpretationError, ValueError) as error:
+            op.erase(safe_erase=False)
+            raise RejectedError(str(error)) from error
+        except RejectedError:
+            op.erase(safe_erase=False)
+            raise
+        return self.keep(op, found)[0]
+
+    def _choose_types(
+        self,
+        op: NnOp,
+        operands: Sequence[Any],
+        properties: Mapping[str, Any] | None,
+        results: int,
+        element: UniformQuantizedType | None,
+        bits: int | None,
+    ) -> None:
+        if not any(kind_of(element_of(value)) is Kind.QUANTIZED for value in op.data_operands()):
+            return
+        is_open = [kind_of(element_of(result)) is Kind.FLOAT for result in op.results]
+        if not any(is_open):
+            return
+        reals = _in_floats(type(op), operands, properties, results)
+        for place, (result, real) in enumerate(zip(tuple(op.results), reals, strict=True)):
+            if is_open[place]:
+                if np.isnan(real).any():
+                    raise RejectedError("gives no number")
+                chosen = element or self.result_type(real, bits)
+                Rewriter.replace_value_with_new_type(result, TensorType(chosen, shape_of(result)))
+
+    def _choose_requantization(self, op: NnOp) -> None:
+        """Let `op` requantize as the graph does, where its scales allow that."""
+        if self.mode is Mode.F32 or not requantizes(op):
+            return
+        op.requantize = RequantizeAttr.of(self.mode, self.ties if self.mode is Mode.SHIFT else None)
+        try:
+            verify_requantization(op)
+        except VerifyException:
+            op.requantize = None
+
+    def dequantized(self, value: Value) -> Value:
+        """`value` as floats."""
+        op = DequantizeCastOp(value.ssa, TensorType(f32, value.shape))
+        return self.keep(op, [value.real()])[0]
+
+    def quantized(self, value: Value, element: UniformQuantizedType | None = None) -> Value:
+        """The floats of `value` in a type of their own, or in `element`."""
+        chosen = element or self.result_type(value.array)
+        op = QuantizeCastOp(value.ssa, TensorType(chosen, value.shape))
+        found = evaluate(op, [value.array])
+        assert found is not None
+        return self.keep(op, found)[0]
+
+    def accumulator(self, data: Value, weight: Value, axis: int) -> UniformQuantizedType | None:
+        """The type of the exact sums of products, its channels along `axis`; `None` where weights have blocks."""
+        x, w = data.uniform, weight.uniform
+        if x is None or w is None or w.granularity is Granularity.BLOCK:
+            return None
+        scales = accumulator_scale(x.scales, w.scales)
+        if w.granularity is Granularity.TENSOR:
+            return UniformQuantizedType.per_tensor(IntegerType(ACCUMULATOR_BITS, Signedness.SIGNED), f32, float(scales))
+        return UniformQuantizedType.per_axis(IntegerType(ACCUMULATOR_BITS, Signedness.SIGNED), f32, axis, scales)
+
+    # --- The module ---------------------------------------------------------------------------------------------------
+
+    def sample(self) -> dict[str, Array]:
+        """The inputs that the graph was built on, by the names that they have in the module."""
+        arrays = {value.ssa: value.array for value in self.values}
+        return {f"x{place}": arrays[argument] for place, argument in enumerate(self.block.args)}
+
+    def module(self) -> ModuleOp:
+        """The function: it returns every value that nothing uses, some of them as floats."""
+        unused = [value for value in self.values if not any(value.ssa.uses) and isinstance(value.ssa.owner, Operation)]
+        outputs = [
+            self.dequantized(value) if value.uniform is not None and self.chance(0.4) else value for value in unused
+        ]
+        self.block.add_op(ReturnOp(*(value.ssa for value in outputs)))
+        types = FunctionType.from_lists(
+            [argument.type for argument in self.block.args], [value.ssa.type for value in outputs]
+        )
+        function = FuncOp("main", types, Region(self.block))
+        set_ports(
+            function,
+            [Port(f"x{place}", argument.type) for place, argument in enumerate(self.block.args)],
+            [Port(f"y{place}", value.ssa.type) for place, value in enumerate(outputs)],
+        )
+        return ModuleOp([function])
+
+
+def _flat(operand: Any) -> list[Value]:
+    if operand is None:
+        return []
+    return list(operand) if isinstance(operand, list | tuple) else [operand]
+
+
+def _ssa(operands: Sequence[Any]) -> list[Any]:
+    return [[each.ssa for each in value] if isinstance(value, list) else value and value.ssa for value in operands]
+
+
+def _built(kind: type[NnOp], operands: Sequence[Any], properties: Any, results: int, types: Any = None) -> NnOp:
+    return build(kind, operands, properties, results=results, result_types=types)
+
+
+def _in_floats(kind: type[NnOp], operands: Sequence[Any], properties: Any, results: int) -> tuple[Array, ...]:
+    """What the operation gives on the real values of its operands."""
+    block = Block()
+    reals: list[Array] = []
+
+    def twin(value: Value) -> SSAValue:
+        reals.append(value.real())
+        element = value.element if value.uniform is None else f32
+        return block.insert_arg(TensorType(element, value.shape), len(block.args))
+
+    twins = [
+        None if value is None else [twin(each) for each in value] if isinstance(value, list) else twin(value)
+        for value in operands
+    ]
+    op = _built(kind, twins, properties, results)
+    with np.errstate(all="ignore"):
+        found = evaluate(op, reals)
+    op.erase(safe_erase=False)
+    if found is None:
+        raise RejectedError("nobody says what it computes")
+    return found

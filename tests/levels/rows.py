@@ -1,0 +1,468 @@
+"""The operations that random graphs are made of: one row each, by family, with how often it is drawn.
+
+A row takes the graph and a value of it, and adds an operation on that value; it raises `RejectedError`, itself or from
+the graph, where the value does not suit it. An operation of one operand needs no more than its class here.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.ops import (
+    activations,
+    contraction,
+    elementwise,
+    expansion,
+    indexing,
+    movement,
+    normalization,
+    pooling,
+    reduction,
+    resizing,
+    selection,
+    softmax,
+)
+from tests.levels.graph import MOST_PRODUCTS, Graph, RejectedError, Value
+
+Make = Callable[[Graph, Value], Value]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kind of operation."""
+
+    name: str
+    make: Make
+    weight: float = 1.0
+
+
+def _need(condition: bool, what: str) -> None:
+    if not condition:
+        raise RejectedError(what)
+
+
+def _quantized(value: Value) -> None:
+    _need(value.uniform is not None, "takes quantized values")
+
+
+# --- Contractions -----------------------------------------------------------------------------------------------------
+
+
+def _result(graph: Graph, x: Value, w: Value, axis: int) -> dict[str, Any]:
+    """How the result of a contraction is held: requantized, or the sum itself."""
+    sums = graph.accumulator(x, w, axis)
+    return {"element": sums} if sums is not None and graph.chance(0.25) else {}
+
+
+def _bias(graph: Graph, x: Value, w: Value, channels: int) -> Value | None:
+    element = graph.accumulator(x, w, 0)
+    if graph.chance(0.3) or element is None:
+        return None
+    reach = int(graph.pick([10, 1000, 1 << 20]))
+    return graph.constant(element, [channels], graph.random.integers(-reach, reach, channels).astype(np.int32))
+
+
+def _matmul(graph: Graph, x: Value) -> Value:
+    _need(x.is_narrow and 1 <= len(x.shape) <= 4, "matrices of narrow values")
+    columns, is_transposed = graph.integer(1, 7), graph.chance(0.5)
+    terms = x.shape[-1]
+    _need(math.prod(x.shape) * columns <= MOST_PRODUCTS, "too many products")
+    shape = (columns, terms) if is_transposed else (terms, columns)
+    if len(x.shape) > 2 and graph.chance(0.4):
+        shape = (*x.shape[:-2], *shape)
+    axis, summed = (len(shape) - 2, len(shape) - 1) if is_transposed else (len(shape) - 1, len(shape) - 2)
+    w = graph.weights(shape, axis, [summed])
+    rank = max(len(x.shape), len(shape)) - (len(x.shape) == 1)
+    kept = _result(graph, x, w, rank - 1)
+    return graph.add(contraction.MatMulOp, [x, w], {"transpose_b": is_transposed}, **kept)
+
+
+def _matmul_of_values(graph: Graph, x: Value) -> Value:
+    """A product of two values that are both computed, as in attention."""
+    _need(x.is_narrow and 2 <= len(x.shape) <= 4, "matrices of narrow values")
+    others = [
+        each
+        for each in graph.values
+        if each.is_narrow and len(each.shape) >= 2 and x.shape[-1] in each.shape[-2:] and len(each.shape) <= 4
+    ]
+    other = graph.pick(others)
+    _need(math.prod(x.shape) * max(other.shape) <= MOST_PRODUCTS, "too many products")
+    return graph.add(contraction.MatMulOp, [x, other], {"transpose_b": other.shape[-1] == x.shape[-1]})
+
+
+def _fully_connected(graph: Graph, x: Value) -> Value:
+    _need(x.is_narrow and len(x.shape) == 2, "a narrow matrix")
+    rows = graph.integer(1, 9)
+    w = graph.weights((rows, x.shape[1]), 0, [1])
+    kept = _result(graph, x, w, 1)
+    return graph.add(contraction.FullyConnectedOp, [x, w, _bias(graph, x, w, rows)], **kept)
+
+
+def _windows(graph: Graph, sizes: Sequence[int]) -> tuple[list[int], dict[str, Any]]:
+    """A kernel, and strides, dilations and pads that fit an image of these sizes."""
+    kernel = [graph.integer(1, 3) for _ in sizes]
+    dilations = [graph.integer(1, 2) for _ in sizes]
+    pads = [graph.integer(0, 2) if graph.chance(0.6) else 0 for _ in range(2 * len(sizes))]
+    spans = [(taps - 1) * step + 1 for taps, step in zip(kernel, dilations, strict=True)]
+    for axis, (size, span) in enumerate(zip(sizes, spans, strict=True)):
+        _need(size + pads[axis] + pads[axis + len(sizes)] >= span, "the kernel is larger than the image")
+    strides = [graph.integer(1, 3) for _ in sizes]
+    return kernel, {"strides": strides, "dilations": dilations, "pads": pads}
+
+
+def _conv(graph: Graph, x: Value) -> Value:
+    _need(x.is_narrow and 3 <= len(x.shape) <= 5, "a narrow image")
+    channels = x.shape[1]
+    divisors = [count for count in range(1, channels + 1) if channels % count == 0]
+    groups = channels if graph.chance(0.35) else graph.pick(divisors)
+    out = groups * graph.integer(1, 3)
+    kernel, windows = _windows(graph, x.shape[2:])
+    shape = (out, channels // groups, *kernel)
+    _need(math.prod(shape) * math.prod(x.shape[2:]) * x.shape[0] <= 4 * MOST_PRODUCTS, "too many products")
+    w = graph.weights(shape, 0, [1, *range(2, len(shape))])
+    kept = _result(graph, x, w, 1)
+    return graph.add(contraction.ConvOp, [x, w, _bias(graph, x, w, out)], {**windows, "groups": groups}, **kept)
+
+
+# --- Element by element -----------------------------------------------------------------------------------------------
+
+
+_DOMAINS: dict[type[NnOp], tuple[float, float]] = {
+    elementwise.LogOp: (0.0, 1e6),
+    elementwise.SqrtOp: (0.0, 1e6),
+    elementwise.AcoshOp: (1.5, 1e6),
+    elementwise.AsinOp: (-0.9, 0.9),
+    elementwise.AcosOp: (-0.9, 0.9),
+    elementwise.AtanhOp: (-0.9, 0.9),
+}
+"""Functions that are not defined everywhere, and where their operands are kept."""
+
+
+def _unary(kind: type[NnOp]) -> Make:
+    def make(graph: Graph, x: Value) -> Value:
+        _quantized(x)
+        if kind in _DOMAINS:
+            low, high = _DOMAINS[kind]
+            x = graph.add(elementwise.ClipOp, [x], {"minimum": low, "maximum": high}, bits=8)
+        properties = {}
+        for name in ("alpha", "beta", "gamma"):
+            if name in kind.get_irdl_definition().properties and graph.chance(0.5):
+                properties[name] = float(np.float32(graph.random.uniform(0.05, 2)))
+        return graph.add(kind, [x], properties)
+
+    return make
+
+
+def _other(graph: Graph, x: Value) -> Value:
+    """A second operand that broadcasts: of the same type, or of another one."""
+    shape = list(x.shape)
+    for axis in range(len(shape)):
+        if graph.chance(0.25):
+            shape[axis] = 1
+    shape = shape[graph.integer(0, len(shape)) if graph.chance(0.3) else 0 :]
+    if graph.chance(0.5) and x.uniform is not None and not x.uniform.scales.ndim:
+        return graph.like(x, shape)
+    known = [each for each in graph.values if each.shape == x.shape and each.uniform is not None]
+    if known and graph.chance(0.6):
+        return graph.pick(known)
+    element = graph.uniform(-graph.random.uniform(0, 3), graph.random.uniform(0.1, 3), graph.storage())
+    return graph.constant(element, shape) if graph.chance(0.5) else graph.input(element, shape)
+
+
+def _binary(kind: type[NnOp]) -> Make:
+    def make(graph: Graph, x: Value) -> Value:
+        _quantized(x)
+        operands = [x, _other(graph, x)]
+        return graph.add(kind, operands if graph.chance(0.7) else operands[::-1])
+
+    return make
+
+
+def _where(graph: Graph, x: Value) -> Value:
+    _quantized(x)
+    condition = graph.add(graph.pick([elementwise.LessOp, elementwise.GreaterOrEqualOp]), [x, _other(graph, x)])
+    return graph.add(elementwise.WhereOp, [condition, x, graph.like(x, x.shape)])
+
+
+def _clip(graph: Graph, x: Value) -> Value:
+    _quantized(x)
+    low, high = sorted(float(np.float32(bound)) for bound in graph.random.normal(0, 2, 2))
+    return graph.add(
+        elementwise.ClipOp, [x], graph.pick([{"minimum": low, "maximum": high}, {"minimum": low}, {"maximum": high}])
+    )
+
+
+def _prelu(graph: Graph, x: Value) -> Value:
+    _quantized(x)
+    slopes = graph.constant(graph.uniform(-0.5, 1.0, graph.storage(8)), (x.shape[-1],) if x.shape else ())
+    return graph.add(activations.PReluOp, [x, slopes])
+
+
+def _bias_add(graph: Graph, x: Value) -> Value:
+    """Something of the accumulator's own type: nothing is rounded."""
+    _need(x.uniform is not None and x.uniform.bits == 32, "takes a sum")
+    stored = graph.random.integers(-5000, 5000, x.shape).astype(np.int32)
+    return graph.add(elementwise.AddOp, [x, graph.constant(x.element, x.shape, stored)], element=x.uniform)
+
+
+# --- Windows and reductions -------------------------------------------------------------------------------------------
+
+
+def _pool(kind: type[NnOp], **flags: Sequence[Any]) -> Make:
+    def make(graph: Graph, x: Value) -> Value:
+        _need(x.uniform is not None and 3 <= len(x.shape) <= 5, "an image")
+        kernel, windows = _windows(graph, x.shape[2:])
+        spatial = len(kernel)
+        # No window of a pool lies in the padding alone.
+        windows["pads"] = [min(pad, kernel[axis % spatial] - 1) for axis, pad in enumerate(windows["pads"])]
+        chosen = {name: graph.pick(values) for name, values in flags.items()}
+        return graph.add(kind, [x], {"kernel": kernel, **windows, **chosen})
+
+    return make
+
+
+def _global_pool(kind: type[NnOp]) -> Make:
+    def make(graph: Graph, x: Value) -> Value:
+        _need(x.uniform is not None and len(x.shape) >= 3, "an image")
+        return graph.add(kind, [x])
+
+    return make
+
+
+def _reduce(kind: type[NnOp]) -> Make:
+    def make(graph: Graph, x: Value) -> Value:
+        _quantized(x)
+        axes = [axis for axis in range(len(x.shape)) if graph.chance(0.5)] or [graph.axis(x)]
+        return graph.add(kind, [x], {"axes": axes, "keep_dims": graph.chance(0.5)})
+
+    return make
+
+
+def _along_axis(kind: type[NnOp]) -> Make:
+    def make(graph: Graph, x: Value) -> Value:
+        _quantized(x)
+        return graph.add(kind, [x], {"axis": graph.axis(x), "keep_dims": graph.chance(0.5)})
+
+    return make
+
+
+def _top_k(graph: Graph, x: Value) -> Value:
+    _quantized(x)
+    axis = graph.axis(x)
+    k = graph.integer(1, x.shape[axis])
+    return graph.add(selection.TopKOp, [x], {"k": k, "axis": axis, "largest": graph.chance(0.5)})
+
+
+# --- Movement ---------------------------------------------------------------------------------------------------------
+
+
+def _factors(graph: Graph, total: int) -> list[int]:
+    shape: list[int] = []
+    while total > 1 and len(shape) < 3:
+        shape.append(graph.pick([size for size in range(1, total + 1) if total % size == 0]))
+        total //= shape[-1]
+    return [*shape, total]
+
+
+def _reshape(graph: Graph, x: Value) -> Value:
+    _need(x.uniform is None or not x.uniform.scales.ndim, "one scale")
+    shape = _factors(graph, math.prod(x.shape))
+    return graph.add(movement.ReshapeOp, [x, None], result_types=[TensorType(x.element, shape)])
+
+
+def _transpose(graph: Graph, x: Value) -> Value:
+    order = [int(axis) for axis in graph.random.permutation(len(x.shape))]
+    return graph.add(movement.TransposeOp, [x], {"permutation": order})
+
+
+def _squeeze(graph: Graph, x: Value) -> Value:
+    axis = graph.pick([axis for axis, size in enumerate(x.shape) if size == 1])
+    return graph.add(movement.SqueezeOp, [x], {"axes": [axis]})
+
+
+def _unsqueeze(graph: Graph, x: Value) -> Value:
+    _need(len(x.shape) <= 4, "not too many axes")
+    return graph.add(movement.UnsqueezeOp, [x], {"axes": [graph.integer(0, len(x.shape))]})
+
+
+def _slice(graph: Graph, x: Value) -> Value:
+    axis = graph.axis(x)
+    size = x.shape[axis]
+    start = graph.integer(0, size - 1)
+    step = graph.pick([1, 1, 2, -1, -2])
+    bounds = (
+        (start, graph.integer(start + 1, size)) if step > 0 else (start, graph.integer(-size - 1, start - size - 1))
+    )
+    return graph.add(
+        movement.SliceOp, [x], {"starts": [bounds[0]], "ends": [bounds[1]], "axes": [axis], "steps": [step]}
+    )
+
+
+def _concat(graph: Graph, x: Value) -> Value:
+    axis = graph.axis(x)
+    others = [graph.like(x, x.shape) for _ in range(graph.integer(1, 2))]
+    return graph.add(movement.ConcatOp, [[x, *others]], {"axis": axis})
+
+
+def _split(graph: Graph, x: Value) -> Value:
+    axis = graph.axis(x)
+    size = x.shape[axis]
+    first = graph.integer(1, max(size - 1, 1))
+    sizes = [first, size - first] if size > 1 else [size]
+    return graph.add(movement.SplitOp, [x], {"axis": axis, "split": sizes}, results=len(sizes))
+
+
+def _pad(graph: Graph, x: Value) -> Value:
+    _need(bool(x.shape), "axes to pad")
+    mode = graph.pick(["constant", "constant", "reflect", "edge", "wrap"])
+    pads = [graph.integer(0, 2) for _ in range(2 * len(x.shape))]
+    return graph.add(expansion.PadOp, [x], {"pads": pads, "mode": mode})
+
+
+def _expand(graph: Graph, x: Value) -> Value:
+    shape = [graph.integer(1, 3) if size == 1 else size for size in x.shape]
+    return graph.add(expansion.ExpandOp, [x], {"shape": [*([2] if graph.chance(0.3) else []), *shape]})
+
+
+def _tile(graph: Graph, x: Value) -> Value:
+    return graph.add(expansion.TileOp, [x], {"repeats": [graph.integer(1, 2) for _ in x.shape]})
+
+
+def _trilu(graph: Graph, x: Value) -> Value:
+    return graph.add(expansion.TriluOp, [x], {"k": graph.integer(-2, 2), "upper": graph.chance(0.5)})
+
+
+def _depth_to_space(graph: Graph, x: Value) -> Value:
+    return graph.add(movement.DepthToSpaceOp, [x], {"block_size": 2, "mode": graph.pick(["DCR", "CRD"])})
+
+
+def _space_to_depth(graph: Graph, x: Value) -> Value:
+    return graph.add(movement.SpaceToDepthOp, [x], {"block_size": 2})
+
+
+def _gather(graph: Graph, x: Value) -> Value:
+    axis = graph.axis(x)
+    indices = graph.random.integers(-x.shape[axis], x.shape[axis], graph.shape(graph.integer(0, 2), 3))
+    return graph.add(indexing.GatherOp, [x, graph.plain_constant(np.asarray(indices, np.int64))], {"axis": axis})
+
+
+def _gather_elements(graph: Graph, x: Value) -> Value:
+    axis = graph.axis(x)
+    indices = graph.random.integers(0, x.shape[axis], x.shape)
+    return graph.add(indexing.GatherElementsOp, [x, graph.plain_constant(indices)], {"axis": axis})
+
+
+def _scatter_elements(graph: Graph, x: Value) -> Value:
+    axis = graph.axis(x)
+    indices = graph.random.integers(0, x.shape[axis], x.shape)
+    operands = [x, graph.plain_constant(indices), graph.like(x, x.shape)]
+    return graph.add(
+        indexing.ScatterElementsOp, operands, {"axis": axis, "reduction": graph.pick(["none", "min", "max"])}
+    )
+
+
+def _resize(graph: Graph, x: Value) -> Value:
+    _need(len(x.shape) == 4, "an image")
+    sizes = [graph.integer(1, 7) for _ in range(2)]
+    mode = graph.pick(["nearest", "nearest", "linear"])
+    coordinates = graph.pick(["half_pixel", "asymmetric", "align_corners"])
+    properties = {"sizes": sizes, "axes": [2, 3], "mode": mode, "coordinate_transformation_mode": coordinates}
+    return graph.add(resizing.ResizeOp, [x], properties)
+
+
+# --- Floats between casts ---------------------------------------------------------------------------------------------
+
+
+def _between_casts(make: Make) -> Make:
+    """`make` on floats, and its result quantized again."""
+
+    def cast(graph: Graph, x: Value) -> Value:
+        _quantized(x)
+        found = make(graph, graph.dequantized(x))
+        return graph.quantized(found) if np.isfinite(found.array).all() and graph.chance(0.8) else found
+
+    return cast
+
+
+def _softmax(graph: Graph, x: Value) -> Value:
+    return graph.add(softmax.SoftmaxOp, [x], {"axis": graph.axis(x)})
+
+
+def _layer_norm(graph: Graph, x: Value) -> Value:
+    axis = graph.axis(x) % max(len(x.shape), 1)
+    scale, bias = (
+        graph.plain_constant(graph.random.normal(1, 0.5, x.shape[axis:]).astype(np.float32)) for _ in range(2)
+    )
+    return graph.add(normalization.LayerNormOp, [x, scale, bias], {"axis": axis})
+
+
+def _float_add(graph: Graph, x: Value) -> Value:
+    return graph.add(
+        elementwise.AddOp, [x, graph.plain_constant(graph.random.normal(0, 1, x.shape).astype(np.float32))]
+    )
+
+
+# --- The table --------------------------------------------------------------------------------------------------------
+
+UNARY_KINDS: tuple[type[NnOp], ...] = tuple(
+    kind
+    for kind in (*elementwise.OPERATIONS, *activations.OPERATIONS)
+    if issubclass(kind, elementwise.UnaryOp) and Kind.QUANTIZED in kind.ACCEPTS and kind is not elementwise.ClipOp
+)
+BINARY_KINDS: tuple[type[NnOp], ...] = (
+    elementwise.AddOp, elementwise.SubOp, elementwise.MulOp, elementwise.DivOp, elementwise.MinOp, elementwise.MaxOp,
+    elementwise.EqualOp, elementwise.GreaterOp, elementwise.GreaterOrEqualOp, elementwise.LessOp,
+    elementwise.LessOrEqualOp,
+)  # fmt: skip
+_OFTEN = {elementwise.AddOp: 3.0, elementwise.MulOp: 2.0}
+_UNARY_WEIGHT = {activations.ReluOp: 3.0}
+
+ROWS: tuple[Row, ...] = (
+    Row("matmul", _matmul, 4),
+    Row("matmul_of_values", _matmul_of_values, 2),
+    Row("fully_connected", _fully_connected, 4),
+    Row("conv", _conv, 8),
+    *(Row(kind.name, _unary(kind), _UNARY_WEIGHT.get(kind, 0.25)) for kind in UNARY_KINDS),
+    *(Row(kind.name, _binary(kind), _OFTEN.get(kind, 0.5)) for kind in BINARY_KINDS),
+    Row("where", _where),
+    Row("clip", _clip, 2),
+    Row("prelu", _prelu),
+    Row("bias_add", _bias_add, 3),
+    Row("max_pool", _pool(pooling.MaxPoolOp, ceil_mode=[False, True]), 2),
+    Row("average_pool", _pool(pooling.AveragePoolOp, ceil_mode=[False, True], count_include_pad=[False, True]), 2),
+    Row("global_average_pool", _global_pool(pooling.GlobalAveragePoolOp)),
+    Row("global_max_pool", _global_pool(pooling.GlobalMaxPoolOp)),
+    *(
+        Row(kind.name, _reduce(kind), 0.8)
+        for kind in (reduction.ReduceSumOp, reduction.ReduceMeanOp, reduction.ReduceMaxOp, reduction.ReduceMinOp)
+    ),
+    *(Row(kind.name, _along_axis(kind), 0.7) for kind in (reduction.ArgMaxOp, reduction.ArgMinOp)),
+    Row("top_k", _top_k, 0.5),
+    Row("reshape", _reshape, 1.5),
+    Row("transpose", _transpose, 1.5),
+    Row("squeeze", _squeeze),
+    Row("unsqueeze", _unsqueeze),
+    Row("slice", _slice, 1.5),
+    Row("concat", _concat, 1.5),
+    Row("split", _split),
+    Row("pad", _pad, 1.5),
+    Row("expand", _expand, 0.7),
+    Row("tile", _tile, 0.5),
+    Row("trilu", _trilu, 0.5),
+    Row("depth_to_space", _depth_to_space),
+    Row("space_to_depth", _space_to_depth),
+    Row("gather", _gather),
+    Row("gather_elements", _gather_elements, 0.5),
+    Row("scatter_elements", _scatter_elements, 0.5),
+    Row("resize", _resize, 0.7),
+    Row("softmax", _between_casts(_softmax)),
+    Row("layer_norm", _between_casts(_layer_norm)),
+    Row("float_add", _between_casts(_float_add), 0.5),
+)
+"""Every operation with a meaning on quantized values, and some floats between casts."""
