@@ -52,7 +52,7 @@ class Level:
 
 
 _EVERYWHERE = frozenset({"builtin", "func", "check"})
-_STRUCTURED = frozenset({"kernel", "linalg", "arith", "math", "tensor"})
+_STRUCTURED = frozenset({"kernel", "linalg", "arith", "math"})
 _TENSORS = (TensorType, UnrankedTensorType)
 _BUFFERS = (MemRefType, UnrankedMemRefType)
 
@@ -76,11 +76,12 @@ LEVELS: dict[str, Level] = {
             "quant-assign-types, quant-propagate-types", "same ops; the types decide",
         ),
         Level(
-            "integer", _EVERYWHERE | _STRUCTURED, Element.PLAIN, "convert-nn-to-kernel",
+            "integer", _EVERYWHERE | _STRUCTURED | {"scf", "tensor"}, Element.PLAIN, "convert-nn-to-kernel",
             "no quant type is left; zero points, multipliers and clamps are explicit",
         ),
         Level(
-            "scheduled", _EVERYWHERE | _STRUCTURED | {"memref", "scf"}, Element.PLAIN, "kernel-assign-schedule",
+            "scheduled", _EVERYWHERE | _STRUCTURED | {"memref", "scf"}, Element.PLAIN,
+            "kernel-bufferize, kernel-outline, kernel-share, kernel-plan-memory",
             "epilogues fused, weights packed, one arena; the schedule is an attribute", containers=_BUFFERS,
         ),
         Level(

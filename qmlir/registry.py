@@ -20,25 +20,43 @@ from xdsl.universe import Universe
 DIALECTS: Mapping[str, str] = {
     "calib": "qmlir.dialects.calib:Calib",
     "check": "qmlir.dialects.check:Check",
+    "kernel": "qmlir.dialects.kernel:Kernel",
     "nn": "qmlir.dialects.nn:Nn",
     "quant": "qmlir.dialects.quant:Quant",
+    "simd": "qmlir.dialects.simd:Simd",
 }
 
 PASSES: Mapping[str, str] = {
     "calib-apply-profile": "qmlir.passes.profiled.calib_apply_profile:CalibApplyProfile",
     "calib-insert-observers": "qmlir.passes.profiled.calib_insert_observers:CalibInsertObservers",
     "canonicalize": "qmlir.passes.general.canonicalize:Canonicalize",
+    "convert-kernel-to-loops": "qmlir.passes.loops.convert_kernel_to_loops:ConvertKernelToLoops",
+    "convert-nn-to-kernel": "qmlir.passes.integer.convert_nn_to_kernel:ConvertNnToKernel",
     "cse": "qmlir.passes.general.cse:Cse",
     "dce": "qmlir.passes.general.dce:Dce",
+    "fix-shapes": "qmlir.passes.general.fix_shapes:FixShapes",
     "inline": "qmlir.passes.general.inline:Inline",
+    "kernel-analyze-ranges": "qmlir.passes.integer.kernel_analyze_ranges:KernelAnalyzeRanges",
+    "kernel-assign-schedule": "qmlir.passes.scheduled.kernel_assign_schedule:KernelAssignSchedule",
+    "kernel-bufferize": "qmlir.passes.scheduled.kernel_bufferize:KernelBufferize",
+    "kernel-fuse": "qmlir.passes.integer.kernel_fuse:KernelFuse",
+    "kernel-outline": "qmlir.passes.scheduled.kernel_outline:KernelOutline",
+    "kernel-pack": "qmlir.passes.scheduled.kernel_pack:KernelPack",
+    "kernel-plan-memory": "qmlir.passes.scheduled.kernel_plan_memory:KernelPlanMemory",
+    "kernel-propagate-layout": "qmlir.passes.integer.kernel_propagate_layout:KernelPropagateLayout",
+    "kernel-share": "qmlir.passes.scheduled.kernel_share:KernelShare",
+    "math-expand": "qmlir.passes.loops.math_expand:MathExpand",
     "nn-decompose": "qmlir.passes.primitive.nn_decompose:NnDecompose",
     "nn-raise": "qmlir.passes.quantized.nn_raise:NnRaise",
     "quant-assign-types": "qmlir.passes.quantized.quant_assign_types:QuantAssignTypes",
     "quant-fuse-casts": "qmlir.passes.quantized.quant_fuse_casts:QuantFuseCasts",
     "quant-insert-casts": "qmlir.passes.quantized.quant_insert_casts:QuantInsertCasts",
     "quant-propagate-types": "qmlir.passes.quantized.quant_propagate_types:QuantPropagateTypes",
+    "quant-set-requantize": "qmlir.passes.quantized.quant_set_requantize:QuantSetRequantize",
+    "simd-legalize": "qmlir.passes.loops.simd_legalize:SimdLegalize",
     "strip-debuginfo": "qmlir.passes.general.strip_debuginfo:StripDebuginfo",
     "symbol-dce": "qmlir.passes.general.symbol_dce:SymbolDce",
+    "verify-integer-only": "qmlir.passes.integer.verify_integer_only:VerifyIntegerOnly",
     "verify-level": "qmlir.passes.general.verify_level:VerifyLevel",
 }
 
@@ -83,18 +101,24 @@ class Contribution:
     The keys of `patterns` are names of pattern sets, such as `nn.canonicalize` (the dialect's canonicalization);
     the values are `module:object`, the object a sequence of
     `RewritePattern`. `meanings` maps a dialect to a table from operation class to a NumPy function, and
-    `decompositions` one from composite to the function that makes its parts. `stages` maps points of
+    `decompositions` one from composite to the function that makes its parts, `lowerings` one from operation class to
+    the function that takes it to the integer level. `stages` maps points of
     the named pipelines, such as `quantize.decide.before`, to the text of passes that run there.
     """
 
     patterns: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     meanings: Mapping[str, str] = field(default_factory=dict[str, str])
     decompositions: Mapping[str, str] = field(default_factory=dict[str, str])
+    lowerings: Mapping[str, str] = field(default_factory=dict[str, str])
     stages: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 TREE = Contribution(
     patterns={
+        "kernel.to_loops": (
+            "qmlir.passes.loops.convert_kernel_to_loops:PATTERNS",
+            "qmlir.passes.loops.contraction.patterns:PATTERNS",
+        ),
         "nn.canonicalize": ("qmlir.dialects.nn.canonicalize:PATTERNS",),
         "quant.canonicalize": ("qmlir.dialects.quant.canonicalize:PATTERNS",),
     },
@@ -103,16 +127,19 @@ TREE = Contribution(
         "calib": "qmlir.dialects.calib.interpret:MEANINGS",
         "check": "qmlir.dialects.check.interpret:MEANINGS",
         "func": "qmlir.interpreter.upstream.func:MEANINGS",
+        "kernel": "qmlir.dialects.kernel.interpret:MEANINGS",
         "linalg": "qmlir.interpreter.upstream.linalg:MEANINGS",
         "math": "qmlir.interpreter.upstream.math:MEANINGS",
         "memref": "qmlir.interpreter.upstream.memref:MEANINGS",
         "nn": "qmlir.dialects.nn.interpret:MEANINGS",
         "quant": "qmlir.dialects.quant.interpret:MEANINGS",
         "scf": "qmlir.interpreter.upstream.scf:MEANINGS",
+        "simd": "qmlir.dialects.simd.interpret:MEANINGS",
         "tensor": "qmlir.interpreter.upstream.tensor:MEANINGS",
         "vector": "qmlir.interpreter.upstream.vector:MEANINGS",
     },
     decompositions={"nn": "qmlir.dialects.nn.decompose:DECOMPOSITIONS"},
+    lowerings={"nn": "qmlir.dialects.nn.lower:LOWERINGS", "quant": "qmlir.dialects.quant.lower:LOWERINGS"},
 )
 
 
@@ -156,6 +183,16 @@ def decompositions() -> Mapping[type, Callable[..., Any]]:
     table: dict[type, Callable[..., Any]] = {}
     for contribution in contributions():
         for row in contribution.decompositions.values():
+            table |= load(row)
+    return table
+
+
+@cache
+def lowerings() -> Mapping[type, Callable[..., Any]]:
+    """Every operation that somebody takes to the integer level: operation class to the function that does."""
+    table: dict[type, Callable[..., Any]] = {}
+    for contribution in contributions():
+        for row in contribution.lowerings.values():
             table |= load(row)
     return table
 

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnrankedTensorType,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, TypeAttribute
 
 AnyTensor: TypeAlias = TensorType[Attribute]
 AnyDense: TypeAlias = DenseIntOrFPElementsAttr[Any]
@@ -32,6 +32,12 @@ def tensor(type_: Attribute) -> AnyTensor:
     found = ranked_tensor(type_)
     assert found is not None
     return found
+
+
+def reshaped_like(type_: TypeAttribute, other: Attribute) -> TypeAttribute:
+    """`type_` with the shape of `other`, where both are ranked tensors."""
+    mine, shaped = ranked_tensor(type_), ranked_tensor(other)
+    return type_ if mine is None or shaped is None else TensorType(mine.element_type, shaped.get_shape())
 
 
 def integer_list(attribute: DenseArrayBase[Any]) -> tuple[int, ...]:

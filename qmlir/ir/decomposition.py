@@ -7,7 +7,7 @@ defaults, `result = 1` for another result than the first, and the role where the
 the innermost first.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TypeVar, cast
@@ -126,6 +126,19 @@ def mark_composite(composite: Operation, results: Sequence[SSAValue], parts: Seq
         if isinstance(value, OpResult) and value.op in parts and value.op not in marked:
             marked.add(value.op)
             set_marks(value.op, (_mark_of(composite, number), *marks_on(value.op)))
+
+
+def role_of(op: Operation) -> Hashable:
+    """What a part of a composite has in common with those that are the same in the other steps of a layer."""
+    return type(op), origins_of(op)
+
+
+def is_repeated(op: Operation) -> bool:
+    """Whether the block has other operations in the role of `op`, a part of a composite."""
+    block = op.parent
+    if block is None or not any(origin.role for origin in origins_of(op)):
+        return False
+    return any(other is not op and role_of(other) == role_of(op) for other in block.ops)
 
 
 @dataclass(frozen=True)

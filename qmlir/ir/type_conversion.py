@@ -66,6 +66,14 @@ class TypeConversion:
         """`values` in their new types, in front of the matched operation."""
         return [self.operand(rewriter, value) for value in values]
 
+    def restored(self, rewriter: PatternRewriter, value: SSAValue, type_: Attribute) -> SSAValue:
+        """`value`, which has a new type, as the old `type_` that its users still expect."""
+        if value.type == type_:
+            return value
+        cast = _cast(value, type_)
+        rewriter.insert(cast)
+        return cast.outputs[0]
+
     def replace(
         self, rewriter: PatternRewriter, op: Operation, new_op: Operation, new_results: Sequence[SSAValue] | None = None
     ) -> None:

@@ -5,7 +5,8 @@ accumulator of a contraction (see `sums`), or, for a constant, from its elements
 user. An operation that does not take the types that it would get is left in float, and the others are decided anew.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +22,10 @@ from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.decomposition import role_of
 from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.interfaces import FixedRange, Quantizable, Slot
-from qmlir.ir.provenance import describe
+from qmlir.ir.provenance import describe, origins_of
 from qmlir.quantization import sums
 from qmlir.quantization.decisions import Decisions, refusals
 from qmlir.quantization.element_types import fixed_type, type_from_range, weight_type
@@ -61,6 +63,11 @@ def _slots(op: Quantizable) -> dict[int, Slot]:
     return {place: slot for place, (_, slot) in enumerate(op.operands_with_slots()) if slot is not None}
 
 
+def _giver(value: SSAValue) -> Hashable:
+    """The role of the part that gives `value`, `None` for an argument."""
+    return role_of(value.owner) if isinstance(value.owner, Operation) else None
+
+
 def _place_of(op: Quantizable, wanted: Slot) -> int | None:
     return next((place for place, slot in _slots(op).items() if slot is wanted), None)
 
@@ -78,6 +85,8 @@ class _Decider:
         self.groups = Groups()
         self.quantized: set[Operation] = set()
         self.group_types: dict[SSAValue, UniformQuantizedType] = {}
+        self.steps: dict[Hashable, list[Quantizable]] = defaultdict(list)
+        """The parts of one role: there are several where a layer has steps."""
         self.sums: dict[Operation, Sum | None] = {}
         self.is_sum: dict[Operation, bool] = {}
         self.remarks: list[tuple[Operation, str]] = []
@@ -95,11 +104,37 @@ class _Decider:
         self.decisions.quantized = tuple(chosen)
         for op in chosen:
             self.groups.join_by(op, self._activations(op), filter(_is_f32, op.results))
+        self._join_steps(chosen)
         for op in chosen:
             self._decide_operands(op)
             for result in filter(_is_f32, op.results):
                 self.decisions.values[result] = self._type_of(result, op)
         return self.decisions
+
+    def _join_steps(self, operations: Iterable[Quantizable]) -> None:
+        """Let a part of a layer have one type in all steps, also where only the last one shares it with others.
+
+        So does an initial state, which the first step takes where the others take the state before, unless several
+        states begin with it.
+        """
+        for op in operations:
+            if any(origin.role for origin in origins_of(op)):
+                self.steps[role_of(op)].append(op)
+        begun: dict[SSAValue, dict[Hashable, SSAValue]] = defaultdict(dict)
+        for steps in self.steps.values():
+            for place in _slots(steps[0]):
+                values = [op.operands[place] for op in steps]
+                states = {_giver(value): value for value in values if len(self.steps.get(_giver(value), ())) > 1}
+                for value in values:
+                    if len(states) == 1 and _giver(value) not in states and constant_array(value) is None:
+                        begun[value].update(states)
+        for initial, states in begun.items():
+            if len(states) == 1:
+                self.groups.join((*states.values(), initial))
+        for steps in self.steps.values():
+            for values in zip(*(filter(_is_f32, op.results) for op in steps), strict=False):
+                if len(values) > 1 and any(len(self.groups.members(value)) > 1 for value in values):
+                    self.groups.join(values)
 
     # Which operations
 
@@ -355,7 +390,17 @@ class _Decider:
             if shared is not None:
                 return shared
             choice = self.recipe.choice(op, Slot.BIAS) if other_type.bits == sums.STORAGE.bits else None
+        if not array.any() and (state := self._state_of_steps(op, place)) is not None:
+            return self._type_of(state, op)
         return self._from_ranges([("its constant", _known(op, array))], choice or self.recipe.choice(op, slot), op)
+
+    def _state_of_steps(self, op: Quantizable, place: int) -> SSAValue | None:
+        """What the other steps of a layer take where `op`, a part of one step, takes a constant: zeros have its type.
+
+        So the first step has the types of all, and the steps can be a loop.
+        """
+        taken = (other.operands[place] for other in self.steps.get(role_of(op), ()))
+        return next((value for value in taken if _is_f32(value) and constant_array(value) is None), None)
 
     def _weight_type(self, op: Quantizable, array: Array) -> UniformQuantizedType:
         choice = self.recipe.choice(op, Slot.WEIGHT)

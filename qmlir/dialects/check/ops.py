@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, TensorType, f64
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, MemRefType, TensorType, f64
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     IRDLOperation,
@@ -21,9 +21,9 @@ from qmlir.ir.interfaces import ActsBesideResults
 
 
 class ExpectationOp(IRDLOperation):
-    """Two tensors of one type, the second of them what is expected."""
+    """Two tensors of one type, or memory, the second of them what is expected."""
 
-    T: ClassVar = VarConstraint("T", base(TensorType[Attribute]))
+    T: ClassVar = VarConstraint("T", base(TensorType[Attribute]) | base(MemRefType[Attribute]))
 
     actual = operand_def(T)
     expected = operand_def(T)

@@ -4,10 +4,12 @@ Semantics are those of the arithmetic contract: `qcast` computes `saturate(round
 in true f32 division, `dcast` computes `scale * (stored - zero_point)`, `scast` reinterprets the stored integers.
 """
 
-from typing import ClassVar
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import IntegerType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -15,8 +17,8 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.dialects.quant.infer import element_type, verify_quantized_tensor
 from qmlir.dialects.quant.syntax import brief_text
 from qmlir.dialects.quant.types import QuantizedType, StoredType
-from qmlir.ir.builtin_types import as_integer, ranked_tensor, unranked_tensor
-from qmlir.ir.interfaces import RegisteredCanonicalization
+from qmlir.ir.builtin_types import as_integer, ranked_tensor, reshaped_like, unranked_tensor
+from qmlir.ir.interfaces import InferResultTypes, RegisteredCanonicalization
 
 
 def _verify_shapes(source: Attribute, result: Attribute) -> None:
@@ -30,7 +32,7 @@ def _verify_shapes(source: Attribute, result: Attribute) -> None:
         )
 
 
-class CastOperation(IRDLOperation):
+class CastOperation(IRDLOperation, InferResultTypes, ABC):
     """A cast of a scalar or a tensor that keeps the shape."""
 
     input = operand_def()
@@ -48,9 +50,13 @@ class CastOperation(IRDLOperation):
         for type_ in (self.input.type, self.result.type):
             verify_quantized_tensor(type_)
 
+    @abstractmethod
     def verify_elements(self, source: Attribute, result: Attribute) -> None:
         """Check the two element types against each other."""
-        raise NotImplementedError
+
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        """The operand's shape; what is cast to is the operation's own choice."""
+        return [reshaped_like(cast(TypeAttribute, self.result.type), self.input.type)]
 
 
 def _verify_expressed(expressed: Attribute, quantized: Attribute, roles: tuple[str, str]) -> None:

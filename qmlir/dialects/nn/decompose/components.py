@@ -3,8 +3,8 @@
 A part that gives a result of the composite has the type of that result. A part that only moves values has the type that
 follows from its operands, and the sum of products before a bias is the accumulator: 32 bits, zero point 0, scale
 `f32(s_x * s_w)`, which is what a contraction with a bias adds up without being told. Every other part of a quantized
-composite has the type that `components` gives for its role, a constant as the integers that it is quantized to; a key
-`softmax/max` is for the part `max` of the part `softmax`.
+composite has the type that `components` gives for its role, a constant as the integers that it is quantized to, or
+already holds; a key `softmax/max` is for the part `max` of the part `softmax`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -70,7 +70,8 @@ def implied_element(part: NnOp) -> Attribute | None:
 
 def set_element(part: NnOp, element: Attribute) -> None:
     """Give the results of a part elements of another type; a float constant becomes the integers of a quantized one."""
-    if isinstance(part, ConstantOp) and isinstance(element, UniformQuantizedType):
+    is_float = isinstance(part, ConstantOp) and kind_of(element_of(part.result)) is Kind.FLOAT
+    if isinstance(part, ConstantOp) and is_float and isinstance(element, UniformQuantizedType):
         type_: AnyTensor = TensorType(element, shape_of(part.result))
         part.properties["value"] = ConstantOp.of(quantize(part.array, element), type_).value
     for result in part.results:
@@ -95,24 +96,34 @@ def result_indices(op: Operation, results: Sequence[SSAValue]) -> dict[Operation
     return found
 
 
-def _assign(op: NnOp, parts: Parts, results: Sequence[SSAValue], components: Components) -> Results:
-    """Give every part its type; the results with theirs, `None` where a type is not known."""
-    giving = result_indices(op, results)
+def assign_elements(op: NnOp, parts: Parts, giving: Mapping[Operation, Attribute]) -> bool:
+    """Give every part of `op` its type, those of `giving` theirs; `False` where the type of one is not known."""
+    components = components_of(op)
     exact = is_quantized(op)
     roles = set(parts.roles)
     for role, part in zip(parts.roles, parts.operations, strict=True):
         assert isinstance(part, NnOp)
         element: Attribute | None
         if part in giving:
-            element = element_of(op.results[giving[part]])
+            element = giving[part]
         elif role in components:
             element = components[role]
+        elif isinstance(part, ConstantOp) and kind_of(element_of(part.result)) is Kind.QUANTIZED:
+            element = element_of(part.result)
         else:
             element = implied_element(part) if exact else element_of(part.results[0])
         if element is None:
-            return None
+            return False
         set_element(part, element)
         _set_nested(part, role, {key: type_ for key, type_ in components.items() if key not in roles})
+    return True
+
+
+def _assign(op: NnOp, parts: Parts, results: Sequence[SSAValue]) -> Results:
+    """Give every part its type; the results with theirs, `None` where a type is not known."""
+    giving = {part: element_of(op.results[index]) for part, index in result_indices(op, results).items()}
+    if not assign_elements(op, parts, giving):
+        return None
     return [_typed(value, op.results[index].type) for index, value in enumerate(results)]
 
 
@@ -146,7 +157,7 @@ def with_types(decomposition: Decompose) -> Callable[..., Results]:
             return None
         try:
             results = decomposition(op, parts)
-            typed = None if results is None else _assign(op, parts, results, components_of(op))
+            typed = None if results is None else _assign(op, parts, results)
             if typed is not None:
                 return typed
         except VerifyException:  # quantized values whose parameters follow an axis that a part would cut

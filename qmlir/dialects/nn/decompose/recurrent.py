@@ -13,6 +13,7 @@ The states are `cell/…` and `hidden/…`; the second direction of a bidirectio
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i32
@@ -35,31 +36,63 @@ State = tuple[SSAValue, ...]
 """The hidden state, then that of the cell."""
 
 
+class AtPlace(Protocol):
+    """What belongs to each place of the sequence."""
+
+    def __getitem__(self, place: int, /) -> SSAValue: ...
+
+
 @dataclass
-class _Direction:
-    """One walk through the sequence: what its gates are made of."""
+class Direction:
+    """One walk through the sequence: what its gates are made of, and what they take at each place of it."""
 
     op: ops.Layer
     parts: Parts
-    prefix: str
     way: int
-    weights: Weights
-    steps: int
+
+    @property
+    def prefix(self) -> str:
+        """What the roles of this direction begin with."""
+        return "backward/" if self.way else ""
+
+    @property
+    def weights(self) -> Weights:
+        """The slices of the weights."""
+        return Weights(self.op, self.parts, self.prefix, self.way)
+
+    @property
+    def steps(self) -> int:
+        """The length of the sequence."""
+        return shape_of(self.op.data)[0]
+
+    def at_steps(self, role: str, value: SSAValue) -> AtPlace:
+        """`[1, N, H]` of `[T, N, H]` for each place."""
+        if self.steps == 1:
+            return [value]
+        split = build(SplitOp, [value], {"axis": 0}, results=self.steps)
+        self.add(role, split)
+        return list(split.results)
+
+    def running(self, column: SSAValue) -> AtPlace:
+        """Whether the sequences of the lengths `column`, `[1, N, 1]`, reach each place."""
+        return [self.runs(self.number(place), column) for place in range(self.steps)]
+
+    def number(self, place: int) -> SSAValue:
+        return self.add("place", ConstantOp.of(np.array(place, np.int32), TensorType(i32, ())))
+
+    def runs(self, number: SSAValue, column: SSAValue) -> SSAValue:
+        return self.add("runs", LessOp(number, column))
 
     def add(self, role: str, op: Operation) -> SSAValue:
         return self.parts.add(self.prefix + role, op).results[0]
 
-    def projected(self, gate: str, number: int, bias: SSAValue | None) -> list[SSAValue]:
+    def projected(self, gate: str, number: int, bias: SSAValue | None) -> AtPlace:
         """A gate's `W x + b` at each step, `[1, N, H]`."""
         weight = self.weights.rows(f"{gate}/input_weight", self.op.weight, number)
         value = self.add(f"{gate}/input_matmul", MatMulOp(self.op.data, weight, True))
         if bias is not None:
             value = self.add(f"{gate}/bias_add", AddOp(value, bias))
-        if self.steps == 1:
-            return [value]
-        split = build(SplitOp, [value], {"axis": 0}, results=self.steps)
-        self.add(f"{gate}/input_step", split)
-        return list(split.results)
+        return self.at_steps(f"{gate}/input_step", value)
 
     def biases(self, gate: str, number: int) -> SSAValue | None:
         """The sum of both biases of a gate."""
@@ -90,7 +123,7 @@ Step = Callable[[int, State], State]
 """The state after the step at a place of the sequence, from the state before."""
 
 
-def _rnn(op: ops.RnnOp, walk: _Direction) -> Step:
+def _rnn(op: ops.RnnOp, walk: Direction) -> Step:
     inputs = walk.projected("hidden", 0, walk.biases("hidden", 0))
     weight = walk.recurrence("hidden", 0)
 
@@ -105,7 +138,7 @@ _LSTM_GATES = ("input_gate", "output_gate", "forget_gate", "cell_gate")
 _PEEPHOLES = {"input_gate": 0, "output_gate": 1, "forget_gate": 2}
 
 
-def _lstm(op: ops.LstmOp, walk: _Direction) -> Step:
+def _lstm(op: ops.LstmOp, walk: Direction) -> Step:
     is_coupled = bool(op.input_forget.value.data)
     gates = [gate for gate in _LSTM_GATES if gate != "forget_gate" or not is_coupled]
     numbers = {gate: _LSTM_GATES.index(gate) for gate in gates}
@@ -143,7 +176,7 @@ def _lstm(op: ops.LstmOp, walk: _Direction) -> Step:
 _GRU_GATES = ("update_gate", "reset_gate")
 
 
-def _gru(op: ops.GruOp, walk: _Direction) -> Step:
+def _gru(op: ops.GruOp, walk: Direction) -> Step:
     is_linear = bool(op.linear_before_reset.value.data)
     inputs = [walk.projected(gate, number, walk.biases(gate, number)) for number, gate in enumerate(_GRU_GATES)]
     weights = [walk.recurrence(gate, number) for number, gate in enumerate(_GRU_GATES)]
@@ -181,7 +214,9 @@ def _gru(op: ops.GruOp, walk: _Direction) -> Step:
     return step
 
 
-def _initial(walk: _Direction, name: str, given: SSAValue | None) -> SSAValue:
+def initial_state(walk: Direction, name: str) -> SSAValue:
+    """The state that a direction begins with."""
+    given: SSAValue | None = getattr(walk.op, f"initial_{name}")
     if given is not None:
         return given if walk.op.directions == 1 else walk.weights.direction(f"{name}/initial", given)
     element: Attribute = plain_type(element_of(walk.op.data))
@@ -191,25 +226,22 @@ def _initial(walk: _Direction, name: str, given: SSAValue | None) -> SSAValue:
 
 
 @dataclass
-class _Mask:
+class Mask:
     """Where the sequences have ended: `[1, N, 1]` for each place."""
 
-    walk: _Direction
+    walk: Direction
     zero: SSAValue
-    runs: list[SSAValue]
+    runs: AtPlace
 
     @staticmethod
-    def of(walk: _Direction) -> "_Mask | None":
+    def of(walk: Direction) -> "Mask | None":
+        """What holds for the lengths of a layer that has some."""
         lengths = walk.op.lengths
         if lengths is None:
             return None
         (count,) = shape_of(lengths)
-        column = walk.add("lengths", ReshapeOp(lengths, (1, count, 1)))
-        runs: list[SSAValue] = []
-        for place in range(walk.steps):
-            number = ConstantOp.of(np.array(place, np.int32), TensorType(i32, ()))
-            runs.append(walk.add("runs", LessOp(walk.add("place", number), column)))
-        return _Mask(walk, scalar(walk.parts, f"{walk.prefix}hidden/zero", 0.0, walk.op.data), runs)
+        runs = walk.running(walk.add("lengths", ReshapeOp(lengths, (1, count, 1))))
+        return Mask(walk, scalar(walk.parts, f"{walk.prefix}hidden/zero", 0.0, walk.op.data), runs)
 
     def kept(self, place: int, new: State, old: State) -> State:
         """The state after the step: the old one of a sequence that has ended."""
@@ -220,6 +252,7 @@ class _Mask:
         )
 
     def output(self, place: int, hidden: SSAValue) -> SSAValue:
+        """The hidden state of a step as the sequence has it: 0 behind the end."""
         return self.walk.add("hidden/output", build(WhereOp, [self.runs[place], hidden, self.zero]))
 
 
@@ -227,11 +260,28 @@ def _joined(parts: Parts, role: str, values: Sequence[SSAValue], axis: int) -> S
     return values[0] if len(values) == 1 else parts.add(role, ConcatOp(values, axis)).result
 
 
-MakeStep = Callable[..., Step]
+class Walk(NamedTuple):
+    """How a layer walks: `make(op, direction)` gives its step, with states of these names."""
+
+    make: Callable[..., Step]
+    states: tuple[str, ...]
+
+    def step(self, direction: Direction) -> Callable[[int, State], tuple[State, SSAValue]]:
+        """The state after a place, and the hidden state that the sequence has there."""
+        take, mask = self.make(direction.op, direction), Mask.of(direction)
+
+        def step(place: int, state: State) -> tuple[State, SSAValue]:
+            after = take(place, state)
+            if mask is None:
+                return after, after[0]
+            kept = mask.kept(place, after, state)
+            return kept, mask.output(place, kept[0])
+
+        return step
 
 
-def _unrolled(make: MakeStep, states: tuple[str, ...]) -> Decompose:
-    """The decomposition of a layer whose steps `make` makes, with states of these names."""
+def _unrolled(walk: Walk) -> Decompose:
+    """The decomposition of a layer into the parts of all its steps."""
 
     def decompose(op: ops.Layer, parts: Parts) -> Results:
         steps, _, width = shape_of(op.data)
@@ -240,26 +290,29 @@ def _unrolled(make: MakeStep, states: tuple[str, ...]) -> Decompose:
         sequences: list[SSAValue] = []
         ends: list[State] = []
         for way, is_reversed in enumerate(op.walks):
-            prefix = "backward/" if way else ""
-            walk = _Direction(op, parts, prefix, way, Weights(op, parts, prefix, way), steps)
-            step, mask = make(op, walk), _Mask.of(walk)
-            state: State = tuple(_initial(walk, name, getattr(op, f"initial_{name}")) for name in states)
+            direction = Direction(op, parts, way)
+            step = walk.step(direction)
+            state: State = tuple(initial_state(direction, name) for name in walk.states)
             outputs: dict[int, SSAValue] = {}
             for place in range(steps)[:: -1 if is_reversed else 1]:
-                after = step(place, state)
-                state = after if mask is None else mask.kept(place, after, state)
-                outputs[place] = state[0] if mask is None else mask.output(place, state[0])
-            whole = _joined(parts, f"{prefix}hidden/sequence", [outputs[place] for place in range(steps)], 0)
-            sequences.append(walk.add("hidden/reshape", ReshapeOp(whole, (steps, 1, *shape_of(whole)[1:]))))
+                state, outputs[place] = step(place, state)
+            role = f"{direction.prefix}hidden/sequence"
+            whole = _joined(parts, role, [outputs[place] for place in range(steps)], 0)
+            sequences.append(direction.add("hidden/reshape", ReshapeOp(whole, (steps, 1, *shape_of(whole)[1:]))))
             ends.append(state)
-        last = [_joined(parts, f"{name}/last", [end[number] for end in ends], 0) for number, name in enumerate(states)]
+        last = [
+            _joined(parts, f"{name}/last", [end[number] for end in ends], 0) for number, name in enumerate(walk.states)
+        ]
         return [_joined(parts, "hidden/directions", sequences, 1), *last]
 
     return decompose
 
 
-COMPOSITES: dict[type[Operation], Decompose] = {
-    ops.RnnOp: _unrolled(_rnn, ("hidden",)),
-    ops.LstmOp: _unrolled(_lstm, ("hidden", "cell")),
-    ops.GruOp: _unrolled(_gru, ("hidden",)),
+WALKS: dict[type[Operation], Walk] = {
+    ops.RnnOp: Walk(_rnn, ("hidden",)),
+    ops.LstmOp: Walk(_lstm, ("hidden", "cell")),
+    ops.GruOp: Walk(_gru, ("hidden",)),
 }
+"""How each layer walks."""
+
+COMPOSITES: dict[type[Operation], Decompose] = {operation: _unrolled(walk) for operation, walk in WALKS.items()}

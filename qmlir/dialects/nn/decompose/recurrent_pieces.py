@@ -2,12 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, OpResult, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.decompose.components import components_of
 from qmlir.dialects.nn.decompose.pieces import scalar
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops import recurrent as ops
@@ -24,15 +29,22 @@ from qmlir.dialects.nn.ops.activations import (
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import AddOp, GreaterOrEqualOp, MulOp, UnaryOp, WhereOp
 from qmlir.dialects.nn.ops.movement import ReshapeOp, SliceOp
+from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.decomposition import Parts
+
+Array = npt.NDArray[Any]
 
 
 def _in_memory(value: SSAValue) -> ConstantOp | None:
-    """The constant that `value` is, where its numbers are at hand and each stands for itself."""
+    """The constant that `value` is, where its numbers are at hand."""
     constant = value.op if isinstance(value, OpResult) else None
     if not isinstance(constant, ConstantOp) or not isinstance(constant.value, DenseIntOrFPElementsAttr):
         return None
-    return constant if kind_of(element_of(value)) is Kind.FLOAT else None
+    return constant if kind_of(element_of(value)) in (Kind.FLOAT, Kind.QUANTIZED) else None
+
+
+def _stored_as(element: StoredType) -> tuple[Attribute, int, int]:
+    return element.storage, element.storage_min, element.storage_max
 
 
 @dataclass
@@ -44,18 +56,43 @@ class Weights:
     prefix: str
     way: int
 
-    def _constant(self, role: str, source: ConstantOp, start: int, count: int) -> SSAValue:
-        array = source.array[self.way, start : start + count]
-        element: Attribute = element_of(source.result)
-        constant = ConstantOp.of(array, TensorType(element, array.shape))
+    def _constant(self, role: str, source: ConstantOp, array: Array) -> SSAValue:
+        constant = ConstantOp.of(array, TensorType(self._element(role, source), array.shape))
         return self.parts.add(self.prefix + role, constant).result
+
+    def _element(self, role: str, source: ConstantOp) -> Attribute:
+        """The element type of a piece of a constant: the constant's, or for stored integers what the components say.
+
+        Raises `VerifyException` where nobody says it, or where the integers are stored in another way.
+        """
+        own = element_of(source.result)
+        if not isinstance(own, StoredType):
+            return own
+        given = components_of(self.op).get(self.prefix + role)
+        if given is None and isinstance(own, UniformQuantizedType) and own.granularity is Granularity.TENSOR:
+            return own
+        if not isinstance(given, UniformQuantizedType):
+            raise VerifyException(f"components give no type for the part '{self.prefix}{role}' of a constant of {own}")
+        if _stored_as(given) != _stored_as(own):
+            raise VerifyException(f"the component '{self.prefix}{role}' is {given}, its integers are stored as {own}")
+        return given
+
+    def _sum(self, role: str, source: ConstantOp, first: Array, second: Array) -> SSAValue:
+        """The sum of two pieces of a constant; of stored integers exactly, they have one type."""
+        element = self._element(role, source)
+        if not isinstance(element, UniformQuantizedType):
+            return self._constant(role, source, (first + second).astype(first.dtype, copy=False))
+        total = first.astype(np.int64) + second
+        if element.zero_points.any() or (total < element.storage_min).any() or (total > element.storage_max).any():
+            raise VerifyException(f"the sum for '{self.prefix}{role}' cannot be stored as {element}")
+        return self._constant(role, source, total.astype(first.dtype))
 
     def rows(self, role: str, value: SSAValue, number: int) -> SSAValue:
         """The `number`-th run of `hidden_size` rows of `[D, rows, …]`, without the first axis."""
         size = self.op.hidden_size.value.data
         start = number * size
         if (constant := _in_memory(value)) is not None:
-            return self._constant(role, constant, start, size)
+            return self._constant(role, constant, constant.array[self.way, start : start + size])
         bounds = {"starts": [self.way, start], "ends": [self.way + 1, start + size]}
         part = value
         if shape_of(value)[:2] != (1, size):
@@ -66,10 +103,8 @@ class Weights:
         """The sum of the biases of `W` and `R` for one gate."""
         size, gates = self.op.hidden_size.value.data, self.op.GATES
         if (constant := _in_memory(bias)) is not None:
-            both = constant.array[self.way].reshape(2, gates, size)[:, number]
-            total = (both[0] + both[1]).astype(both.dtype, copy=False)
-            sum_ = ConstantOp.of(total, TensorType(element_of(bias), (size,)))
-            return self.parts.add(self.prefix + role, sum_).result
+            first, second = constant.array[self.way].reshape(2, gates, size)[:, number]
+            return self._sum(role, constant, first, second)
         of_input = self.rows(f"{role}/input", bias, number)
         of_recurrence = self.rows(f"{role}/recurrence", bias, gates + number)
         return self.parts.add(self.prefix + role, AddOp(of_input, of_recurrence)).result

@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 from qmlir.dialects.nn.base import NnOp, shapes_agree
 from qmlir.dialects.nn.elements import kind_of, plain_type
 from qmlir.dialects.quant.types import StoredType
-from qmlir.ir.builtin_types import AnyDense, AnyTensor, as_dense, dense, ranked_tensor, tensor
+from qmlir.ir.builtin_types import AnyDense, AnyTensor, as_dense, dense, ranked_tensor, reshaped_like, tensor
 from qmlir.text.elements import dense_array
 from qmlir.text.weights import ExternalWeightsAttr
 
@@ -63,7 +63,7 @@ class ConstantOp(NnOp):
         return dense_array(self.value)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
-        return [tensor(self.result.type)]
+        return [tensor(reshaped_like(tensor(self.result.type), self.value_type))]
 
     def verify_(self) -> None:
         stored, result = ranked_tensor(self.value_type), tensor(self.result.type)

@@ -31,6 +31,7 @@ from qmlir.dialects.nn.infer.movement import (
     normalized_axes,
     normalized_axis,
     regrouped_size,
+    reshaped_shape,
     sliced_shape,
     split_sizes,
     surviving_axes,
@@ -39,7 +40,7 @@ from qmlir.dialects.nn.infer.movement import (
 from qmlir.dialects.nn.infer.operands import shape_text
 from qmlir.dialects.nn.ops.contraction import values_of
 from qmlir.ir.builtin_types import AnyTensor
-from qmlir.ir.interfaces import QuantizationSlots, Slot
+from qmlir.ir.interfaces import KnownValue, QuantizationSlots, Replacement, Slot
 
 
 def integers(values: Sequence[int]) -> DenseArrayBase:
@@ -88,6 +89,7 @@ class ReshapeOp(MovementOp):
     """
 
     name = "nn.reshape"
+    SIZE_OPERANDS: ClassVar[tuple[str, ...]] = ("shape",)
 
     input = operand_def(TensorType)
     shape = opt_operand_def(TensorType)
@@ -108,7 +110,38 @@ class ReshapeOp(MovementOp):
         if self.shape is None and after.count(DYNAMIC_INDEX) > 1:
             raise VerifyException(f"leaves more than one size open, and has no shape operand: {self.result.type}")
         check_reshape(before, after)
+        if self.shape is None:
+            after = reshaped_shape(before, after)
         return [TensorType(moved_element(element_of(self.input), surviving_axes(before, after)), after)]
+
+    def specialized(self, known: KnownValue) -> Replacement | None:
+        """Without the operand `shape`: the result type says it, as far as the operand's own sizes are known."""
+        sizes = known(self.shape)
+        if sizes is None:
+            return None
+        before = shape_of(self.input)
+        after = self._sizes(before, [int(size) for size in sizes.reshape(-1)])
+        if after.count(DYNAMIC_INDEX) > 1:
+            return None
+        return Replacement.by(
+            ReshapeOp.create(
+                operands=[self.input],
+                result_types=[TensorType(element_of(self.result), reshaped_shape(before, after))],
+                attributes=dict(self.attributes),
+            )
+        )
+
+    def _sizes(self, before: Sequence[int], sizes: Sequence[int]) -> list[int]:
+        """The sizes that the numbers of `shape` name; `DYNAMIC_INDEX` for one that they leave open."""
+        if any(size < -1 for size in sizes) or sizes.count(-1) > 1:
+            raise VerifyException(f"the sizes of a reshape are 0 at least, one of them -1, found {list(sizes)}")
+        copies_zero = not self.allow_zero.value.data
+        if copies_zero and any(size == 0 for size in sizes[len(before) :]):
+            raise VerifyException(f"a size of 0 stands for that of the operand, {self.input.type}: found {list(sizes)}")
+        return [
+            DYNAMIC_INDEX if size == -1 else before[axis] if size == 0 and copies_zero else size
+            for axis, size in enumerate(sizes)
+        ]
 
 
 class AxesOp(MovementOp, ABC):

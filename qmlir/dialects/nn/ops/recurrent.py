@@ -75,6 +75,9 @@ They are those of ONNX's operators of the same name; `Affine` and `ScaledTanh`, 
 class RecurrentOp(NnOp, MultipliesAndAdds, ABC):
     """A layer that walks a sequence with a hidden state of `hidden_size` elements.
 
+    Quantized, a layer means its parts, whose types `components` has; weights whose gates have types of their own, which
+    `components` has too, are `!quant.any`.
+
     `activations` names the functions of each direction, one after another, where they are not the layer's own;
     `activation_alpha` and `activation_beta` then have a number for each, those that a function does not have ignored.
     What the activation function of a gate is applied to is clipped to `[-clip, clip]`.
@@ -85,7 +88,7 @@ class RecurrentOp(NnOp, MultipliesAndAdds, ABC):
     FUNCTIONS: ClassVar[tuple[str, ...]]
     """The activation functions of one direction."""
 
-    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {
             "data": Slot.INPUT,
@@ -104,6 +107,13 @@ class RecurrentOp(NnOp, MultipliesAndAdds, ABC):
     clip = opt_prop_def(FloatAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def accepts_quantized_values(self) -> bool:
+        return self.components is not None  # one that is kept whole has no types to give to its parts
+
+    def verify_quantization(self) -> None:
+        if self.components is None:
+            raise VerifyException("takes quantized values only where 'components' has the types of its parts")
 
     def multiply_adds(self) -> int:
         """`W x + R h` of all gates at every step, in every direction."""

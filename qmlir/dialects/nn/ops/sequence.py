@@ -5,9 +5,10 @@ least as precise as what the operands tell: a model may know a rank or a size th
 """
 
 from abc import ABC
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self, cast
 
+import numpy as np
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyUnrankedTensorType,
@@ -16,7 +17,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
-from xdsl.ir import SSAValue, TypeAttribute
+from xdsl.ir import Operation, SSAValue, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
     OpResult,
@@ -33,15 +34,18 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.rewriter import Rewriter
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir.dialects.nn.assembly import parse_operation, print_operation
 from qmlir.dialects.nn.base import element_of, shape_of
-from qmlir.dialects.nn.building import UNKNOWN_TYPE, Operand, property_attribute
+from qmlir.dialects.nn.building import UNKNOWN_TYPE, Operand, build, property_attribute
 from qmlir.dialects.nn.infer.sequence import common_type, joined_type, resized, tensors_agree
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.movement import ConcatOp, SplitOp, SqueezeOp, UnsqueezeOp
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, as_integer, ranked_tensor, tensor, unranked_tensor
-from qmlir.ir.interfaces import InferResultTypes
+from qmlir.ir.evaluation import evaluate, operand_groups
+from qmlir.ir.interfaces import HasParameters, InferResultTypes, KnownValue, Replacement
 
 
 def sequence_of(value: SSAValue) -> SequenceType:
@@ -54,10 +58,82 @@ def _tensor_in(type_: TypeAttribute) -> AnyTensor | AnyUnrankedTensorType | None
     return ranked_tensor(type_) or unranked_tensor(type_)
 
 
-class SequenceOp(IRDLOperation, InferResultTypes, ABC):
-    """An operation that takes or gives a sequence, with one result."""
+def _members(value: SSAValue) -> tuple[SSAValue, ...] | None:
+    """The tensors of a sequence that is made of them here, `None` for any other sequence."""
+    match value.owner:
+        case SequenceConstructOp() as made:
+            return tuple(made.inputs)
+        case SequenceEmptyOp():
+            return ()
+        case _:
+            return None
+
+
+def _made_of(tensors: Sequence[SSAValue], type_: TypeAttribute) -> "SequenceOp":
+    """The operation that makes a sequence of `tensors`, of `type_` where there are none."""
+    return SequenceConstructOp.of(list(tensors)) if tensors else SequenceEmptyOp.of(result_type=type_)
+
+
+class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
+    """An operation that takes or gives a sequence, with one result.
+
+    Compiled code has no sequences: where positions and sizes are known, so is which tensors a sequence was made of,
+    and the operation is told by them.
+    """
+
+    PARAMETER: ClassVar[str] = ""
+    """The operand that says where, or into what: the shape of a result may depend on it."""
+
+    OWNS_TENSORS: ClassVar[bool] = False
+    """Whether the sequence is made here, of tensors."""
 
     traits = traits_def(Pure())
+
+    def parameter_operands(self) -> Iterator[SSAValue]:
+        value: SSAValue | None = getattr(self, self.PARAMETER) if self.PARAMETER else None
+        if value is not None:
+            yield value
+
+    def shape_operands(self) -> Iterator[SSAValue]:
+        return self.parameter_operands()
+
+    def specialized(self, known: KnownValue) -> Replacement | None:
+        """What the operation means for the tensors of its sequence: as values, no element of them is looked at."""
+        values: list[Any] = []
+        for name, _, group in operand_groups(self):
+            for value in group:
+                if isinstance(value.type, SequenceType):
+                    values.append(_members(value))
+                else:
+                    values.append(known(value) if name == self.PARAMETER else value)
+        if self.OWNS_TENSORS or any(value is None for value in values):
+            return None
+        return self.specialized_on(values)
+
+    def specialized_on(self, values: Sequence[Any]) -> Replacement | None:
+        """What the operation is, on the tensors of sequences and the values of parameters."""
+        result = self.meaning_of(values)
+        match result:
+            case SSAValue():
+                return Replacement([], [cast(SSAValue, result)])
+            case tuple():
+                return Replacement.by(_made_of(cast(tuple[SSAValue, ...], result), self.value_type))
+            case _:
+                return Replacement.by(ConstantOp.of(result, tensor(self.value_type)))
+
+    def meaning_of(self, values: Sequence[Any]) -> Any:
+        """What the registered meaning gives for `values`. Raises `VerifyException` for a value without meaning."""
+        try:
+            results = evaluate(self, values)
+        except InterpretationError as error:
+            raise VerifyException(str(error)) from error
+        assert results is not None
+        return results[0]
+
+    @property
+    def value_type(self) -> TypeAttribute:
+        """The type of the one result."""
+        return cast(TypeAttribute, self.value.type)
 
     @classmethod
     def of(cls, *operands: Operand, result_type: TypeAttribute | None = None, **properties: Any) -> Self:
@@ -106,6 +182,7 @@ class SequenceConstructOp(SequenceOp):
     """The sequence of the operands, one at least."""
 
     name = "nn.sequence_construct"
+    OWNS_TENSORS: ClassVar[bool] = True
 
     inputs = var_operand_def(TensorType)
     result = result_def(SequenceType)
@@ -119,6 +196,7 @@ class SequenceEmptyOp(SequenceOp):
     """The sequence of no tensors; its type says of which element type it has none."""
 
     name = "nn.sequence_empty"
+    OWNS_TENSORS: ClassVar[bool] = True
 
     result = result_def(SequenceType)
 
@@ -131,6 +209,7 @@ class SequenceInsertOp(SequenceOp):
     """The sequence with `tensor` before what stands at `position`, negative from the end; without one, at the end."""
 
     name = "nn.sequence_insert"
+    PARAMETER: ClassVar[str] = "position"
 
     sequence = operand_def(SequenceType)
     tensor = operand_def(TensorType)
@@ -147,6 +226,7 @@ class SequenceEraseOp(SequenceOp):
     """The sequence without what stands at `position`, negative from the end; without one, without the last tensor."""
 
     name = "nn.sequence_erase"
+    PARAMETER: ClassVar[str] = "position"
 
     sequence = operand_def(SequenceType)
     position = opt_operand_def(TensorType)
@@ -162,6 +242,7 @@ class SequenceAtOp(SequenceOp):
     """The tensor at `position`, negative from the end; its rank must be known where the sequence leaves it open."""
 
     name = "nn.sequence_at"
+    PARAMETER: ClassVar[str] = "position"
 
     sequence = operand_def(SequenceType)
     position = operand_def(TensorType)
@@ -194,6 +275,7 @@ class SplitToSequenceOp(SequenceOp):
     """
 
     name = "nn.split_to_sequence"
+    PARAMETER: ClassVar[str] = "split"
 
     input = operand_def(TensorType)
     split = opt_operand_def(TensorType)
@@ -209,6 +291,25 @@ class SplitToSequenceOp(SequenceOp):
                 raise VerifyException(f"sizes of parts are an integer or a list of them, found {self.split.type}")
             size = DYNAMIC_INDEX
         return [SequenceType(resized(tensor(self.input.type), self.axis.value.data, size))]
+
+    def specialized_on(self, values: Sequence[Any]) -> Replacement | None:
+        shape, axis = shape_of(self.input), self.axis.value.data
+        if DYNAMIC_INDEX in shape:
+            return None
+        # The meaning says which parts there are; on nothing but a shape it makes them at no cost.
+        parts = self.meaning_of([np.broadcast_to(np.int8(0), shape), *values[1:]])
+        sizes = [part.shape[axis] if part.ndim == len(shape) else 1 for part in parts]
+        if not sizes:
+            return Replacement.by(_made_of((), self.value_type))
+        split = build(SplitOp, [self.input], {"axis": axis, "split": sizes}, results=len(sizes))
+        operations: list[Operation] = [split]
+        tensors: Sequence[SSAValue] = split.parts
+        if self.split is None and not self.keep_dims.value.data:
+            squeezes = [build(SqueezeOp, [part], {"axes": [axis]}) for part in split.parts]
+            operations.extend(squeezes)
+            tensors = [squeeze.result for squeeze in squeezes]
+        made = _made_of(tensors, self.value_type)
+        return Replacement([*operations, made], made.results)
 
 
 @irdl_op_definition
@@ -226,6 +327,18 @@ class ConcatFromSequenceOp(SequenceOp):
     def infer_result_types(self) -> Sequence[TypeAttribute]:
         is_new = bool(self.new_axis.value.data)
         return [joined_type(sequence_of(self.sequence).tensors, self.axis.value.data, is_new)]
+
+    def specialized_on(self, values: Sequence[Any]) -> Replacement | None:
+        tensors: Sequence[SSAValue] = values[0]
+        if not tensors:
+            raise VerifyException("joins one tensor at least, found an empty sequence")
+        operations: list[Operation] = []
+        if self.new_axis.value.data:
+            apart = [build(UnsqueezeOp, [value], {"axes": [self.axis.value.data]}) for value in tensors]
+            operations.extend(apart)
+            tensors = [each.result for each in apart]
+        joined = build(ConcatOp, [tensors], {"axis": self.axis.value.data})
+        return Replacement([*operations, joined], joined.results)
 
 
 OPERATIONS = (

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.elements import Kind
 from qmlir.ir.builtin_types import AnyTensor
-from qmlir.ir.interfaces import QuantizationSlots, Slot
+from qmlir.ir.interfaces import QuantizationSlots, ReadsShapesOnly, Slot
 
 
 @irdl_op_definition
@@ -23,6 +23,8 @@ class ShapeOp(NnOp):
 
     input = operand_def(TensorType)
     result = result_def(TensorType)
+
+    traits = traits_def(ReadsShapesOnly())
 
     start = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
     end = opt_prop_def(IntegerAttr)
@@ -47,6 +49,8 @@ class SizeOp(NnOp):
     input = operand_def(TensorType)
     result = result_def(TensorType)
 
+    traits = traits_def(ReadsShapesOnly())
+
     def infer_result_types(self) -> Sequence[AnyTensor]:
         return [TensorType(i64, [])]
 
@@ -60,6 +64,8 @@ class RangeOp(NnOp):
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {"start": Slot.INPUT, "limit": Slot.INPUT, "delta": Slot.INPUT}
     )
+
+    SIZE_OPERANDS: ClassVar[tuple[str, ...]] = ("start", "limit", "delta")
 
     start = operand_def(TensorType)
     limit = operand_def(TensorType)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, IntAttr, NoneAttr, TensorType
 from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -19,7 +19,7 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.movement import MovementOp
 from qmlir.dialects.nn.raising.unification import Held
 from qmlir.dialects.quant.infer import verify_quantized_tensor, with_axis
-from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.dialects.quant.types import AnyQuantizedType, Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.evaluation import evaluate
 
 Array = npt.NDArray[Any]
@@ -42,9 +42,20 @@ def movement_chain(value: SSAValue) -> tuple[SSAValue, list[MovementOp]]:
     return value, chain[::-1]
 
 
+def _without_parameters(element: StoredType) -> AnyQuantizedType:
+    low, high = IntAttr(element.storage_min), IntAttr(element.storage_max)
+    return AnyQuantizedType(element.storage, low, high, element.expressed_type or NoneAttr())
+
+
 def _elements(candidates: set[Attribute], shape: Sequence[int]) -> Iterator[Attribute]:
-    """The element types that a constant of `shape` may have where its pieces have those of `candidates`."""
+    """The element types that a constant of `shape` may have where its pieces have those of `candidates`.
+
+    Integers that are stored in one way, and whose parameters differ, are `!quant.any`: the pieces say what they are.
+    """
     if len(candidates) != 1:
+        stored = {_without_parameters(each) for each in candidates if isinstance(each, StoredType)}
+        if len(stored) == 1 and all(isinstance(each, StoredType) for each in candidates):
+            yield from stored
         return
     (element,) = candidates
     if not isinstance(element, UniformQuantizedType) or element.granularity is Granularity.TENSOR:
@@ -57,6 +68,7 @@ def _elements(candidates: set[Attribute], shape: Sequence[int]) -> Iterator[Attr
             except VerifyException:
                 continue
             yield moved
+        yield _without_parameters(element)
 
 
 def _numbers_behind(template: SSAValue, shape: Sequence[int]) -> Array:

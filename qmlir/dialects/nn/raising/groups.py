@@ -5,10 +5,11 @@ composite that would take the group's place, with all types, which must be the g
 the types of the group become the composite's `components`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
-from xdsl.dialects.builtin import DictionaryAttr
+from xdsl.dialects.builtin import DictionaryAttr, TensorType
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import InterpretationError, VerifyException
@@ -19,9 +20,12 @@ from qmlir.dialects.nn.decompose.components import IMPLIED, components_of, impli
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import AddOp
+from qmlir.dialects.nn.ops.movement import ReshapeOp
 from qmlir.dialects.nn.raising.constants import constant_of, movement_chain, put_together
 from qmlir.dialects.nn.raising.templates import Template
 from qmlir.dialects.nn.raising.unification import Held, Mismatch, Rules, Unification, unify
+from qmlir.dialects.nn.requantize import REQUANTIZE, hand_on_requantization
+from qmlir.ir.builtin_types import tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.provenance import (
@@ -92,9 +96,9 @@ def _written_out(op: Operation) -> dict[str, Attribute]:
     return {name: value for name, value in {**defaults, **op.properties}.items() if name != COMPONENTS}
 
 
-def _properties_differ(mine: Operation, other: Operation) -> str | None:
+def _properties_differ(mine: Operation, other: Operation, besides: Collection[str] = ()) -> str | None:
     left, right = _written_out(mine), _written_out(other)
-    for name in sorted(left.keys() | right.keys()):
+    for name in sorted((left.keys() | right.keys()).difference(besides)):
         if left.get(name) != right.get(name):
             return f"has the {name} {right.get(name)}, not {left.get(name)}"
     return None
@@ -135,7 +139,8 @@ def _template_rules(template: Template) -> Rules:
             # The numbers of a quantized constant are compared when the types of all parts are known.
             is_stored = kind_of(element_of(other.result)) is Kind.QUANTIZED
             return None if is_stored or mine.value == other.value else "has another constant"
-        return _properties_differ(mine, other)
+        # How parts requantize is compared when the types of all parts are known, too.
+        return _properties_differ(mine, other, (REQUANTIZE,))
 
     def is_moved(mine: SSAValue) -> bool:
         source, chain = movement_chain(mine)
@@ -243,21 +248,30 @@ def _hand_on(
 
 
 def _element_types(template: Template, found: Unification) -> dict[str, Attribute] | str:
-    """The element type of each inner part by its role; the steps of a layer share one."""
+    """The element type of each inner part by its role; the steps of a layer share one, or imply what they have."""
     types: dict[str, Attribute] = {}
     giving = result_indices(template.composite, template.results)
     for role, part in zip(template.parts.roles, template.parts.operations, strict=True):
-        if part in giving or part not in found.operations:
+        if part in giving or (other := _counterpart(part, found)) is None:
             continue
-        other = found.operations[part]
         elements = {element_of(result) for result in other.results}
+        if other.operands and isinstance(other, NnOp) and {implied_element(other)} == elements:
+            elements.clear()
         nested = {f"{role}/{inner}": type_ for inner, type_ in components_of(other).items()}
         if any(types.setdefault(key, type_) != type_ for key, type_ in nested.items()):
             return f"its parts '{role}' have parts of several types"
-        if len(elements | {types.get(role, next(iter(elements)))}) != 1:
+        if any(types.setdefault(role, element) != element for element in elements):
             return f"its parts '{role}' have several types"
-        types[role] = elements.pop()
     return types
+
+
+def _counterpart(part: Operation, found: Unification) -> Operation | None:
+    """What stands for a part: an operation, or a piece of a constant of stored integers."""
+    if part in found.operations:
+        return found.operations[part]
+    held = found.values.get(part.results[0]) if len(part.results) == 1 else None
+    constant = None if held is None else constant_of(held)
+    return constant if held is not None and kind_of(element_of(held)) is Kind.QUANTIZED else None
 
 
 def _needed(composite: NnOp, parts: Parts, types: Mapping[str, Attribute]) -> dict[str, Attribute] | None:
@@ -276,6 +290,61 @@ def _needed(composite: NnOp, parts: Parts, types: Mapping[str, Attribute]) -> di
     return needed if needed or (exact and not isinstance(composite, IMPLIED)) else None
 
 
+def _type_of_unused(value: SSAValue, found: Unification, plain: Attribute) -> Attribute:
+    """The type of a result that the group does not compute, as nobody uses it: that of the values that it moves."""
+    moved = value
+    while moved not in found.values and isinstance(moved, OpResult):
+        op = moved.op
+        if not isinstance(op, NnOp) or not op.quantization_slots().shares_parameters or not op.operands:
+            break
+        moved = op.data_operands()[0]
+    known = found.values.get(moved)
+    return plain if known is None else TensorType(cast(Any, element_of(known)), tensor(plain).get_shape())
+
+
+@dataclass(frozen=True)
+class _Exposed:
+    """A value that the group gives in another shape than its composite does: reshaped, and back for its users."""
+
+    value: OpResult
+    reshaped: ReshapeOp
+    back: ReshapeOp
+
+    @staticmethod
+    def of(template: Template, found: Unification, number: int) -> "_Exposed | None":
+        """What other operations use of the operand of the reshape that would be result `number`, and is not there."""
+        result = template.results[number]
+        if not isinstance(result, OpResult) or result in found.values or not isinstance(result.op, ReshapeOp):
+            return None
+        if result.op.input in template.results:
+            return None
+        value, inside = found.values.get(result.op.input), set(found.operations.values())
+        if not isinstance(value, OpResult) or all(use.operation in inside for use in value.uses):
+            return None
+        reshaped = ReshapeOp(value, shape_of(result))
+        back = ReshapeOp(reshaped.result, shape_of(value))
+        role = template.parts.roles[template.parts.operations.index(cast(OpResult, result.op.input).op)]
+        own = [origin for origin in origins_of(value.op) if origin.role == role or origin.role.endswith(f"/{role}")]
+        set_origins(reshaped, own)
+        set_origins(back, [origin for origin in origins_of(value.op) if origin not in own])
+        set_origins(value.op, own)
+        value.replace_uses_with_if(back.result, lambda use: use.operation not in (*inside, reshaped))
+        for made in (back, reshaped):
+            made.location = value.op.location
+            assert value.op.parent is not None
+            value.op.parent.insert_op_after(made, value.op)
+        found.values[result], found.operations[result.op] = reshaped.result, reshaped
+        return _Exposed(value, reshaped, back)
+
+    def undo(self) -> None:
+        """Let the users have the value itself again."""
+        self.back.result.replace_all_uses_with(self.value)
+        set_origins(self.value.op, [*origins_of(self.value.op), *origins_of(self.back)])
+        for made in (self.back, self.reshaped):
+            made.detach()
+            made.erase()
+
+
 def _compose(template: Template, found: Unification, constants: Mapping[SSAValue, ConstantOp]) -> NnOp | str:
     """The composite on the operands that were found, with the types of the group."""
     operands: list[SSAValue] = []
@@ -290,7 +359,7 @@ def _compose(template: Template, found: Unification, constants: Mapping[SSAValue
     types: list[Attribute] = []
     for value, result in zip(template.results, template.composite.results, strict=True):
         own = by_placeholder.get(value) if value in by_placeholder else found.values.get(value)
-        types.append(result.type if own is None else own.type)
+        types.append(_type_of_unused(value, found, result.type) if own is None else own.type)
     properties = dict(template.composite.properties)
     return type(template.composite).create(operands=operands, result_types=types, properties=properties)
 
@@ -304,6 +373,7 @@ def _fault_of(composite: NnOp, types: Mapping[str, Attribute], pairs: Mapping[in
         results = registry.decompositions()[type(composite)](composite, parts)
         if results is None:
             return "its parts have types that the composite cannot give them"
+        hand_on_requantization(composite, parts.operations)
         needed = _needed(composite, parts, types)
         same = unify([(results[index], value) for index, value in pairs.items()], _exact_rules(parts))
         if isinstance(same, Mismatch):
@@ -359,6 +429,16 @@ def raise_group(template: Template, root: SSAValue, number: int = 0) -> Raised |
     if isinstance(found, Mismatch):
         return Refusal(found.reason, is_computed=False)
     _complete(template, found, rules)
+    exposed = [each for index in range(len(template.results)) if (each := _Exposed.of(template, found, index))]
+    raised = _raise(template, found)
+    if isinstance(raised, Refusal):
+        for each in exposed:
+            each.undo()
+    return raised
+
+
+def _raise(template: Template, found: Unification) -> Raised | Refusal:
+    """The composite in the place of the operations that were found, or why it cannot be."""
     constants = put_together(found.held)
     if isinstance(constants, str):
         return Refusal(constants, is_computed=True)

@@ -1,6 +1,5 @@
 """Composites against their parts: the same numbers, and the same module again when the parts are raised."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,102 +8,44 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp, ReturnOp
 
-from qmlir.dialects.nn.ops.recurrent import ACTIVATIONS
 from qmlir.interpreter.run import interpret
 from qmlir.ir.equivalence import equivalent
-from tests.support.composites import BOUND, CONTRACTIONS, SEEDS, check, decomposed, inline, module_of, raised, tensor
+from tests.support.composites import BOUND, CONTRACTIONS, check, decomposed, inline, module_of, raised, tensor
+from tests.support.recurrent import GATES, Layer, layers
 
 
 def _random(generator: np.random.Generator, *shape: int) -> np.ndarray:
     return generator.standard_normal(shape).astype(np.float32)
 
 
-GATES = {"rnn": 1, "lstm": 4, "gru": 3}
-FUNCTIONS = {"rnn": 1, "lstm": 3, "gru": 2}
-
-
-@st.composite
-def layers(draw: st.DrawFn) -> tuple[str, list[np.ndarray | None], list[tuple[int, ...]]]:
-    """A recurrent layer, its operands, and the shapes of its results."""
-    kind = draw(st.sampled_from(sorted(GATES)))
-    generator = np.random.default_rng(draw(SEEDS))
-    time, batch, width, size = (draw(st.integers(1, 4)) for _ in range(4))
-    direction = draw(st.sampled_from(["forward", "reverse", "bidirectional"]))
-    ways = 2 if direction == "bidirectional" else 1
-    rows = GATES[kind] * size
-    lengths = generator.integers(0, time + 1, batch).astype(np.int32)
-    operands: list[np.ndarray | None] = [
-        _random(generator, time, batch, width),
-        _random(generator, ways, rows, width),
-        _random(generator, ways, rows, size),
-        _random(generator, ways, 2 * rows) if draw(st.booleans()) else None,
-        lengths if draw(st.booleans()) else None,
-        _random(generator, ways, batch, size) if draw(st.booleans()) else None,
-    ]
-    properties = [f"hidden_size = {size}"]
-    if direction != "forward":
-        properties.append(f'direction = "{direction}"')
-    if kind == "lstm":
-        operands.append(_random(generator, ways, batch, size) if draw(st.booleans()) else None)
-        operands.append(_random(generator, ways, 3 * size) if draw(st.booleans()) else None)
-        properties += ["input_forget = true"] if draw(st.booleans()) else []
-    if kind == "gru":
-        properties += ["linear_before_reset = true"] if draw(st.booleans()) else []
-    if draw(st.booleans()):
-        properties.append("clip = 0.75")
-    if draw(st.booleans()):
-        names = draw(st.lists(st.sampled_from(sorted(ACTIVATIONS)), min_size=1, max_size=FUNCTIONS[kind]))
-        names = (names * 3)[: FUNCTIONS[kind]] * ways
-        alphas = ", ".join(repr(0.25 + 0.125 * place) for place in range(len(names)))
-        properties.append(f"activations = [{', '.join(map('{!r}'.format, names))}]".replace("'", '"'))
-        properties.append(f"activation_alpha = [{alphas}], activation_beta = [{alphas}]")
-    states = 2 if kind == "lstm" else 1
-    shapes = [(time, ways, batch, size), *[(ways, batch, size)] * states]
-    return f"nn.{kind} {{{', '.join(properties)}}}", operands, shapes
-
-
-def _layer(
-    layer: tuple[str, list[np.ndarray | None], list[tuple[int, ...]]], constant_places: Sequence[int] = ()
-) -> tuple[ModuleOp, list[np.ndarray]]:
-    operation, operands, shapes = layer
-    types = [
-        "_" if each is None else tensor(each.shape, "i32" if each.dtype == np.int32 else "f32") for each in operands
-    ]
-    constants = {place: inline(each) for place in constant_places if (each := operands[place]) is not None}
-    module = module_of(operation, types, [tensor(shape) for shape in shapes], constants)
-    return module, [each for place, each in enumerate(operands) if each is not None and place not in constants]
-
-
 @settings(deadline=None, max_examples=60)
 @given(layers())
-def test_recurrent_layers(layer: tuple[str, list[np.ndarray | None], list[tuple[int, ...]]]) -> None:
-    check(*_layer(layer))
+def test_recurrent_layers(layer: Layer) -> None:
+    check(*layer.module())
 
 
 @settings(deadline=None, max_examples=30)
 @given(layers())
 def test_recurrent_layers_of_constant_weights(
-    layer: tuple[str, list[np.ndarray | None], list[tuple[int, ...]]],
+    layer: Layer,
 ) -> None:
-    module, inputs = _layer(layer, (1, 2, 3))
+    module, inputs = layer.module((1, 2, 3))
     check(module, inputs, is_same=False)
     parts = decomposed(module)
     assert not [op for op in parts.walk() if op.name == "nn.slice" and not op.operands[0].owner.parent_op()]
     whole = raised(parts)
     # The biases of W and R were summed: they come back as one, and every number is that of the parts.
     assert equivalent(decomposed(whole), parts)
-    assert [op.name for op in whole.walk()].count(layer[0].partition(" ")[0]) == 1
+    assert [op.name for op in whole.walk()].count(layer.name) == 1
 
 
 @settings(deadline=None, max_examples=30)
 @given(layers(), st.integers(0, 2))
-def test_recurrent_layers_of_which_one_result_is_used(
-    layer: tuple[str, list[np.ndarray | None], list[tuple[int, ...]]], number: int
-) -> None:
-    module, _ = _layer(layer)
+def test_recurrent_layers_of_which_one_result_is_used(layer: Layer, number: int) -> None:
+    module, _ = layer.module()
     (function,) = (op for op in module.walk() if isinstance(op, FuncOp))
     last = function.body.block.last_op
     assert isinstance(last, ReturnOp)

@@ -105,8 +105,9 @@ def test_binary(name: str, op_type: str) -> None:
 def test_roots_and_powers() -> None:
     x, y = np.abs(_random(6)), _random(6)
     assert run("nn.sqrt %0 : tensor<6xf32>", x).tobytes() == reference("Sqrt", x).tobytes()
-    assert run("nn.log %0 : tensor<6xf32>", x).tobytes() == reference("Log", x).tobytes()
-    assert run("nn.pow %0, %1 : tensor<6xf32>", x, y).tobytes() == reference("Pow", x, y).tobytes()
+    # The last bit of NumPy's functions depends on the CPU.
+    np.testing.assert_array_max_ulp(run("nn.log %0 : tensor<6xf32>", x), reference("Log", x), maxulp=1)
+    np.testing.assert_array_max_ulp(run("nn.pow %0, %1 : tensor<6xf32>", x, y), reference("Pow", x, y), maxulp=1)
     wanted = reference("LeakyRelu", y, alpha=0.1)
     assert run("nn.leaky_relu %0 {alpha = 0.1} : tensor<6xf32>", y).tobytes() == wanted.tobytes()
 

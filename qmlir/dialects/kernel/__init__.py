@@ -1,0 +1,8 @@
+"""The `kernel` dialect: the structured integer and float computations of the CPU target, everything in the open."""
+
+from xdsl.ir import Dialect
+
+from qmlir.dialects.kernel.attributes import ATTRIBUTES
+from qmlir.dialects.kernel.ops import OPERATIONS
+
+Kernel = Dialect("kernel", list(OPERATIONS), list(ATTRIBUTES))

@@ -1,0 +1,236 @@
+"""Attributes of the `kernel` dialect: how integers are rescaled, how a kernel is scheduled, what the target can do."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntAttr, NoneAttr, StringAttr
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.arithmetic.requantization import Mode, Ties
+
+ISAS = ("generic", "avx2", "avx2-vnni", "avx512-vnni", "neon")
+"""The instruction sets that loops can be made for."""
+
+
+def _one_of(parser: AttrParser, what: str, accepted: Sequence[str]) -> str:
+    place = parser.pos
+    found = parser.parse_identifier(f", {what}")
+    if found not in accepted:
+        parser.raise_error(f"no {what} '{found}', there are {', '.join(accepted)}", place)
+    return found
+
+
+@irdl_attr_definition
+class RequantizeAttr(ParametrizedAttribute):
+    """How an accumulator is rescaled, `#kernel.requantize<f32>`; a shift names its ties, `<shift, even>`.
+
+    The modes are those of `qmlir.arithmetic.requantization`, which has their formulas.
+    """
+
+    name = "kernel.requantize"
+
+    mode_name: StringAttr
+    ties_name: StringAttr | NoneAttr
+
+    @staticmethod
+    def of(mode: Mode, ties: Ties | None = None) -> "RequantizeAttr":
+        """The attribute of a mode, and of the ties of a shift."""
+        return RequantizeAttr(StringAttr(mode.value), NoneAttr() if ties is None else StringAttr(ties.value))
+
+    @property
+    def mode(self) -> Mode:
+        """How the accumulator is rescaled."""
+        return Mode(self.mode_name.data)
+
+    @property
+    def ties(self) -> Ties:
+        """Where a shift rounds what lies half-way."""
+        return Ties(self.ties_name.data) if isinstance(self.ties_name, StringAttr) else Ties.EVEN
+
+    def verify(self) -> None:
+        if (self.mode is Mode.SHIFT) != isinstance(self.ties_name, StringAttr):
+            raise VerifyException(
+                "a shift, and nothing else, names its ties: <shift, even>, <shift, up>, <shift, away>"
+            )
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            mode = Mode(_one_of(parser, "mode of requantization", [mode.value for mode in Mode]))
+            if parser.parse_optional_punctuation(",") is None:
+                return (StringAttr(mode.value), NoneAttr())
+            return (StringAttr(mode.value), StringAttr(_one_of(parser, "rule for ties", [ties.value for ties in Ties])))
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.mode_name.data)
+            if isinstance(self.ties_name, StringAttr):
+                printer.print_string(f", {self.ties_name.data}")
+
+
+@irdl_attr_definition
+class ScheduleAttr(ParametrizedAttribute):
+    """How a kernel is made into loops: `#kernel.schedule<variant = "u8s8_dot", rows = 6, vectors = 4, …>`.
+
+    `rows` positions by `vectors` vectors of `lanes` channels are computed at a time, `k_unroll` terms in a step.
+    `threads` says whether the outermost loop may be divided among threads, and `packed` that the constant operands have
+    the layout of the variant.
+    """
+
+    name = "kernel.schedule"
+
+    variant_name: StringAttr
+    row_count: IntAttr
+    vector_count: IntAttr
+    lane_count: IntAttr
+    term_count: IntAttr
+    thread_flag: IntAttr
+    packed_flag: IntAttr
+
+    FIELDS: ClassVar[tuple[str, ...]] = ("rows", "vectors", "lanes", "k_unroll", "threads", "packed")
+
+    @staticmethod
+    def of(
+        variant: str,
+        rows: int = 1,
+        vectors: int = 1,
+        lanes: int = 1,
+        k_unroll: int = 1,
+        threads: bool = False,
+        packed: bool = False,
+    ) -> "ScheduleAttr":
+        """The schedule of these numbers."""
+        numbers = (rows, vectors, lanes, k_unroll, int(threads), int(packed))
+        return ScheduleAttr.new([StringAttr(variant), *map(IntAttr, numbers)])
+
+    @property
+    def variant(self) -> str:
+        """Which family of loops."""
+        return self.variant_name.data
+
+    @property
+    def rows(self) -> int:
+        """Positions of a tile."""
+        return self.row_count.data
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of channels in a tile."""
+        return self.vector_count.data
+
+    @property
+    def lanes(self) -> int:
+        """Channels in a vector."""
+        return self.lane_count.data
+
+    @property
+    def k_unroll(self) -> int:
+        """Terms of the sum in a step."""
+        return self.term_count.data
+
+    @property
+    def threads(self) -> bool:
+        """Whether the outermost loop may be divided among threads."""
+        return bool(self.thread_flag.data)
+
+    @property
+    def packed(self) -> bool:
+        """Whether the constant operands have the layout of the variant."""
+        return bool(self.packed_flag.data)
+
+    def as_packed(self) -> "ScheduleAttr":
+        """The same schedule for packed operands."""
+        numbers = (self.rows, self.vectors, self.lanes, self.k_unroll, self.threads)
+        return ScheduleAttr.of(self.variant, *numbers, packed=True)
+
+    def verify(self) -> None:
+        numbers = {"rows": self.rows, "vectors": self.vectors, "lanes": self.lanes, "k_unroll": self.k_unroll}
+        for name, number in numbers.items():
+            if number < 1:
+                raise VerifyException(f"{name} must be 1 or more, found {number}")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        found = {"rows": 1, "vectors": 1, "lanes": 1, "k_unroll": 1, "threads": 0, "packed": 0}
+        with parser.in_angle_brackets():
+            parser.parse_characters("variant")
+            parser.parse_punctuation("=")
+            variant = parser.parse_str_literal()
+            while parser.parse_optional_punctuation(",") is not None:
+                field = _one_of(parser, "field of a schedule", cls.FIELDS)
+                parser.parse_punctuation("=")
+                found[field] = int(parser.parse_boolean()) if field in cls.FIELDS[4:] else parser.parse_integer()
+        return (StringAttr(variant), *(IntAttr(found[field]) for field in cls.FIELDS))
+
+    def print_parameters(self, printer: Printer) -> None:
+        values = (self.rows, self.vectors, self.lanes, self.k_unroll)
+        texts = [f'variant = "{self.variant}"']
+        texts += [f"{field} = {value}" for field, value in zip(self.FIELDS[:4], values, strict=True) if value != 1]
+        texts += [f"{field} = true" for field in self.FIELDS[4:] if getattr(self, field)]
+        printer.print_string(f"<{', '.join(texts)}>")
+
+
+@irdl_attr_definition
+class TargetAttr(ParametrizedAttribute):
+    """What the loops of a module may assume: `#kernel.target<isa = "avx512-vnni", threads = 2>`.
+
+    It stands on the module as `kernel.target`; only the schedule and the legalization of `simd` read it.
+    """
+
+    name = "kernel.target"
+
+    isa_name: StringAttr
+    thread_count: IntAttr
+
+    @staticmethod
+    def of(isa: str, threads: int = 1) -> "TargetAttr":
+        """The target of an instruction set and a number of threads."""
+        return TargetAttr(StringAttr(isa), IntAttr(threads))
+
+    @property
+    def isa(self) -> str:
+        """The instruction set, one of `ISAS`."""
+        return self.isa_name.data
+
+    @property
+    def threads(self) -> int:
+        """How many threads may run."""
+        return self.thread_count.data
+
+    def verify(self) -> None:
+        if self.isa not in ISAS:
+            raise VerifyException(f"no instruction set '{self.isa}', there are {', '.join(ISAS)}")
+        if self.threads < 1:
+            raise VerifyException(f"threads must be 1 or more, found {self.threads}")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        threads = 1
+        with parser.in_angle_brackets():
+            parser.parse_characters("isa")
+            parser.parse_punctuation("=")
+            isa = parser.parse_str_literal()
+            if parser.parse_optional_punctuation(",") is not None:
+                parser.parse_characters("threads")
+                parser.parse_punctuation("=")
+                threads = parser.parse_integer()
+        return (StringAttr(isa), IntAttr(threads))
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f'isa = "{self.isa}"')
+            if self.threads != 1:
+                printer.print_string(f", threads = {self.threads}")
+
+
+TARGET = "kernel.target"
+"""The attribute of a module that says what its loops may assume."""
+
+SCHEDULE = "kernel.schedule"
+"""The discardable attribute that schedules an operation which has no property for it."""
+
+ATTRIBUTES: tuple[type[ParametrizedAttribute], ...] = (RequantizeAttr, ScheduleAttr, TargetAttr)

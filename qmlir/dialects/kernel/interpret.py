@@ -1,0 +1,186 @@
+"""What the `kernel` operations compute: exact sums in wide integers, the epilogue on whole arrays, requantization.
+
+Windows are laid out as rows, so that a convolution is a product of matrices; BLAS adds integers up only where a bound
+proves that every partial sum is exact. A sum that its accumulator does not hold is an error.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
+from xdsl.dialects.builtin import AnyFloat, MemRefType
+from xdsl.ir import Attribute, Operation
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.arithmetic.exact_sums import exact_matmul, sum_dtype
+from qmlir.arithmetic.requantization import (
+    Mode,
+    magnitude,
+    requantize_double_round,
+    requantize_shift,
+    requantize_single_round,
+    saturate,
+)
+from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, RequantizeOp, ReshapeOp, scalar_of, shaped
+from qmlir.dialects.kernel.packed import packed_sums
+from qmlir.dialects.kernel.variants import VARIANTS
+from qmlir.dialects.quant.infer import integer_dtype
+from qmlir.ir.builtin_types import as_integer, integer_list
+from qmlir.ir.evaluation import Meaning, RunsRegions
+
+Array = npt.NDArray[Any]
+
+
+def _bits_of(element: Attribute) -> int:
+    integer = as_integer(element)
+    assert integer is not None
+    return integer.width.data
+
+
+def _integers(array: Array, element: Attribute, is_unsigned: bool, zero_point: Any) -> Array:
+    """The stored integers read as the operation says, in int64, without their zero point."""
+    wide = array.astype(np.int64)
+    if is_unsigned:
+        wide = wide & ((1 << _bits_of(element)) - 1)
+    return np.asarray(wide - zero_point)
+
+
+def _operands(op: ContractionOp, x: Array, w: Array, weight_zero_points: Array | None) -> tuple[Array, Array]:
+    """Both operands ready to be multiplied: floats in the type of the sum, integers in one that is exact."""
+    if isinstance(op.accumulator_type, AnyFloat):
+        dtype = np.dtype(f"f{op.accumulator_type.bitwidth // 8}")
+        # BLAS adds in another order where strides differ: the sums shall depend on the values alone.
+        return x.astype(dtype, order="C"), w.astype(dtype, order="C")
+    zero_points: Any = op.weight_zero_point.value.data
+    if weight_zero_points is not None:
+        rows = weight_zero_points.astype(np.int64)
+        zero_points = rows[:, None] if isinstance(op, MatMulOp) else rows.reshape(-1, *(1,) * (w.ndim - 1))
+    left = _integers(x, shaped(op.x)[1], op.input_unsigned is not None, op.input_zero_point.value.data)
+    right = _integers(w, shaped(op.w)[1], op.weight_unsigned is not None, zero_points)
+    dtype = sum_dtype(magnitude(left), magnitude(right), op.terms())
+    return left.astype(dtype), right.astype(dtype)
+
+
+def _product(op: ContractionOp, left: Array, right: Array) -> Array:
+    is_float = isinstance(op.accumulator_type, AnyFloat)
+    return np.asarray(np.matmul(left, right)) if is_float else exact_matmul(left, right)
+
+
+def _matmul_sums(op: MatMulOp, x: Array, w: Array) -> Array:
+    return _product(op, x, w.swapaxes(-1, -2))
+
+
+def _conv_sums(op: ConvOp, x: Array, w: Array) -> Array:
+    strides, dilations, groups = integer_list(op.strides), integer_list(op.dilations), op.group_count
+    spatial, shape = len(strides), op.sum_shape()
+    if not all(shape):
+        return np.zeros(shape, x.dtype)
+    reach = [(taps - 1) * dilation + 1 for taps, dilation in zip(w.shape[1:-1], dilations, strict=True)]
+    windows = sliding_window_view(x, reach, axis=tuple(range(1, 1 + spatial)))
+    steps = (*(slice(None, None, stride) for stride in strides), slice(None))
+    taps = tuple(slice(None, None, dilation) for dilation in dilations)
+    windows = windows[(slice(None), *steps, *taps)]  # [N, out…, C, taps…]
+    windows = np.moveaxis(windows, 1 + spatial, -1)  # [N, out…, taps…, C]
+    rows, terms, channels = int(np.prod(shape[:-1])), op.terms(), shape[-1] // groups
+    split = windows.reshape(*windows.shape[:-1], groups, windows.shape[-1] // groups)
+    left = np.moveaxis(split, -2, 0).reshape(groups, rows, terms)
+    right = w.reshape(groups, channels, terms)
+    sums = _product(op, left, right.swapaxes(-1, -2))  # [groups, rows, channels]
+    return np.moveaxis(sums, 0, 1).reshape(shape)
+
+
+def _accumulated(op: ContractionOp, sums: Array) -> Array:
+    """The sums in the type of the accumulator, which must hold them."""
+    element = op.accumulator_type
+    if isinstance(element, AnyFloat):
+        return sums
+    bits = _bits_of(element)
+    if magnitude(sums) >= 1 << (bits - 1):
+        extremes = int(sums.min()), int(sums.max())
+        raise InterpretationError(
+            f"a sum of {op.name} runs from {extremes[0]} to {extremes[1]}, {element} is too small"
+        )
+    return sums.astype(integer_dtype(bits, signed=True))
+
+
+def _element_of_each(array: Array, map_: AffineMap, shape: Sequence[int]) -> Array:
+    """The element of `array` that the map gives for each place of a result of `shape`, broadcast against it."""
+    if all(isinstance(expression, AffineDimExpr) for expression in map_.results):
+        axes = [cast(AffineDimExpr, expression).position for expression in map_.results]
+        if len(set(axes)) == len(axes):
+            ordered = array.transpose(sorted(range(len(axes)), key=axes.__getitem__))
+            layout = [shape[axis] if axis in axes else 1 for axis in range(len(shape))]
+            return ordered.reshape(layout)
+    places: Any = np.ogrid[tuple(slice(0, size) for size in shape)]
+    return np.asarray(array[tuple(expression.eval(places, ()) for expression in map_.results)])
+
+
+def _contraction(sums_of: Callable[..., Array]) -> RunsRegions:
+    def meaning(
+        frame: Any,
+        op: ContractionOp,
+        x: Array,
+        w: Array,
+        weight_zero_points: Array | None,
+        epilogue: tuple[Array, ...],
+        outs: Array | None,
+    ) -> tuple[Array, ...]:
+        if op.schedule is not None and op.schedule.packed:
+            if op.schedule.variant not in VARIANTS:
+                found = op.schedule.variant
+                raise InterpretationError(f"has operands packed for '{found}' loops, which only these can read")
+            sums = packed_sums(op, x, w)
+        else:
+            sums = _accumulated(op, sums_of(op, *_operands(op, x, w, weight_zero_points)))
+        maps = [attribute.data for attribute in op.epilogue_maps]
+        elements = [_element_of_each(array, map_, sums.shape) for array, map_ in zip(epilogue, maps, strict=True)]
+        (result,) = frame.run(op.body, sums, *elements)
+        whole = np.broadcast_to(result, sums.shape)
+        if isinstance(op.target.type, MemRefType):
+            assert outs is not None
+            outs[...] = whole
+            return ()
+        return (np.array(whole),)
+
+    return RunsRegions(meaning)
+
+
+def _reshape(op: ReshapeOp, array: Array) -> tuple[Array]:
+    shape = shaped(op.result)[0]
+    if not isinstance(op.source.type, MemRefType):
+        return (array.reshape(shape),)
+    try:
+        return (array.reshape(shape, copy=False),)  # a copy would not be written through
+    except ValueError as error:
+        raise InterpretationError(f"memory with gaps can't be seen in the shape {list(shape)}") from error
+
+
+def _requantize(op: RequantizeOp, accumulator: Any, parameters: tuple[Any, ...]) -> tuple[Any]:
+    wide, zero_point, limits = np.asarray(accumulator, np.int64), op.zero_point.value.data, op.limits
+    given = [np.asarray(parameter) for parameter in parameters]
+    match op.mode.mode:
+        case Mode.F32:
+            # A multiplier of 1 is no exception here: what f32 leaves out is rounded, as the loops do.
+            rounded = np.rint(wide.astype(np.float32) * given[0].astype(np.float32)).astype(np.float64)
+            result = saturate(rounded, zero_point, limits)
+        case Mode.SINGLE_ROUND:
+            result = requantize_single_round(wide, given[0], given[1], zero_point, limits)
+        case Mode.DOUBLE_ROUND:
+            result = requantize_double_round(wide, given[0], given[1], zero_point, limits)
+        case Mode.SHIFT:
+            result = requantize_shift(wide, given[0], op.mode.ties, zero_point, limits)
+    bits = _bits_of(scalar_of(op.result.type))
+    stored = result.astype(integer_dtype(bits, signed=True))
+    is_array = any(isinstance(value, np.ndarray) for value in (accumulator, *parameters))
+    return (stored if is_array else stored[()],)
+
+
+MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+    ConvOp: _contraction(_conv_sums),
+    MatMulOp: _contraction(_matmul_sums),
+    RequantizeOp: _requantize,
+    ReshapeOp: _reshape,
+}

@@ -1,0 +1,296 @@
+"""`Lowering`: one operation on its way to the integer level, and the structured operations that it is made of.
+
+Shapes are known, tensors are values, and every helper gives a tensor. Axes count as in NumPy, negative ones included.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.builder import Builder
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    AnyFloat,
+    FunctionType,
+    IntegerType,
+    NoneAttr,
+    TensorType,
+    UnrealizedConversionCastOp,
+)
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import ConstantLike
+
+from qmlir.dialects.kernel.lowering import scalars
+from qmlir.dialects.kernel.lowering.scalars import Body, Number, Scalar
+from qmlir.dialects.kernel.lowering.types import is_unsigned, plain_element
+from qmlir.dialects.kernel.ops import ReshapeOp
+from qmlir.ir.builtin_types import as_dense, dense, ranked_tensor
+from qmlir.ir.builtin_types import tensor as tensor_type
+from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.ir.type_conversion import TypeConversion
+from qmlir.text.elements import dense_array
+
+Array = npt.NDArray[Any]
+Maps = Sequence[AffineMap]
+
+
+@dataclass(frozen=True)
+class Input:
+    """A tensor that a structured operation reads, and where: a map from its iterators to the tensor's axes."""
+
+    value: SSAValue
+    map_: AffineMap
+    unsigned: bool = False
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a tensor value."""
+    return tensor_type(value.type).get_shape()
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """The element type of a tensor value."""
+    return tensor_type(value.type).get_element_type()
+
+
+def broadcast_map(shape: Sequence[int], target: Sequence[int]) -> AffineMap:
+    """From the iterators of a result of the shape `target` to the axes of a tensor that broadcasts to it."""
+    offset = len(target) - len(shape)
+    results = [
+        AffineExpr.constant(0) if size == 1 and target[offset + axis] != 1 else AffineExpr.dimension(offset + axis)
+        for axis, size in enumerate(shape)
+    ]
+    return AffineMap(len(target), 0, tuple(results))
+
+
+def constant_array(op: Operation) -> Array | None:
+    """The elements of a constant tensor, read-only; `None` for any other operation."""
+    if not op.has_trait(ConstantLike):
+        return None
+    value = as_dense(op.properties.get("value", NoneAttr()))
+    return None if value is None else dense_array(value)
+
+
+def unchanged(element: Scalar) -> Scalar:
+    """The body of what only moves elements."""
+    return element
+
+
+@dataclass
+class Lowering:
+    """What a lowering builds with, in front of the operation that it takes the place of."""
+
+    op: Operation
+    rewriter: PatternRewriter
+    types: TypeConversion
+
+    @property
+    def builder(self) -> Builder:
+        """Inserts in front of the operation."""
+        return Builder(InsertPoint.before(self.op))
+
+    def insert(self, op: Operation) -> SSAValue:
+        """Insert an operation; its only result."""
+        self.rewriter.insert(op, InsertPoint.before(self.op))
+        return op.results[0]
+
+    def error(self, text: str) -> DiagnosticError:
+        """An error that names the operation and its node in the model."""
+        return op_error(self.op, text)
+
+    # --- Values -------------------------------------------------------------------------------------------------------
+
+    def value(self, value: SSAValue) -> SSAValue:
+        """An operand in its type at the integer level."""
+        type_ = ranked_tensor(value.type)
+        if type_ is None or DYNAMIC_INDEX in type_.get_shape():
+            raise self.error(f"has an operand of type {value.type}: loops are made for known shapes")
+        if not isinstance(plain_element(type_.element_type), AnyFloat | IntegerType):
+            raise self.error(f"has an operand of type {value.type}: only tensors of numbers have a form in loops")
+        return self.types.operand(self.rewriter, value)
+
+    def known(self, value: SSAValue) -> Array | None:
+        """The stored elements of an operand that is a constant, `None` where it is computed."""
+        source = value.owner
+        if isinstance(source, UnrealizedConversionCastOp):
+            source = source.inputs[0].owner
+        return constant_array(source) if isinstance(source, Operation) else None
+
+    def constant(self, array: npt.ArrayLike, element: Attribute) -> SSAValue:
+        """A constant tensor of `element`, which says how the array's numbers are held."""
+        from_array = np.asarray(array)
+        type_ = TensorType(cast(Any, element), from_array.shape)
+        return self.insert(arith.ConstantOp(dense(from_array.tobytes(), type_), type_))
+
+    def scalar(self, number: Number, element: Attribute) -> SSAValue:
+        """A constant scalar."""
+        return scalars.constant(self.builder, number, element).value
+
+    def empty(self, shape: Sequence[int], element: Attribute) -> SSAValue:
+        """A tensor that nobody has written."""
+        return self.insert(tensor.EmptyOp((), TensorType(cast(Any, element), shape)))
+
+    def fill(self, shape: Sequence[int], element: Attribute, number: Number) -> SSAValue:
+        """A tensor full of one number."""
+        init = self.empty(shape, element)
+        return self.insert(linalg.FillOp([self.scalar(number, element)], [init], [init.type]))
+
+    # --- Structured operations ----------------------------------------------------------------------------------------
+
+    def generic(
+        self,
+        inputs: Sequence[Input],
+        outputs: Sequence[tuple[SSAValue, AffineMap]],
+        body: Body,
+        reductions: Sequence[int] = (),
+    ) -> tuple[SSAValue, ...]:
+        """A `linalg.generic` over the iterators of the maps, of which `reductions` are summed over.
+
+        `body` gets a scalar of each input and of each output as it was, and gives the new one of each output.
+        """
+        count = outputs[0][1].num_dims
+        elements = [element_of(each.value) for each in inputs] + [element_of(value) for value, _ in outputs]
+        block = Block(arg_types=elements)
+        builder = Builder(InsertPoint.at_end(block))
+        flags = [each.unsigned for each in inputs] + [False] * len(outputs)
+        arguments = [Scalar(argument, builder, flag) for argument, flag in zip(block.args, flags, strict=True)]
+        given = body(*arguments)
+        results = [given] if isinstance(given, Scalar) else list(given)
+        for result, (value, _) in zip(results, outputs, strict=True):
+            if result.type != element_of(value):
+                raise AssertionError(f"a body gives {result.type} for {element_of(value)}")
+        builder.insert(linalg.YieldOp(*(result.value for result in results)))
+        kinds = [IteratorType.REDUCTION if axis in reductions else IteratorType.PARALLEL for axis in range(count)]
+        op = linalg.GenericOp(
+            [each.value for each in inputs],
+            [value for value, _ in outputs],
+            Region(block),
+            [AffineMapAttr(map_) for map_ in (*(each.map_ for each in inputs), *(map_ for _, map_ in outputs))],
+            [IteratorTypeAttr(kind) for kind in kinds],
+            [value.type for value, _ in outputs],
+        )
+        self.rewriter.insert(op, InsertPoint.before(self.op))
+        return tuple(op.results)
+
+    def compute(self, inputs: Sequence[Input], shape: Sequence[int], element: Attribute, body: Body) -> SSAValue:
+        """A tensor whose every element is `body` of one element of each input."""
+        output = self.empty(shape, element), AffineMap.identity(len(shape))
+        return self.generic(inputs, [output], lambda *given: body(*given[: len(inputs)]))[0]
+
+    def broadcast(self, value: SSAValue, shape: Sequence[int], unsigned: bool = False) -> Input:
+        """`value` as an input of an operation on `shape`, to which it broadcasts."""
+        return Input(value, broadcast_map(shape_of(value), shape), unsigned)
+
+    def expand(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """`value` repeated along the axes that a broadcast to `shape` adds or widens."""
+        if tuple(shape) == shape_of(value):
+            return value
+        return self.compute([self.broadcast(value, shape)], shape, element_of(value), unchanged)
+
+    def reduce(
+        self, value: Input, axes: Sequence[int], init: SSAValue, body: Callable[[Scalar, Scalar], Scalar]
+    ) -> SSAValue:
+        """`body(element, result so far)` over `axes`, in row-major order, from `init`, which has not these axes."""
+        rank = value.map_.num_dims
+        kept = tuple(AffineExpr.dimension(axis) for axis in range(rank) if axis not in axes)
+        return self.generic([value], [(init, AffineMap(rank, 0, kept))], body, axes)[0]
+
+    # --- Movement -----------------------------------------------------------------------------------------------------
+
+    def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """The same elements under another shape."""
+        if tuple(shape) == shape_of(value):
+            return value
+        return self.insert(ReshapeOp(value, TensorType(cast(Any, element_of(value)), shape)))
+
+    def transpose(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
+        """The tensor whose axis `i` is the axis `order[i]` of `value`."""
+        if tuple(order) == tuple(range(len(order))):
+            return value
+        source = shape_of(value)
+        places = [list(order).index(axis) for axis in range(len(order))]
+        map_ = AffineMap(len(order), 0, tuple(AffineExpr.dimension(place) for place in places))
+        shape = [source[axis] for axis in order]
+        return self.compute([Input(value, map_)], shape, element_of(value), unchanged)
+
+    def slice(
+        self, value: SSAValue, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int] | None = None
+    ) -> SSAValue:
+        """The elements at `offsets + strides * i`; strides are positive."""
+        steps = [1] * len(sizes) if strides is None else list(strides)
+        if tuple(sizes) == shape_of(value):
+            return value
+        type_ = TensorType(cast(Any, element_of(value)), sizes)
+        return self.insert(tensor.ExtractSliceOp(value, list(offsets), list(sizes), steps, type_))
+
+    def put(
+        self, part: SSAValue, whole: SSAValue, offsets: Sequence[int], strides: Sequence[int] | None = None
+    ) -> SSAValue:
+        """`whole` with `part` at `offsets + strides * i`."""
+        sizes = shape_of(part)
+        steps = [1] * len(sizes) if strides is None else list(strides)
+        return self.insert(tensor.InsertSliceOp.get(part, whole, list(sizes), list(offsets), steps))
+
+    def pad(self, value: SSAValue, low: Sequence[int], high: Sequence[int], number: Number) -> SSAValue:
+        """`value` with a border of `number`: `low[i]` elements before and `high[i]` after each axis."""
+        if not any((*low, *high)):
+            return value
+        sizes = [a + size + b for a, size, b in zip(low, shape_of(value), high, strict=True)]
+        return self.put(value, self.fill(sizes, element_of(value), number), low)
+
+    def concat(self, values: Sequence[SSAValue], axis: int) -> SSAValue:
+        """Tensors joined along `axis`."""
+        if len(values) == 1:
+            return values[0]
+        shape = list(shape_of(values[0]))
+        shape[axis] = sum(shape_of(value)[axis] for value in values)
+        whole = self.empty(shape, element_of(values[0]))
+        offsets = [0] * len(shape)
+        for value in values:
+            if math.prod(shape_of(value)):
+                whole = self.put(value, whole, offsets)
+            offsets[axis] += shape_of(value)[axis]
+        return whole
+
+    # --- The operation's own types ------------------------------------------------------------------------------------
+
+    def without_elements(self) -> Sequence[SSAValue]:
+        """The results of an operation whose results all have no elements, as tensors that nobody has written."""
+        types = [ranked_tensor(result.type) for result in self.op.results]
+        if any(type_ is None or 0 not in type_.get_shape() for type_ in types):
+            return ()
+        return [self.empty(self.result_shape(index), self.result_element(index)) for index in range(len(types))]
+
+    def signedness(self, value: SSAValue) -> bool:
+        """Whether the integers of an operand of the operation (in its own type) have no sign."""
+        return is_unsigned(tensor_type(value.type).get_element_type())
+
+    def result_element(self, index: int = 0) -> Attribute:
+        """The element type of a result at the integer level."""
+        return plain_element(tensor_type(self.op.results[index].type).get_element_type())
+
+    def result_shape(self, index: int = 0) -> tuple[int, ...]:
+        """The shape of a result."""
+        return tensor_type(self.op.results[index].type).get_shape()
+
+
+Lower = Callable[[Any, Lowering], Sequence[SSAValue] | None]
+"""A lowering: the operation and what to build with; a value for each result, in its type at the integer level, or in
+its own where operations of its own level took its place. `None` leaves the operation to its decomposition."""
+
+
+def no_lowering(op: Operation, at: Lowering) -> None:
+    """The lowering of an operation that has none of its own."""
+
+
+__all__ = ["FunctionType", "Input", "IntegerType", "Lower", "Lowering", "broadcast_map", "element_of", "shape_of"]

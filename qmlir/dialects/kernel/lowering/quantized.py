@@ -1,0 +1,361 @@
+"""Reading and writing elements inside bodies: stored integers as exact integers or floats, and back by one rounding.
+
+A `Reading` is the inputs that an operand needs (parameters that differ from element to element are inputs too) and how
+their scalars become one; a `Writing` is the same for a result. The formulas are those of the quantized meaning of `nn`
+(`qmlir.dialects.nn.interpret.quantized`), step by step, so that every bit is the same.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import AnyFloat, IntegerType, f32, f64, i32, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from qmlir.arithmetic.requantization import Mode, accumulator_scale, f32_multiplier, fixed_point, power_of_two_shift
+from qmlir.dialects.kernel.attributes import RequantizeAttr
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering
+from qmlir.dialects.kernel.lowering.scalars import Scalar, constant
+from qmlir.dialects.kernel.lowering.types import is_unsigned, plain_element
+from qmlir.dialects.kernel.ops import RequantizeOp
+from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
+from qmlir.ir.builtin_types import tensor as tensor_type
+
+Array = npt.NDArray[Any]
+
+ANY = (-(1 << 61), 1 << 61)
+"""Limits that no rescaled integer reaches, nor the sum of two of them those of 64 bits."""
+
+_EXACT_IN_F32 = 1 << 24
+"""Integers below this are f32 numbers: a multiplier of 1 keeps them as they are."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Inputs of a structured operation, and how the scalars of one point become one value."""
+
+    inputs: tuple[Input, ...]
+    read: Callable[[Sequence[Scalar]], Scalar]
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Further inputs of a structured operation, and how a computed value becomes the element that is stored."""
+
+    inputs: tuple[Input, ...]
+    write: Callable[[Scalar, Sequence[Scalar]], Scalar]
+
+
+def uniform_element(at: Lowering, value: SSAValue) -> UniformQuantizedType | None:
+    """The uniform type of an operand or a result, `None` where it is plain. Raises for `!quant.any`."""
+    element = tensor_type(value.type).get_element_type()
+    if isinstance(element, StoredType) and not isinstance(element, UniformQuantizedType):
+        raise at.error(f"has a value of {element}, which has no scale: only uniform types can be computed with")
+    return element if isinstance(element, UniformQuantizedType) else None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that goes with each element: a constant in the body, or one more input."""
+
+    element: Attribute
+    number: float | int | None
+    inputs: tuple[Input, ...] = ()
+
+    def of(self, scalars: Sequence[Scalar], near: Scalar) -> Scalar:
+        """The parameter of one point, from the scalars of `inputs`, in the body that `near` stands in."""
+        if self.number is None:
+            return scalars[0]
+        return constant(near.builder, self.number, self.element)
+
+    def is_always(self, number: float) -> bool:
+        """Whether the parameter is this number everywhere."""
+        return self.number is not None and self.number == number
+
+
+def parameter(at: Lowering, array: Array, element: Attribute, map_: AffineMap) -> Parameter:
+    """The numbers of `array`, which broadcasts against an operand with the map `map_`, in the type `element`.
+
+    What differs from element to element becomes a constant tensor without axes of size 1.
+    """
+    if array.size == 0:
+        return Parameter(element, 0)
+    first = array.reshape(-1)[0]
+    if (array == first).all():
+        return Parameter(element, first.item())
+    array = array.reshape((1,) * (len(map_.results) - array.ndim) + array.shape)  # NumPy broadcasts from the last axis
+    axes = [axis for axis, size in enumerate(array.shape) if size != 1]
+    kept = AffineMap(map_.num_dims, 0, tuple(map_.results[axis] for axis in axes))
+    value = at.constant(array.reshape([array.shape[axis] for axis in axes]), element)
+    return Parameter(element, None, (Input(value, kept),))
+
+
+def split(scalars: Sequence[Scalar], *parts: Sequence[Input]) -> list[Sequence[Scalar]]:
+    """The scalars of several runs of inputs, run by run."""
+    found: list[Sequence[Scalar]] = []
+    start = 0
+    for part in parts:
+        found.append(scalars[start : start + len(part)])
+        start += len(part)
+    return found
+
+
+def _arithmetic(expressed: Attribute) -> AnyFloat:
+    """The type that floats are computed in: f64 for f64, otherwise f32."""
+    return f64 if expressed == f64 else f32
+
+
+def _wide(element: UniformQuantizedType) -> IntegerType:
+    """A type that holds the difference of a stored integer and a zero point."""
+    return i32 if element.bits <= 16 else i64
+
+
+def _dtype(type_: Attribute) -> npt.DTypeLike:
+    return {f32: np.float32, f64: np.float64, i32: np.int32, i64: np.int64}[cast(Any, type_)]
+
+
+def plain(at: Lowering, value: SSAValue, map_: AffineMap) -> Reading:
+    """The elements of a plain operand; f16 and bf16 come as f32, in which they are computed."""
+
+    def read(scalars: Sequence[Scalar]) -> Scalar:
+        (element,) = scalars
+        return element.to(_arithmetic(element.type)) if element.is_float else element
+
+    return Reading((Input(at.value(value), map_, at.signedness(value)),), read)
+
+
+def stored(at: Lowering, value: SSAValue, map_: AffineMap) -> Reading:
+    """The elements of an operand as memory has them."""
+    return Reading((Input(at.value(value), map_, at.signedness(value)),), lambda scalars: scalars[0])
+
+
+def centred(at: Lowering, value: SSAValue, map_: AffineMap) -> Reading:
+    """The exact integers `q - z` of a quantized operand: i32, or i64 for storage of more than 16 bits."""
+    element = uniform_element(at, value)
+    assert element is not None
+    _, zero_points = broadcast_parameters(element, tensor_type(value.type).get_shape())
+    wide = _wide(element)
+    offset = parameter(at, zero_points.astype(_dtype(wide)), wide, map_)
+    operand = Input(at.value(value), map_, is_unsigned(element))
+
+    def read(scalars: Sequence[Scalar]) -> Scalar:
+        integer = scalars[0].to(wide)
+        return integer if offset.is_always(0) else integer - offset.of(scalars[1:], integer)
+
+    return Reading((operand, *offset.inputs), read)
+
+
+def real(at: Lowering, value: SSAValue, map_: AffineMap) -> Reading:
+    """The elements of an operand as the floats that they stand for; plain ones as `plain` gives them.
+
+    Stored integers as `quant.dcast` dequantizes them: `scale * (q - z)`, the product rounded once in the arithmetic of
+    the expressed type, and then to that type.
+    """
+    element = uniform_element(at, value)
+    if element is None:
+        return plain(at, value, map_)
+    exact = centred(at, value, map_)
+    arithmetic = _arithmetic(element.expressed)
+    scales, _ = broadcast_parameters(element, tensor_type(value.type).get_shape())
+    scale = parameter(at, scales.astype(_dtype(arithmetic)), arithmetic, map_)
+
+    def read(scalars: Sequence[Scalar]) -> Scalar:
+        own, factors = split(scalars, exact.inputs, scale.inputs)
+        integer = exact.read(own)
+        product = scale.of(factors, integer) * integer.to(arithmetic)
+        return product.to(element.expressed).to(arithmetic)
+
+    return Reading((*exact.inputs, *scale.inputs), read)
+
+
+def _saturated(whole: Scalar, zero_point: Scalar, limits: tuple[int, int], result: IntegerType) -> Scalar:
+    """A whole float moved by a zero point and kept inside the limits: in f64, which is exact there."""
+    moved = whole.to(f64) + zero_point.to(f64)
+    return moved.clamp(*limits).to(i64).to(result)
+
+
+def _narrowed(whole: Scalar, zero_point: int, limits: tuple[int, int], result: IntegerType) -> Scalar:
+    """The same for 16 bits and less, in the float's own type: the limits are exact there before they are moved."""
+    low, high = limits
+    integer = whole.clamp(low - zero_point, high - zero_point).to(i32)
+    return (integer + zero_point if zero_point else integer).to(result)
+
+
+def quantizing(
+    at: Lowering, element: UniformQuantizedType, shape: Sequence[int], map_: AffineMap, *, is_rounded: bool = False
+) -> Writing:
+    """Floats stored as `quant.qcast` quantizes them: `saturate(rne(x / scale) + z)`, a true division.
+
+    They are rounded to the expressed type first, unless `is_rounded` says that they are as they should be.
+    """
+    arithmetic = _arithmetic(element.expressed)
+    scales, zero_points = broadcast_parameters(element, tuple(shape))
+    scale = parameter(at, scales.astype(_dtype(arithmetic)), arithmetic, map_)
+    offset = parameter(at, zero_points.astype(np.int64), i64, map_)
+    limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
+
+    def write(value: Scalar, scalars: Sequence[Scalar]) -> Scalar:
+        factors, offsets = split(scalars, scale.inputs, offset.inputs)
+        rounded = value.to(arithmetic) if is_rounded else value.to(element.expressed).to(arithmetic)
+        whole = (rounded / scale.of(factors, rounded)).round_even()
+        if offset.number is not None and element.bits <= 16:
+            return _narrowed(whole, int(offset.number), limits, result)
+        return _saturated(whole, offset.of(offsets, whole), limits, result)
+
+    return Writing((*scale.inputs, *offset.inputs), write)
+
+
+def converting(element: Attribute) -> Writing:
+    """Computed values stored in a plain type: floats rounded to it, integers as they are."""
+    return Writing((), lambda value, scalars: value.to(plain_element(element), is_unsigned(element)))
+
+
+def writing(at: Lowering, index: int, map_: AffineMap) -> Writing:
+    """Floats, or plain values, stored as a result of the operation has them."""
+    value = at.op.results[index]
+    element = uniform_element(at, value)
+    if element is None:
+        return converting(tensor_type(value.type).get_element_type())
+    return quantizing(at, element, tensor_type(value.type).get_shape(), map_)
+
+
+def requantization_of(at: Lowering) -> RequantizeAttr:
+    """How the operation says that it requantizes: its property `requantize`, or f32."""
+    found = at.op.properties.get("requantize")
+    return found if isinstance(found, RequantizeAttr) else RequantizeAttr.of(Mode.F32)
+
+
+def requantizing(
+    at: Lowering, index: int, scale: npt.ArrayLike, largest: int, map_: AffineMap, count: npt.ArrayLike = 1
+) -> Writing:
+    """Exact integers of the f32 `scale`, up to `largest`, stored as a result of the operation has them.
+
+    `scale` broadcasts against the result, whose axes `map_` gives; the integers of a mean are sums of `count`
+    elements. Where the multiplier is 1, so where the scales are the same, the integer is kept: below 2^24 the rounding
+    does that by itself.
+    """
+    element = uniform_element(at, at.op.results[index])
+    assert element is not None
+    output_scale, zero_points = broadcast_parameters(element, tensor_type(at.op.results[index].type).get_shape())
+    target, mode = accumulator_scale(output_scale, count), requantization_of(at)
+    if mode.mode is Mode.F32:
+        factors = np.asarray(f32_multiplier(scale, target), np.float32)
+        return _f32_rescaling(at, element, factors, zero_points, largest, map_)
+    limits = element.storage_min, element.storage_max
+    rescaled = rescaling(at, mode, _ratio(scale, target), zero_points, limits, IntegerType(element.bits), map_)
+    return Writing(rescaled.inputs, rescaled.write)
+
+
+def _ratio(source: npt.ArrayLike, target: npt.ArrayLike) -> Array:
+    """The ratio of two f32 scales in f64, as the integer modes take it."""
+    return np.asarray(np.asarray(source, np.float32).astype(np.float64) / np.asarray(target, np.float32))
+
+
+def _keep(integer: Scalar, offset: Scalar, limits: tuple[int, int], result: IntegerType) -> Scalar:
+    wide = integer.to(i64)
+    return (wide + offset.to(i64)).clamp(*limits).to(result)
+
+
+def _kept(
+    integer: Scalar,
+    offset: Parameter,
+    offsets: Sequence[Scalar],
+    largest: int,
+    limits: tuple[int, int],
+    result: IntegerType,
+) -> Scalar:
+    """An integer up to `largest` that keeps its scale, in its own type where that proves not to overflow."""
+    if offset.number is None or integer.bits != 32:
+        return _keep(integer, offset.of(offsets, integer), limits, result)
+    zero_point = int(offset.number)
+    if limits[0] <= zero_point - largest and zero_point + largest <= limits[1]:
+        return (integer + zero_point if zero_point else integer).to(result)
+    if largest + max(map(abs, limits)) < 1 << 31:
+        return (integer + zero_point if zero_point else integer).clamp(*limits).to(result)
+    return _keep(integer, offset.of(offsets, integer), limits, result)
+
+
+def _f32_rescaling(
+    at: Lowering, element: UniformQuantizedType, factors: Array, zero_points: Array, largest: int, map_: AffineMap
+) -> Writing:
+    factor = parameter(at, factors, f32, map_)
+    offset = parameter(at, zero_points.astype(np.int64), i64, map_)
+    limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
+    is_one = factors == 1
+    is_kept = bool(is_one.all())
+    has_exception = bool(is_one.any()) and largest >= _EXACT_IN_F32
+
+    def rescaled(integer: Scalar, multiplier: Scalar, offsets: Sequence[Scalar]) -> Scalar:
+        if offset.number is None:
+            whole = (integer.to(f32) * multiplier).round_even()
+            return _saturated(whole, offset.of(offsets, whole), limits, result)
+        mode = RequantizeAttr.of(Mode.F32)
+        op = RequantizeOp(integer.value, [multiplier.value], result, mode, int(offset.number), limits)
+        integer.builder.insert(op)
+        return Scalar(op.result, integer.builder)
+
+    def write(integer: Scalar, scalars: Sequence[Scalar]) -> Scalar:
+        multipliers, offsets = split(scalars, factor.inputs, offset.inputs)
+        if is_kept:
+            return _kept(integer, offset, offsets, largest, limits, result)
+        multiplier = factor.of(multipliers, integer)
+        value = rescaled(integer, multiplier, offsets)
+        if not has_exception:
+            return value
+        return multiplier.compare("eq", 1.0).select(_keep(integer, offset.of(offsets, integer), limits, result), value)
+
+    return Writing((*factor.inputs, *offset.inputs), write)
+
+
+def rescaling(
+    at: Lowering,
+    mode: RequantizeAttr,
+    ratio: Array,
+    zero_points: Array,
+    limits: tuple[int, int],
+    result: IntegerType,
+    map_: AffineMap,
+) -> Writing:
+    """Integers rescaled by `ratio` in a mode without floats; several zero points are added behind the rescaling."""
+    if mode.mode is Mode.SHIFT:
+        arrays = [(power_of_two_shift(ratio), IntegerType(8), np.int8)]
+    else:
+        multiplier, shift = fixed_point(ratio)
+        arrays = [(multiplier, i32, np.int32), (shift, IntegerType(8), np.int8)]
+    parameters = [parameter(at, np.asarray(array).astype(dtype), type_, map_) for array, type_, dtype in arrays]
+    offset = parameter(at, zero_points.astype(np.int64), i64, map_)
+
+    def write(integer: Scalar, scalars: Sequence[Scalar]) -> Scalar:
+        *runs, offsets = split(scalars, *(each.inputs for each in parameters), offset.inputs)
+        if mode.mode is not Mode.SHIFT and integer.bits > 32:
+            integer = integer.to(i32)  # integers that modes with a multiplier rescale have 32 bits, whatever holds them
+        values = [each.of(run, integer).value for each, run in zip(parameters, runs, strict=True)]
+        if offset.number is not None:
+            op = RequantizeOp(integer.value, values, result, mode, int(offset.number), limits)
+            return Scalar(integer.builder.insert(op).result, integer.builder)
+        op = RequantizeOp(integer.value, values, i64, mode, 0, ANY)
+        return _keep(Scalar(integer.builder.insert(op).result, integer.builder), offsets[0], limits, result)
+
+    return Writing(tuple(each for found in (*parameters, offset) for each in found.inputs), write)
+
+
+def compute(
+    at: Lowering,
+    readings: Sequence[Reading],
+    writing: Writing,
+    function: Callable[..., Scalar],
+    index: int = 0,
+) -> SSAValue:
+    """A result of the operation, every element `writing(function(*readings))`."""
+    inputs = [each for reading in readings for each in reading.inputs]
+
+    def body(*scalars: Scalar) -> Scalar:
+        *runs, last = split(scalars, *(reading.inputs for reading in readings), writing.inputs)
+        values = [reading.read(run) for reading, run in zip(readings, runs, strict=True)]
+        return writing.write(function(*values), last)
+
+    return at.compute([*inputs, *writing.inputs], at.result_shape(index), at.result_element(index), body)

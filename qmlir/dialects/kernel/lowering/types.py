@@ -1,0 +1,46 @@
+"""Which types the integer level has: signless integers and floats in ranked tensors of known sizes."""
+
+from typing import cast
+
+from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
+from xdsl.ir import Attribute
+
+from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.type_conversion import TypeConversion
+
+
+def plain_element(element: Attribute) -> Attribute:
+    """The element that memory has for `element`: a signless integer for a stored one, the float for a profiled one."""
+    match element:
+        case CalibratedQuantizedType():
+            return element.expressed_type
+        case StoredType():
+            return IntegerType(element.bits)
+        case IntegerType():
+            return IntegerType(element.width.data)
+        case _:
+            return element
+
+
+def is_unsigned(element: Attribute) -> bool:
+    """Whether the integers of an `nn` element type have no sign: booleans too, which are 0 and 1."""
+    match element:
+        case StoredType():
+            return not element.is_signed
+        case IntegerType():
+            return element.width.data == 1 or element.signedness.data is Signedness.UNSIGNED
+        case _:
+            return False
+
+
+def _convert(type_: Attribute) -> Attribute | None:
+    tensor = ranked_tensor(type_)
+    if tensor is None:
+        return None
+    return TensorType(cast(IntegerType, plain_element(tensor.element_type)), tensor.get_shape())
+
+
+def integer_types() -> TypeConversion:
+    """The conversion of tensors to those of the integer level; other types stay as they are."""
+    return TypeConversion(_convert)

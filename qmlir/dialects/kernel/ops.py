@@ -1,0 +1,483 @@
+"""The operations of the `kernel` dialect: contractions with a scalar epilogue, requantization, reinterpretation.
+
+A contraction computes `acc = sum (x - z_x)(w - z_w)` exactly for each element of its result and hands it to its region
+as a scalar, with one element of each further operand; what the region yields is the result. On tensors it has a result,
+on memory the operand `outs`. Integers are signless: the operation says which operands are read as unsigned.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AnyFloat,
+    ArrayAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    TensorType,
+    UnitAttr,
+    VectorType,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    opt_result_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import EffectInstance, IsTerminator, MemoryEffectKind, Pure, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.arithmetic.requantization import Mode
+from qmlir.dialects.kernel.attributes import RequantizeAttr, ScheduleAttr
+from qmlir.ir.builtin_types import integer_list
+from qmlir.ir.interfaces import Destination, DestinationStyle, MultipliesAndAdds
+
+
+def shaped(value: SSAValue) -> tuple[tuple[int, ...], Attribute]:
+    """The shape and the element type of a tensor or a memref."""
+    type_ = value.type
+    assert isinstance(type_, TensorType | MemRefType)
+    holder = cast(TensorType[Attribute] | MemRefType[Attribute], type_)
+    return holder.get_shape(), holder.get_element_type()
+
+
+def scalar_of(type_: Attribute) -> Attribute:
+    """The element type of a vector, a scalar's own type."""
+    return cast(VectorType[Attribute], type_).get_element_type() if isinstance(type_, VectorType) else type_
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """The element of the result that an epilogue computed."""
+
+    name = "kernel.yield"
+
+    value = operand_def()
+
+    assembly_format = "$value attr-dict `:` type($value)"
+    traits = traits_def(IsTerminator(), Pure())
+
+    def __init__(self, value: SSAValue):
+        super().__init__(operands=[value])
+
+
+@irdl_op_definition
+class ReshapeOp(IRDLOperation):
+    """The same elements in row-major order under another shape; of memory without gaps, a view."""
+
+    name = "kernel.reshape"
+
+    source = operand_def()
+    result = result_def()
+
+    assembly_format = "$source attr-dict `:` type($source) `to` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(self, source: SSAValue, result_type: Attribute):
+        super().__init__(operands=[source], result_types=[result_type])
+
+    def verify_(self) -> None:
+        types = self.source.type, self.result.type
+        if not all(isinstance(type_, TensorType) for type_ in types) and not all(
+            isinstance(type_, MemRefType) for type_ in types
+        ):
+            raise VerifyException(f"takes a tensor to a tensor or memory to memory, found {types[0]} and {types[1]}")
+        (shape, element), (new_shape, new_element) = shaped(self.source), shaped(self.result)
+        if element != new_element:
+            raise VerifyException(f"keeps the element type, found {element} and {new_element}")
+        if any(size < 0 for size in (*shape, *new_shape)):
+            raise VerifyException("takes known sizes only")
+        if math.prod(shape) != math.prod(new_shape):
+            raise VerifyException(f"keeps the number of elements, found {math.prod(shape)} and {math.prod(new_shape)}")
+
+
+@irdl_op_definition
+class RequantizeOp(IRDLOperation):
+    """An integer rescaled, moved by the zero point and kept inside the limits, by the arithmetic that is named.
+
+    The parameters are the multiplier (f32) in mode `f32`, the multiplier (i32) and the shift (i8) in the modes
+    `single_round` and `double_round`, and the shift (i8) in mode `shift`. On vectors it works lane by lane. The
+    formulas are those of `qmlir.arithmetic.requantization`; a multiplier of 1 is no exception here.
+    """
+
+    name = "kernel.requantize"
+
+    accumulator = operand_def()
+    parameters = var_operand_def()
+    mode = prop_def(RequantizeAttr)
+    zero_point = prop_def(IntegerAttr)
+    minimum = prop_def(IntegerAttr)
+    maximum = prop_def(IntegerAttr)
+    result = result_def()
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$accumulator `,` $parameters attr-dict `:` type($accumulator) `,` type($parameters) `->` type($result)"
+    )
+    traits = traits_def(Pure())
+
+    PARAMETERS: ClassVar[dict[Mode, tuple[str, ...]]] = {
+        Mode.F32: ("f32",),
+        Mode.SINGLE_ROUND: ("i32", "i8"),
+        Mode.DOUBLE_ROUND: ("i32", "i8"),
+        Mode.SHIFT: ("i8",),
+    }
+
+    def __init__(
+        self,
+        accumulator: SSAValue,
+        parameters: Sequence[SSAValue],
+        result_type: Attribute,
+        mode: RequantizeAttr,
+        zero_point: int,
+        limits: tuple[int, int],
+    ):
+        super().__init__(
+            operands=[accumulator, list(parameters)],
+            properties={
+                "mode": mode,
+                "zero_point": IntegerAttr(zero_point, i64),
+                "minimum": IntegerAttr(limits[0], i64),
+                "maximum": IntegerAttr(limits[1], i64),
+            },
+            result_types=[result_type],
+        )
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The smallest and the largest result."""
+        return self.minimum.value.data, self.maximum.value.data
+
+    def verify_(self) -> None:
+        wanted = self.PARAMETERS[self.mode.mode]
+        found = tuple(str(scalar_of(value.type)) for value in self.parameters)
+        if found != wanted:
+            raise VerifyException(
+                f"mode {self.mode.mode} takes {', '.join(wanted)}, found {', '.join(found) or 'none'}"
+            )
+        for value in (self.accumulator, self.result):
+            if not isinstance(scalar_of(value.type), IntegerType):
+                raise VerifyException(f"rescales integers to integers, found {value.type}")
+        low, high = self.limits
+        if not low <= self.zero_point.value.data <= high:
+            raise VerifyException(f"the zero point {self.zero_point.value.data} lies outside [{low}, {high}]")
+        bits = cast(IntegerType, scalar_of(self.result.type)).width.data
+        if low < -(1 << (bits - 1)) or high >= 1 << bits or high - low >= 1 << bits:
+            raise VerifyException(f"limits [{low}, {high}] do not fit {self.result.type}")
+
+
+class ReadsAndWritesMemory(RecursiveMemoryEffect):
+    """What the region does, and on memory reads of the operands and writes of `outs`."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
+        effects = super().get_effects(op)
+        if effects is None or not isinstance(op, ContractionOp) or op.outs is None:
+            return effects
+        read = {EffectInstance(MemoryEffectKind.READ, value) for value in op.operands if value is not op.outs}
+        return {*effects, *read, EffectInstance(MemoryEffectKind.WRITE, op.outs)}
+
+
+class ContractionOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
+    """Exact sums of products of a data operand `x` and a weight operand `w`, and an epilogue for each sum.
+
+    `epilogue` are further operands with a map each, from the dimensions of the result to theirs, as in
+    `linalg.generic`. `weight_zero_points` are those of each output channel, where they differ.
+    """
+
+    x = operand_def()
+    w = operand_def()
+    weight_zero_points = opt_operand_def()
+    epilogue = var_operand_def()
+    outs = opt_operand_def()
+
+    input_zero_point = prop_def(IntegerAttr, default_value=IntegerAttr(0, i32))
+    weight_zero_point = prop_def(IntegerAttr, default_value=IntegerAttr(0, i32))
+    input_unsigned = opt_prop_def(UnitAttr)
+    weight_unsigned = opt_prop_def(UnitAttr)
+    epilogue_maps = prop_def(ArrayAttr[AffineMapAttr], default_value=ArrayAttr[AffineMapAttr](()))
+    schedule = opt_prop_def(ScheduleAttr)
+
+    body = region_def("single_block")
+    result = opt_result_def()
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    assembly_format: ClassVar[str | None] = (
+        "`ins` `(` $x `,` $w `:` type($x) `,` type($w) `)` "
+        "(`weight_zero_points` `(` $weight_zero_points^ `:` type($weight_zero_points) `)`)? "
+        "(`epilogue` `(` $epilogue^ `:` type($epilogue) `)`)? "
+        "(`outs` `(` $outs^ `:` type($outs) `)`)? (`->` type($result)^)? attr-dict-with-keyword $body"
+    )
+    traits = traits_def(ReadsAndWritesMemory())
+
+    def _arguments(
+        self,
+        x: SSAValue,
+        w: SSAValue,
+        body: Region,
+        *,
+        result_type: Attribute | None,
+        outs: SSAValue | None,
+        epilogue: Sequence[tuple[SSAValue, AffineMap]],
+        weight_zero_points: SSAValue | None,
+        zero_points: tuple[int, int],
+        unsigned: tuple[bool, bool],
+        properties: dict[str, Attribute],
+    ) -> None:
+        properties |= {
+            "input_zero_point": IntegerAttr(zero_points[0], i32),
+            "weight_zero_point": IntegerAttr(zero_points[1], i32),
+            "epilogue_maps": ArrayAttr([AffineMapAttr(map_) for _, map_ in epilogue]),
+        }
+        for name, flag in zip(("input_unsigned", "weight_unsigned"), unsigned, strict=True):
+            if flag:
+                properties[name] = UnitAttr()
+        super().__init__(
+            operands=[
+                x,
+                w,
+                [] if weight_zero_points is None else weight_zero_points,
+                [value for value, _ in epilogue],
+                [] if outs is None else outs,
+            ],
+            properties=properties,
+            regions=[body],
+            result_types=[[] if result_type is None else [result_type]],
+        )
+
+    @property
+    def target(self) -> SSAValue:
+        """What is written: the result, or the memory `outs`."""
+        value = self.outs if self.result is None else self.result
+        assert value is not None
+        return value
+
+    @property
+    def accumulator_type(self) -> Attribute:
+        """The type of the exact sum."""
+        return self.body.block.args[0].type
+
+    def sum_shape(self) -> tuple[int, ...]:
+        """The shape of the result, from those of the operands. Raises `VerifyException` where they do not fit."""
+        raise NotImplementedError
+
+    def terms(self) -> int:
+        """How many products each sum has."""
+        raise NotImplementedError
+
+    def channels(self) -> int:
+        """How many output channels there are."""
+        raise NotImplementedError
+
+    def multiply_adds(self) -> int:
+        return math.prod(self.sum_shape()) * self.terms()
+
+    def destinations(self) -> Sequence[Destination]:
+        return [Destination(None if self.outs is None else len(self.operands) - 1)]
+
+    def on_memory(self, memory: Callable[[SSAValue], SSAValue], outs: Sequence[SSAValue]) -> Operation:
+        points = self.weight_zero_points
+        return type(self).build(
+            operands=[
+                memory(self.x),
+                memory(self.w),
+                [] if points is None else memory(points),
+                [memory(value) for value in self.epilogue],
+                list(outs),
+            ],
+            properties={key: value for key, value in self.properties.items() if key != "operandSegmentSizes"},
+            attributes=dict(self.attributes),
+            regions=[self.detach_region(self.body)],
+            result_types=[[]],
+        )
+
+    def may_overwrite(self, operand: int, destination: int) -> bool:
+        """An epilogue operand that has an element for each of the result is read where that is written."""
+        first = 2 + (self.weight_zero_points is not None)
+        if not first <= operand < first + len(self.epilogue):
+            return False
+        map_ = self.epilogue_maps.data[operand - first].data
+        return map_ == AffineMap.identity(map_.num_dims)
+
+    def verify_(self) -> None:
+        if (self.result is None) == (self.outs is None):
+            raise VerifyException("has a result on tensors, or writes the memory of 'outs', one of them")
+        holders = TensorType if self.outs is None else MemRefType
+        for value in (*self.operands, *self.results):
+            if not isinstance(value.type, holders):
+                raise VerifyException(f"works on tensors only or on memory only, found {value.type}")
+        if self.schedule is None or not self.schedule.packed:
+            self._verify_operands()
+        self._verify_epilogue()
+
+    def _verify_operands(self) -> None:
+        shape, _ = shaped(self.target)
+        if self.sum_shape() != shape:
+            raise VerifyException(f"computes a result of the shape {list(self.sum_shape())}, found {list(shape)}")
+        if self.weight_zero_points is not None:
+            sizes, element = shaped(self.weight_zero_points)
+            if sizes != (self.channels(),) or element != i32:
+                raise VerifyException(
+                    f"takes {self.channels()} weight zero points of i32, found {self.weight_zero_points.type}"
+                )
+
+    def _verify_epilogue(self) -> None:
+        elements = [shaped(value)[1] for value in (self.x, self.w)]
+        accumulator = self.accumulator_type
+        is_float = [isinstance(element, AnyFloat) for element in elements]
+        if is_float[0] != is_float[1] or is_float[0] != isinstance(accumulator, AnyFloat):
+            raise VerifyException(
+                f"sums products of integers in integers and of floats in floats, found {elements[0]} by {elements[1]} "
+                f"in {accumulator}"
+            )
+        accumulators = (i32, i64)
+        if not is_float[0] and accumulator not in accumulators:
+            raise VerifyException(f"sums in i32 or i64, found {accumulator}")
+        shape, element = shaped(self.target)
+        if len(self.epilogue_maps) != len(self.epilogue):
+            raise VerifyException(f"has {len(self.epilogue)} epilogue operands and {len(self.epilogue_maps)} maps")
+        for argument, value, attribute in zip(
+            self.body.block.args[1:], self.epilogue, self.epilogue_maps, strict=False
+        ):
+            sizes, own = shaped(value)
+            if argument.type != own:
+                raise VerifyException(f"an epilogue operand of {value.type} comes as {argument.type}")
+            map_ = attribute.data
+            if map_.num_dims != len(shape) or len(map_.results) != len(sizes):
+                raise VerifyException(f"the map {map_} does not take {len(shape)} dimensions to those of {value.type}")
+            for expression, size in zip(map_.results, sizes, strict=True):
+                if isinstance(expression, AffineDimExpr) and size < shape[expression.position]:
+                    raise VerifyException(f"the map {map_} reads beyond {value.type} for a result of {list(shape)}")
+        if len(self.body.block.args) != 1 + len(self.epilogue):
+            raise VerifyException(f"its region takes the sum and {len(self.epilogue)} elements of epilogue operands")
+        last = self.body.block.last_op
+        if not isinstance(last, YieldOp):
+            raise VerifyException("its region ends in kernel.yield")
+        if last.value.type != element:
+            raise VerifyException(f"its region yields {last.value.type}, the result has {element}")
+
+
+@irdl_op_definition
+class MatMulOp(ContractionOp):
+    """Products of matrices: `x` `[…, M, K]` with `w` `[…, N, K]`, or `[N, K]` for all batches, to `[…, M, N]`."""
+
+    name = "kernel.matmul"
+
+    def __init__(
+        self,
+        x: SSAValue,
+        w: SSAValue,
+        body: Region,
+        *,
+        result_type: Attribute | None = None,
+        outs: SSAValue | None = None,
+        epilogue: Sequence[tuple[SSAValue, AffineMap]] = (),
+        weight_zero_points: SSAValue | None = None,
+        zero_points: tuple[int, int] = (0, 0),
+        unsigned: tuple[bool, bool] = (False, False),
+    ):
+        self._arguments(
+            x, w, body, result_type=result_type, outs=outs, epilogue=epilogue, weight_zero_points=weight_zero_points,
+            zero_points=zero_points, unsigned=unsigned, properties={},
+        )  # fmt: skip
+
+    def channels(self) -> int:
+        return shaped(self.target)[0][-1]
+
+    def terms(self) -> int:
+        return shaped(self.x)[0][-1]
+
+    def sum_shape(self) -> tuple[int, ...]:
+        x, w = list(shaped(self.x)[0]), list(shaped(self.w)[0])
+        if len(x) < 2 or len(w) not in (2, len(x)):
+            raise VerifyException(f"takes x of two dimensions or more and w of two or as many, found {x} and {w}")
+        if len(w) > 2 and w[:-2] != x[:-2]:
+            raise VerifyException(f"has batches {x[:-2]} of x and {w[:-2]} of w")
+        if x[-1] != w[-1]:
+            raise VerifyException(f"sums {x[-1]} terms of x and {w[-1]} of w")
+        return (*x[:-1], w[-2])
+
+
+@irdl_op_definition
+class ConvOp(ContractionOp):
+    """Convolutions, channels last: `x` `[N, spatial…, C]`, padded, by `w` `[O, taps…, C / groups]`, to `[N, …, O]`."""
+
+    name = "kernel.conv"
+
+    strides = prop_def(DenseArrayBase[IntegerType])
+    dilations = prop_def(DenseArrayBase[IntegerType])
+    groups = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
+
+    def __init__(
+        self,
+        x: SSAValue,
+        w: SSAValue,
+        body: Region,
+        *,
+        strides: Sequence[int],
+        dilations: Sequence[int],
+        groups: int = 1,
+        result_type: Attribute | None = None,
+        outs: SSAValue | None = None,
+        epilogue: Sequence[tuple[SSAValue, AffineMap]] = (),
+        weight_zero_points: SSAValue | None = None,
+        zero_points: tuple[int, int] = (0, 0),
+        unsigned: tuple[bool, bool] = (False, False),
+    ):
+        self._arguments(
+            x, w, body, result_type=result_type, outs=outs, epilogue=epilogue, weight_zero_points=weight_zero_points,
+            zero_points=zero_points, unsigned=unsigned,
+            properties={
+                "strides": DenseArrayBase.from_list(i64, strides),
+                "dilations": DenseArrayBase.from_list(i64, dilations),
+                "groups": IntegerAttr(groups, i64),
+            },
+        )  # fmt: skip
+
+    @property
+    def group_count(self) -> int:
+        """Into how many groups the channels are divided."""
+        return self.groups.value.data
+
+    def channels(self) -> int:
+        return shaped(self.target)[0][-1]
+
+    def terms(self) -> int:
+        return math.prod(shaped(self.w)[0][1:])
+
+    def sum_shape(self) -> tuple[int, ...]:
+        x, w = list(shaped(self.x)[0]), list(shaped(self.w)[0])
+        strides, dilations = list(integer_list(self.strides)), list(integer_list(self.dilations))
+        if len(x) < 3 or len(w) != len(x):
+            raise VerifyException(f"takes x and w of three dimensions or more, as many each, found {x} and {w}")
+        if {len(strides), len(dilations)} != {len(x) - 2}:
+            raise VerifyException(f"takes {len(x) - 2} strides and dilations, found {strides} and {dilations}")
+        if min(*strides, *dilations, self.group_count) < 1:
+            raise VerifyException("strides, dilations and groups must be 1 or more")
+        if x[-1] != w[-1] * self.group_count or w[0] % self.group_count:
+            raise VerifyException(
+                f"has {x[-1]} input and {w[0]} output channels for {self.group_count} groups of {w[-1]}"
+            )
+        reach = [(taps - 1) * dilation + 1 for taps, dilation in zip(w[1:-1], dilations, strict=True)]
+        sizes = [(size - needed) // stride + 1 for size, needed, stride in zip(x[1:-1], reach, strides, strict=True)]
+        return (x[0], *(max(size, 0) for size in sizes), w[0])
+
+
+OPERATIONS: tuple[type[Operation], ...] = (ConvOp, MatMulOp, RequantizeOp, ReshapeOp, YieldOp)

@@ -1,0 +1,188 @@
+"""Contractions whose weights have a scale for each block: the exact sum of each block, then an f32 sum over the blocks.
+
+Each block is a matrix product of a batch, which its own scale takes to f32; the sum runs over the blocks in ascending
+order from 0, the bias is added last, and the total is quantized. A convolution lays out its windows first, by blocks.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, f32
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from qmlir.arithmetic.requantization import accumulator_scale
+from qmlir.dialects.kernel.lowering import quantized
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, element_of, shape_of, unchanged
+from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.nn.lower.products import Array, Factor, MatrixProduct, dimensions, stored_integers
+from qmlir.dialects.nn.ops import contraction as ops
+from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.types import UniformQuantizedType
+
+
+def _element(at: Lowering, weight: SSAValue) -> UniformQuantizedType:
+    element = quantized.uniform_element(at, weight)
+    assert element is not None
+    return element
+
+
+def _parameters(at: Lowering, weight: SSAValue) -> tuple[Array, Array]:
+    """The scale and the zero point of every weight."""
+    shape = shape_of(weight)
+    scales, zero_points = broadcast_parameters(_element(at, weight), shape)
+    return np.broadcast_to(scales, shape), np.broadcast_to(zero_points, shape)
+
+
+def _with_one_zero_point(at: Lowering, weight: SSAValue) -> Factor:
+    """The weights in their own layout; where blocks have zero points of their own, wider integers without them."""
+    element, own, known = _element(at, weight), at.value(weight), at.known(weight)
+    zero_points = np.unique(element.zero_points)
+    if zero_points.size == 1:
+        return Factor(own, element, at.signedness(weight), zero_points, known)
+    wide = IntegerType(16 if element.bits < 16 else 32 if element.bits < 32 else 64)
+    if known is not None:
+        integers = stored_integers(known, element_of(own), at.signedness(weight))
+        centred = (integers - _parameters(at, weight)[1]).astype(f"i{wide.bitwidth // 8}")
+        return Factor(at.constant(centred, wide), None, False, np.zeros(1, np.int64), centred)
+    shape = shape_of(own)
+    reading = quantized.centred(at, weight, AffineMap.identity(len(shape)))
+    value = at.compute(reading.inputs, shape, wide, lambda *scalars: reading.read(scalars).to(wide))
+    return Factor(value, None, False, np.zeros(1, np.int64))
+
+
+def _laid_out(at: Lowering, own: Factor, shapes: Sequence[Sequence[int]], order: Sequence[int]) -> Factor:
+    """A factor under the first of two shapes, its axes in another order, under the second shape."""
+    first, second = shapes
+    if own.known is None:
+        return own.at_value(at.reshape(at.transpose(at.reshape(own.value, first), order), second))
+    known = np.ascontiguousarray(own.known.reshape(first).transpose(order).reshape(second))
+    return own.at_value(at.constant(known, element_of(own.value)), known)
+
+
+def _of_each_block(at: Lowering, x: Factor, w: Factor, scale: Array) -> SSAValue:
+    """`f32(s_x * s_b) * f32(a_b)` for `x` `[…, M, K]`, `w` `[…, N, K]` and `scale` `[…, N]`, a batch for each block."""
+    assert x.element is not None
+    product = MatrixProduct(x, w)
+    rank = len(product.shape)
+    map_ = dimensions(rank, [*range(rank - 2), rank - 1])
+    scales = np.asarray(accumulator_scale(x.element.scales.reshape(()), scale), np.float32)
+    factor = quantized.parameter(at, scales, f32, map_)
+
+    def body(accumulator: Scalar, *scalars: Scalar) -> Scalar:
+        return factor.of(scalars, accumulator) * accumulator.to(f32)
+
+    return product.build(at, f32, factor.inputs, body)
+
+
+def _summed(at: Lowering, parts: SSAValue, axis: int, order: Sequence[int]) -> SSAValue:
+    """The f32 sum of `parts` over `axis`, in ascending order from 0; the other axes in `order`."""
+    shape, rank = shape_of(parts), len(shape_of(parts))
+    init = at.fill([shape[each] for each in order], f32, 0.0)
+
+    def add(part: Scalar, so_far: Scalar) -> Scalar:
+        return so_far + part
+
+    part = Input(parts, AffineMap.identity(rank))
+    return at.generic([part], [(init, dimensions(rank, order))], add, (axis,))[0]
+
+
+def _quantized(at: Lowering, total: Input, bias: SSAValue | None) -> SSAValue:
+    """The f32 totals, with a bias for each channel, which is the axis 1, in the type of the result."""
+    result = at.op.results[0]
+    element, shape = _element(at, result), at.result_shape()
+    identity = AffineMap.identity(len(shape))
+    writing = quantized.quantizing(at, element, shape, identity, is_rounded=True)
+    readings = [quantized.Reading((total,), lambda scalars: scalars[0])]
+    if bias is not None:
+        readings.append(quantized.real(at, bias, dimensions(len(shape), [1])))
+
+    def add(sum_: Scalar, *offset: Scalar) -> Scalar:
+        return sum_.to(offset[0].type) + offset[0] if offset else sum_
+
+    return quantized.compute(at, readings, writing, add)
+
+
+def matrix_product(
+    at: Lowering, x: Factor, weight: SSAValue, order: Sequence[int], bias: SSAValue | None = None
+) -> SSAValue:
+    """The product of `x` `[…, M, K]` and of weights whose axes are `[…, N, K]` in `order`, vectors as one row."""
+    element, own = _element(at, weight), _with_one_zero_point(at, weight)
+    shape = shape_of(weight)
+    columns = (1, *shape) if len(shape) == 1 else shape
+    arranged = [columns[axis] for axis in order]
+    *batches, rows, terms = shape_of(x.value)
+    of_blocks = dict(zip(element.axes, element.block_sizes, strict=True))
+    size = of_blocks.get(order[-1] - (len(columns) - len(shape)), terms)
+    count = terms // size
+    scales = _parameters(at, weight)[0].reshape(columns).transpose(order)[..., ::size]
+    if math.prod(arranged[:-2]) == 1:
+        batches, rows, arranged = [], math.prod(batches) * rows, arranged[-2:]
+        scales = scales.reshape(arranged[0], count)
+    own = own.at_value(at.reshape(own.value, columns), None if own.known is None else own.known.reshape(columns))
+    rank = len(arranged)
+    turned = (*range(rank - 2), rank - 1, rank - 2, rank)  # […, N, B, K] to […, B, N, K]
+    split = [*arranged[:-1], count, size]
+    in_order = _laid_out(at, own, (columns, arranged), order)
+    w = _laid_out(at, in_order, (split, [split[axis] for axis in turned]), turned)
+    by_block = [*batches, count, arranged[-2], size]
+    if shape_of(w.value) != tuple(by_block):
+        w = w.at_value(at.expand(w.value, by_block))
+    rank = len(by_block) - 1
+    turned = (*range(rank - 2), rank - 1, rank - 2, rank)
+    data = at.transpose(at.reshape(x.value, [*batches, rows, count, size]), turned)
+    parts = _of_each_block(at, x.at_value(data), w, scales.swapaxes(-1, -2))
+    axis = len(batches)
+    total = _summed(at, parts, axis, [each for each in range(len(by_block)) if each != axis])
+    whole = at.reshape(total, at.result_shape())
+    return _quantized(at, Input(whole, AffineMap.identity(len(at.result_shape()))), bias)
+
+
+# --- Convolutions -----------------------------------------------------------------------------------------------------
+
+
+def _windows(at: Lowering, op: ops.ConvOp, padded: SSAValue, counts: Sequence[int], sizes: Sequence[int]) -> SSAValue:
+    """The windows of channels-last data, `[group, blocks…, N, windows…, terms of a block…]`.
+
+    Blocks and their terms run along the channels of a group, then along the taps.
+    """
+    spatial, windows, groups = len(op.windows.kernel), op.windows, op.group_count
+    batch, *_, channels = shape_of(padded)
+    results = at.result_shape()[2:]
+    shape = (groups, *counts, batch, *results, *sizes)
+    dims = [AffineExpr.dimension(axis) for axis in range(len(shape))]
+    group, blocks, image = dims[0], dims[1 : 2 + spatial], dims[2 + spatial]
+    places, terms = dims[3 + spatial : 3 + 2 * spatial], dims[3 + 2 * spatial :]
+    channel = group * (channels // groups) + blocks[0] * sizes[0] + terms[0]
+    along = [
+        places[axis] * windows.strides[axis]
+        + (blocks[1 + axis] * sizes[1 + axis] + terms[1 + axis]) * windows.dilations[axis]
+        for axis in range(spatial)
+    ]
+    map_ = AffineMap(len(shape), 0, (image, *along, channel))
+    return at.compute([Input(padded, map_)], shape, element_of(padded), unchanged)
+
+
+def conv(op: ops.ConvOp, at: Lowering, padded: Factor) -> SSAValue:
+    """The convolution of padded, channels-last data."""
+    element, own = _element(at, op.weight), _with_one_zero_point(at, op.weight)
+    channels, *terms = shape_of(op.weight)
+    groups, results = op.group_count, at.result_shape()
+    of_blocks = dict(zip(element.axes, element.block_sizes, strict=True))
+    sizes = [of_blocks.get(1 + axis, size) for axis, size in enumerate(terms)]
+    counts = [size // block for size, block in zip(terms, sizes, strict=True)]
+    rows, count, size = results[0] * math.prod(results[2:]), math.prod(counts), math.prod(sizes)
+
+    # [G, O, B_c, K_c, B_1, K_1, …] to [G, B_c, B_1, …, O, K_c, K_1, …]
+    split = [groups, channels // groups, *(each for pair in zip(counts, sizes, strict=True) for each in pair)]
+    order = (0, *range(2, len(split), 2), 1, *range(3, len(split), 2))
+    w = _laid_out(at, own, (split, (groups, count, channels // groups, size)), order)
+    scales = _parameters(at, op.weight)[0].reshape(split).transpose(order)
+    scales = scales.reshape(groups, count, channels // groups, size)[..., 0]
+    windows = _windows(at, op, padded.value, counts, sizes)
+    x = padded.at_value(at.reshape(windows, (groups, count, rows, size)))
+    total = _summed(at, _of_each_block(at, x, w, scales), 1, (2, 0, 3))
+    last = at.reshape(total, (results[0], *results[2:], channels))
+    rank = len(results)
+    return _quantized(at, Input(last, dimensions(rank, [0, *range(2, rank), 1])), op.bias)

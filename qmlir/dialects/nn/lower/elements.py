@@ -1,0 +1,167 @@
+"""Operations on elements: which of the ways of `interpret.quantized` one takes, and the structured operation it makes.
+
+Plain values go through the operation's function; quantized ones through exact integers where a rule says so, through a
+table where the function has one operand of at most 16 bits, and through floats otherwise.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import IndexType, TensorType, i32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import IRDLOperation
+from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.test_value import create_ssa_value
+
+from qmlir.dialects.kernel.lowering import quantized
+from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, broadcast_map
+from qmlir.dialects.kernel.lowering.quantized import Reading
+from qmlir.dialects.kernel.lowering.scalars import Scalar, extracted
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.ops.elementwise import UnaryOp
+from qmlir.dialects.quant.infer import storage_dtype
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import tensor
+from qmlir.ir.evaluation import evaluate
+
+Array = npt.NDArray[Any]
+Function = Callable[..., Scalar]
+"""`f(op, *scalars)`: what an operation computes on plain values; f16 and bf16 come as f32."""
+
+TABLE_BITS = 16
+"""A function of one stored value of this many bits is looked up."""
+
+
+def operand_map(at: Lowering, value: SSAValue) -> AffineMap:
+    """Where a result's element finds its element of an operand that broadcasts to it."""
+    return broadcast_map(tensor(value.type).get_shape(), at.result_shape())
+
+
+def identity(at: Lowering) -> AffineMap:
+    """The map of the result itself."""
+    return AffineMap.identity(len(at.result_shape()))
+
+
+def reals(at: Lowering, values: Sequence[SSAValue]) -> list[Reading]:
+    """Operands as floats, or as the plain values that they are."""
+    return [quantized.real(at, value, operand_map(at, value)) for value in values]
+
+
+def through_reals(at: Lowering, function: Function) -> SSAValue:
+    """`function` of the operands' numbers; quantized ones are dequantized, and quantized results rounded once."""
+    op = at.op
+    writing = quantized.writing(at, 0, identity(at))
+    return quantized.compute(at, reals(at, op.operands), writing, lambda *scalars: function(op, *scalars))
+
+
+def _is_table(op: IRDLOperation) -> bool:
+    if len(op.operands) != 1:
+        return False
+    element = tensor(op.operands[0].type).get_element_type()
+    result = tensor(op.results[0].type).get_element_type()
+    return (
+        all(
+            isinstance(each, UniformQuantizedType) and each.granularity is Granularity.TENSOR
+            for each in (element, result)
+        )
+        and cast(UniformQuantizedType, element).bits <= TABLE_BITS
+    )
+
+
+def table_of(op: IRDLOperation) -> Array:
+    """The results of an operation on one quantized value, for every stored value, from its own meaning."""
+    element = tensor(op.operands[0].type).get_element_type()
+    assert isinstance(element, UniformQuantizedType)
+    stored = np.arange(element.storage_min, element.storage_max + 1).astype(storage_dtype(element))
+
+    def of_all(type_: Attribute) -> Attribute:
+        return TensorType(cast(Any, tensor(type_).get_element_type()), stored.shape)
+
+    everything = type(op).create(
+        operands=[create_ssa_value(of_all(op.operands[0].type))],
+        properties=op.properties,
+        attributes=op.attributes,
+        result_types=[of_all(op.results[0].type)],
+    )
+    return np.ascontiguousarray(_evaluated(everything, stored))
+
+
+def _evaluated(op: IRDLOperation, stored: Array) -> Array:
+    """The results for stored values; for those that the meaning refuses, such as the root of -1, the zero point."""
+    try:
+        results = evaluate(op, [stored])
+    except InterpretationError:
+        if len(stored) > 1:
+            middle = len(stored) // 2
+            return np.concatenate([_evaluated(op, stored[:middle]), _evaluated(op, stored[middle:])])
+        element = tensor(op.results[0].type).get_element_type()
+        assert isinstance(element, UniformQuantizedType)
+        return np.array([element.zero_point], storage_dtype(element))
+    assert results is not None
+    return results[0]
+
+
+def looked_up(at: Lowering) -> SSAValue:
+    """The operation as a table of its results."""
+    op = at.op
+    assert isinstance(op, IRDLOperation)
+    element = tensor(op.operands[0].type).get_element_type()
+    assert isinstance(element, UniformQuantizedType)
+    table = at.constant(table_of(op), at.result_element())
+    reading = quantized.stored(at, op.operands[0], identity(at))
+
+    def body(stored: Scalar) -> Scalar:
+        place = stored.to(i32).to(IndexType())
+        place = place - element.storage_min if element.storage_min else place
+        return extracted(stored.builder, table, [place])
+
+    return at.compute(reading.inputs, at.result_shape(), at.result_element(), body)
+
+
+def between_casts(op: NnOp, at: Lowering) -> Sequence[SSAValue]:
+    """A quantized operation as a float one between casts: what it means where it has no integer arithmetic."""
+    operands = [
+        value if quantized.uniform_element(at, value) is None else at.insert(DequantizeCastOp(value, plain_of(value)))
+        for value in op.operands
+    ]
+    plain = type(op).create(
+        operands=operands,
+        properties=op.properties,
+        attributes=op.attributes,
+        result_types=[plain_of(result) for result in op.results],
+    )
+    at.rewriter.insert(plain)
+    return [
+        new if new.type == old.type else at.insert(QuantizeCastOp(new, old.type))
+        for new, old in zip(plain.results, op.results, strict=True)
+    ]
+
+
+def plain_of(value: SSAValue) -> Attribute:
+    """The type of a value before it was quantized."""
+    type_ = tensor(value.type)
+    return TensorType(cast(Any, plain_type(type_.get_element_type())), type_.get_shape())
+
+
+def otherwise(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
+    """An operation without a row of its own: quantized, a table or a float operation; in float, its parts."""
+    if op.components is not None:
+        return None
+    values = [*op.operands, *op.results]
+    if all(quantized.uniform_element(at, value) is None for value in values):
+        return None
+    return (looked_up(at),) if isinstance(op, UnaryOp) and _is_table(op) else between_casts(op, at)
+
+
+def elementwise(function: Function) -> Lower:
+    """The lowering of an operation that is `function` of its elements."""
+
+    def lower(op: IRDLOperation, at: Lowering) -> Sequence[SSAValue]:
+        return (looked_up(at) if _is_table(op) else through_reals(at, function),)
+
+    return lower

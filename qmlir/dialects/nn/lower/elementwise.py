@@ -1,0 +1,380 @@
+"""Elementwise arithmetic: functions of scalars for plain values, exact integer rules for quantized ones."""
+
+import math as numbers
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import math
+from xdsl.dialects.builtin import FloatAttr, f64, i32, i64
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.arithmetic.requantization import Mode, accumulator_scale
+from qmlir.dialects.kernel.lowering import quantized
+from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, unchanged
+from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.nn.lower.elements import (
+    Function,
+    elementwise,
+    identity,
+    operand_map,
+    reals,
+    through_reals,
+)
+from qmlir.dialects.nn.lower.exact_reals import ExactReading, ExactReal, exact_reals, exact_scales
+from qmlir.dialects.nn.ops import elementwise as ops
+from qmlir.dialects.nn.ops.activations import ReluOp
+from qmlir.dialects.nn.requantize import common_scale, headroom
+from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.interpret import quantize
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import tensor
+
+
+def _applied(operation: type[Operation]) -> Function:
+    """The function that is one operation of `math`."""
+
+    def apply(op: Operation, x: Scalar) -> Scalar:
+        return x.apply(operation)
+
+    return apply
+
+
+def _reciprocal(op: Operation, x: Scalar) -> Scalar:
+    return 1 / x
+
+
+def _absolute(op: Operation, x: Scalar) -> Scalar:
+    return x.absolute()
+
+
+def _negative(op: Operation, x: Scalar) -> Scalar:
+    return -x
+
+
+def _sign(op: Operation, x: Scalar) -> Scalar:
+    one = x.constant(1)
+    negative = x.constant(0) if x.unsigned else x.compare("lt", 0).select(x.constant(-1), 0)
+    found = x.compare("gt", 0).select(one, negative)
+    return x.compare("ne", x).select(x, found) if x.is_float else found
+
+
+def _binary(name: str) -> Function:
+    def combine(op: Operation, a: Scalar, b: Scalar) -> Scalar:
+        return getattr(a, name)(b)
+
+    return combine
+
+
+def _comparison(predicate: str) -> Function:
+    def compare(op: Operation, a: Scalar, b: Scalar) -> Scalar:
+        return a.compare(predicate, b)
+
+    return compare
+
+
+def _clip(op: ops.ClipOp, x: Scalar) -> Scalar:
+    for bound, towards_the_others in ((op.minimum, numbers.ceil), (op.maximum, numbers.floor)):
+        if bound is None:
+            continue
+        number = bound.value.data
+        if not x.is_float:
+            limits = (0, (1 << x.bits) - 1) if x.unsigned else (-(1 << (x.bits - 1)), (1 << (x.bits - 1)) - 1)
+            number = towards_the_others(min(max(number, limits[0]), limits[1]))
+        x = x.maximum(number) if bound is op.minimum else x.minimum(number)
+    return x
+
+
+def _relu(op: Operation, x: Scalar) -> Scalar:
+    return x.maximum(0)
+
+
+def _where(op: ops.WhereOp, at: Lowering) -> Sequence[SSAValue]:
+    condition = quantized.stored(at, op.operands[0], operand_map(at, op.operands[0]))
+    element = tensor(op.results[0].type).get_element_type()
+    is_moved = all(tensor(value.type).get_element_type() == element for value in op.operands[1:])
+    readings = (
+        [quantized.stored(at, value, operand_map(at, value)) for value in op.operands[1:]]
+        if is_moved
+        else reals(at, op.operands[1:])
+    )
+    writing = (
+        quantized.Writing((), lambda value, scalars: value) if is_moved else quantized.writing(at, 0, identity(at))
+    )
+    return (quantized.compute(at, [condition, *readings], writing, Scalar.select),)
+
+
+def _uniform(at: Lowering, values: Sequence[SSAValue]) -> list[UniformQuantizedType] | None:
+    found = [quantized.uniform_element(at, value) for value in values]
+    known = [each for each in found if each is not None]
+    return known if len(known) == len(found) else None
+
+
+def _largest(element: UniformQuantizedType) -> int:
+    limits = (element.storage_min, element.storage_max)
+    return max(abs(limit - int(zero)) for limit in limits for zero in np.unique(element.zero_points))
+
+
+def _scale(at: Lowering, value: SSAValue, element: UniformQuantizedType) -> Any:
+    """The scales of an operand in a shape that broadcasts against the result, as f32."""
+    shape = tensor(value.type).get_shape()
+    scales, _ = broadcast_parameters(element, shape)
+    return np.asarray(scales, np.float32)
+
+
+def _rescaled(at: Lowering, values: Sequence[SSAValue], scale: Any, largest: int, function: Function) -> SSAValue:
+    readings = [quantized.centred(at, value, operand_map(at, value)) for value in values]
+    writing = quantized.requantizing(at, 0, scale, largest, identity(at))
+    wide = i64 if largest >= 1 << 31 else i32
+
+    def combined(*integers: Scalar) -> Scalar:
+        return function(at.op, *(integer.to(wide) for integer in integers))
+
+    return quantized.compute(at, readings, writing, combined)
+
+
+def _on_one_scale(plain: Function, exact: Function, growth: Callable[..., int]) -> Lower:
+    """Quantized operands of one scale: `exact` on their integers; otherwise `plain`, through floats."""
+    in_general = elementwise(plain)
+
+    def lower(op: Any, at: Lowering) -> Sequence[SSAValue] | None:
+        elements = _uniform(at, [*op.operands, op.results[0]])
+        if elements is None:
+            return in_general(op, at)
+        scales = [_scale(at, value, element) for value, element in zip(op.operands, elements, strict=False)]
+        bounds = [_largest(element) for element in elements[:-1]]
+        if all(np.all(scales[0] == scale) for scale in scales):
+            return (_rescaled(at, op.operands, scales[0], growth(*bounds), exact),)
+        if quantized.requantization_of(at).mode is Mode.F32:
+            return (through_reals(at, plain),)
+        return (_brought_together(op, at, scales, growth, exact),)
+
+    return lower
+
+
+def _brought_together(
+    op: ops.BinaryOp, at: Lowering, scales: Sequence[Any], growth: Callable[..., int], exact: Function
+) -> SSAValue:
+    """`exact` of integers that are rescaled, in a mode without floats, to one scale first."""
+    mode = quantized.requantization_of(at)
+    common = common_scale(op, *scales)
+    readings = [
+        _brought(at, value, scale, common, 0 if mode.mode is Mode.SHIFT else headroom(value))
+        for value, scale in zip(op.operands, scales, strict=True)
+    ]
+    writing = quantized.requantizing(at, 0, common, growth(1 << 31, 1 << 31), identity(at))
+    return quantized.compute(at, readings, writing, lambda *integers: exact(op, *integers))
+
+
+def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, places: int) -> quantized.Reading:
+    """The integers of an operand in steps of the scale `common`, in i64."""
+    map_ = operand_map(at, value)
+    own = quantized.centred(at, value, map_)
+    ratio = np.ldexp(source, -places).astype(np.float64) / common.astype(np.float64)
+    mode, zero_point = quantized.requantization_of(at), np.zeros((), np.int64)
+    rescaled = quantized.rescaling(at, mode, np.asarray(ratio), zero_point, quantized.ANY, i64, map_)
+
+    def read(scalars: Sequence[Scalar]) -> Scalar:
+        integers, parameters = quantized.split(scalars, own.inputs, rescaled.inputs)
+        wide = own.read(integers).to(i64)
+        return rescaled.write(wide << places if places else wide, parameters)
+
+    return quantized.Reading((*own.inputs, *rescaled.inputs), read)
+
+
+def _mul(op: ops.MulOp, at: Lowering) -> Sequence[SSAValue]:
+    elements = _uniform(at, [*op.operands, op.result])
+    if elements is None:
+        return (through_reals(at, _binary("__mul__")),)
+    scales = [_scale(at, value, element) for value, element in zip(op.operands, elements, strict=False)]
+    largest = _largest(elements[0]) * _largest(elements[1])
+    if largest >= 1 << 63:
+        raise at.error(f"has products up to {largest}, which 64 bits do not hold: loops take operands of fewer bits")
+    return (_rescaled(at, op.operands, accumulator_scale(*scales), largest, _binary("__mul__")),)
+
+
+def _clip_quantized(op: ops.ClipOp, at: Lowering) -> Sequence[SSAValue] | None:
+    elements = _uniform(at, [op.input, op.result])
+    if elements is None:
+        return elementwise(_clip)(op, at)
+    source, target = elements
+    readings = [quantized.centred(at, op.input, identity(at))]
+    writing = quantized.requantizing(at, 0, _scale(at, op.input, source), _largest(source), identity(at))
+    bounds = [
+        None
+        if bound is None
+        else quantized.parameter(at, _stored_bound(target, at.result_shape(), bound), at.result_element(), identity(at))
+        for bound in (op.minimum, op.maximum)
+    ]
+    inputs = tuple(each for bound in bounds if bound is not None for each in bound.inputs)
+
+    def write(integer: Scalar, scalars: Sequence[Scalar]) -> Scalar:
+        own, *rest = quantized.split(scalars, writing.inputs, *(bound.inputs for bound in bounds if bound is not None))
+        value = writing.write(integer, own)
+        stored = Scalar(value.value, value.builder, not target.is_signed)
+        for bound, is_minimum in zip(bounds, (True, False), strict=True):
+            if bound is not None:
+                limit = bound.of(rest.pop(0), stored)
+                stored = stored.maximum(limit) if is_minimum else stored.minimum(limit)
+        return stored
+
+    both = quantized.Writing((*writing.inputs, *inputs), write)
+    return (quantized.compute(at, readings, both, unchanged),)
+
+
+def _stored_bound(element: UniformQuantizedType, shape: Sequence[int], bound: FloatAttr[Any]) -> Any:
+    """A bound quantized as a value would be, in a shape that broadcasts against the result."""
+    if element.granularity is Granularity.TENSOR:
+        return quantize(np.full((1,) * len(shape), bound.value.data), element)
+    return quantize(np.full(shape, bound.value.data), element)
+
+
+def _compare(predicate: str) -> Lower:
+    """Operands of one scale by their integers, others by the real values that they stand for."""
+    plain = _comparison(predicate)
+
+    def lower(op: Any, at: Lowering) -> Sequence[SSAValue]:
+        elements = _uniform(at, op.operands)
+        if elements is None:
+            return (through_reals(at, plain),)
+        values, maps = op.operands, [operand_map(at, value) for value in op.operands]
+        scales = [exact_scales(value, element) for value, element in zip(values, elements, strict=True)]
+        readings: Sequence[quantized.Reading | ExactReading] = (
+            [quantized.centred(at, value, map_) for value, map_ in zip(values, maps, strict=True)]
+            if np.all(scales[0] == scales[1])
+            else exact_reals(at, list(zip(values, elements, maps, strict=True)))
+        )
+
+        def body(*scalars: Scalar) -> Scalar:
+            runs = quantized.split(scalars, *(reading.inputs for reading in readings))
+            left, right = (reading.read(run) for reading, run in zip(readings, runs, strict=True))
+            if isinstance(left, ExactReal) and isinstance(right, ExactReal):
+                return left.compare(predicate, right)
+            assert isinstance(left, Scalar)
+            assert isinstance(right, Scalar)
+            wide = i64 if i64 in (left.type, right.type) else i32
+            return left.to(wide).compare(predicate, right.to(wide))
+
+        inputs = [each for reading in readings for each in reading.inputs]
+        return (at.compute(inputs, at.result_shape(), at.result_element(), body),)
+
+    return lower
+
+
+def _largest_of(*bounds: int) -> int:
+    return max(bounds)
+
+
+_STEP_BITS = 48
+"""A remainder takes off so many bits of the quotient at a time: f64 holds each partial quotient with room to spare."""
+
+
+def _float_remainder(a: Scalar, b: Scalar) -> Scalar:
+    """C's `fmod`, exact, by long division in f64.
+
+    The divisor is taken times 2^48 again and again, the largest first, so that every partial quotient is a number that
+    f64 holds. The fused step loses nothing, as the rest has few bits. A partial quotient may be rounded up to the next
+    whole number: then the rest is one divisor too small.
+    """
+    dividend, divisor = a.to(f64), b.to(f64)
+    rest, step = dividend.absolute(), divisor.absolute()
+    exponents = 2098 if a.type == f64 else 277  # from the smallest number of the type to the largest
+    for place in reversed(range(0, exponents, _STEP_BITS)):
+        multiple = step
+        for power in (min(place, 1000), min(max(place - 1000, 0), 1000), max(place - 2000, 0)):
+            multiple = multiple * 2.0**power if power else multiple
+        quotient = (rest / multiple).apply(math.TruncOp)
+        left = (-quotient).apply(math.FmaOp, multiple, rest)
+        left = left.compare("lt", 0).select(left + multiple, left)
+        rest = rest.compare("lt", multiple).select(rest, left)  # an infinite multiple too
+    return rest.apply(math.CopySignOp, dividend).to(a.type)
+
+
+def _remainder(op: ops.ModOp, a: Scalar, b: Scalar) -> Scalar:
+    """`fmod` has the sign of the dividend, `mod` that of the divisor."""
+    rest = _float_remainder(a, b) if a.is_float else a % b
+    if op.fmod.value.data or a.unsigned:
+        return rest
+    is_other = rest.compare("lt", 0) ^ b.compare("lt", 0)
+    moved = (rest.compare("ne", 0) & is_other).select(rest + b, rest)
+    if not a.is_float:
+        return moved
+    zero = b.constant(0).apply(math.CopySignOp, b)
+    return rest.compare("eq", 0).select(zero, moved)
+
+
+def _power(op: Operation, a: Scalar, b: Scalar) -> Scalar:
+    if a.is_float:
+        return a.apply(math.PowFOp, b.to(a.type))
+    return _integer_power(a, b.to(a.type))
+
+
+def _integer_power(base: Scalar, exponent: Scalar) -> Scalar:
+    """By squaring, one step for each bit of the exponent: it wraps as products do, and 1 and -1 have inverses."""
+    result, factor = base.constant(1), base
+    bits = base.bits if base.unsigned else base.bits - 1
+    magnitude = exponent if exponent.unsigned else exponent.maximum(0)
+    for bit in range(bits):
+        is_set = ((magnitude >> bit) & 1).compare("ne", 0)
+        result = is_set.select(result * factor, result)
+        factor = factor * factor if bit + 1 < bits else factor
+    if base.unsigned:
+        return result
+    parity = (exponent & 1).compare("ne", 0).select(base.constant(-1), 1)
+    inverse = base.compare("eq", 1).select(base, base.compare("eq", -1).select(parity, 0))
+    return exponent.compare("lt", 0).select(inverse, result)
+
+
+def _sum_of(*bounds: int) -> int:
+    return sum(bounds)
+
+
+def _integer_divide(op: Operation, a: Scalar, b: Scalar) -> Scalar:
+    return a / b
+
+
+_MATH: dict[type[Operation], type[Operation]] = {
+    ops.SqrtOp: math.SqrtOp,
+    ops.ExpOp: math.ExpOp,
+    ops.LogOp: math.LogOp,
+    ops.ErfOp: math.ErfOp,
+    ops.SinOp: math.SinOp,
+    ops.CosOp: math.CosOp,
+    ops.TanOp: math.TanOp,
+    ops.AsinOp: math.AsinOp,
+    ops.AcosOp: math.AcosOp,
+    ops.AtanOp: math.AtanOp,
+    ops.SinhOp: math.SinhOp,
+    ops.CoshOp: math.CoshOp,
+    ops.AsinhOp: math.AsinhOp,
+    ops.AcoshOp: math.AcoshOp,
+    ops.AtanhOp: math.AtanhOp,
+    ops.FloorOp: math.FloorOp,
+    ops.CeilOp: math.CeilOp,
+    ops.RoundOp: math.RoundEvenOp,
+}
+"""Functions that `math` has an operation for."""
+
+LOWERINGS: dict[type[Operation], Lower] = {
+    ops.AddOp: _on_one_scale(_binary("__add__"), _binary("__add__"), _sum_of),
+    ops.SubOp: _on_one_scale(_binary("__sub__"), _binary("__sub__"), _sum_of),
+    ops.MinOp: _on_one_scale(_binary("minimum"), _binary("minimum"), _largest_of),
+    ops.MaxOp: _on_one_scale(_binary("maximum"), _binary("maximum"), _largest_of),
+    ops.AbsOp: _on_one_scale(_absolute, _absolute, _largest_of),
+    ops.NegOp: _on_one_scale(_negative, _negative, _largest_of),
+    ReluOp: _on_one_scale(_relu, _relu, _largest_of),
+    ops.MulOp: _mul,
+    ops.ClipOp: _clip_quantized,
+    ops.EqualOp: _compare("eq"),
+    ops.GreaterOp: _compare("gt"),
+    ops.GreaterOrEqualOp: _compare("ge"),
+    ops.LessOp: _compare("lt"),
+    ops.LessOrEqualOp: _compare("le"),
+    ops.WhereOp: _where,
+    ops.DivOp: elementwise(_integer_divide),
+    ops.ReciprocalOp: elementwise(_reciprocal),
+    ops.SignOp: elementwise(_sign),
+    ops.PowOp: elementwise(_power),
+    ops.ModOp: elementwise(_remainder),
+    **{operation: elementwise(_applied(name)) for operation, name in _MATH.items()},
+}

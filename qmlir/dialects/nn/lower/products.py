@@ -1,0 +1,285 @@
+"""Sums of products as `kernel` contractions: two factors, the type that holds every sum, and a region for each sum.
+
+The sum is taken in i32 where a bound over the stored types, and over the weights where they are constant, proves that
+it holds every one, and in i64 otherwise. Plain integers whose sums may exceed that wrap, as those of `nn` do.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import AnyFloat, IntegerType, TensorType, f32, f64, i32, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+
+from qmlir.dialects.kernel.lowering import quantized
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, element_of, shape_of
+from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, YieldOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+
+Array = npt.NDArray[Any]
+
+LARGEST = (1 << 31) - 1
+"""The largest sum that i32 holds."""
+
+_LARGEST_WIDE = (1 << 63) - 1
+
+
+def dimensions(count: int, places: Sequence[int]) -> AffineMap:
+    """The map from `count` dimensions to those at `places`."""
+    return AffineMap(count, 0, tuple(AffineExpr.dimension(place) for place in places))
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A factor of the products: stored integers, or plain numbers, in the layout that the kernel reads."""
+
+    value: SSAValue
+    element: UniformQuantizedType | None
+    is_unsigned: bool
+    zero_points: Array
+    """Those of the output channels, or one for all."""
+    known: Array | None = None
+    """The stored elements in the layout of the kernel, where they are constant."""
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The smallest and largest stored integer."""
+        if self.element is not None:
+            return self.element.storage_min, self.element.storage_max
+        integer = element_of(self.value)
+        assert isinstance(integer, IntegerType)
+        bits = integer.bitwidth
+        return (0, (1 << bits) - 1) if self.is_unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+
+    def largest(self) -> int:
+        """A bound of `|q - z|`."""
+        low, high = self.limits
+        return max(abs(int(limit) - int(zero)) for limit in (low, high) for zero in np.unique(self.zero_points))
+
+    def at_value(self, value: SSAValue, known: Array | None = None) -> "Factor":
+        """The same factor in another layout."""
+        return replace(self, value=value, known=known)
+
+
+def stored_integers(known: Array, element: Attribute, is_unsigned: bool) -> npt.NDArray[np.int64]:
+    """Constant integers of a signless type, read with their sign or without."""
+    wide = known.astype(np.int64)
+    assert isinstance(element, IntegerType)
+    return wide & ((1 << element.bitwidth) - 1) if is_unsigned else wide
+
+
+def factor(at: Lowering, value: SSAValue) -> Factor:
+    """An operand as a factor, in its own layout."""
+    element = quantized.uniform_element(at, value)
+    zero_points = np.zeros(1, np.int64) if element is None else element.zero_points.reshape(-1)
+    return Factor(at.value(value), element, at.signedness(value), zero_points, at.known(value))
+
+
+def arranged(at: Lowering, own: Factor, order: Sequence[int]) -> Factor:
+    """A factor with its axes in another order: a new constant where it is one."""
+    if tuple(order) == tuple(range(len(order))):
+        return own
+    if own.known is None:
+        return own.at_value(at.transpose(own.value, order))
+    known = np.ascontiguousarray(own.known.transpose(order))
+    return own.at_value(at.constant(known, element_of(own.value)), known)
+
+
+@dataclass(frozen=True)
+class Contraction(ABC):
+    """A contraction of two factors; its sums have the output channels last."""
+
+    x: Factor
+    w: Factor
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the sums."""
+
+    @property
+    @abstractmethod
+    def terms(self) -> int:
+        """How many products each sum has."""
+
+    @abstractmethod
+    def operation(self, *operands: Any, **named: Any) -> ContractionOp:
+        """The kernel of these operands."""
+
+    @abstractmethod
+    def wrapped(self, at: Lowering, wide: IntegerType) -> SSAValue:
+        """The sums modulo the width of `wide`, as a structured operation."""
+
+    @abstractmethod
+    def rows(self, known: Array) -> Array:
+        """Constant weights as `[…, channels, terms]`."""
+
+    @property
+    def channel_map(self) -> AffineMap:
+        """From the dimensions of the sums to the output channel."""
+        return dimensions(len(self.shape), [len(self.shape) - 1])
+
+    def _largest_weights(self) -> int:
+        """A bound of the sum of `|q - z|` over the weights of one output channel."""
+        if self.w.known is None or not self.w.known.size:
+            return self.w.largest() * self.terms
+        rows = stored_integers(self.rows(self.w.known), element_of(self.w.value), self.w.is_unsigned)
+        zero_points = self.w.zero_points.reshape(-1, 1) if self.w.zero_points.size > 1 else self.w.zero_points
+        return int(np.abs(rows - zero_points).sum(axis=-1).max())
+
+    def largest(self) -> int:
+        """A bound of the absolute value of every sum."""
+        return self.x.largest() * self._largest_weights()
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the products are floats."""
+        return isinstance(element_of(self.x.value), AnyFloat)
+
+    def accumulator(self) -> IntegerType | AnyFloat:
+        """The type in which the products are summed: integers are exact, or wrap in i64."""
+        element = element_of(self.x.value)
+        if isinstance(element, AnyFloat):
+            return f64 if element == f64 else f32
+        return i32 if self.largest() <= LARGEST else i64
+
+    def build(
+        self, at: Lowering, element: Attribute, epilogue: Sequence[Input], body: Callable[..., Scalar]
+    ) -> SSAValue:
+        """The kernel, whose region is `body` of the sum and of one element of each epilogue operand."""
+        accumulator = self.accumulator()
+        if not self.is_float and self.largest() > _LARGEST_WIDE:
+            return self._build_wrapped(at, element, epilogue, body)
+        block = Block(arg_types=[accumulator, *(element_of(each.value) for each in epilogue)])
+        builder = Builder(InsertPoint.at_end(block))
+        flags = [False, *(each.unsigned for each in epilogue)]
+        arguments = [Scalar(argument, builder, flag) for argument, flag in zip(block.args, flags, strict=True)]
+        builder.insert(YieldOp(body(*arguments).value))
+        per_channel = self.w.zero_points
+        has_several = per_channel.size > 1 and bool((per_channel != per_channel[0]).any())
+        op = self.operation(
+            self.x.value,
+            self.w.value,
+            Region(block),
+            result_type=TensorType(element, self.shape),
+            epilogue=[(each.value, each.map_) for each in epilogue],
+            weight_zero_points=at.constant(per_channel.astype(np.int32), i32) if has_several else None,
+            zero_points=(int(self.x.zero_points[0]), 0 if has_several else int(per_channel[0])),
+            unsigned=(self.x.is_unsigned, self.w.is_unsigned),
+        )
+        return at.insert(op)
+
+    def _build_wrapped(
+        self, at: Lowering, element: Attribute, epilogue: Sequence[Input], body: Callable[..., Scalar]
+    ) -> SSAValue:
+        if self.x.element is not None:
+            raise at.error(
+                f"sums {self.terms} products up to {self.largest()}, which 64 bits do not hold: loops take factors of "
+                "fewer bits"
+            )
+        sums = Input(self.wrapped(at, i64), dimensions(len(self.shape), range(len(self.shape))))
+        return at.compute([sums, *epilogue], self.shape, element, body)
+
+    def _multiplied(
+        self,
+        at: Lowering,
+        wide: IntegerType,
+        shape: Sequence[int],
+        maps: tuple[AffineMap, AffineMap, AffineMap],
+        w: SSAValue,
+    ) -> SSAValue:
+        x_map, w_map, sum_map = maps
+        inputs = [Input(self.x.value, x_map, self.x.is_unsigned), Input(w, w_map, self.w.is_unsigned)]
+        reductions = [axis for axis in range(sum_map.num_dims) if AffineExpr.dimension(axis) not in sum_map.results]
+
+        def body(left: Scalar, right: Scalar, so_far: Scalar) -> Scalar:
+            return so_far + left.to(wide) * right.to(wide)
+
+        return at.generic(inputs, [(at.fill(shape, wide, 0), sum_map)], body, reductions)[0]
+
+
+@dataclass(frozen=True)
+class MatrixProduct(Contraction):
+    """`x` `[…, M, K]` by `w` `[…, N, K]`, or by `[N, K]` for all batches."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (*shape_of(self.x.value)[:-1], shape_of(self.w.value)[-2])
+
+    @property
+    def terms(self) -> int:
+        return shape_of(self.x.value)[-1]
+
+    def operation(self, *operands: Any, **named: Any) -> ContractionOp:
+        return MatMulOp(*operands, **named)
+
+    def rows(self, known: Array) -> Array:
+        return known
+
+    def wrapped(self, at: Lowering, wide: IntegerType) -> SSAValue:
+        rank = len(self.shape)
+        batches = range(rank - 2) if len(shape_of(self.w.value)) > 2 else ()
+        x_map = dimensions(rank + 1, [*range(rank - 1), rank])
+        w_map = dimensions(rank + 1, [*batches, rank - 1, rank])
+        maps = (x_map, w_map, dimensions(rank + 1, range(rank)))
+        return self._multiplied(at, wide, self.shape, maps, self.w.value)
+
+
+@dataclass(frozen=True)
+class Convolution(Contraction):
+    """`x` `[N, spatial…, C]`, padded, by `w` `[O, taps…, C / groups]`; `counts` windows along each spatial axis."""
+
+    counts: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    groups: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (shape_of(self.x.value)[0], *self.counts, shape_of(self.w.value)[0])
+
+    @property
+    def terms(self) -> int:
+        return math.prod(shape_of(self.w.value)[1:])
+
+    def operation(self, *operands: Any, **named: Any) -> ContractionOp:
+        return ConvOp(*operands, **named, strides=self.strides, dilations=self.dilations, groups=self.groups)
+
+    def rows(self, known: Array) -> Array:
+        return known.reshape(known.shape[0], -1)
+
+    def wrapped(self, at: Lowering, wide: IntegerType) -> SSAValue:
+        """Over the iterators `[N, windows…, group, channel, taps…, C / groups]`."""
+        spatial, channels, *taps = len(self.counts), *shape_of(self.w.value)
+        count = 4 + 2 * spatial
+        dims = [AffineExpr.dimension(axis) for axis in range(count)]
+        group, first_tap, term = 1 + spatial, 3 + spatial, count - 1
+        places = [
+            dims[1 + axis] * self.strides[axis] + dims[first_tap + axis] * self.dilations[axis]
+            for axis in range(spatial)
+        ]
+        channel = dims[group] * taps[-1] + dims[term] if self.groups > 1 else dims[term]
+        x_map = AffineMap(count, 0, (dims[0], *places, channel))
+        w_map = dimensions(count, range(group, count))
+        shape = (*self.shape[:-1], self.groups, channels // self.groups)
+        w = at.reshape(self.w.value, (self.groups, channels // self.groups, *taps))
+        sums = self._multiplied(at, wide, shape, (x_map, w_map, dimensions(count, range(first_tap))), w)
+        return at.reshape(sums, self.shape)
+
+
+def finish_plain(at: Lowering, found: Contraction, element: Attribute, biases: Sequence[Input] = ()) -> SSAValue:
+    """The sums of plain numbers, with a bias where there is one, rounded once to `element`, or wrapped."""
+
+    def body(accumulator: Scalar, *scalars: Scalar) -> Scalar:
+        total = accumulator + scalars[0].to(accumulator.type) if scalars else accumulator
+        return total.to(element)
+
+    return found.build(at, element, biases, body)

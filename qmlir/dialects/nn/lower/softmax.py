@@ -1,0 +1,29 @@
+"""Hardmax: where the first largest element along an axis is. Softmax and its logarithm are lowered part by part."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import AnyFloat, i64
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, shape_of
+from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, position
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.ops import softmax as ops
+from qmlir.dialects.nn.ops.reduction import ArgMaxOp
+
+
+def _hardmax(op: ops.HardmaxOp, at: Lowering) -> Sequence[SSAValue]:
+    shape, element = shape_of(op.input), at.result_element()
+    assert isinstance(element, AnyFloat)
+    axis = op.axis.value.data % len(shape)
+    places = at.value(at.insert(build(ArgMaxOp, [op.input], {"axis": axis})))
+
+    def body(place: Scalar) -> Scalar:
+        is_it = position(place.builder, axis).to(i64).compare("eq", place)
+        one, zero = (constant(place.builder, number, element) for number in (1.0, 0.0))
+        return is_it.select(one, zero)
+
+    return (at.compute([at.broadcast(places, shape)], shape, element, body),)
+
+
+LOWERINGS: dict[type[Operation], Lower] = {ops.HardmaxOp: _hardmax}

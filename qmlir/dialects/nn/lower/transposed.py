@@ -1,0 +1,182 @@
+"""Transposed convolutions as convolutions: no product with a zero is computed.
+
+Element `o` of the result is the sum over the taps `t` with `o + pad = stride * i + dilation * t` of `x[i] * w[t]`. The
+elements of one phase, `(o + pad) mod stride`, have the same taps, and neighbours among them have neighbouring `i`: a
+convolution with these taps in reverse order. Where all phases have as many taps, they are further channels of one
+convolution, which a transpose puts side by side; otherwise each has its own, whose results are put at every
+`stride`-th place.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, element_of, shape_of, unchanged
+from qmlir.dialects.nn.infer.windows import Windows
+from qmlir.dialects.nn.lower.products import Convolution, Factor, dimensions, factor, finish_plain
+from qmlir.dialects.nn.lower.windows import channels_first, channels_last
+from qmlir.dialects.nn.ops import contraction as ops
+
+
+@dataclass(frozen=True)
+class _Phase:
+    """The elements `first`, `first + stride`, … of one axis of the result, `count` of them."""
+
+    first: int
+    count: int
+    taps: tuple[int, ...]
+    """Descending."""
+    start: int
+    """The element of the data that the first of these taps of the first result falls on; it may lie outside."""
+    step: int
+    """From one tap to the next, in elements of the data."""
+    tap_step: int
+    """From one tap to the next, in taps."""
+
+    @property
+    def reach(self) -> int:
+        """How many elements of the data the results cover."""
+        return self.count + (len(self.taps) - 1) * self.step
+
+
+def _phases(windows: Windows, axis: int, size: int) -> list[_Phase]:
+    """The phases of one axis of the result, which has `size` elements."""
+    stride, dilation, pad = windows.strides[axis], windows.dilations[axis], windows.pads[axis]
+    found: list[_Phase] = []
+    for phase in range(stride):
+        first = (phase - pad) % stride
+        if first >= size:
+            continue
+        taps = tuple(tap for tap in reversed(range(windows.kernel[axis])) if tap * dilation % stride == phase)
+        start = (first + pad - taps[0] * dilation) // stride if taps else 0
+        shared = math.gcd(stride, dilation)
+        count = -(-(size - first) // stride)
+        found.append(_Phase(first, count, taps, start, dilation // shared, stride // shared))
+    return found
+
+
+def _covered(at: Lowering, last: SSAValue, phases: Sequence[_Phase]) -> SSAValue:
+    """Channels-last data from where the windows of the phases start to where they end, 0 outside."""
+    shape = shape_of(last)
+    offsets, sizes, low, high = [0], [shape[0]], [0], [0]
+    for phase, size in zip(phases, shape[1:-1], strict=True):
+        begin = min(max(phase.start, 0), size)
+        end = min(max(phase.start + phase.reach, begin), size)
+        offsets.append(begin)
+        sizes.append(end - begin)
+        low.append(min(max(-phase.start, 0), phase.reach) if end > begin else 0)
+        high.append(phase.reach - (end - begin) - low[-1])
+    if not all(sizes):
+        whole = [size + a + b for size, a, b in zip(sizes, low, high, strict=False)]
+        return at.fill((*whole, shape[-1]), element_of(last), 0)
+    part = at.slice(last, (*offsets, 0), (*sizes, shape[-1]))
+    return at.pad(part, (*low, 0), (*high, 0), 0)
+
+
+def _kernels(at: Lowering, weight: Factor, groups: int, phases: Sequence[_Phase]) -> Factor:
+    """Weights `[C, O / groups, …]` as `[O, taps of the phases…, C / groups]`."""
+    channels, outputs, *kernel = shape_of(weight.value)
+    shape, rank = (groups, channels // groups, outputs, *kernel), 3 + len(kernel)
+    taps = [phase.taps for phase in phases]
+    target = (groups * outputs, *(len(each) for each in taps), channels // groups)
+    if weight.known is not None:
+        chosen = weight.known.reshape(shape)[(slice(None), slice(None), slice(None), *np.ix_(*taps))]
+        known = np.ascontiguousarray(chosen.transpose(0, 2, *range(3, rank), 1).reshape(target))
+        return weight.at_value(at.constant(known, element_of(weight.value)), known)
+    dims = [AffineExpr.dimension(axis) for axis in range(rank)]  # [G, O / groups, taps…, C / groups]
+    places = [dims[2 + axis] * -phase.tap_step + max(phase.taps) for axis, phase in enumerate(phases)]
+    map_ = AffineMap(rank, 0, (dims[0], dims[-1], dims[1], *places))
+    sizes = (groups, outputs, *target[1:])
+    moved = at.compute([Input(at.reshape(weight.value, shape), map_)], sizes, element_of(weight.value), unchanged)
+    return weight.at_value(at.reshape(moved, target))
+
+
+def _is_uniform(windows: Windows) -> bool:
+    """Whether every phase of every axis has as many taps, on the same elements of the data."""
+    pairs = zip(windows.kernel, windows.strides, windows.dilations, strict=True)
+    return all(dilation == 1 and size % stride == 0 for size, stride, dilation in pairs)
+
+
+def _kernels_of_all_phases(at: Lowering, weight: Factor, groups: int, strides: Sequence[int]) -> Factor:
+    """Weights `[C, O / groups, …]` as `[O * phases, taps of a phase…, C / groups]`, the taps descending."""
+    channels, outputs, *kernel = shape_of(weight.value)
+    spatial = len(kernel)
+    taps = [size // stride for size, stride in zip(kernel, strides, strict=True)]
+    split = [each for pair in zip(taps, strides, strict=True) for each in pair]
+    shape = (groups, channels // groups, outputs, *split)
+    target = (groups * outputs * math.prod(strides), *taps, channels // groups)
+    if weight.known is not None:
+        turned = np.flip(weight.known.reshape(shape), tuple(range(3, 3 + 2 * spatial, 2)))
+        order = (0, 2, *range(4, 4 + 2 * spatial, 2), *range(3, 3 + 2 * spatial, 2), 1)
+        known = np.ascontiguousarray(turned.transpose(order).reshape(target))
+        return weight.at_value(at.constant(known, element_of(weight.value)), known)
+    dims = [
+        AffineExpr.dimension(axis) for axis in range(3 + 2 * spatial)
+    ]  # [G, O / groups, phases…, taps…, C / groups]
+    places: list[AffineExpr] = []
+    for axis, count in enumerate(taps):
+        places += [dims[2 + spatial + axis] * -1 + (count - 1), dims[2 + axis]]
+    map_ = AffineMap(len(dims), 0, (dims[0], dims[-1], dims[1], *places))
+    sizes = (groups, outputs, *strides, *taps, channels // groups)
+    moved = at.compute([Input(at.reshape(weight.value, shape), map_)], sizes, element_of(weight.value), unchanged)
+    return weight.at_value(at.reshape(moved, target))
+
+
+def _of_all_phases(op: ops.ConvTransposeOp, at: Lowering, data: Factor, weight: Factor) -> SSAValue:
+    """One convolution, from the first element that the padding cuts off: `[N, …, O * phases]`, put in order."""
+    windows, result, element = op.windows, at.result_shape(), at.result_element()
+    batch, channels, *sizes = result
+    strides, spatial = windows.strides, len(sizes)
+    pads = [windows.pads[axis] for axis in range(spatial)]
+    taps = [size // stride for size, stride in zip(windows.kernel, strides, strict=True)]
+    counts = tuple(-(-(size + pad) // stride) for size, pad, stride in zip(sizes, pads, strides, strict=True))
+    reach = [_Phase(0, count, tuple(range(each)), 1 - each, 1, 1) for count, each in zip(counts, taps, strict=True)]
+    x = data.at_value(_covered(at, at.transpose(data.value, channels_last(len(result))), reach))
+    w = _kernels_of_all_phases(at, weight, op.group_count, strides)
+    biases: list[Input] = []
+    if op.bias is not None:
+        repeated = at.reshape(at.value(op.bias), (channels, 1))
+        repeated = at.expand(repeated, (channels, math.prod(strides)))
+        place = dimensions(len(result), [len(result) - 1])
+        biases = [Input(at.reshape(repeated, (channels * math.prod(strides),)), place, at.signedness(op.bias))]
+    found = Convolution(x, w, counts, (1,) * spatial, (1,) * spatial, op.group_count)
+    phases = at.reshape(finish_plain(at, found, element, biases), (batch, *counts, channels, *strides))
+    pairs = [each for axis in range(spatial) for each in (1 + axis, 2 + spatial + axis)]
+    in_order = at.transpose(phases, (0, 1 + spatial, *pairs))
+    whole = [count * stride for count, stride in zip(counts, strides, strict=True)]
+    return at.slice(at.reshape(in_order, (batch, channels, *whole)), (0, 0, *pads), result)
+
+
+def conv_transpose(op: ops.ConvTransposeOp, at: Lowering) -> Sequence[SSAValue]:
+    """The lowering of a transposed convolution."""
+    windows, groups, result = op.windows, op.group_count, at.result_shape()
+    rank, element = len(result), at.result_element()
+    data, weight = factor(at, op.data), factor(at, op.weight)
+    if _is_uniform(windows):
+        return (_of_all_phases(op, at, data, weight),)
+    last = at.transpose(data.value, channels_last(rank))
+    shape = (result[0], *result[2:], result[1])
+    biases = (
+        () if op.bias is None else (Input(at.value(op.bias), dimensions(rank, [rank - 1]), at.signedness(op.bias)),)
+    )
+    along = [_phases(windows, axis, size) for axis, size in enumerate(result[2:])]
+    if all(phase.taps for phases in along for phase in phases):
+        whole = at.empty(shape, element)
+    elif op.bias is not None:  # where no tap falls there is the bias alone
+        whole = at.expand(at.value(op.bias), shape)
+    else:
+        whole = at.fill(shape, element, 0)
+    for phases in product(*along):
+        if not all(phase.taps for phase in phases):
+            continue
+        counts = tuple(phase.count for phase in phases)
+        x, w = data.at_value(_covered(at, last, phases)), _kernels(at, weight, groups, phases)
+        found = Convolution(x, w, counts, (1,) * len(counts), tuple(phase.step for phase in phases), groups)
+        offsets, strides = [phase.first for phase in phases], windows.strides
+        whole = at.put(finish_plain(at, found, element, biases), whole, (0, *offsets, 0), (1, *strides, 1))
+    return (at.transpose(whole, channels_first(rank)),)

@@ -1,0 +1,352 @@
+"""The operations of `simd` on registers: dot products, conversions, comparisons, lanes that change places."""
+
+from enum import StrEnum
+from typing import ClassVar
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, IntegerAttr, StringAttr, UnitAttr, VectorType, f32, i1, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    base,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.simd.base import AnyVector, bits_of, element_of, is_signless, lanes_of, vector, vector_of
+
+
+class Signs(StrEnum):
+    """How `simd.dot_accumulate` reads its bytes: the first letter is that of `x`, the second that of `w`."""
+
+    US = "us"
+    SS = "ss"
+
+
+@irdl_op_definition
+class DotAccumulateOp(IRDLOperation):
+    """Each lane of the accumulator plus the products of its group of elements, modulo 2^32.
+
+    A group is 32 bits: four bytes, read as `signs` says (`us`: `x` unsigned, `w` signed; `ss`: both signed), or two
+    signed integers of 16 bits.
+    """
+
+    name = "simd.dot_accumulate"
+
+    accumulator = operand_def(VectorType)
+    x = operand_def(VectorType)
+    w = operand_def(VectorType)
+    signs = prop_def(StringAttr, default_value=StringAttr(Signs.SS.value))
+    result = result_def(VectorType)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$accumulator `,` $x `,` $w attr-dict `:` type($accumulator) `,` type($x) `,` type($w) `->` type($result)"
+    )
+    traits = traits_def(Pure())
+
+    def __init__(self, accumulator: SSAValue, x: SSAValue, w: SSAValue, signs: Signs | str = Signs.SS):
+        super().__init__(
+            operands=[accumulator, x, w],
+            properties={"signs": StringAttr(Signs(signs).value)},
+            result_types=[accumulator.type],
+        )
+
+    @property
+    def group(self) -> int:
+        """The elements that one lane of the accumulator sums."""
+        return lanes_of(self.x) // lanes_of(self.accumulator)
+
+    def verify_(self) -> None:
+        if self.result.type != self.accumulator.type or element_of(self.accumulator) != i32:
+            raise VerifyException(f"adds to a vector of i32 of one type, found {self.accumulator.type}")
+        if self.x.type != self.w.type or not is_signless(element_of(self.x), 8, 16):
+            raise VerifyException(f"multiplies vectors of i8 or of i16, found {self.x.type} and {self.w.type}")
+        if lanes_of(self.x) * bits_of(element_of(self.x)) != lanes_of(self.accumulator) * 32:
+            raise VerifyException(f"sums groups of 32 bits, found {self.x.type} for {self.accumulator.type}")
+        if self.signs.data not in tuple(Signs):
+            raise VerifyException(f"signs are {', '.join(Signs)}, found {self.signs.data}")
+        if self.signs.data != Signs.SS and bits_of(element_of(self.x)) != 8:
+            raise VerifyException(f"integers of 16 bits are signed: found signs {self.signs.data}")
+
+
+class Conversion(StrEnum):
+    """The conversions of `arith`, lane by lane, and the bits of a vector in another division (`bitcast`)."""
+
+    EXTSI = "extsi"
+    EXTUI = "extui"
+    TRUNCI = "trunci"
+    SITOFP = "sitofp"
+    UITOFP = "uitofp"
+    FPTOSI = "fptosi"
+    FPTOUI = "fptoui"
+    EXTF = "extf"
+    TRUNCF = "truncf"
+    INDEX_CAST = "index_cast"
+    BITCAST = "bitcast"
+
+
+@irdl_op_definition
+class ConvertOp(IRDLOperation):
+    """Each lane converted as the operation of `arith` of that name does; `bitcast` may change the number of lanes."""
+
+    name = "simd.convert"
+
+    value = operand_def(VectorType)
+    kind = prop_def(StringAttr)
+    result = result_def(VectorType)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$value attr-dict `:` type($value) `to` type($result)"
+    traits = traits_def(Pure())
+
+    ARITH: ClassVar[dict[Conversion, type[Operation]]] = {
+        Conversion.EXTSI: arith.ExtSIOp,
+        Conversion.EXTUI: arith.ExtUIOp,
+        Conversion.TRUNCI: arith.TruncIOp,
+        Conversion.SITOFP: arith.SIToFPOp,
+        Conversion.UITOFP: arith.UIToFPOp,
+        Conversion.FPTOSI: arith.FPToSIOp,
+        Conversion.FPTOUI: arith.FPToUIOp,
+        Conversion.EXTF: arith.ExtFOp,
+        Conversion.TRUNCF: arith.TruncFOp,
+        Conversion.INDEX_CAST: arith.IndexCastOp,
+        Conversion.BITCAST: arith.BitcastOp,
+    }
+    """The operation on scalars that each lane is converted by."""
+
+    def __init__(self, value: SSAValue, kind: Conversion | str, result_type: AnyVector):
+        super().__init__(
+            operands=[value], properties={"kind": StringAttr(Conversion(kind).value)}, result_types=[result_type]
+        )
+
+    def verify_(self) -> None:
+        kind = self.kind.data
+        if kind not in tuple(Conversion):
+            raise VerifyException(f"kinds are {', '.join(Conversion)}, found {kind}")
+        source, target = vector_of(self.value), vector_of(self.result)
+        widths = bits_of(source.get_element_type()), bits_of(target.get_element_type())
+        if kind == Conversion.BITCAST:
+            if widths[0] * source.get_shape()[0] != widths[1] * target.get_shape()[0]:
+                raise VerifyException(f"keeps the bits of the vector, found {source} and {target}")
+            return
+        if source.get_shape() != target.get_shape():
+            raise VerifyException(f"keeps the lanes, found {source} and {target}")
+        is_float = tuple(isinstance(each.get_element_type(), AnyFloat) for each in (source, target))
+        # For each kind: whether it takes and gives floats, and how the width changes.
+        takes, gives, change = _CONVERTED[Conversion(kind)]
+        growth = (widths[1] > widths[0]) - (widths[1] < widths[0])
+        if is_float != (takes, gives) or (change and growth != change):
+            raise VerifyException(f"{kind} does not take {source} to {target}")
+
+
+_CONVERTED: dict[Conversion, tuple[bool, bool, int]] = {
+    Conversion.EXTSI: (False, False, 1),
+    Conversion.EXTUI: (False, False, 1),
+    Conversion.TRUNCI: (False, False, -1),
+    Conversion.SITOFP: (False, True, 0),
+    Conversion.UITOFP: (False, True, 0),
+    Conversion.FPTOSI: (True, False, 0),
+    Conversion.FPTOUI: (True, False, 0),
+    Conversion.EXTF: (True, True, 1),
+    Conversion.TRUNCF: (True, True, -1),
+    Conversion.INDEX_CAST: (False, False, 0),
+}
+
+
+@irdl_op_definition
+class RoundToIntOp(IRDLOperation):
+    """Floats rounded to integers of 32 bits, ties to even. Every lane must lie inside them."""
+
+    name = "simd.round_to_int"
+
+    value = operand_def(VectorType)
+    result = result_def(VectorType)
+
+    assembly_format = "$value attr-dict `:` type($value) `to` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(self, value: SSAValue):
+        super().__init__(operands=[value], result_types=[vector(lanes_of(value), i32)])
+
+    def verify_(self) -> None:
+        if element_of(self.value) != f32 or self.result.type != vector(lanes_of(self.value), i32):
+            raise VerifyException(f"takes f32 to i32, found {self.value.type} and {self.result.type}")
+
+
+@irdl_op_definition
+class NarrowOp(IRDLOperation):
+    """Signed integers in a narrower type, saturated to its signed range, or with `unsigned` to its unsigned one."""
+
+    name = "simd.narrow"
+
+    value = operand_def(VectorType)
+    unsigned = opt_prop_def(UnitAttr)
+    result = result_def(VectorType)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$value attr-dict `:` type($value) `to` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(self, value: SSAValue, element: Attribute, *, unsigned: bool = False):
+        super().__init__(
+            operands=[value],
+            properties={"unsigned": UnitAttr() if unsigned else None},
+            result_types=[vector(lanes_of(value), element)],
+        )
+
+    def verify_(self) -> None:
+        source, target = element_of(self.value), element_of(self.result)
+        if not is_signless(source) or not is_signless(target) or bits_of(target) >= bits_of(source):
+            raise VerifyException(f"takes integers to narrower ones, found {source} and {target}")
+        if lanes_of(self.value) != lanes_of(self.result):
+            raise VerifyException(f"keeps the lanes, found {self.value.type} and {self.result.type}")
+
+
+@irdl_op_definition
+class CompareOp(IRDLOperation):
+    """Each lane compared, by a predicate of `arith.cmpi` for integers and of `arith.cmpf` for floats."""
+
+    name = "simd.compare"
+
+    T: ClassVar = VarConstraint("T", base(VectorType[Attribute]))
+
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    predicate = prop_def(StringAttr)
+    result = result_def(VectorType)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(self, predicate: str, lhs: SSAValue, rhs: SSAValue):
+        super().__init__(
+            operands=[lhs, rhs],
+            properties={"predicate": StringAttr(predicate)},
+            result_types=[vector(lanes_of(lhs), i1)],
+        )
+
+    def verify_(self) -> None:
+        if self.result.type != vector(lanes_of(self.lhs), i1):
+            raise VerifyException(f"gives i1 for each lane, found {self.result.type}")
+        is_float = isinstance(element_of(self.lhs), AnyFloat)
+        accepted = arith.CMPF_COMPARISON_OPERATIONS if is_float else arith.CMPI_COMPARISON_OPERATIONS
+        if self.predicate.data not in accepted:
+            raise VerifyException(
+                f"predicates on {element_of(self.lhs)} are {', '.join(accepted)}, found {self.predicate.data}"
+            )
+
+
+@irdl_op_definition
+class SelectOp(IRDLOperation):
+    """The lanes of `lhs` where the condition holds, those of `rhs` elsewhere."""
+
+    name = "simd.select"
+
+    T: ClassVar = VarConstraint("T", base(VectorType[Attribute]))
+
+    condition = operand_def(VectorType)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(T)
+
+    assembly_format = "$condition `,` $lhs `,` $rhs attr-dict `:` type($condition) `,` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(self, condition: SSAValue, lhs: SSAValue, rhs: SSAValue):
+        super().__init__(operands=[condition, lhs, rhs], result_types=[lhs.type])
+
+    def verify_(self) -> None:
+        if self.condition.type != vector(lanes_of(self.lhs), i1):
+            raise VerifyException(f"takes a condition of i1 for each lane, found {self.condition.type}")
+
+
+class InterleaveOp(IRDLOperation):
+    """Lanes of two vectors in turn, from one half of each block of lanes; without `block`, of the whole vector."""
+
+    T: ClassVar = VarConstraint("T", base(VectorType[Attribute]))
+
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    block = opt_prop_def(IntegerAttr)
+    result = result_def(T)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format: ClassVar[str | None] = "$lhs `,` $rhs attr-dict `:` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue, block: int | None = None):
+        super().__init__(
+            operands=[lhs, rhs],
+            properties={"block": None if block is None else IntegerAttr(block, i64)},
+            result_types=[lhs.type],
+        )
+
+    @property
+    def block_lanes(self) -> int:
+        """The lanes of a block."""
+        return lanes_of(self.lhs) if self.block is None else self.block.value.data
+
+    def verify_(self) -> None:
+        block, lanes = self.block_lanes, lanes_of(self.lhs)
+        if block < 2 or block % 2 or lanes % block:
+            raise VerifyException(f"takes blocks of an even number of lanes that divides {lanes}, found {block}")
+
+
+@irdl_op_definition
+class InterleaveLowOp(InterleaveOp):
+    """`a0 b0 a1 b1 …`, of the first halves."""
+
+    name = "simd.interleave_low"
+
+
+@irdl_op_definition
+class InterleaveHighOp(InterleaveOp):
+    """The same of the second halves."""
+
+    name = "simd.interleave_high"
+
+
+@irdl_op_definition
+class ReduceAddOp(IRDLOperation):
+    """The sum of all lanes, halves added until one lane is left: integers modulo 2^N, floats rounded in each step."""
+
+    name = "simd.reduce_add"
+
+    value = operand_def(VectorType)
+    result = result_def()
+
+    assembly_format = "$value attr-dict `:` type($value) `to` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(self, value: SSAValue):
+        super().__init__(operands=[value], result_types=[element_of(value)])
+
+    def verify_(self) -> None:
+        if self.result.type != element_of(self.value):
+            raise VerifyException(f"gives a value of {element_of(self.value)}, found {self.result.type}")
+        lanes = lanes_of(self.value)
+        if lanes & (lanes - 1):
+            raise VerifyException(f"takes a number of lanes that is a power of two, found {lanes}")
+
+
+OPERATIONS = (
+    DotAccumulateOp,
+    ConvertOp,
+    RoundToIntOp,
+    NarrowOp,
+    CompareOp,
+    SelectOp,
+    InterleaveLowOp,
+    InterleaveHighOp,
+    ReduceAddOp,
+)

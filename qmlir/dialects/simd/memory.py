@@ -1,0 +1,161 @@
+"""The operations of `simd` between memory and registers.
+
+Places are contiguous along the innermost axis and need no alignment. A vector may run past the end of a row into the
+next one; that it stays inside the memory, or inside the slack behind it, is up to whoever writes the loop.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IndexType, MemRefType, VectorType
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.simd.base import AnyVector, bits_of, check_place, element_of, is_signless, lanes_of
+
+GROUP_BITS = 32
+"""The bits that `simd.load_group_splat` repeats: one lane of the sums of `simd.dot_accumulate`."""
+
+
+class PlaceLoadOp(IRDLOperation):
+    """A vector made of what stands at a place in memory."""
+
+    memory = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    result = result_def(VectorType)
+
+    assembly_format: ClassVar[str | None] = "$memory `[` $indices `]` attr-dict `:` type($memory) `to` type($result)"
+    traits = traits_def(MemoryReadEffect())
+
+    def __init__(self, memory: SSAValue, indices: Sequence[SSAValue], result_type: AnyVector):
+        super().__init__(operands=[memory, list(indices)], result_types=[result_type])
+
+    def verify_(self) -> None:
+        check_place(self.memory, self.indices, element_of(self.result))
+
+
+@irdl_op_definition
+class LoadOp(PlaceLoadOp):
+    """Consecutive elements from a place on."""
+
+    name = "simd.load"
+
+
+@irdl_op_definition
+class LoadPartialOp(IRDLOperation):
+    """The first `count` elements from a place on, 0 in the lanes behind them; nothing else is read.
+
+    A count of 0 or less reads nothing, one of more than the lanes reads all of them.
+    """
+
+    name = "simd.load_partial"
+
+    memory = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    count = operand_def(IndexType)
+    result = result_def(VectorType)
+
+    assembly_format = "$memory `[` $indices `]` `,` $count attr-dict `:` type($memory) `to` type($result)"
+    traits = traits_def(MemoryReadEffect())
+
+    def __init__(self, memory: SSAValue, indices: Sequence[SSAValue], count: SSAValue, result_type: AnyVector):
+        super().__init__(operands=[memory, list(indices), count], result_types=[result_type])
+
+    def verify_(self) -> None:
+        check_place(self.memory, self.indices, element_of(self.result))
+
+
+@irdl_op_definition
+class LoadGroupSplatOp(PlaceLoadOp):
+    """The 32 bits at a place (four elements of i8, two of i16, one of i32), repeated in the whole vector."""
+
+    name = "simd.load_group_splat"
+
+    def verify_(self) -> None:
+        super().verify_()
+        element = element_of(self.result)
+        if not is_signless(element, 8, 16, 32):
+            raise VerifyException(f"takes elements of i8, i16 or i32, found {element}")
+        if bits_of(element) * lanes_of(self.result) % GROUP_BITS:
+            raise VerifyException(f"makes vectors of whole groups of {GROUP_BITS} bits, found {self.result.type}")
+
+
+@irdl_op_definition
+class StoreOp(IRDLOperation):
+    """Write all lanes, one after the other from a place on."""
+
+    name = "simd.store"
+
+    vector = operand_def(VectorType)
+    memory = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+
+    assembly_format = "$vector `,` $memory `[` $indices `]` attr-dict `:` type($vector) `,` type($memory)"
+    traits = traits_def(MemoryWriteEffect())
+
+    def __init__(self, vector: SSAValue, memory: SSAValue, indices: Sequence[SSAValue]):
+        super().__init__(operands=[vector, memory, list(indices)])
+
+    def verify_(self) -> None:
+        check_place(self.memory, self.indices, element_of(self.vector))
+
+
+@irdl_op_definition
+class StorePartialOp(IRDLOperation):
+    """Write the first `count` lanes from a place on, and nothing behind them."""
+
+    name = "simd.store_partial"
+
+    vector = operand_def(VectorType)
+    memory = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    count = operand_def(IndexType)
+
+    assembly_format = "$vector `,` $memory `[` $indices `]` `,` $count attr-dict `:` type($vector) `,` type($memory)"
+    traits = traits_def(MemoryWriteEffect())
+
+    def __init__(self, vector: SSAValue, memory: SSAValue, indices: Sequence[SSAValue], count: SSAValue):
+        super().__init__(operands=[vector, memory, list(indices), count])
+
+    def verify_(self) -> None:
+        check_place(self.memory, self.indices, element_of(self.vector))
+
+
+@irdl_op_definition
+class GatherOp(IRDLOperation):
+    """The elements of a table of one axis at the places that the lanes of `places` give.
+
+    The places are integers of 32 bits or `index`, read as signed; each must lie inside the table.
+    """
+
+    name = "simd.gather"
+
+    table = operand_def(MemRefType)
+    places = operand_def(VectorType)
+    result = result_def(VectorType)
+
+    assembly_format = "$table `[` $places `]` attr-dict `:` type($table) `,` type($places) `to` type($result)"
+    traits = traits_def(MemoryReadEffect())
+
+    def __init__(self, table: SSAValue, places: SSAValue, result_type: AnyVector):
+        super().__init__(operands=[table, places], result_types=[result_type])
+
+    def verify_(self) -> None:
+        check_place(self.table, [self.places], element_of(self.result))
+        element = element_of(self.places)
+        if not isinstance(element, IndexType) and not is_signless(element, 32, 64):
+            raise VerifyException(f"takes places of i32, i64 or index, found {element}")
+        if lanes_of(self.places) != lanes_of(self.result):
+            raise VerifyException(f"gives a lane for each place, found {self.places.type} and {self.result.type}")
+
+
+OPERATIONS = (LoadOp, LoadPartialOp, LoadGroupSplatOp, StoreOp, StorePartialOp, GatherOp)

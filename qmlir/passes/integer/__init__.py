@@ -1,0 +1,1 @@
+"""Passes that produce the integer level."""

@@ -1,0 +1,151 @@
+"""`convert-nn-to-kernel`: tensors of stored integers and floats, with every zero point and multiplier in the open."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntegerType,
+    ModuleOp,
+    Signedness,
+    UnitAttr,
+)
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from qmlir import registry
+from qmlir.dialects.check.ops import ExpectCloseOp, ExpectEqOp
+from qmlir.dialects.kernel.lowering.lowering import Lowering, no_lowering
+from qmlir.dialects.kernel.lowering.types import integer_types, is_unsigned
+from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.quant.ops import QuantizeCastOp
+from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType
+from qmlir.ir.conversion import Legality, convert
+from qmlir.ir.decomposition import Parts
+from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.signature import ELEMENT, REFUSES_NAN
+from qmlir.ir.type_conversion import HandOnConverted, TypeConversion
+
+
+def _parts_of(op: Operation, rewriter: PatternRewriter) -> Sequence[SSAValue] | None:
+    """The results of a composite from its parts, which are built in front of it; `None` where it has none."""
+    decomposition = registry.decompositions().get(type(op))
+    if decomposition is None:
+        return None
+    parts = Parts(op)
+    results = decomposition(op, parts)
+    if results is not None:
+        rewriter.insert(parts.operations)
+    return results
+
+
+@dataclass(frozen=True)
+class Lower(RewritePattern):
+    """Takes an operation to the integer level by the function that its dialect, or another package, registered.
+
+    A composite that nobody lowers whole becomes its parts, which are lowered one by one.
+    """
+
+    types: TypeConversion
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        lowering = registry.lowerings().get(type(op), no_lowering)
+        at = Lowering(op, rewriter, self.types)
+        values = at.without_elements() or lowering(op, at) or _parts_of(op, rewriter)
+        if values is None:
+            return
+        casts = [self.types.restored(rewriter, value, old.type) for value, old in zip(values, op.results, strict=True)]
+        rewriter.replace(op, [], casts)
+
+
+def _attributes_of(type_: Attribute, is_quantized: bool) -> DictionaryAttr:
+    """What a caller must know of an argument or result: that its integers have no sign, that NaN is no number."""
+    element = element_type(type_)
+    if isinstance(element, AnyFloat | CalibratedQuantizedType) and is_quantized:
+        return DictionaryAttr({REFUSES_NAN: UnitAttr()})
+    if not is_unsigned(element):
+        return DictionaryAttr({})
+    width = element.bits if isinstance(element, StoredType) else cast(IntegerType, element).bitwidth
+    return DictionaryAttr({} if width == 1 else {ELEMENT: IntegerType(width, Signedness.UNSIGNED)})
+
+
+def _state_elements(function: FuncOp) -> None:
+    """Write on the arguments and results of `function` what their new types will not say."""
+    type_: FunctionType = function.function_type
+    is_quantized = any(isinstance(op, QuantizeCastOp) for op in function.walk())
+    for name, types in (("arg_attrs", type_.inputs), ("res_attrs", type_.outputs)):
+        added = [_attributes_of(each, is_quantized and name == "arg_attrs") for each in types]
+        if not any(each.data for each in added):
+            continue
+        old = function.properties.get(name)
+        before = (
+            cast(ArrayAttr[DictionaryAttr], old).data
+            if isinstance(old, ArrayAttr)
+            else [DictionaryAttr({})] * len(added)
+        )
+        joined = [DictionaryAttr({**a.data, **b.data}) for a, b in zip(before, added, strict=True)]
+        function.properties[name] = ArrayAttr(joined)
+
+
+@dataclass(frozen=True)
+class ConvertNnToKernel(ModulePass):
+    """Lower every `nn` and `quant` operation to the integer level: `kernel`, `linalg`, `tensor` and `arith`.
+
+    No quantized type is left: values are stored integers, signless, and zero points, multipliers and limits are in the
+    bodies. Every operation computes what it did before, bit for bit, floats of contractions and of functions within the
+    bounds of `docs/arithmetic.md`. Shapes must be known (`fix-shapes`).
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<4x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<4xf32> {
+      %0 = quant.dcast %x : tensor<4x!quant.uniform<i8:f32, 0.5:3>> to tensor<4xf32>
+      func.return %0 : tensor<4xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<4xi8>) -> tensor<4xf32> {
+      %0 = tensor.empty() : tensor<4xf32>
+      %1 = linalg.generic {
+          indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]
+      } ins(%x : tensor<4xi8>) outs(%0 : tensor<4xf32>) {
+      ^bb0(%q: i8, %old: f32):
+        %2 = arith.extsi %q : i8 to i32
+        %3 = arith.constant 3 : i32
+        %4 = arith.subi %2, %3 : i32
+        %5 = arith.constant 5.000000e-01 : f32
+        %6 = arith.sitofp %4 : i32 to f32
+        %7 = arith.mulf %5, %6 : f32
+        linalg.yield %7 : f32
+      } -> tensor<4xf32>
+      func.return %1 : tensor<4xf32>
+    }
+    ```
+    """
+
+    name = "convert-nn-to-kernel"
+
+    preserves: ClassVar[Preservation] = ROUNDED
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if isinstance(function, FuncOp):
+                _state_elements(function)
+        types = integer_types()
+        handed_on = (FuncOp, CallOp, ReturnOp, ExpectEqOp, ExpectCloseOp)
+        legality = Legality(
+            illegal_dialects=frozenset({"nn", "quant", "calib"}),
+            accepted="operations that a dialect or a package has a lowering for",
+            types=types,
+        )
+        convert(op, [Lower(types), HandOnConverted(types, handed_on)], legality, ctx)

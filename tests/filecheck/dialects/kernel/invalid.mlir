@@ -1,0 +1,256 @@
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics
+
+func.func @reshape_to_memory(%x: tensor<4xi8>) {
+  // expected-error @+1 {{takes a tensor to a tensor or memory to memory, found tensor<4xi8> and memref<4xi8>}}
+  %0 = kernel.reshape %x : tensor<4xi8> to memref<4xi8>
+  func.return
+}
+// -----
+func.func @reshape_to_other_elements(%x: tensor<4xi8>) {
+  // expected-error @+1 {{keeps the element type, found i8 and i16}}
+  %0 = kernel.reshape %x : tensor<4xi8> to tensor<2xi16>
+  func.return
+}
+// -----
+func.func @reshape_of_unknown_sizes(%x: tensor<?xi8>) {
+  // expected-error @+1 {{takes known sizes only}}
+  %0 = kernel.reshape %x : tensor<?xi8> to tensor<4xi8>
+  func.return
+}
+// -----
+func.func @reshape_to_fewer_elements(%x: tensor<4xi8>) {
+  // expected-error @+1 {{keeps the number of elements, found 4 and 3}}
+  %0 = kernel.reshape %x : tensor<4xi8> to tensor<3xi8>
+  func.return
+}
+// -----
+func.func @parameters_of_another_mode(%a: i32, %m: f32) {
+  // expected-error @+1 {{mode single_round takes i32, i8, found f32}}
+  %0 = kernel.requantize %a, %m {mode = #kernel.requantize<single_round>, zero_point = 0, minimum = -128, maximum = 127} : i32, f32 -> i8
+  func.return
+}
+// -----
+func.func @no_parameters(%a: i32, %f: f32) {
+  // expected-error @+1 {{mode shift takes i8, found f32, f32}}
+  %0 = kernel.requantize %a, %f, %f {mode = #kernel.requantize<shift, up>, zero_point = 0, minimum = -128, maximum = 127} : i32, f32, f32 -> i8
+  func.return
+}
+// -----
+func.func @rescaled_float(%a: f32, %m: f32) {
+  // expected-error @+1 {{rescales integers to integers, found f32}}
+  %0 = kernel.requantize %a, %m {mode = #kernel.requantize<f32>, zero_point = 0, minimum = -128, maximum = 127} : f32, f32 -> i8
+  func.return
+}
+// -----
+func.func @zero_point_outside(%a: i32, %m: f32) {
+  // expected-error @+1 {{the zero point 128 lies outside [-128, 127]}}
+  %0 = kernel.requantize %a, %m {mode = #kernel.requantize<f32>, zero_point = 128, minimum = -128, maximum = 127} : i32, f32 -> i8
+  func.return
+}
+// -----
+func.func @limits_of_a_wider_type(%a: i32, %m: f32) {
+  // expected-error @+1 {{limits [-128, 128] do not fit i8}}
+  %0 = kernel.requantize %a, %m {mode = #kernel.requantize<f32>, zero_point = 0, minimum = -128, maximum = 128} : i32, f32 -> i8
+  func.return
+}
+// -----
+func.func @no_result_and_no_memory(%x: tensor<3x8xi8>, %w: tensor<4x8xi8>) {
+  // expected-error @+1 {{has a result on tensors, or writes the memory of 'outs', one of them}}
+  kernel.matmul ins(%x, %w : tensor<3x8xi8>, tensor<4x8xi8>) {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @tensors_and_memory(%x: tensor<3x8xi8>, %w: memref<4x8xi8>) {
+  // expected-error @+1 {{works on tensors only or on memory only, found memref<4x8xi8>}}
+  %0 = kernel.matmul ins(%x, %w : tensor<3x8xi8>, memref<4x8xi8>) -> tensor<3x4xi32> {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @other_terms(%x: tensor<3x8xi8>, %w: tensor<4x7xi8>) {
+  // expected-error @+1 {{sums 8 terms of x and 7 of w}}
+  %0 = kernel.matmul ins(%x, %w : tensor<3x8xi8>, tensor<4x7xi8>) -> tensor<3x4xi32> {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @other_batches(%x: tensor<2x3x8xi8>, %w: tensor<3x4x8xi8>) {
+  // expected-error @+1 {{has batches [2] of x and [3] of w}}
+  %0 = kernel.matmul ins(%x, %w : tensor<2x3x8xi8>, tensor<3x4x8xi8>) -> tensor<2x3x4xi32> {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @vectors(%x: tensor<8xi8>, %w: tensor<4x8xi8>) {
+  // expected-error @+1 {{takes x of two dimensions or more and w of two or as many, found [8] and [4, 8]}}
+  %0 = kernel.matmul ins(%x, %w : tensor<8xi8>, tensor<4x8xi8>) -> tensor<4xi32> {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @result_of_another_shape(%x: tensor<3x8xi8>, %w: tensor<4x8xi8>) {
+  // expected-error @+1 {{computes a result of the shape [3, 4], found [4, 3]}}
+  %0 = kernel.matmul ins(%x, %w : tensor<3x8xi8>, tensor<4x8xi8>) -> tensor<4x3xi32> {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @too_few_zero_points(%x: tensor<3x8xi8>, %w: tensor<4x8xi8>, %z: tensor<3xi32>) {
+  // expected-error @+1 {{takes 4 weight zero points of i32, found tensor<3xi32>}}
+  %0 = kernel.matmul ins(%x, %w : tensor<3x8xi8>, tensor<4x8xi8>) weight_zero_points(%z : tensor<3xi32>) -> tensor<3x4xi32> {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @integers_by_floats(%x: tensor<3x8xi8>, %w: tensor<4x8xf32>) {
+  // expected-error @+1 {{sums products of integers in integers and of floats in floats, found i8 by f32 in i32}}
+  %0 = kernel.matmul ins(%x, %w : tensor<3x8xi8>, tensor<4x8xf32>) -> tensor<3x4xi32> {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @short_sums(%x: tensor<3x8xi8>, %w: tensor<4x8xi8>) {
+  // expected-error @+1 {{sums in i32 or i64, found i16}}
+  %0 = kernel.matmul ins(%x, %w : tensor<3x8xi8>, tensor<4x8xi8>) -> tensor<3x4xi16> {
+  ^bb0(%sum: i16):
+    kernel.yield %sum : i16
+  }
+  func.return
+}
+// -----
+func.func @no_map(%x: tensor<3x8xi8>, %w: tensor<4x8xi8>, %b: tensor<4xi32>) {
+  // expected-error @+1 {{has 1 epilogue operands and 0 maps}}
+  %0 = kernel.matmul ins(%x, %w : tensor<3x8xi8>, tensor<4x8xi8>) epilogue(%b : tensor<4xi32>) -> tensor<3x4xi32> {
+  ^bb0(%sum: i32, %bias: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @other_element_in_the_region(%x: tensor<3x8xi8>, %w: tensor<4x8xi8>, %b: tensor<4xi32>) {
+  // expected-error @+1 {{an epilogue operand of tensor<4xi32> comes as i64}}
+  %0 = kernel.matmul ins(%x, %w : tensor<3x8xi8>, tensor<4x8xi8>) epilogue(%b : tensor<4xi32>) -> tensor<3x4xi32> attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>]} {
+  ^bb0(%sum: i32, %bias: i64):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @map_of_other_dimensions(%x: tensor<3x8xi8>, %w: tensor<4x8xi8>, %b: tensor<4xi32>) {
+  // expected-error @+1 {{does not take 2 dimensions to those of tensor<4xi32>}}
+  %0 = kernel.matmul ins(%x, %w : tensor<3x8xi8>, tensor<4x8xi8>) epilogue(%b : tensor<4xi32>) -> tensor<3x4xi32> attributes {epilogue_maps = [affine_map<(d0, d1, d2) -> (d2)>]} {
+  ^bb0(%sum: i32, %bias: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @map_beyond_the_operand(%x: tensor<3x8xi8>, %w: tensor<4x8xi8>, %b: tensor<3xi32>) {
+  // expected-error @+1 {{reads beyond tensor<3xi32> for a result of [3, 4]}}
+  %0 = kernel.matmul ins(%x, %w : tensor<3x8xi8>, tensor<4x8xi8>) epilogue(%b : tensor<3xi32>) -> tensor<3x4xi32> attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>]} {
+  ^bb0(%sum: i32, %bias: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @element_that_is_not_taken(%x: tensor<3x8xi8>, %w: tensor<4x8xi8>, %b: tensor<4xi32>) {
+  // expected-error @+1 {{its region takes the sum and 1 elements of epilogue operands}}
+  %0 = kernel.matmul ins(%x, %w : tensor<3x8xi8>, tensor<4x8xi8>) epilogue(%b : tensor<4xi32>) -> tensor<3x4xi32> attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>]} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @yield_of_another_type(%x: tensor<3x8xi8>, %w: tensor<4x8xi8>) {
+  // expected-error @+1 {{its region yields i32, the result has i8}}
+  %0 = kernel.matmul ins(%x, %w : tensor<3x8xi8>, tensor<4x8xi8>) -> tensor<3x4xi8> {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @no_yield(%x: tensor<3x8xi8>, %w: tensor<4x8xi8>) {
+  // expected-error @+1 {{its region ends in kernel.yield}}
+  %0 = kernel.matmul ins(%x, %w : tensor<3x8xi8>, tensor<4x8xi8>) -> tensor<3x4xi8> {
+  ^bb0(%sum: i32):
+    func.return
+  }
+  func.return
+}
+// -----
+func.func @kernel_of_another_rank(%x: tensor<1x5x4xi8>, %w: tensor<2x4xi8>) {
+  // expected-error @+1 {{takes x and w of three dimensions or more, as many each, found [1, 5, 4] and [2, 4]}}
+  %0 = kernel.conv ins(%x, %w : tensor<1x5x4xi8>, tensor<2x4xi8>) -> tensor<1x5x2xi32> attributes {strides = array<i64: 1>, dilations = array<i64: 1>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @strides_of_another_rank(%x: tensor<1x5x4xi8>, %w: tensor<2x1x4xi8>) {
+  // expected-error @+1 {{takes 1 strides and dilations, found [1, 1] and [1]}}
+  %0 = kernel.conv ins(%x, %w : tensor<1x5x4xi8>, tensor<2x1x4xi8>) -> tensor<1x5x2xi32> attributes {strides = array<i64: 1, 1>, dilations = array<i64: 1>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @no_stride(%x: tensor<1x5x4xi8>, %w: tensor<2x1x4xi8>) {
+  // expected-error @+1 {{strides, dilations and groups must be 1 or more}}
+  %0 = kernel.conv ins(%x, %w : tensor<1x5x4xi8>, tensor<2x1x4xi8>) -> tensor<1x5x2xi32> attributes {strides = array<i64: 0>, dilations = array<i64: 1>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @channels_of_groups(%x: tensor<1x5x4xi8>, %w: tensor<3x1x2xi8>) {
+  // expected-error @+1 {{has 4 input and 3 output channels for 2 groups of 2}}
+  %0 = kernel.conv ins(%x, %w : tensor<1x5x4xi8>, tensor<3x1x2xi8>) -> tensor<1x5x3xi32> attributes {strides = array<i64: 1>, dilations = array<i64: 1>, groups = 2 : i64} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+// expected-error @+1 {{no mode of requantization 'f64', there are}}
+func.func private @unknown_mode() attributes {a = #kernel.requantize<f64>}
+// -----
+// expected-error @+1 {{no rule for ties 'down', there are}}
+func.func private @unknown_ties() attributes {a = #kernel.requantize<shift, down>}
+// -----
+// expected-error @+1 {{a shift, and nothing else, names its ties}}
+func.func private @shift_without_ties() attributes {a = #kernel.requantize<shift>}
+// -----
+// expected-error @+1 {{rows must be 1 or more, found 0}}
+func.func private @no_rows() attributes {a = #kernel.schedule<variant = "plain", rows = 0>}
+// -----
+// expected-error @+1 {{no field of a schedule 'columns', there are rows, vectors, lanes, k_unroll, threads, packed}}
+func.func private @unknown_field() attributes {a = #kernel.schedule<variant = "plain", columns = 2>}
+// -----
+// expected-error @+1 {{no instruction set 'sse', there are generic, avx2}}
+func.func private @unknown_isa() attributes {a = #kernel.target<isa = "sse">}
+// -----
+// expected-error @+1 {{threads must be 1 or more, found 0}}
+func.func private @no_threads() attributes {a = #kernel.target<isa = "generic", threads = 0>}

@@ -1,0 +1,52 @@
+// RUN: qmlir-opt %s | qmlir-opt | filecheck %s
+// RUN: qmlir-opt %s --print-op-generic | qmlir-opt | filecheck %s
+
+// CHECK-LABEL: @memory(
+// CHECK-SAME: [[V0:%.+]]: memref<4x64xi8>, [[V1:%.+]]: memref<256xi8>, [[V2:%.+]]: vector<16xi32>, [[V3:%.+]]: index)
+// CHECK-NEXT: [[V4:%.+]] = simd.load [[V0]][[[V3]], [[V3]]] : memref<4x64xi8> to vector<16xi8>
+// CHECK-NEXT: [[V5:%.+]] = simd.load_partial [[V0]][[[V3]], [[V3]]], [[V3]] : memref<4x64xi8> to vector<16xi8>
+// CHECK-NEXT: [[V6:%.+]] = simd.load_group_splat [[V0]][[[V3]], [[V3]]] : memref<4x64xi8> to vector<64xi8>
+// CHECK-NEXT: simd.store [[V4]], [[V0]][[[V3]], [[V3]]] : vector<16xi8>, memref<4x64xi8>
+// CHECK-NEXT: simd.store_partial [[V5]], [[V0]][[[V3]], [[V3]]], [[V3]] : vector<16xi8>, memref<4x64xi8>
+// CHECK-NEXT: [[V7:%.+]] = simd.gather [[V1]][[[V2]]] : memref<256xi8>, vector<16xi32> to vector<16xi8>
+// CHECK-NEXT: func.return
+func.func @memory(%m: memref<4x64xi8>, %t: memref<256xi8>, %places: vector<16xi32>, %i: index) {
+  %0 = simd.load %m[%i, %i] : memref<4x64xi8> to vector<16xi8>
+  %1 = simd.load_partial %m[%i, %i], %i : memref<4x64xi8> to vector<16xi8>
+  %2 = simd.load_group_splat %m[%i, %i] : memref<4x64xi8> to vector<64xi8>
+  simd.store %0, %m[%i, %i] : vector<16xi8>, memref<4x64xi8>
+  simd.store_partial %1, %m[%i, %i], %i : vector<16xi8>, memref<4x64xi8>
+  %3 = simd.gather %t[%places] : memref<256xi8>, vector<16xi32> to vector<16xi8>
+  func.return
+}
+
+// CHECK-LABEL: @lanes(
+// CHECK-SAME: [[V0:%.+]]: vector<16xi32>, [[V1:%.+]]: vector<64xi8>, [[V2:%.+]]: vector<32xi16>, [[V3:%.+]]: vector<16xf32>)
+// CHECK-NEXT: [[V4:%.+]] = simd.dot_accumulate [[V0]], [[V1]], [[V1]] {signs = "us"} : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>
+// CHECK-NEXT: [[V5:%.+]] = simd.dot_accumulate [[V0]], [[V2]], [[V2]] : vector<16xi32>, vector<32xi16>, vector<32xi16> -> vector<16xi32>
+// CHECK-NEXT: [[V6:%.+]] = simd.convert [[V0]] {kind = "sitofp"} : vector<16xi32> to vector<16xf32>
+// CHECK-NEXT: [[V7:%.+]] = simd.convert [[V0]] {kind = "bitcast"} : vector<16xi32> to vector<64xi8>
+// CHECK-NEXT: [[V8:%.+]] = simd.round_to_int [[V3]] : vector<16xf32> to vector<16xi32>
+// CHECK-NEXT: [[V9:%.+]] = simd.narrow [[V0]] : vector<16xi32> to vector<16xi8>
+// CHECK-NEXT: [[V10:%.+]] = simd.narrow [[V0]] {unsigned} : vector<16xi32> to vector<16xi8>
+// CHECK-NEXT: [[V11:%.+]] = simd.compare [[V3]], [[V3]] {predicate = "olt"} : vector<16xf32> -> vector<16xi1>
+// CHECK-NEXT: [[V12:%.+]] = simd.select [[V11]], [[V0]], [[V0]] : vector<16xi1>, vector<16xi32>
+// CHECK-NEXT: [[V13:%.+]] = simd.interleave_low [[V2]], [[V2]] {block = 8 : i64} : vector<32xi16>
+// CHECK-NEXT: [[V14:%.+]] = simd.interleave_high [[V2]], [[V2]] : vector<32xi16>
+// CHECK-NEXT: [[V15:%.+]] = simd.reduce_add [[V0]] : vector<16xi32> to i32
+// CHECK-NEXT: func.return
+func.func @lanes(%a: vector<16xi32>, %x: vector<64xi8>, %h: vector<32xi16>, %f: vector<16xf32>) {
+  %0 = simd.dot_accumulate %a, %x, %x {signs = "us"} : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>
+  %1 = simd.dot_accumulate %a, %h, %h : vector<16xi32>, vector<32xi16>, vector<32xi16> -> vector<16xi32>
+  %2 = simd.convert %a {kind = "sitofp"} : vector<16xi32> to vector<16xf32>
+  %3 = simd.convert %a {kind = "bitcast"} : vector<16xi32> to vector<64xi8>
+  %4 = simd.round_to_int %f : vector<16xf32> to vector<16xi32>
+  %5 = simd.narrow %a : vector<16xi32> to vector<16xi8>
+  %6 = simd.narrow %a {unsigned} : vector<16xi32> to vector<16xi8>
+  %7 = simd.compare %f, %f {predicate = "olt"} : vector<16xf32> -> vector<16xi1>
+  %8 = simd.select %7, %a, %a : vector<16xi1>, vector<16xi32>
+  %9 = simd.interleave_low %h, %h {block = 8 : i64} : vector<32xi16>
+  %10 = simd.interleave_high %h, %h : vector<32xi16>
+  %11 = simd.reduce_add %a : vector<16xi32> to i32
+  func.return
+}

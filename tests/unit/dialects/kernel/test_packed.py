@@ -1,0 +1,80 @@
+"""Packed contractions by hand: what the layouts hold, and what the variants read of signed and unsigned bytes."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from qmlir.environment import default_environment
+from qmlir.interpreter.run import interpret
+from qmlir.text.parsing import parse_module
+
+
+def _run(operation: str, x: Any, result: str) -> Any:
+    element = "i8" if np.asarray(x).dtype == np.int8 else "i16"
+    shape = "x".join(map(str, np.shape(x)))
+    text = f"""func.func @main(%x: tensor<{shape}x{element}>) -> tensor<{result}xi32> {{
+      {operation.replace("X", f"tensor<{shape}x{element}>")}
+      ^bb0(%sum: i32):
+        kernel.yield %sum : i32
+      }}
+      func.return %0 : tensor<{result}xi32>
+    }}"""
+    return interpret(parse_module(default_environment().new_context(), text), {"input0": x})["output0"].tolist()
+
+
+def _product(variant: str, weights: str, type_: str, k_unroll: int, flags: str = "") -> str:
+    return f"""%w = arith.constant dense<{weights}> : tensor<{type_}>
+      %0 = kernel.matmul ins(%x, %w : X, tensor<{type_}>) -> tensor<1x2xi32> attributes {{{flags}
+          schedule = #kernel.schedule<variant = "{variant}", lanes = 2, k_unroll = {k_unroll}, packed = true>}} {{"""
+
+
+def test_splat_has_the_channels_of_a_term_beside_each_other() -> None:
+    x = np.array([[5, -7]], np.int16)
+    assert _run(_product("splat", "[[[[1, 3], [2, 4]]]]", "1x1x2x2xi32", 1), x, "1x2") == [[5 - 14, 15 - 28]]
+
+
+@pytest.mark.parametrize(
+    ("variant", "flags", "added"),
+    [
+        ("u8s8_dot", "", 128),
+        ("u8s8_dot", "input_unsigned,", 0),
+        ("s8s8_dot", "", 0),
+        ("s8s8_dot", "input_unsigned,", -128),
+    ],
+)
+def test_dots_of_bytes_have_the_terms_of_a_channel_beside_each_other(variant: str, flags: str, added: int) -> None:
+    x = np.array([[5, 7, 2]], np.int8)
+    found = _run(_product(variant, "[[[[1, 2, 3, 0, 4, 5, 6, 0]]]]", "1x1x1x8xi8", 4, flags), x, "1x2")
+    first, second = 5 + 14 + 6, 20 + 35 + 12
+    assert found == [[first + 6 * added, second + 15 * added]]
+
+
+def test_bytes_of_two_weights_hold_those_of_steps_behind_each_other() -> None:
+    """The first step's weight is in the low bits, each raised by 8: 1 and -8 are 9 and 0."""
+    x = np.array([[1, 0, 0, 0, 1, 0, 0, 0]], np.int8)
+    low, high = 1 + 8, (-8 + 8) << 4
+    zero = 8 | 8 << 4
+    bytes_ = [low | high, zero, zero, zero, 2 + 8 | (3 + 8) << 4, zero, zero, zero]
+    signed = [value - 256 if value > 127 else value for value in bytes_]
+    operation = _product("u8s4_dot", f"[[[{signed}]]]", "1x1x1x8xi8", 4, "input_unsigned,")
+    assert _run(operation, x, "1x2") == [[1 - 8, 2 + 3]]
+
+
+def test_a_window_reads_on_through_the_taps_beside_each_other() -> None:
+    """Two taps of three channels are a run of six terms, filled up to eight; the last step reads past the image."""
+    x = np.array([[[1, 2, 3], [4, 5, 6], [7, 8, 9]]], np.int8)
+    operation = """%w = arith.constant dense<[[[[[1, 0, 0, 2], [0, 0, 0, 0]]]]]> : tensor<1x1x1x2x4xi8>
+      %0 = kernel.conv ins(%x, %w : X, tensor<1x1x1x2x4xi8>) -> tensor<1x2x1xi32> attributes {
+          strides = array<i64: 1>, dilations = array<i64: 1>, input_unsigned,
+          schedule = #kernel.schedule<variant = "u8s8_dot", lanes = 1, k_unroll = 4, packed = true>} {"""
+    assert _run(operation, x, "1x2x1") == [[[1 + 2 * 4], [4 + 2 * 7]]]
+
+
+def test_lanewise_products_go_channel_by_channel() -> None:
+    x = np.array([[[1, 2, 3], [4, 5, 6], [7, 8, 9]]], np.int16)
+    operation = """%w = arith.constant dense<[[[[[1, 2, 3, 0]], [[10, 20, 30, 0]]]]]> : tensor<1x1x2x1x4xi32>
+      %0 = kernel.conv ins(%x, %w : X, tensor<1x1x2x1x4xi32>) -> tensor<1x1x3xi32> attributes {
+          strides = array<i64: 1>, dilations = array<i64: 2>, groups = 3 : i64,
+          schedule = #kernel.schedule<variant = "depthwise", lanes = 4, packed = true>} {"""
+    assert _run(operation, x, "1x1x3") == [[[1 + 70, 4 + 160, 9 + 270]]]

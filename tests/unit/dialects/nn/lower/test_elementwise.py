@@ -1,0 +1,149 @@
+"""Elementwise operations and activations at the integer level: the same values as by their meanings, bit for bit."""
+
+import numpy as np
+import pytest
+
+from tests.unit.dialects.nn.lower.driver import check
+
+I8 = "!quant.uniform<i8:f32, 0.05:-3>"
+OTHER = "!quant.uniform<i8:f32, 0.033:7>"
+U8 = "!quant.uniform<u8:f32, 0.02:128>"
+I4 = "!quant.uniform<i4:f32, 0.4:1>"
+I16 = "!quant.uniform<i16:f32, 0.0007:11>"
+I32 = "!quant.uniform<i32:f32, 0.00001>"
+AXIS = "!quant.uniform<i8:f32:1, {0.05:1, 0.02:-7, 0.3}>"
+FLOATS = ("f32", "f64", "f16", "bf16")
+INTEGERS = ("i8", "ui8", "i16", "i32", "ui32", "i64")
+QUANTIZED = (I8, U8, I4, I16, AXIS)
+
+UNARY = (
+    "abs", "neg", "relu", "sqrt", "exp", "log", "reciprocal", "erf", "sin", "cos", "tan", "asin", "acos", "atan",
+    "sinh", "cosh", "asinh", "acosh", "atanh", "floor", "ceil", "round", "sign", "sigmoid", "tanh", "softplus",
+    "softsign", "leaky_relu", "thresholded_relu", "elu", "celu", "selu", "hard_sigmoid", "hard_swish", "swish", "mish",
+    "gelu",
+)  # fmt: skip
+BINARY = ("add", "sub", "mul", "div", "min", "max")
+COMPARISONS = ("equal", "greater", "greater_or_equal", "less", "less_or_equal")
+
+
+POSITIVE = {"sqrt", "log"}
+"""Functions that are NaN of negative numbers, which no integer stands for."""
+
+SMALL = {"asin", "acos", "atanh", "reciprocal"}
+"""Those whose operands must lie between -1 and 1, and not be 0."""
+
+
+@pytest.mark.parametrize("element", ["f32", "f16", "bf16", I8, U8, AXIS])
+@pytest.mark.parametrize("name", UNARY)
+def test_functions_of_one_value(name: str, element: str) -> None:
+    type_ = f"tensor<2x3x5x{element}>"
+    if element.startswith("!") and name == "acosh":
+        pytest.skip("0 is a value of every quantized type, and its acosh is none of a number")
+    if element.startswith("!") and name in POSITIVE | SMALL:
+        limited = "!quant.uniform<i8<-127:127>:f32, {}:-127>".format("1.5" if name in POSITIVE else "0.003")
+        check(f"nn.{name}", [f"tensor<64x{limited}>"], [f"tensor<64x{I8}>"])
+        return
+    check(f"nn.{name}", [type_], [type_], seeds=(0,))
+
+
+@pytest.mark.parametrize("element", [I4, I16])
+@pytest.mark.parametrize("name", ["relu", "neg", "sigmoid", "tanh", "gelu"])
+def test_functions_of_other_widths(name: str, element: str) -> None:
+    check(f"nn.{name}", [f"tensor<3x7x{element}>"], [f"tensor<3x7x{I8}>"])
+
+
+@pytest.mark.parametrize("element", INTEGERS)
+@pytest.mark.parametrize("name", ["abs", "neg", "relu", "sign"])
+def test_functions_of_an_integer(name: str, element: str) -> None:
+    if element.startswith("u") and name == "neg":
+        pytest.skip("ONNX negates signed integers only")
+    check(f"nn.{name}", [f"tensor<4x5x{element}>"], [f"tensor<4x5x{element}>"])
+
+
+@pytest.mark.parametrize("element", [*FLOATS, *INTEGERS, I8, AXIS])
+@pytest.mark.parametrize("name", BINARY)
+def test_functions_of_two_values(name: str, element: str) -> None:
+    if name == "div" and not element.startswith(("f", "b")):
+        pytest.skip("a divisor of 0 is an error by the meaning of integers")
+    type_ = f"tensor<2x3x5x{element}>"
+    check(f"nn.{name}", [type_, type_], [type_])
+
+
+@pytest.mark.parametrize(("left", "right", "result"), [(I8, OTHER, U8), (U8, I8, I16), (I16, I4, I8), (I8, I8, I32)])
+@pytest.mark.parametrize("name", BINARY)
+def test_broadcast_operands_of_different_types(name: str, left: str, right: str, result: str) -> None:
+    if name == "div":
+        right = "!quant.uniform<i8:f32, 0.03:-128>"
+    check(f"nn.{name}", [f"tensor<3x1x{left}>", f"tensor<2x1x4x{right}>"], [f"tensor<2x3x4x{result}>"])
+
+
+@pytest.mark.parametrize("element", [*FLOATS, *INTEGERS, I8, AXIS])
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons(name: str, element: str) -> None:
+    check(f"nn.{name}", [f"tensor<2x3x5x{element}>"] * 2, ["tensor<2x3x5xi1>"])
+
+
+def test_comparison_of_different_scales() -> None:
+    check("nn.less", [f"tensor<64x{I8}>", f"tensor<64x{OTHER}>"], ["tensor<64xi1>"])
+
+
+LONG = (
+    ("!quant.uniform<i32:f32, 0.1>", "!quant.uniform<i32:f32, 0.3:5>"),
+    ("!quant.uniform<i32:f32, 0.1>", "!quant.uniform<i32:f32, 0.1:5>"),
+    ("!quant.uniform<u32:f32, 1.0e-38:77>", "!quant.uniform<i32:f32, 3.0e37:-5>"),
+    ("!quant.uniform<i32:f32, 0.1>", "!quant.uniform<i8:f32, 12345.678:3>"),
+    ("!quant.uniform<i8:f64, 0.1>", "!quant.uniform<i8:f64, 0.30000000000000004>"),
+    ("!quant.uniform<i32:f64, 0.1:9>", "!quant.uniform<i32:f64, 0.10000000000000002>"),
+)
+"""Values that no float holds: 32 bits by the 24 of a scale, or any by the 53 of an f64 scale."""
+
+
+@pytest.mark.parametrize(("left", "right"), LONG)
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_of_long_values(name: str, left: str, right: str) -> None:
+    check(f"nn.{name}", [f"tensor<300x{left}>", f"tensor<300x{right}>"], ["tensor<300xi1>"])
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_long_values_that_differ_by_less_than_a_float_tells(name: str) -> None:
+    """With a scale s and one of 3 s, `q_a = 3 q_b + d` is above, equal or below by one part in 2^31."""
+    scale = np.float32(0.1)
+    left, right = f"!quant.uniform<i32:f32, {scale}>", f"!quant.uniform<i32:f32, {np.float32(3) * scale}>"
+    third = np.array([715827880, 715827881, 715827882, -715827881, 0, 1], np.int32)
+    for off in (-1, 0, 1):
+        given = {"input0": 3 * third + np.int32(off), "input1": third}
+        check(f"nn.{name}", [f"tensor<6x{left}>", f"tensor<6x{right}>"], ["tensor<6xi1>"], given=given, seeds=(0,))
+
+
+@pytest.mark.parametrize("element", ["f32", "i32", "ui8", I8, U8, AXIS])
+def test_clip(element: str) -> None:
+    type_ = f"tensor<2x3x5x{element}>"
+    check("nn.clip {minimum = -0.35, maximum = 1.2}", [type_], [type_])
+    check("nn.clip {maximum = 0.7}", [type_], [type_])
+
+
+@pytest.mark.parametrize("element", ["f32", "i16", I8])
+def test_where(element: str) -> None:
+    type_ = f"tensor<2x3x{element}>"
+    check("nn.where", ["tensor<2x1xi1>", type_, type_], [type_])
+
+
+@pytest.mark.parametrize("mode", ["single_round", "double_round", "shift, even", "shift, up", "shift, away"])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "min"])
+def test_integer_modes(name: str, mode: str) -> None:
+    types = ["!quant.uniform<i8:f32, 0.25:3>", "!quant.uniform<i8:f32, 0.0625:-5>", "!quant.uniform<i8:f32, 0.5:1>"]
+    left, right, result = (f"tensor<5x7x{each}>" for each in types)
+    check(f"nn.{name} {{requantize = #kernel.requantize<{mode}>}}", [left, right], [result])
+
+
+@pytest.mark.parametrize("element", ["f32", "f64", "i32", "ui8"])
+@pytest.mark.parametrize("fmod", ["true", "false"])
+def test_remainder(element: str, fmod: str) -> None:
+    if element[0] in "iu":
+        pytest.skip("a divisor of 0 is an error by the meaning")
+    check(f"nn.mod {{fmod = {fmod}}}", [f"tensor<50x{element}>"] * 2, [f"tensor<50x{element}>"])
+
+
+def test_power() -> None:
+    check("nn.pow", ["tensor<50xf32>", "tensor<50xf32>"], ["tensor<50xf32>"])
+    check("nn.pow", ["tensor<50xi32>", "dense<[2]> : tensor<1xi32>"], ["tensor<50xi32>"])

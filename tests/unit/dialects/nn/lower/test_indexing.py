@@ -1,0 +1,126 @@
+"""Elements taken and written by index: indices from either end, of every type, known and computed."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from xdsl.dialects.linalg.ops import GenericOp
+
+from qmlir.ir.diagnostics import DiagnosticError
+from tests.unit.dialects.nn.lower.driver import check, lowered, module_of, tensor
+
+ELEMENTS = ["f32", "bf16", "i1", "i4", "ui16", "!quant.uniform<u8:f32, 0.5:3>"]
+
+TAKEN = [
+    ("nn.gather", [4, 3], [2, 2], [2, 2, 3]),
+    ("nn.gather {axis = -1}", [2, 3], [], [2]),
+    ("nn.gather {axis = 1}", [2, 3, 2], [1], [2, 1, 2]),
+    ("nn.gather", [4], [0], [0]),
+    ("nn.gather_elements {axis = 1}", [3, 4], [2, 5], [2, 5]),
+    ("nn.gather_elements {axis = -2}", [3, 4], [1, 4], [1, 4]),
+    ("nn.gather_nd", [3, 4, 2], [2, 2], [2, 2]),
+    ("nn.gather_nd", [3, 4], [2, 3, 2], [2, 3]),
+    ("nn.gather_nd {batch_dims = 1}", [2, 3, 4], [2, 2, 1], [2, 2, 4]),
+]
+
+
+@pytest.mark.parametrize("index", ["i64", "i32", "ui8"])
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize(("operation", "data", "indices", "result"), TAKEN)
+def test_taking(
+    operation: str, data: list[int], indices: list[int], result: list[int], element: str, index: str
+) -> None:
+    check(operation, [tensor(data, element), tensor(indices, index)], [tensor(result, element)], seeds=(0,))
+
+
+@pytest.mark.parametrize(
+    ("operation", "indices", "result"),
+    [
+        ("nn.gather {axis = 1}", "dense<[3, -1, 0]> : tensor<3xi64>", [3, 3]),
+        ("nn.gather {axis = 1}", "dense<[[0, 2]]> : tensor<1x2xi32>", [3, 1, 2]),
+        ("nn.gather", "dense<-1> : tensor<i64>", [4]),
+        ("nn.gather_elements", "dense<[[-1, 2]]> : tensor<1x2xi64>", [1, 2]),
+        ("nn.gather_nd", "dense<[[-1, 2], [0, -4]]> : tensor<2x2xi64>", [2]),
+    ],
+)
+def test_known_indices(operation: str, indices: str, result: list[int]) -> None:
+    check(operation, ["tensor<3x4xi8>", indices], [tensor(result, "i8")])
+
+
+def test_known_indices_at_equal_steps_are_a_slice() -> None:
+    module = module_of("nn.gather", ["tensor<5x2xi8>", "dense<[0, 2, 4]> : tensor<3xi64>"], ["tensor<3x2xi8>"])
+    assert not any(isinstance(op, GenericOp) for op in lowered(module).walk())
+
+
+def test_a_known_index_out_of_range() -> None:
+    module = module_of("nn.gather", ["tensor<5xi8>", "dense<[0, 5]> : tensor<2xi64>"], ["tensor<2xi8>"])
+    with pytest.raises(DiagnosticError, match=r"'nn\.gather' op index 5 is out of range for 5 elements"):
+        lowered(module)
+
+
+def test_indices_count_from_the_end() -> None:
+    indices = np.array([[-1, -3], [-2, 0]])
+    check("nn.gather", ["tensor<3xf32>", "tensor<2x2xi64>"], ["tensor<2x2xf32>"], given={"input1": indices})
+    check("nn.gather_elements", ["tensor<3x2xf32>", "tensor<2x2xi64>"], ["tensor<2x2xf32>"], given={"input1": indices})
+    check("nn.gather_nd", ["tensor<3x3xf32>", "tensor<2x2xi64>"], ["tensor<2xf32>"], given={"input1": indices})
+    operands = ["tensor<3x2xf32>", "tensor<2x2xi64>", "tensor<2x2xf32>"]
+    check("nn.scatter_elements", operands, ["tensor<3x2xf32>"], given={"input1": indices})
+    operands = ["tensor<3x3xf32>", "tensor<2x2xi64>", "tensor<2xf32>"]
+    check("nn.scatter_nd", operands, ["tensor<3x3xf32>"], given={"input1": indices})
+
+
+FLOATS = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
+
+WRITTEN = [
+    ('nn.scatter_elements {axis = 1, reduction = "%s"}', [3, 4], [2, 6], [2, 6]),
+    ('nn.scatter_elements {axis = -2, reduction = "%s"}', [2, 2], [5, 1], [5, 1]),
+    ('nn.scatter_nd {reduction = "%s"}', [2, 3], [4, 1], [4, 3]),
+    ('nn.scatter_nd {reduction = "%s"}', [2, 2, 2], [2, 3, 3], [2, 3]),
+    ('nn.scatter_nd {reduction = "%s"}', [3], [0, 1], [0]),
+]
+
+
+@pytest.mark.parametrize("reduction", ["none", "add", "mul", "min", "max"])
+@pytest.mark.parametrize("element", [*FLOATS, "i1", "i8", "ui8", "i64", "!quant.uniform<u8:f32, 0.5:3>"])
+@pytest.mark.parametrize(("operation", "data", "indices", "updates"), WRITTEN)
+def test_writing(
+    operation: str, data: list[int], indices: list[int], updates: list[int], element: str, reduction: str
+) -> None:
+    if element.startswith("!quant") and reduction in ("add", "mul"):
+        pytest.skip("needs a rescale")
+    operands = [tensor(data, element), tensor(indices, "i64"), tensor(updates, element)]
+    given = {}
+    if element in FLOATS:  # which of 0 and -0 is the smaller one is left open
+        random = np.random.default_rng(3)
+        shapes = {"input0": data, "input2": updates}
+        given = {name: random.normal(0, 40, shape).astype(FLOATS[element]) for name, shape in shapes.items()}
+        given["input0"].flat[0] = np.nan
+    check(operation % reduction, operands, [tensor(data, element)], given=given)
+
+
+def test_the_last_update_stays_whatever_the_layout_of_the_operands() -> None:
+    indices, updates = np.zeros((3, 4, 1), np.int64, order="F"), np.arange(12.0).reshape(3, 4).copy(order="F")
+    indices[2, 3] = 1
+    operands = ["tensor<2xf64>", "tensor<3x4x1xi64>", "tensor<3x4xf64>"]
+    check("nn.scatter_nd", operands, ["tensor<2xf64>"], given={"input1": indices, "input2": updates})
+
+
+@pytest.mark.parametrize(
+    ("operation", "indices", "index", "result"),
+    [
+        ("nn.one_hot {depth = 4}", [3], "i64", [3, 4]),
+        ("nn.one_hot {depth = 3, axis = 0}", [2, 2], "i8", [3, 2, 2]),
+        ("nn.one_hot {depth = 3, axis = 1}", [2, 2], "ui8", [2, 3, 2]),
+        ("nn.one_hot {depth = 2}", [], "i32", [2]),
+        ("nn.one_hot {depth = 0}", [2], "i32", [2, 0]),
+        ("nn.one_hot {depth = 5}", [30], "f32", [30, 5]),
+        ("nn.one_hot {depth = 5}", [30], "bf16", [30, 5]),
+    ],
+)
+@pytest.mark.parametrize("element", ["f32", "i1", "i64", "!quant.uniform<i8:f32, 0.5>"])
+def test_one_hot(operation: str, indices: list[int], index: str, result: list[int], element: str) -> None:
+    check(operation, [tensor(indices, index), f"tensor<2x{element}>"], [tensor(result, element)])
+
+
+def test_one_hot_of_what_is_no_index() -> None:
+    given = {"input0": np.array([np.nan, np.inf, -np.inf, 3e38, -0.9, 2.9, -3.9, -4.0, 3.0], np.float32)}
+    check("nn.one_hot {depth = 3}", ["tensor<9xf32>", "tensor<2xi8>"], ["tensor<9x3xi8>"], given=given)

@@ -1,0 +1,99 @@
+"""Recurrent layers as loops: floats like the layer's own meaning, quantized parts bit for bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.api import quantize
+from qmlir.interpreter.differences import first_changed
+from qmlir.interpreter.run import interpret
+from qmlir.ir.preservation import EVERY_BIT, Preservation
+from tests.support.recurrent import Layer, layers
+from tests.unit.dialects.nn.lower.driver import check, lowered
+
+# Sums in another order, over at most four steps: see the bound of the composites' parts.
+CLOSE = Preservation(relative=2e-5)
+
+WEIGHTS = (1, 2, 3, 7)
+
+
+def names_in(module: ModuleOp) -> list[str]:
+    """The names of all operations."""
+    return [op.name for op in module.walk()]
+
+
+@settings(deadline=None, max_examples=40)
+@given(layers())
+def test_float_layers(layer: Layer) -> None:
+    module, inputs = layer.module()
+    after = lowered(module, "convert-nn-to-kernel")
+    assert names_in(after).count("scf.for") == layer.shapes[1][0]
+    changed = first_changed(interpret(module, inputs), interpret(after, inputs), CLOSE)
+    assert changed is None, changed
+
+
+HALF = {"f16": 1e-3, "bf16": 1e-2, "f64": 1e-12}
+
+
+@pytest.mark.parametrize("element", HALF)
+@pytest.mark.parametrize(("name", "gates", "states"), [("rnn", 1, 1), ("lstm", 4, 2), ("gru", 3, 1)])
+def test_other_floats(name: str, gates: int, states: int, element: str) -> None:
+    operands = [f"tensor<3x2x4x{element}>", f"tensor<1x{gates * 2}x4x{element}>", f"tensor<1x{gates * 2}x2x{element}>"]
+    results = [f"tensor<3x1x2x2x{element}>", *[f"tensor<1x2x2x{element}>"] * states]
+    check(f"nn.{name} {{hidden_size = 2}}", operands, results, preservation=Preservation(relative=HALF[element]))
+
+
+def test_sequence_without_steps() -> None:
+    operands = ["tensor<0x2x4xf32>", "tensor<1x2x4xf32>", "tensor<1x2x2xf32>", "_", "_", "tensor<1x2x2xf32>"]
+    check("nn.rnn {hidden_size = 2}", operands, ["tensor<0x1x2x2xf32>", "tensor<1x2x2xf32>"])
+
+
+def _quantized(layer: Layer) -> tuple[ModuleOp, list[np.ndarray]]:
+    module, inputs = layer.module([place for place in WEIGHTS if place < len(layer.operands)])
+    return quantize(module, [inputs]), inputs
+
+
+@settings(deadline=None, max_examples=40)
+@given(layers())
+def test_quantized_layers_are_what_their_parts_are(layer: Layer) -> None:
+    module, inputs = _quantized(layer)
+    after = lowered(module, "convert-nn-to-kernel")
+    is_whole = layer.name in names_in(module)
+    assert names_in(after).count("scf.for") == (layer.shapes[1][0] if is_whole else 0)
+    changed = first_changed(interpret(module, inputs), interpret(after, inputs), EVERY_BIT)
+    assert changed is None, changed
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("has_initial", [False, True])
+@pytest.mark.parametrize("has_lengths", [False, True])
+@pytest.mark.parametrize(
+    ("properties", "gates", "states"),
+    [
+        ("nn.rnn {hidden_size = 3", 1, 1),
+        ("nn.lstm {hidden_size = 3", 4, 2),
+        ("nn.gru {hidden_size = 3", 3, 1),
+        ("nn.gru {linear_before_reset = true, hidden_size = 3", 3, 1),
+    ],
+)
+def test_quantized_layers_are_raised_and_become_loops(
+    properties: str, gates: int, states: int, direction: str, has_initial: bool, has_lengths: bool
+) -> None:
+    generator = np.random.default_rng(7)
+    ways = 2 if direction == "bidirectional" else 1
+
+    def random(*shape: int) -> np.ndarray:
+        return generator.standard_normal(shape).astype(np.float32)
+
+    rows = gates * 3
+    operands: list[np.ndarray | None] = [random(4, 2, 5), random(ways, rows, 5), random(ways, rows, 3)]
+    operands += [random(ways, 2 * rows), np.array([4, 2], np.int32) if has_lengths else None]
+    operands += [random(ways, 2, 3) / 4 if has_initial else None] * states
+    layer = Layer(f'{properties}, direction = "{direction}"}}', operands, [(4, ways, 2, 3), *[(ways, 2, 3)] * states])
+    module, inputs = _quantized(layer)
+    assert names_in(module).count(layer.name) == 1
+    after = lowered(module, "convert-nn-to-kernel")
+    assert names_in(after).count("scf.for") == ways
+    changed = first_changed(interpret(module, inputs), interpret(after, inputs), EVERY_BIT)
+    assert changed is None, changed
