@@ -1,0 +1,197 @@
+"""Bounds of contractions: of their sums by channel, of the operands of packed pairs, of those of Winograd's transforms.
+
+The bounds of sums are tight where every element of `x` may be any number of its interval: the largest sum takes the
+largest element where the weight is positive, the smallest where it is negative.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.arith import ConstantOp
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+
+from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
+from qmlir.ir.builtin_types import as_integer, integer_list
+from qmlir.passes.integer.intervals import Interval, constant_elements, range_of_array, times, unsigned
+
+Array = npt.NDArray[Any]
+
+WINOGRAD_TAPS = 3
+"""Taps along each axis of F(2, 3): tiles of 2 results from 4 elements."""
+
+
+def constant_of(value: SSAValue) -> Array | None:
+    """The elements of a constant tensor."""
+    return constant_elements(value.owner.value) if isinstance(value.owner, ConstantOp) else None
+
+
+def _bits(value: SSAValue) -> int | None:
+    integer = as_integer(shaped(value)[1])
+    return None if integer is None else integer.width.data
+
+
+def _centred(interval: Interval, value: SSAValue, zero_points: Interval, *, is_unsigned: bool) -> Interval | None:
+    bits = _bits(value)
+    if bits is None:
+        return None
+    if interval.is_empty:
+        return Interval(0, 0)
+    # One bit is 0 or 1 here as everywhere.
+    read = unsigned(interval, bits) if is_unsigned else interval
+    return Interval(read.low - zero_points.high, read.high - zero_points.low)
+
+
+def centred_input(op: ContractionOp, x: Interval) -> Interval | None:
+    """What `x - z_x` may be, for elements in an interval; `None` of floats."""
+    zero = op.input_zero_point.value.data
+    return _centred(x.whole, op.x, Interval(zero, zero), is_unsigned=op.input_unsigned is not None)
+
+
+def _zero_points(op: ContractionOp) -> Interval:
+    zero = op.weight_zero_point.value.data
+    if op.weight_zero_points is None:
+        return Interval(zero, zero)
+    known = constant_of(op.weight_zero_points)
+    return Interval(-(1 << 31), (1 << 31) - 1) if known is None else range_of_array(known)
+
+
+def known_weights(op: ContractionOp) -> Array | None:
+    """Constant weights without their zero points, as they lie in memory; `None` where they are computed."""
+    known, bits = constant_of(op.w), _bits(op.w)
+    if known is None or bits is None:
+        return None
+    zero_points: Any = op.weight_zero_point.value.data
+    if op.weight_zero_points is not None:
+        own = constant_of(op.weight_zero_points)
+        if own is None:
+            return None
+        rows = own.astype(np.int64)
+        zero_points = rows[:, None] if isinstance(op, MatMulOp) else rows.reshape(-1, *(1,) * (known.ndim - 1))
+    elif not zero_points and op.weight_unsigned is None:
+        return known
+    wide: Array = known.astype(np.int64 if bits <= 32 else object)
+    if op.weight_unsigned is not None:
+        wide = wide & ((1 << bits) - 1)
+    return np.asarray(wide - zero_points)
+
+
+def centred_weights(op: ContractionOp, w: Interval) -> Interval | None:
+    """What `w - z_w` may be; `None` of floats."""
+    known = known_weights(op)
+    if known is not None and known.dtype != object:
+        found = range_of_array(known)
+        return Interval(0, 0) if found.is_empty else found
+    return _centred(w.whole, op.w, _zero_points(op), is_unsigned=op.weight_unsigned is not None)
+
+
+def sum_interval(op: ContractionOp, x: Interval, w: Interval) -> Interval | None:
+    """What the sums may be, an array of bounds by output channel where the weights are constants; `None` of floats."""
+    left = centred_input(op, x)
+    if left is None or _bits(op.w) is None:
+        return None
+    known = known_weights(op)
+    if known is None:
+        right = centred_weights(op, w)
+        assert right is not None
+        return times(times(left, right), Interval(op.terms(), op.terms()))
+    axes = tuple(range(1, known.ndim)) if isinstance(op, ConvOp) else (-1,)
+    total: Any = object if known.dtype == object or known.dtype.itemsize == 8 else np.int64
+    positive, negative = (
+        np.asarray(part(known, 0).sum(axis=axes, dtype=total)).astype(object) for part in (np.maximum, np.minimum)
+    )
+    low = positive * left.low + negative * left.high
+    high = positive * left.high + negative * left.low
+    if low.ndim > 1:  # batches of weights: a channel has the bound of all of them
+        batches = tuple(range(low.ndim - 1))
+        low, high = low.min(axis=batches), high.max(axis=batches)
+    return Interval(low, high)
+
+
+def channel_interval(op: ContractionOp, value: SSAValue, map_: AffineMap, whole: Interval) -> Interval:
+    """An epilogue operand: constants that have an element for each channel have bounds for each, too."""
+    last = AffineDimExpr(len(shaped(op.target)[0]) - 1)
+    known = constant_of(value)
+    if known is None or known.dtype.kind not in "iu" or known.ndim != 1 or map_.results != (last,):
+        return whole
+    elements = known[: op.channels()].astype(object)
+    return Interval(elements, elements)
+
+
+# --- Winograd ---------------------------------------------------------------------------------------------------------
+
+_GROWTH = ((2, 0), (3, 0), (2, 1))
+"""How often the transform of a weight, scaled by 2, adds and takes off a tap: 2 g0, g0 + g1 + g2, g0 - g1 + g2."""
+
+
+@dataclass(frozen=True)
+class Winograd:
+    """What F(2, 3) along each axis computes with, without a remainder: 2^axes times the sums come out."""
+
+    axes: int
+    input: Interval
+    """Sums of transformed elements of `x - z_x`."""
+
+    weights: Interval
+    """Transformed `w - z_w`, scaled by 2 along each axis."""
+
+    sums: Interval
+    """2^axes times the true sums; what is between wraps and unwraps."""
+
+    @property
+    def name(self) -> str:
+        """F(2x2, 3x3) and so on."""
+        return f"F({'x'.join('2' * self.axes)}, {'x'.join('3' * self.axes)})"
+
+    @property
+    def fits(self) -> bool:
+        """Whether 16 bits hold both operands, and 32 the scaled sums."""
+        narrow = all(each.within(-(1 << 15), (1 << 15) - 1) for each in (self.input, self.weights))
+        return narrow and self.sums.within(-(1 << 31), (1 << 31) - 1)
+
+
+def winograd(op: ContractionOp, x: Interval, w: Interval) -> Winograd | None:
+    """The bounds of F(2, 3), where the operation is a convolution of 3 taps along each axis, without gaps."""
+    if not isinstance(op, ConvOp) or op.group_count != 1:
+        return None
+    taps = shaped(op.w)[0][1:-1]
+    if set(taps) != {WINOGRAD_TAPS} or {*integer_list(op.strides), *integer_list(op.dilations)} != {1}:
+        return None
+    left, right, sums = centred_input(op, x), centred_weights(op, w), sum_interval(op, x, w)
+    if left is None or right is None or sums is None:
+        return None
+    axes, scale = len(taps), 1 << len(taps)
+    # Along an axis two elements are added, or one is taken off the other.
+    same = Interval(scale * left.low, scale * left.high)
+    half = scale // 2 * (left.high - left.low)
+    found = _transformed_weights(right, axes)
+    known = known_weights(op)
+    if known is not None and not found.within(-(1 << 15), (1 << 15) - 1):
+        found = _exact_transform(known, axes)
+    return Winograd(
+        axes, same.joined(Interval(-half, half)).whole, found, Interval(sums.low * scale, sums.high * scale)
+    )
+
+
+def _transformed_weights(weights: Interval, axes: int) -> Interval:
+    """The bounds from those of the weights."""
+    counts = {(1, 0)}
+    for _ in range(axes):
+        counts = {
+            (plus * more + minus * less, plus * less + minus * more) for plus, minus in counts for more, less in _GROWTH
+        }
+    (low, high), found = weights.values, Interval(0, 0)
+    for plus, minus in counts:
+        found = found.joined(Interval(plus * low - minus * high, plus * high - minus * low))
+    return found.whole
+
+
+def _exact_transform(weights: Array, axes: int) -> Interval:
+    moved: Array = weights.astype(np.int64 if weights.dtype != object else object)
+    for axis in range(1, axes + 1):
+        first, second, third = (moved.take(tap, axis) for tap in range(WINOGRAD_TAPS))
+        rows = (2 * first, first + second + third, first - second + third, 2 * third)
+        moved = np.stack(rows, axis)
+    return range_of_array(moved) if moved.dtype != object else Interval(moved.min(), moved.max())

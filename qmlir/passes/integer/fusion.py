@@ -1,0 +1,389 @@
+"""Patterns that fuse structured operations: producers into what reads them, elementwise work into epilogues.
+
+Nothing is computed more often than before, apart from what only moves elements, and no operation on an element changes
+or changes place among the others on the same element: every bit stays. Structures alone decide, no names.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import AffineMapAttr, AnyFloat, ArrayAttr, FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.traits import IsTerminator
+
+from qmlir.dialects.kernel.ops import ContractionOp, ReshapeOp, shaped
+from qmlir.ir.builtin_types import as_dense, as_integer
+from qmlir.ir.provenance import merged_origins, set_origins
+from qmlir.passes.integer.readings import (
+    Assembly,
+    Reading,
+    Structured,
+    computes_only,
+    defining,
+    determines_iterators,
+    element_of,
+    has_index,
+    is_always_zero,
+    is_elementwise,
+    is_movement,
+    output_arguments,
+    output_maps,
+    permutation_of,
+    points_of,
+    ranges_of,
+    readings_of,
+    shape_of,
+)
+from qmlir.passes.integer.shapes import only_unit_axes_differ, real_axes
+from qmlir.text.elements import dense_array
+
+MOST_READINGS = 12
+"""Operands that a fused operation reads at most: each is a pointer in a register of the loop."""
+
+MOST_OPERATIONS = 96
+"""Operations of a fused body at most, so that a kernel stays one that a compiler can optimize."""
+
+
+def _is_within_limits(op: Structured, other: Structured, readings: Sequence[Reading]) -> bool:
+    operations = sum(1 for each in (op, other) for _ in each.body.walk())
+    distinct = {(reading.value, reading.map_) for reading in readings}
+    return len(distinct) <= MOST_READINGS and operations <= MOST_OPERATIONS
+
+
+def _are_all_uses(value: SSAValue, user: Operation) -> bool:
+    return all(use.operation is user for use in value.uses)
+
+
+# --- Producers --------------------------------------------------------------------------------------------------------
+
+
+class FuseProducer(RewritePattern):
+    """Compute the elements of a producer where they are read, if nothing else reads them, or if they are only moved."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, Structured):
+            return
+        readings = readings_of(op)
+        for reading in readings:
+            producer = defining(reading.value)
+            if isinstance(producer, GenericOp) and producer.parent is op.parent and is_elementwise(producer):
+                alike = [each for each in readings if each.value is reading.value and each.map_ == reading.map_]
+                if self._is_worth_it(op, producer, alike) and self._fuse(op, producer, alike, rewriter):
+                    return
+
+    @staticmethod
+    def _is_worth_it(op: Structured, producer: GenericOp, slots: Sequence[Reading]) -> bool:
+        is_once = points_of(op) <= points_of(producer)
+        if is_movement(producer):
+            source = int(np.prod(shape_of(producer.inputs[0])))
+            return is_once or source < points_of(producer)
+        uses = len(list(producer.res[0].uses))
+        return is_once and uses == len(slots)
+
+    @staticmethod
+    def _fuse(op: Structured, producer: GenericOp, slots: Sequence[Reading], rewriter: PatternRewriter) -> bool:
+        order = permutation_of(output_maps(producer)[0])
+        assert order is not None
+        count = len(ranges_of(op))
+        dims: list[AffineExpr] = [AffineExpr.constant(0)] * len(order)
+        for axis, dim in enumerate(order):
+            dims[dim] = slots[0].map_.results[axis]
+        if has_index(producer) and isinstance(op, ContractionOp):
+            return False
+        inner = [reading.through(dims, count) for reading in readings_of(producer)]
+        rest = [reading for reading in readings_of(op) if reading not in slots]
+        readings = [*rest, *inner]
+        if not determines_iterators(op, readings) or not _is_within_limits(op, producer, readings):
+            return False
+        assembly = Assembly(op, readings)
+        (element,) = assembly.inline(producer.body.block, lambda builder, dim: _write_index(builder, dims[dim]))
+        for slot in slots:
+            assert slot.argument is not None
+            assembly.values[slot.argument] = element
+        fused = assembly.finish(assembly.inline(op.body.block), [producer])
+        rewriter.replace(op, [fused], list(fused.results))
+        return True
+
+
+_INDEX_OPERATIONS: dict[AffineBinaryOpKind, type[Operation]] = {
+    AffineBinaryOpKind.Add: arith.AddiOp,
+    AffineBinaryOpKind.Mul: arith.MuliOp,
+    AffineBinaryOpKind.FloorDiv: arith.FloorDivSIOp,
+    AffineBinaryOpKind.CeilDiv: arith.CeilDivSIOp,
+    AffineBinaryOpKind.Mod: arith.RemSIOp,
+}
+
+
+def _write_index(builder: Builder, expression: AffineExpr) -> SSAValue:
+    """The number that an affine expression of the iterators gives; indices of a tensor are never negative."""
+    match expression:
+        case AffineDimExpr():
+            return builder.insert(IndexOp(expression.position)).result
+        case AffineConstantExpr():
+            return builder.insert(arith.ConstantOp(IntegerAttr(expression.value, IndexType()))).result
+        case AffineBinaryOpExpr():
+            operands = [_write_index(builder, side) for side in (expression.lhs, expression.rhs)]
+            kind = _INDEX_OPERATIONS[expression.kind]
+            op = kind.create(operands=operands, result_types=[IndexType()])
+            return builder.insert(op).results[0]
+        case _:
+            raise NotImplementedError(f"{expression} has symbols")
+
+
+# --- Constants --------------------------------------------------------------------------------------------------------
+
+
+def scalar_of(value: SSAValue) -> Attribute | None:
+    """The one element that a tensor is full of, where it is known."""
+    match defining(value):
+        case FillOp(inputs=[number]):
+            source = defining(number)
+            return source.value if isinstance(source, arith.ConstantOp) else None
+        case arith.ConstantOp(value=attribute):
+            dense = as_dense(attribute)
+            if dense is None:
+                return attribute if isinstance(attribute, IntegerAttr | FloatAttr) else None
+            array = dense_array(dense).reshape(-1)
+            stored = array.view(np.dtype(f"u{array.itemsize}"))
+            if array.size == 0 or stored[0] != stored[-1] or (stored != stored[0]).any():
+                return None
+            element: Attribute = dense.get_element_type()
+            if isinstance(element, AnyFloat):
+                return FloatAttr(float(array[0]), element)
+            return IntegerAttr(int(array[0]), as_integer(element) or IndexType())
+        case _:
+            return None
+
+
+class InlineSplats(RewritePattern):
+    """A tensor full of one constant is a constant of the body."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, Structured):
+            return
+        readings = readings_of(op)
+        known = [
+            (reading, number)
+            for reading in readings
+            if (number := scalar_of(reading.value)) is not None and reading.argument and reading.argument.uses
+        ]
+        rest = [reading for reading in readings if all(reading is not each for each, _ in known)]
+        if not known or not determines_iterators(op, rest):
+            return
+        assembly = Assembly(op, rest)
+        for reading, number in known:
+            constant = assembly.builder.insert(
+                arith.ConstantOp.build(properties={"value": number}, result_types=[element_of(reading.value)])
+            )
+            assert reading.argument is not None
+            assembly.values[reading.argument] = constant.results[0]
+        made = assembly.finish(assembly.inline(op.body.block))
+        rewriter.replace(op, [made], list(made.results))
+
+
+class DropReadings(RewritePattern):
+    """What the body does not use, or reads twice, is read no more."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, Structured):
+            return
+        readings = readings_of(op)
+        used = [reading for reading in readings if reading.argument is not None and reading.argument.uses]
+        if not determines_iterators(op, used):
+            used = readings
+        assembly = Assembly(op, used)
+        if len(assembly.readings) == len(readings):
+            return
+        made = assembly.finish(assembly.inline(op.body.block))
+        rewriter.replace(op, [made], list(made.results))
+
+
+class EraseUnused(RewritePattern):
+    """What has no effect but results that nobody uses goes, contractions and casts of scalars included."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if op.results and not any(value.uses for value in op.results) and _has_no_effect(op):
+            rewriter.erase(op)
+
+
+def _has_no_effect(op: Operation) -> bool:
+    if not isinstance(op, LinalgStructuredOperation | ContractionOp):
+        return computes_only(op)
+    return all(computes_only(each) or each.has_trait(IsTerminator) for each in op.body.block.ops)
+
+
+class SettleUnits(RewritePattern):
+    """An iterator of one step is 0 in sums of iterators: the window of a global pool is the image."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, GenericOp):
+            return
+        ranges = ranges_of(op)
+        settled: list[AffineExpr] = [
+            AffineExpr.constant(0) if size == 1 else AffineExpr.dimension(dim) for dim, size in enumerate(ranges)
+        ]
+        maps = [attribute.data for attribute in op.indexing_maps.data]
+        changed = [
+            AffineMap(
+                map_.num_dims,
+                0,
+                tuple(
+                    _settled(each, settled, ranges, size)
+                    for each, size in zip(map_.results, shape_of(value), strict=True)
+                ),
+            )
+            for map_, value in zip(maps, (*op.inputs, *op.outputs), strict=True)
+        ]
+        if changed != maps:
+            op.properties["indexing_maps"] = ArrayAttr([AffineMapAttr(map_) for map_ in changed])
+            rewriter.notify_op_modified(op)
+
+
+def _settled(expression: AffineExpr, settled: Sequence[AffineExpr], ranges: Sequence[int], size: int) -> AffineExpr:
+    """`expression` of iterators that are `settled`, unless one iterator is left that runs over a part of the axis."""
+    if not isinstance(expression, AffineBinaryOpExpr):
+        return expression
+    found = expression.replace_dims_and_symbols(settled, ()).simplify(len(ranges), 0)
+    is_part = isinstance(found, AffineDimExpr) and ranges[found.position] != size
+    return expression if is_part else found
+
+
+class ForgetOutput(RewritePattern):
+    """An output whose elements nobody reads needs no values."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, GenericOp) or not is_elementwise(op):
+            return
+        (output,) = op.outputs
+        if isinstance(defining(output), tensor.EmptyOp) or output_arguments(op)[0].uses:
+            return
+        empty = tensor.EmptyOp((), output.type)
+        rewriter.insert(empty)
+        op.operands[len(op.inputs)] = empty.tensor
+        rewriter.notify_op_modified(op)
+
+
+# --- Reshapes ---------------------------------------------------------------------------------------------------------
+
+
+class ReadThroughReshape(RewritePattern):
+    """A reshape that only adds or drops axes of one step is no obstacle: what it reshapes is read."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, Structured):
+            return
+        readings = readings_of(op)
+        changed = [self._through(reading) for reading in readings]
+        if all(a is b for a, b in zip(readings, changed, strict=True)) or not determines_iterators(op, changed):
+            return
+        assembly = Assembly(op, changed)
+        made = assembly.finish(assembly.inline(op.body.block))
+        rewriter.replace(op, [made], list(made.results))
+
+    @staticmethod
+    def _through(reading: Reading) -> Reading:
+        reshape = defining(reading.value)
+        if not isinstance(reshape, ReshapeOp):
+            return reading
+        source, target = shape_of(reshape.source), shape_of(reshape.result)
+        if not only_unit_axes_differ(source, target):
+            return reading
+        taken = iter([reading.map_.results[axis] for axis in real_axes(target)])
+        results = [AffineExpr.constant(0) if size == 1 else next(taken) for size in source]
+        map_ = type(reading.map_)(reading.map_.num_dims, 0, tuple(results))
+        return Reading(reshape.source, map_, reading.argument)
+
+
+# --- Epilogues --------------------------------------------------------------------------------------------------------
+
+
+class FuseEpilogue(RewritePattern):
+    """Elementwise work on the result of a contraction becomes part of its epilogue."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, GenericOp) or not is_elementwise(op) or has_index(op):
+            return
+        found = [
+            (reading, source)
+            for reading in readings_of(op)
+            if isinstance(source := defining(reading.value), ContractionOp)
+            and source.parent is op.parent
+            and _are_all_uses(reading.value, op)
+        ]
+        # The last of several contractions waits for the others anyway.
+        found.sort(key=lambda pair: _place(pair[1]), reverse=True)
+        for reading, contraction in found:
+            if self._fuse(op, contraction, reading, rewriter):
+                return
+
+    @staticmethod
+    def _fuse(op: GenericOp, contraction: ContractionOp, slot: Reading, rewriter: PatternRewriter) -> bool:
+        slots = [each for each in readings_of(op) if each.value is slot.value]
+        if any(each.map_ != slot.map_ for each in slots):
+            return False
+        ranges, shape = ranges_of(op), shaped(contraction.target)[0]
+        dims = _dimensions_by(slot, ranges, shape)
+        if dims is None:
+            return False
+        order = permutation_of(output_maps(op)[0])
+        assert order is not None
+        written = [dim for dim in order if ranges[dim] != 1]
+        if [dims[dim] for dim in written] != [AffineExpr.dimension(axis) for axis in real_axes(shape)]:
+            return False  # the result would be transposed
+        rest = [reading.through(dims, len(shape)) for reading in readings_of(op) if reading not in slots]
+        readings = [*readings_of(contraction), *rest]
+        if not _is_within_limits(contraction, op, readings):
+            return False
+        assembly = Assembly(contraction, readings)
+        (element,) = assembly.inline(contraction.body.block)
+        for each in slots:
+            assert each.argument is not None
+            assembly.values[each.argument] = element
+        fused = assembly.finish(assembly.inline(op.body.block))
+        set_origins(fused, merged_origins((contraction, op)))
+        made: list[Operation] = [fused]
+        if fused.results[0].type != op.res[0].type:
+            made.append(ReshapeOp(fused.results[0], op.res[0].type))
+        rewriter.replace(op, made, list(made[-1].results))
+        return True
+
+
+def _place(op: Operation) -> int:
+    block = op.parent
+    assert block is not None
+    return block.get_operation_index(op)
+
+
+def _dimensions_by(slot: Reading, ranges: Sequence[int], shape: Sequence[int]) -> list[AffineExpr] | None:
+    """For each iterator the axis of `shape` that it runs along, where `slot` reads each element exactly once."""
+    dims: list[AffineExpr | None] = [None] * len(ranges)
+    for axis, (expression, size) in enumerate(zip(slot.map_.results, shape, strict=True)):
+        if isinstance(expression, AffineDimExpr) and dims[expression.position] is None:
+            dims[expression.position] = AffineExpr.dimension(axis)
+        elif size != 1 or not is_always_zero(expression, ranges):
+            return None
+    # An iterator of one step that the slot has no axis for is always 0.
+    dims = [
+        AffineExpr.constant(0) if dim is None and size == 1 else dim for dim, size in zip(dims, ranges, strict=True)
+    ]
+    known = [dim for dim in dims if dim is not None]
+    return known if len(known) == len(dims) else None
+
+
+PATTERNS: tuple[RewritePattern, ...] = (
+    EraseUnused(),
+    SettleUnits(), InlineSplats(), DropReadings(), ForgetOutput(), ReadThroughReshape(), FuseProducer(), FuseEpilogue(),
+)  # fmt: skip

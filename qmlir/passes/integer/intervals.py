@@ -1,0 +1,380 @@
+"""Intervals: bounds of integers and floats, and what `arith` and `math` make of them.
+
+A bound is exact, a Python number, or an object array of them where each channel has its own. Integers are read as
+signed numbers of their width, i1 as 0 or 1; what may leave the range of its type wraps: it may be anything of that
+type. Floats are followed through comparisons, rounding and conversions only: elsewhere they may be anything, or NaN.
+"""
+
+import math as python_math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr
+from xdsl.ir import Attribute, Operation
+
+from qmlir.ir.builtin_types import as_dense, as_integer
+from qmlir.text.elements import dense_array, dense_dtype
+
+Array = npt.NDArray[Any]
+
+Bound = Any
+"""An int, a float, or an object array of them."""
+
+
+def _element_of(type_: Attribute) -> Attribute:
+    return cast(Attribute, getattr(type_, "element_type", type_))
+
+
+def _smaller(a: Bound, b: Bound) -> Bound:
+    return np.minimum(np.asarray(a, object), np.asarray(b, object))
+
+
+def _larger(a: Bound, b: Bound) -> Bound:
+    return np.maximum(np.asarray(a, object), np.asarray(b, object))
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """The smallest and the largest value; of no values at all where `is_empty`."""
+
+    low: Bound
+    high: Bound
+    is_empty: bool = False
+
+    def joined(self, other: "Interval") -> "Interval":
+        """The smallest interval with all values of both."""
+        if self.is_empty or other.is_empty:
+            return other if self.is_empty else self
+        return Interval(_smaller(self.low, other.low), _larger(self.high, other.high))
+
+    def within(self, low: Bound, high: Bound) -> bool:
+        """Whether every value, in every channel, lies between two numbers."""
+        return self.is_empty or bool(np.all(self.low >= low) and np.all(self.high <= high))
+
+    def is_in(self, other: "Interval") -> bool:
+        """Whether another interval has all its values."""
+        return self.is_empty or (not other.is_empty and self.within(*other.values))
+
+    @property
+    def whole(self) -> "Interval":
+        """The interval of all channels together."""
+        if self.is_empty:
+            return self
+        low, high = np.asarray(self.low, object), np.asarray(self.high, object)
+        return Interval(low.min(), high.max()) if low.size and high.size else EMPTY
+
+    @property
+    def values(self) -> tuple[int, int]:
+        """The two bounds over all channels; 0 and 0 of no values."""
+        whole = self.whole
+        return (0, 0) if whole.is_empty else (whole.low, whole.high)
+
+    def __str__(self) -> str:
+        low, high = self.values
+        return f"[{low}, {high}]"
+
+
+EMPTY = Interval(0, 0, is_empty=True)
+"""No values: of memory that nobody has written."""
+
+ANY_FLOAT = Interval(-python_math.inf, python_math.inf)
+
+EXACT_F32 = 1 << 24
+"""f32 holds every integer up to this magnitude."""
+
+_INDEX_BITS = 64
+
+
+def bits_of(type_: Attribute) -> int | None:
+    """The width of the integers of a type, `None` where it has none."""
+    element = _element_of(type_)
+    if isinstance(element, IndexType):
+        return _INDEX_BITS
+    integer = as_integer(element)
+    return None if integer is None else integer.width.data
+
+
+def signed_range(bits: int) -> Interval:
+    """What an integer of so many bits may be."""
+    return Interval(0, 1) if bits == 1 else Interval(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+
+
+def range_of_type(type_: Attribute) -> Interval:
+    """What a value, or an element, of a type may be."""
+    bits = bits_of(type_)
+    return ANY_FLOAT if bits is None else signed_range(bits)
+
+
+def range_of_array(array: Array) -> Interval:
+    """The extremes of an array; of floats with NaN, anything."""
+    if not array.size:
+        return EMPTY
+    low, high = array.min(), array.max()
+    if array.dtype.kind in "iub":
+        return Interval(int(low), int(high))
+    return ANY_FLOAT if np.isnan(float(low)) else Interval(float(low), float(high))
+
+
+def constant_elements(attribute: Attribute) -> Array | None:
+    """The elements of a dense constant, `None` where they are not here."""
+    dense = as_dense(attribute)
+    if dense is None or dense_dtype(dense.get_element_type()) is None:
+        return None
+    return dense_array(dense)
+
+
+def wrapped(interval: Interval, bits: int) -> Interval:
+    """The interval of integers that were taken modulo 2^bits."""
+    own = signed_range(bits)
+    return interval if interval.within(own.low, own.high) else own
+
+
+def unsigned(interval: Interval, bits: int) -> Interval:
+    """Signed integers of so many bits, read as unsigned."""
+    if bits == 1 or interval.within(0, python_math.inf):
+        return interval
+    if interval.within(-python_math.inf, -1):
+        return Interval(interval.low + (1 << bits), interval.high + (1 << bits))
+    return Interval(0, (1 << bits) - 1)
+
+
+def signed(interval: Interval, bits: int) -> Interval:
+    """The same for what reads i1 as 0 or -1, and the others as they are held."""
+    return Interval(-interval.high, -interval.low) if bits == 1 else interval
+
+
+def times(a: Interval, b: Interval) -> Interval:
+    """Products of values of the one and of the other."""
+    corners = [a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high]
+    low, high = corners[0], corners[0]
+    for each in corners[1:]:
+        low, high = _smaller(low, each), _larger(high, each)
+    return Interval(low, high)
+
+
+# --- Integers ---------------------------------------------------------------------------------------------------------
+
+Exact = Callable[[Interval, Interval], Interval | None]
+"""What an operation makes of two intervals before it wraps, `None` where it may make anything."""
+
+
+def _add(a: Interval, b: Interval) -> Interval:
+    return Interval(a.low + b.low, a.high + b.high)
+
+
+def _subtract(a: Interval, b: Interval) -> Interval:
+    return Interval(a.low - b.high, a.high - b.low)
+
+
+def _minimum(a: Interval, b: Interval) -> Interval:
+    return Interval(_smaller(a.low, b.low), _smaller(a.high, b.high))
+
+
+def _maximum(a: Interval, b: Interval) -> Interval:
+    return Interval(_larger(a.low, b.low), _larger(a.high, b.high))
+
+
+def _single(interval: Interval) -> int | None:
+    """The number that it holds alone."""
+    low, high = interval.values
+    return low if low == high else None
+
+
+def _both_positive(a: Interval, b: Interval) -> bool:
+    return a.within(0, python_math.inf) and b.within(0, python_math.inf)
+
+
+def _and(a: Interval, b: Interval) -> Interval | None:
+    for each in (a, b):
+        if each.within(0, python_math.inf):
+            other = b if each is a else a
+            is_positive = other.within(0, python_math.inf)
+            return Interval(0, _smaller(a.high, b.high) if is_positive else each.high)
+    return None
+
+
+def _or(a: Interval, b: Interval) -> Interval | None:
+    if not _both_positive(a, b):
+        return None
+    return Interval(0, (1 << max(int(a.values[1]).bit_length(), int(b.values[1]).bit_length())) - 1)
+
+
+def _shift_left(a: Interval, b: Interval) -> Interval | None:
+    amount = _single(b)
+    return None if amount is None or amount < 0 else Interval(a.low * (1 << amount), a.high * (1 << amount))
+
+
+def _shift_right(a: Interval, b: Interval) -> Interval | None:
+    if not b.within(0, _INDEX_BITS):
+        return None
+    (least, most), (low, high) = b.values, a.values
+    return Interval(min(low >> least, low >> most), max(high >> least, high >> most))
+
+
+def _divide(quotient: Callable[[int, int], int]) -> Exact:
+    def divided(a: Interval, b: Interval) -> Interval | None:
+        (low, high), (least, most) = a.values, b.values
+        if least <= 0 <= most:
+            return None
+        corners = [quotient(value, divisor) for value in (low, high) for divisor in (least, most)]
+        corners += [0] if low <= 0 <= high else []
+        return Interval(min(corners), max(corners))
+
+    return divided
+
+
+def _truncating(value: int, divisor: int) -> int:
+    return abs(value) // abs(divisor) * (1 if (value < 0) == (divisor < 0) else -1)
+
+
+def _remainder(a: Interval, b: Interval) -> Interval | None:
+    (low, high), (least, most) = a.values, b.values
+    if least <= 0 <= most:
+        return None
+    largest = max(abs(least), abs(most)) - 1
+    return Interval(max(-largest, min(low, 0)), min(largest, max(high, 0)))
+
+
+_SIGNED: dict[type[Operation], Exact] = {
+    arith.AddiOp: _add,
+    arith.SubiOp: _subtract,
+    arith.MuliOp: times,
+    arith.MinSIOp: _minimum,
+    arith.MaxSIOp: _maximum,
+    arith.AndIOp: _and,
+    arith.OrIOp: _or,
+    arith.XOrIOp: _or,
+    arith.ShLIOp: _shift_left,
+    arith.ShRSIOp: _shift_right,
+    arith.DivSIOp: _divide(_truncating),
+    arith.FloorDivSIOp: _divide(lambda value, divisor: value // divisor),
+    arith.CeilDivSIOp: _divide(lambda value, divisor: -(-value // divisor)),
+    arith.RemSIOp: _remainder,
+}
+
+_UNSIGNED: dict[type[Operation], Exact] = {
+    arith.MinUIOp: _minimum,
+    arith.MaxUIOp: _maximum,
+    arith.ShRUIOp: _shift_right,
+    arith.DivUIOp: _divide(_truncating),
+    arith.RemUIOp: _remainder,
+}
+
+
+def held(interval: Interval | None, bits: int) -> Interval:
+    """Integers that were computed without a sign, as a type of so many bits holds them."""
+    own = signed_range(bits)
+    if interval is None:
+        return own
+    return wrapped(interval, bits)
+
+
+# --- Floats and conversions -------------------------------------------------------------------------------------------
+
+
+def _as_float(interval: Interval, target: Attribute) -> Interval:
+    dtype = dense_dtype(_element_of(target))
+    if dtype is None or dtype.itemsize < np.dtype(np.float32).itemsize:
+        return ANY_FLOAT
+    with np.errstate(over="ignore"):
+        low, high = (np.float64(bound).astype(dtype) for bound in interval.values)
+        if not interval.within(-EXACT_F32, EXACT_F32):
+            # They go by way of f64 here: one step outwards covers that they are rounded twice.
+            low, high = np.nextafter(low, -low.dtype.type(np.inf)), np.nextafter(high, high.dtype.type(np.inf))
+    return Interval(float(low), float(high))
+
+
+def _as_integer(interval: Interval, bits: int, *, is_signed: bool) -> Interval:
+    own = signed_range(bits) if is_signed else Interval(0, (1 << bits) - 1)
+    low, high = interval.values
+    if python_math.isinf(low) or python_math.isinf(high):
+        low, high = max(low, own.low), min(high, own.high)  # beyond its range the conversion is undefined
+    found = Interval(max(python_math.trunc(low), own.low), min(python_math.trunc(high), own.high))
+    if found.low > found.high:
+        return signed_range(bits)
+    return found if is_signed else held(found, bits)
+
+
+_MONOTONE: dict[type[Operation], Callable[[float], float]] = {
+    math.RoundEvenOp: lambda value: float(np.rint(value)),
+    math.FloorOp: lambda value: float(np.floor(value)),
+    math.CeilOp: lambda value: float(np.ceil(value)),
+    math.TruncOp: lambda value: float(np.trunc(value)),
+}
+
+
+def _converted(op: Operation, given: Interval) -> Interval | None:
+    """The interval of a conversion, `None` of an operation that is none."""
+    source, target = op.operands[0].type, op.results[0].type
+    from_bits, to_bits = bits_of(source), bits_of(target)
+    match op:
+        case arith.ExtSIOp():
+            return signed(given, cast(int, from_bits))
+        case arith.ExtUIOp():
+            return unsigned(given, cast(int, from_bits))
+        case arith.TruncIOp():
+            return range_of_type(target) if to_bits == 1 else wrapped(given, cast(int, to_bits))
+        case arith.IndexCastOp():
+            return wrapped(signed(given, cast(int, from_bits)), cast(int, to_bits))
+        case arith.SIToFPOp():
+            return _as_float(signed(given, cast(int, from_bits)), target)
+        case arith.UIToFPOp():
+            return _as_float(unsigned(given, cast(int, from_bits)), target)
+        case arith.FPToSIOp() | arith.FPToUIOp():
+            return _as_integer(given, cast(int, to_bits), is_signed=isinstance(op, arith.FPToSIOp))
+        case arith.ExtFOp():
+            return given
+        case _:
+            return None
+
+
+def transfer(op: Operation, operands: list[Interval]) -> Interval | None:
+    """What a scalar operation of one result gives; `None` of an operation that this module does not know."""
+    kind = type(op)
+    if any(each.is_empty for each in operands):
+        return EMPTY
+    bits = bits_of(op.results[0].type)
+    if kind in _SIGNED and bits is not None:
+        found = _SIGNED[kind](*(operands if bits != 1 else [signed(each, 1) for each in operands]))
+        return range_of_type(op.results[0].type) if found is None or bits == 1 else wrapped(found, bits)
+    if kind in _UNSIGNED and bits is not None:
+        return held(_UNSIGNED[kind](*(unsigned(each, bits) for each in operands)), bits)
+    if kind in _MONOTONE:
+        low, high = operands[0].values
+        return Interval(_MONOTONE[kind](low), _MONOTONE[kind](high))
+    match op:
+        case arith.MaximumfOp():
+            return _maximum(*operands)
+        case arith.MinimumfOp():
+            return _minimum(*operands)
+        case arith.SelectOp():
+            return operands[1].joined(operands[2])
+        case arith.CmpiOp() | arith.CmpfOp():
+            return Interval(0, 1)
+        case _:
+            return _converted(op, operands[0]) if operands else None
+
+
+def constant_interval(op: arith.ConstantOp) -> Interval:
+    """The values of a constant."""
+    value: Attribute = op.value
+    bits = bits_of(op.result.type)
+    match value:
+        case IntegerAttr():
+            number = value.value.data
+            return Interval(number & 1, number & 1) if bits == 1 else wrapped(Interval(number, number), bits or 64)
+        case FloatAttr():
+            number = float(value.value.data)
+            return ANY_FLOAT if python_math.isnan(number) else Interval(number, number)
+        case _:
+            elements = constant_elements(value)
+            return range_of_type(op.result.type) if elements is None else range_of_array(elements)
+
+
+def is_float(type_: Attribute) -> bool:
+    """Whether a type is a float, or has such elements."""
+    return isinstance(_element_of(type_), AnyFloat)

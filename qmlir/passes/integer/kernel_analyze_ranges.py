@@ -1,0 +1,187 @@
+"""`kernel-analyze-ranges`: proves that accumulators hold every sum, and tells the bounds of each contraction."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from qmlir.arithmetic.requantization import Mode
+from qmlir.dialects.kernel.ops import ContractionOp, RequantizeOp
+from qmlir.ir.diagnostics import emit_remark, op_error
+from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.ir.statistics import count
+from qmlir.passes.integer.contraction_ranges import Winograd, centred_input, centred_weights, winograd
+from qmlir.passes.integer.intervals import EMPTY, EXACT_F32, Interval, bits_of, signed_range
+from qmlir.passes.integer.value_ranges import ValueRanges, may_wrap
+
+_PAIR_BITS = 16
+
+
+@dataclass(frozen=True)
+class ContractionBounds:
+    """What is proven of one contraction of integers."""
+
+    sums: Interval
+    """`sum (x - z_x)(w - z_w)`, by channel where weights are constants."""
+
+    added: Interval
+    """The sums with what the epilogue adds to them or takes off before anything else."""
+
+    wraps: bool
+    """Whether something that the epilogue adds, subtracts or multiplies may leave its type."""
+
+    requantized: Interval
+    """The integers that f32 takes, by a requantization or a conversion; empty where there are none."""
+
+    input: Interval
+    """`x - z_x`."""
+
+    weights: Interval
+    """`w - z_w`."""
+
+    winograd: Winograd | None
+    """What F(2, 3) would compute with, where it applies."""
+
+    @property
+    def is_f32_exact(self) -> bool:
+        """Whether f32 holds all that is requantized, so that the product is the only thing that f32 rounds."""
+        return self.requantized.within(-EXACT_F32, EXACT_F32)
+
+    @property
+    def fits_pairs(self) -> bool:
+        """Whether 16 bits hold both operands, and 32 the sum of two products."""
+        own = signed_range(_PAIR_BITS)
+        if not all(each.within(own.low, own.high) for each in (self.input, self.weights)):
+            return False
+        largest = [max(map(abs, each.values)) for each in (self.input, self.weights)]
+        return 2 * largest[0] * largest[1] < 1 << 31
+
+    def __str__(self) -> str:
+        parts = [f"sums lie in {self.sums}"]
+        if str(self.added) != str(self.sums):
+            parts.append(f"with what is added in {self.added}")
+        if self.wraps:
+            parts.append("the epilogue may wrap")
+        if not self.requantized.is_empty:
+            parts.append("f32 holds what it takes" if self.is_f32_exact else "f32 rounds what it takes")
+        pairs = "fit" if self.fits_pairs else "don't fit"
+        parts.append(f"operands in {self.input} by {self.weights} {pairs} pairs of i16")
+        if self.winograd is not None:
+            found = self.winograd
+            fits = "fit" if found.fits else "don't fit"
+            parts.append(f"{found.name} with {found.input} by {found.weights} and sums in {found.sums} {fits}")
+        return "; ".join(parts)
+
+
+def bounds_of(op: ContractionOp, ranges: ValueRanges) -> ContractionBounds | None:
+    """The bounds of a contraction whose operands are not packed; `None` of floats."""
+    sums, x, w = ranges.sums(op), centred_input(op, ranges[op.x]), centred_weights(op, ranges[op.w])
+    if sums is None or x is None or w is None:
+        return None
+    block = op.body.block
+    accumulator = block.args[0]
+    added: SSAValue = accumulator
+    while (last := _next_addition(added)) is not None:
+        added = last.result
+    requantized = EMPTY
+    for each in block.walk():
+        if isinstance(each, RequantizeOp) and each.mode.mode is Mode.F32:
+            requantized = requantized.joined(ranges[each.accumulator])
+        elif isinstance(each, arith.SIToFPOp) and each.result.type == f32:
+            requantized = requantized.joined(ranges[each.input])
+    return ContractionBounds(
+        sums,
+        sums if added is accumulator else ranges[added],
+        any(may_wrap(ranges, each) for each in block.walk()),
+        requantized,
+        x,
+        w,
+        winograd(op, ranges[op.x], ranges[op.w]),
+    )
+
+
+def _next_addition(value: SSAValue) -> arith.AddiOp | arith.SubiOp | None:
+    uses = list(value.uses)
+    op = uses[0].operation if len(uses) == 1 else None
+    return op if isinstance(op, (arith.AddiOp, arith.SubiOp)) else None
+
+
+@dataclass(frozen=True)
+class KernelAnalyzeRanges(ModulePass):
+    """Prove that the accumulator of each contraction holds every sum, or fail with its name; change nothing.
+
+    Intervals go forward from the types of arguments, from constants and from limits, through bodies, loops and
+    movement; sums are bounded channel by channel from constant weights. Remarks tell, of each contraction of integers:
+    what the sums may be, and what they are with what the epilogue adds; whether that may wrap; whether f32 holds every
+    integer that it takes, so that a requantization rounds the real product once; whether the operands fit pairs of 16
+    bits; and whether those of Winograd's F(2, 3) would, its input grown 2 times and its weights 3 times along each
+    axis, and 32 bits the scaled sums.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<1x2xi8>) -> tensor<1x2xi32> {
+      %w = arith.constant dense<[[1, 2], [3, -4]]> : tensor<2x2xi8>
+      // remark: sums lie in [-892, 893]; operands in [-128, 127] by [-4, 3] fit pairs of i16
+      %0 = kernel.matmul ins(%x, %w : tensor<1x2xi8>, tensor<2x2xi8>) -> tensor<1x2xi32> {
+      ^bb0(%acc: i32):
+        kernel.yield %acc : i32
+      }
+      func.return %0 : tensor<1x2xi32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<1x2xi8>) -> tensor<1x2xi32> {
+      %w = arith.constant dense<[[1, 2], [3, -4]]> : tensor<2x2xi8>
+      %0 = kernel.matmul ins(%x, %w : tensor<1x2xi8>, tensor<2x2xi8>) -> tensor<1x2xi32> {
+      ^bb0(%acc: i32):
+        kernel.yield %acc : i32
+      }
+      func.return %0 : tensor<1x2xi32>
+    }
+    ```
+    """
+
+    name = "kernel-analyze-ranges"
+    preserves: ClassVar[Preservation] = EVERY_BIT
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                _analyze(function)
+
+
+def _analyze(function: FuncOp) -> None:
+    contractions = [
+        op
+        for op in function.walk()
+        if isinstance(op, ContractionOp) and op.outs is None and (op.schedule is None or not op.schedule.packed)
+    ]
+    if not contractions:
+        return
+    ranges = ValueRanges(function)
+    for op in contractions:
+        bounds = bounds_of(op, ranges)
+        if bounds is None:
+            continue
+        bits = bits_of(op.accumulator_type)
+        assert bits is not None
+        own = signed_range(bits)
+        if not bounds.sums.within(own.low, own.high):
+            raise op_error(
+                op,
+                f"has sums in {bounds.sums}, which {op.accumulator_type} does not hold: "
+                f"operands in {bounds.input} by {bounds.weights}, {op.terms()} terms; accepted are sums that fit",
+            )
+        emit_remark(op, str(bounds))
+        count("accumulators proven")
+        if not bounds.requantized.is_empty and bounds.is_f32_exact:
+            count("epilogues whose integers f32 holds")

@@ -1,0 +1,270 @@
+"""What structured operations read: one view of `linalg.generic` and of the epilogues of contractions.
+
+A reading is an operand that comes element by element, with the map from the operation's iterators to it and the
+argument of the body that is its element. Passes that fuse and that change layouts rewrite readings and bodies; this
+module knows how the operation is put together again.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, TensorType
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import GenericOp, IndexOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import is_side_effect_free
+
+from qmlir.dialects.kernel.ops import ContractionOp, shaped
+from qmlir.ir.builtin_types import ranked_tensor, tensor
+from qmlir.ir.provenance import merged_origins, set_origins
+
+Structured = GenericOp | ContractionOp
+"""Operations whose bodies compute one element of each result from one element of each reading."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An operand read element by element."""
+
+    value: SSAValue
+    map_: AffineMap
+    argument: BlockArgument | None = None
+
+    def through(self, dims: Sequence[AffineExpr], count: int) -> "Reading":
+        """The same reading by an operation of `count` iterators, of which `dims` are the ones that it had."""
+        return Reading(self.value, replaced(self.map_, dims, count), self.argument)
+
+
+def replaced(map_: AffineMap, dims: Sequence[AffineExpr], count: int) -> AffineMap:
+    """A map of `count` dimensions, `dims` in the place of its own."""
+    return AffineMap(count, 0, tuple(each.replace_dims_and_symbols(dims, ()) for each in map_.results))
+
+
+def readings_of(op: Structured) -> list[Reading]:
+    """What an operation reads."""
+    if isinstance(op, GenericOp):
+        values, maps, arguments = op.inputs, op.indexing_maps.data, op.body.block.args
+    else:
+        values, maps, arguments = op.epilogue, op.epilogue_maps.data, op.body.block.args[1:]
+    return [
+        Reading(value, attribute.data, argument)
+        for value, attribute, argument in zip(values, maps, arguments, strict=False)
+    ]
+
+
+def output_maps(op: GenericOp) -> list[AffineMap]:
+    """The maps of the outputs."""
+    return [attribute.data for attribute in op.indexing_maps.data[len(op.inputs) :]]
+
+
+def output_arguments(op: GenericOp) -> Sequence[BlockArgument]:
+    """The elements of the outputs as they were."""
+    return op.body.block.args[len(op.inputs) :]
+
+
+def kinds_of(op: GenericOp) -> list[IteratorType]:
+    """The kinds of the iterators."""
+    return [attribute.data for attribute in op.iterator_types.data]
+
+
+def is_elementwise(op: Operation) -> bool:
+    """Whether `op` computes each element of its one result from its readings alone."""
+    return (
+        isinstance(op, GenericOp)
+        and len(op.res) == 1
+        and all(kind is IteratorType.PARALLEL for kind in kinds_of(op))
+        and not output_arguments(op)[0].uses
+        and permutation_of(output_maps(op)[0]) is not None
+    )
+
+
+def is_movement(op: Operation) -> bool:
+    """Whether `op` only moves the elements of one tensor."""
+    if not (isinstance(op, GenericOp) and is_elementwise(op) and len(op.inputs) == 1):
+        return False
+    first = op.body.block.first_op
+    return first is op.body.block.last_op and first is not None and first.operands[0] is op.body.block.args[0]
+
+
+def permutation_of(map_: AffineMap) -> list[int] | None:
+    """The iterator of each axis, where every iterator is exactly one axis."""
+    found = [expression.position for expression in map_.results if isinstance(expression, AffineDimExpr)]
+    if len(found) != len(map_.results) or sorted(found) != list(range(map_.num_dims)):
+        return None
+    return found
+
+
+def computes_only(op: Operation) -> bool:
+    """Whether an operation has no effect but its results; xDSL says so of most of `arith` only."""
+    return op.dialect_name() in ("arith", "math") or is_side_effect_free(op)
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a tensor, none of a scalar."""
+    return () if ranked_tensor(value.type) is None else tensor(value.type).get_shape()
+
+
+def ranges_of(op: Structured) -> list[int]:
+    """The number of steps of each iterator."""
+    if isinstance(op, ContractionOp):
+        return list(shaped(op.target)[0])
+    ranges = [0] * len(op.iterator_types)
+    pairs = [(reading.value, reading.map_) for reading in readings_of(op)]
+    for value, map_ in [*pairs, *zip(op.outputs, output_maps(op), strict=True)]:
+        for size, expression in zip(shape_of(value), map_.results, strict=True):
+            if isinstance(expression, AffineDimExpr):
+                ranges[expression.position] = size
+    return ranges
+
+
+def points_of(op: Structured) -> int:
+    """How often the body runs."""
+    return math.prod(ranges_of(op))
+
+
+def determines_iterators(op: Structured, readings: Sequence[Reading]) -> bool:
+    """Whether every iterator is still an axis of some operand, and of that size, when `op` reads `readings`.
+
+    A map that became one iterator, as `d0 + d1` does where `d0` is 0, may belong to an axis that is longer than the
+    iterator runs: the axis of a padded image, read by a window.
+    """
+    if isinstance(op, ContractionOp):
+        return True
+    ranges = ranges_of(op)
+    maps = [(shape_of(reading.value), reading.map_) for reading in readings]
+    maps += [(shape_of(value), map_) for value, map_ in zip(op.outputs, output_maps(op), strict=True)]
+    plain = [
+        (expression.position, size)
+        for shape, map_ in maps
+        for expression, size in zip(map_.results, shape, strict=True)
+        if isinstance(expression, AffineDimExpr)
+    ]
+    return {position for position, _ in plain} == set(range(len(ranges))) and all(
+        size == ranges[position] for position, size in plain
+    )
+
+
+def has_index(op: Structured) -> bool:
+    """Whether the body asks for the number of an iterator."""
+    return any(isinstance(each, IndexOp) for each in op.body.walk())
+
+
+IndexOf = Callable[[Builder, int], SSAValue]
+"""Writes the number of an iterator."""
+
+
+class Assembly:
+    """A new body for `op`, which is to read `readings`; equal readings share an argument.
+
+    `values` maps what the body of `op` has besides its readings (the sum, the outputs as they were) to the new body.
+    """
+
+    def __init__(self, op: Structured, readings: Sequence[Reading]):
+        self.op = op
+        self.readings: list[Reading] = []
+        places: list[int] = []
+        for reading in readings:
+            same = (
+                place
+                for place, each in enumerate(self.readings)
+                if each.value is reading.value and each.map_ == reading.map_
+            )
+            place = next(same, None)
+            if place is None:
+                place = len(self.readings)
+                self.readings.append(reading)
+            places.append(place)
+        elements = [element_of(reading.value) for reading in self.readings]
+        fixed = op.body.block.args[len(op.inputs) :] if isinstance(op, GenericOp) else op.body.block.args[:1]
+        own = [argument.type for argument in fixed]
+        is_generic = isinstance(op, GenericOp)
+        self.block = Block(arg_types=[*elements, *own] if is_generic else [*own, *elements])
+        self.builder = Builder(InsertPoint.at_end(self.block))
+        arguments = self.block.args[: len(elements)] if is_generic else self.block.args[1:]
+        rest = self.block.args[len(elements) :] if is_generic else self.block.args[:1]
+        self.values: dict[SSAValue, SSAValue] = dict(zip(fixed, rest, strict=True))
+        for reading, place in zip(readings, places, strict=True):
+            if reading.argument is not None:
+                self.values[reading.argument] = arguments[place]
+
+    def inline(self, block: Block, index_of: IndexOf | None = None) -> list[SSAValue]:
+        """Write the operations of a body, whose arguments `values` knows; what it yields, not yielded yet."""
+        *body, terminator = block.ops
+        for op in body:
+            if isinstance(op, IndexOp) and index_of is not None:
+                self.values[op.result] = index_of(self.builder, op.dim.value.data)
+            else:
+                self.builder.insert(op.clone(self.values))
+        return [self.values.get(value, value) for value in terminator.operands]
+
+    def finish(self, yielded: Sequence[SSAValue], sources: Sequence[Operation] = ()) -> Structured:
+        """The new operation, not yet inserted; it stands for `sources` too. Its terminator is that of `op`."""
+        terminator = self.op.body.block.last_op
+        assert terminator is not None
+        self.builder.insert(type(terminator).create(operands=yielded))
+        made = rebuilt(self.op, self.readings, self.block)
+        set_origins(made, merged_origins((*sources, self.op)))
+        return made
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """The element type of a tensor; a scalar's own type."""
+    type_ = ranked_tensor(value.type)
+    return value.type if type_ is None else type_.get_element_type()
+
+
+def rebuilt(op: Structured, readings: Sequence[Reading], body: Block) -> Structured:
+    """`op` with other readings and another body, which may yield another element type."""
+    values = [reading.value for reading in readings]
+    maps = [AffineMapAttr(reading.map_) for reading in readings]
+    terminator = body.last_op
+    assert terminator is not None
+    if isinstance(op, GenericOp):
+        outputs = op.indexing_maps.data[len(op.inputs) :]
+        types = [value.type for value in op.res]
+        made = GenericOp(values, op.outputs, Region(body), [*maps, *outputs], op.iterator_types, types)
+        made.attributes.update(op.attributes)
+        return made
+    result = ranked_tensor(op.target.type)
+    assert result is not None
+    zero_points = [] if op.weight_zero_points is None else [op.weight_zero_points]
+    properties = {name: value for name, value in op.properties.items() if name != "operandSegmentSizes"}
+    properties["epilogue_maps"] = ArrayAttr(maps)
+    yielded = terminator.operands[0].type
+    return type(op).build(
+        operands=[op.x, op.w, zero_points, values, []],
+        result_types=[[with_element(result, yielded)]],
+        properties=properties,
+        attributes=dict(op.attributes),
+        regions=[Region(body)],
+    )
+
+
+def with_element(type_: TensorType[Attribute], element: Attribute) -> TensorType[Attribute]:
+    """A tensor type with another element type."""
+    return TensorType(element, type_.get_shape())
+
+
+def is_always_zero(expression: AffineExpr, ranges: Sequence[int]) -> bool:
+    """Whether an expression is 0 at every point."""
+    if isinstance(expression, AffineConstantExpr):
+        return expression.value == 0
+    return isinstance(expression, AffineDimExpr) and ranges[expression.position] == 1
+
+
+def defining(value: SSAValue) -> Operation | None:
+    """The operation that gives a value."""
+    owner = value.owner
+    return owner if isinstance(owner, Operation) else None
+
+
+def forget_origins_in_bodies(root: Operation) -> None:
+    """Leave provenance to the structured operations: equal kernels shall have equal bodies."""
+    for op in root.walk():
+        if isinstance(op, Structured):
+            for inner in op.body.walk():
+                set_origins(inner, ())

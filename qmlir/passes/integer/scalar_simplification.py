@@ -1,0 +1,265 @@
+"""Simplifications of scalar bodies after fusion: what ranges of integers prove to change nothing.
+
+Each pattern is an identity on integers modulo 2^N, proved exhaustively on small widths by the tests; floats are left as
+they are.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from qmlir.dialects.kernel.ops import RequantizeOp
+from qmlir.ir.builtin_types import as_integer
+from qmlir.passes.integer.readings import defining
+
+Range = tuple[int, int]
+
+_DEPTH = 8
+"""How many operations a range is followed through."""
+
+
+def _bits(value: SSAValue) -> int:
+    integer = as_integer(value.type)
+    assert integer is not None
+    return integer.width.data
+
+
+def _full(bits: int) -> Range:
+    # A single bit is extended from 0 and -1.
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+def constant_of(value: SSAValue) -> int | None:
+    """The integer that a value is known to be, read as signed."""
+    op = defining(value)
+    if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, IntegerAttr):
+        return None
+    if as_integer(value.type) is None:
+        return None
+    bits = _bits(value)
+    number = op.value.value.data & ((1 << bits) - 1)
+    return number - ((number >> (bits - 1)) << bits)
+
+
+def _inside(found: Range, bits: int) -> Range:
+    low, high = _full(bits)
+    return found if low <= found[0] and found[1] <= high else (low, high)
+
+
+_ON_RANGES: dict[type[Operation], Callable[[Range, Range], Range]] = {
+    arith.AddiOp: lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    arith.SubiOp: lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    arith.MuliOp: lambda a, b: (
+        min(x * y for x in a for y in b),
+        max(x * y for x in a for y in b),
+    ),
+    arith.MaxSIOp: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+    arith.MinSIOp: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+}
+
+
+def signed_range(value: SSAValue, depth: int = _DEPTH) -> Range:
+    """Limits of an integer, read as signed."""
+    bits = _bits(value)
+    number = constant_of(value)
+    if number is not None:
+        return number, number
+    op = defining(value)
+    if op is None or not depth:
+        return _full(bits)
+    match op:
+        case RequantizeOp():
+            return _inside(op.limits, bits)
+        case arith.ExtSIOp():
+            return signed_range(op.input, depth - 1)
+        case arith.ExtUIOp():
+            low, high = signed_range(op.input, depth - 1)
+            return (low, high) if low >= 0 else (0, (1 << _bits(op.input)) - 1)
+        case arith.TruncIOp():
+            return _inside(signed_range(op.input, depth - 1), bits)
+        case arith.SelectOp():
+            sides = signed_range(op.lhs, depth - 1), signed_range(op.rhs, depth - 1)
+            return min(side[0] for side in sides), max(side[1] for side in sides)
+        case _:
+            function = _ON_RANGES.get(type(op))
+            if function is None:
+                return _full(bits)
+            return _inside(function(*(signed_range(operand, depth - 1) for operand in op.operands)), bits)
+
+
+class DropExtremum(RewritePattern):
+    """The larger, or smaller, of two integers is one of them where their ranges say so."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, arith.MaxSIOp | arith.MinSIOp) or as_integer(op.result.type) is None:
+            return
+        pair = (op.lhs, op.rhs) if isinstance(op, arith.MaxSIOp) else (op.rhs, op.lhs)
+        a, b = (signed_range(value) for value in (op.lhs, op.rhs))
+        if a[0] >= b[1]:
+            rewriter.replace(op, [], [pair[0]])
+        elif b[0] >= a[1]:
+            rewriter.replace(op, [], [pair[1]])
+
+
+class ResizeOnce(RewritePattern):
+    """An integer that is resized twice is resized once, where the first step loses nothing of it."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, arith.TruncIOp | arith.ExtSIOp | arith.ExtUIOp) or as_integer(op.result.type) is None:
+            return
+        inner = defining(op.input)
+        match op, inner:
+            case arith.TruncIOp(), arith.TruncIOp():
+                self._resize(op, inner.input, arith.ExtSIOp, rewriter)
+            case arith.TruncIOp(), arith.ExtSIOp() | arith.ExtUIOp():
+                self._resize(op, inner.input, type(inner), rewriter)
+            case arith.ExtSIOp(), arith.ExtSIOp() | arith.ExtUIOp():
+                self._resize(op, inner.input, type(inner), rewriter)
+            case arith.ExtUIOp(), arith.ExtUIOp():
+                self._resize(op, inner.input, arith.ExtUIOp, rewriter)
+            case arith.ExtSIOp(), arith.TruncIOp():
+                low, high = _full(_bits(op.input))
+                found = signed_range(inner.input)
+                if low <= found[0] and found[1] <= high:
+                    self._resize(op, inner.input, arith.ExtSIOp, rewriter)
+            case _:
+                pass
+
+    @staticmethod
+    def _resize(
+        op: arith.TruncIOp | arith.ExtSIOp | arith.ExtUIOp,
+        source: SSAValue,
+        extend: type[arith.ExtSIOp] | type[arith.ExtUIOp],
+        rewriter: PatternRewriter,
+    ) -> None:
+        wanted, found = as_integer(op.result.type), _bits(source)
+        assert wanted is not None
+        if found == wanted.width.data:
+            rewriter.replace(op, [], [source])
+        elif found < wanted.width.data:
+            rewriter.replace(op, [extend(source, wanted)])
+        else:
+            rewriter.replace(op, [arith.TruncIOp(source, wanted)])
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """Which side of the limits an extremum moves, and how it reads integers."""
+
+    is_lower: bool
+    is_unsigned: bool
+
+
+_BOUNDS: dict[type[Operation], _Bound] = {
+    arith.MaxSIOp: _Bound(is_lower=True, is_unsigned=False),
+    arith.MinSIOp: _Bound(is_lower=False, is_unsigned=False),
+    arith.MaxUIOp: _Bound(is_lower=True, is_unsigned=True),
+    arith.MinUIOp: _Bound(is_lower=False, is_unsigned=True),
+}
+
+
+class ClampInRequantize(RewritePattern):
+    """The extremum of a requantized integer and a constant moves a limit of the requantization.
+
+    `max(clamp(v, low, high), c) = clamp(v, max(low, c), high)` for c up to high, and so below. The limits and the
+    constant are read as the extremum reads them, and the zero point stays inside.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        bound = _BOUNDS.get(type(op))
+        if bound is None or as_integer(op.results[0].type) is None:
+            return
+        for source, other in (op.operands, op.operands[::-1]):
+            inner, number = defining(source), constant_of(other)
+            if not isinstance(inner, RequantizeOp) or number is None or len(list(source.uses)) != 1:
+                continue
+            bits = _bits(source)
+            lowest, highest = (0, (1 << bits) - 1) if bound.is_unsigned else _full(bits)
+            low, high = inner.limits
+            if bound.is_unsigned:
+                number &= (1 << bits) - 1
+            if low < lowest or high > highest or not low <= number <= high:
+                continue
+            limits = (number, high) if bound.is_lower else (low, number)
+            zero_point = inner.zero_point.value.data
+            if not limits[0] <= zero_point <= limits[1]:
+                continue
+            made = RequantizeOp(
+                inner.accumulator, list(inner.parameters), inner.result.type, inner.mode, zero_point, limits
+            )
+            rewriter.replace(op, [made])
+            return
+
+
+class OneClamp(RewritePattern):
+    """The extremum of an extremum with two constants is one with one constant."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, arith.MaxSIOp | arith.MinSIOp):
+            return
+        inner, number = defining(op.lhs), constant_of(op.rhs)
+        if number is None or not isinstance(inner, arith.MaxSIOp | arith.MinSIOp) or type(inner) is not type(op):
+            return
+        first = constant_of(inner.rhs)
+        if first is None:
+            return
+        is_larger = isinstance(op, arith.MaxSIOp)
+        chosen = op.rhs if (number >= first) == is_larger else inner.rhs
+        rewriter.replace(op, [type(op)(inner.lhs, chosen)])
+
+
+def _offset(op: Operation | None) -> tuple[SSAValue, int] | None:
+    """The value that `op` adds a constant to, and the constant."""
+    if isinstance(op, arith.AddiOp | arith.SubiOp) and as_integer(op.result.type) is not None:
+        number = constant_of(op.rhs)
+        if number is not None:
+            return op.lhs, number if isinstance(op, arith.AddiOp) else -number
+        first = constant_of(op.lhs)
+        if isinstance(op, arith.AddiOp) and first is not None:
+            return op.rhs, first
+    return None
+
+
+class OneOffset(RewritePattern):
+    """A constant added to a sum with a constant is one constant, or none: sums are exact modulo 2^N."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        outer = _offset(op)
+        if outer is None:
+            return
+        value, number = outer
+        inner = _offset(defining(value))
+        if inner is not None:
+            value, number = inner[0], number + inner[1]
+        elif number:
+            return
+        bits = _bits(value)
+        number &= (1 << bits) - 1
+        number -= (number >> (bits - 1)) << bits
+        if not number:
+            rewriter.replace(op, [], [value])
+            return
+        type_ = as_integer(value.type)
+        assert type_ is not None
+        constant = arith.ConstantOp(IntegerAttr(number, type_))
+        rewriter.replace(op, [constant, arith.AddiOp(value, constant.result)])
+
+
+class FloatOfNarrow(RewritePattern):
+    """An integer becomes the same float before it is extended and after."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.SIToFPOp, rewriter: PatternRewriter, /) -> None:
+        inner = defining(op.input)
+        if isinstance(inner, arith.ExtSIOp) and _bits(inner.input) > 1:
+            op.operands[0] = inner.input
+            rewriter.notify_op_modified(op)
+
+
+PATTERNS: tuple[RewritePattern, ...] = (
+    DropExtremum(), ResizeOnce(), ClampInRequantize(), OneClamp(), OneOffset(), FloatOfNarrow(),
+)  # fmt: skip

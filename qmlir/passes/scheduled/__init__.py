@@ -1,0 +1,1 @@
+"""Passes that make the scheduled level."""

@@ -1,0 +1,217 @@
+"""Weights in the layout of a schedule: padded, in blocks of channels, groups of terms beside each other.
+
+A packed weight is `[groups, blocks, taps…, steps, vectors * lanes * group]`: what one step of the loop multiplies lies
+in one piece, and each step follows the one before. Constants are packed here, with NumPy; weights that are computed are
+packed by structured operations.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import AnyFloat, IntegerType, f32, f64, i8, i16, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from qmlir.dialects.kernel.attributes import ScheduleAttr
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, constant_array
+from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
+from qmlir.dialects.kernel.variants import DEPTHWISE, I16_PAIRS, S8S8_DOT, U8S2_DOT, U8S4_DOT, U8S8_DOT, WEIGHT_BITS
+from qmlir.ir.builtin_types import as_integer, integer_list
+
+Array = npt.NDArray[Any]
+
+_NARROW: dict[str, IntegerType] = {U8S8_DOT: i8, U8S4_DOT: i8, U8S2_DOT: i8, S8S8_DOT: i8, I16_PAIRS: i16}
+"""What packed weights are held in; otherwise in the type of the sum."""
+
+_DTYPES: dict[Attribute, type[np.generic]] = {
+    i8: np.int8, i16: np.int16, i32: np.int32, i64: np.int64, f32: np.float32, f64: np.float64,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The sizes of a packed weight: `groups` by `channels` by `taps` by runs of `run` terms."""
+
+    groups: int
+    channels: int
+    taps: tuple[int, ...]
+    run: int
+    schedule: ScheduleAttr
+
+    @property
+    def width(self) -> int:
+        """The channels of a block."""
+        return self.schedule.vectors * self.schedule.lanes
+
+    @property
+    def blocks(self) -> int:
+        """The blocks of a group."""
+        return -(-self.channels // self.width)
+
+    @property
+    def steps(self) -> int:
+        """The groups of terms of a run, the last one padded; of weights that share bytes, groups of these."""
+        return -(-self.run // (self.schedule.k_unroll * self.parts))
+
+    @property
+    def parts(self) -> int:
+        """How many weights share a byte of memory: those of steps behind each other."""
+        return 8 // WEIGHT_BITS.get(self.schedule.variant, 8)
+
+    @property
+    def reads_past(self) -> bool:
+        """Whether the last step of a run reads terms of `x` that are not its own."""
+        return self.run % (self.schedule.k_unroll * self.parts) != 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the packed weight."""
+        return (self.groups, self.blocks, *self.taps, self.steps, self.width * self.schedule.k_unroll)
+
+    @property
+    def _unpadded(self) -> tuple[int, ...]:
+        return (self.groups, self.channels, *self.taps, self.run)
+
+    @property
+    def _padded(self) -> tuple[int, ...]:
+        return (self.groups, self.blocks * self.width, *self.taps, self.steps * self.parts * self.schedule.k_unroll)
+
+    @property
+    def _split(self) -> tuple[int, ...]:
+        return (self.groups, self.blocks, self.width, *self.taps, self.steps * self.parts, self.schedule.k_unroll)
+
+    @property
+    def _order(self) -> tuple[int, ...]:
+        rank = len(self._split)
+        return (0, 1, *range(3, rank - 1), 2, rank - 1)
+
+    def pack(self, weights: Array) -> Array:
+        """Weights of any shape with these elements in this order, packed."""
+        source = weights.reshape(self._unpadded)
+        border = [(0, after - before) for before, after in zip(self._unpadded, self._padded, strict=True)]
+        ordered = np.pad(source, border).reshape(self._split).transpose(self._order)
+        return self._joined(ordered.reshape(*self.shape[:-2], self.steps, self.parts, self.shape[-1]))
+
+    def _joined(self, steps: Array) -> Array:
+        """Steps `[…, parts, width]` as bytes: each weight plus half its range, the first one in the lowest bits."""
+        if self.parts == 1:
+            return np.ascontiguousarray(steps[..., 0, :])
+        bits = 8 // self.parts
+        raised = (steps.astype(np.int64) + (1 << (bits - 1))) << (np.arange(self.parts) * bits)[:, None]
+        return np.ascontiguousarray(raised.sum(axis=-2).astype(np.uint8).view(np.int8))
+
+    def pack_computed(self, at: Lowering, weights: SSAValue) -> SSAValue:
+        """The same by operations, for weights that nobody knows yet."""
+        source = at.reshape(weights, self._unpadded)
+        border = [after - before for before, after in zip(self._unpadded, self._padded, strict=True)]
+        padded = at.pad(source, [0] * len(border), border, 0)
+        return at.reshape(at.transpose(at.reshape(padded, self._split), self._order), self.shape)
+
+
+def layout_of(op: ContractionOp, schedule: ScheduleAttr) -> Layout:
+    """How `schedule` wants the weights of `op`, which are not packed yet."""
+    shape = shaped(op.w)[0]
+    if not isinstance(op, ConvOp):
+        return Layout(math.prod(shape[:-2]), shape[-2], (), shape[-1], schedule)
+    channels, taps, terms = shape[0], shape[1:-1], shape[-1]
+    if schedule.variant == DEPTHWISE:
+        return Layout(1, channels, taps, terms, schedule)
+    if op.group_count == 1 and integer_list(op.dilations)[-1] == 1:
+        # The last taps lie beside each other in memory, as the channels do: one run through both.
+        return Layout(1, channels, (*taps[:-1], 1), taps[-1] * terms, schedule)
+    return Layout(op.group_count, channels // op.group_count, taps, terms, schedule)
+
+
+def packed_element(op: ContractionOp, variant: str) -> Attribute:
+    """The type that packed weights are held in."""
+    return _NARROW.get(variant, op.accumulator_type)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights without zero points in the type they are packed in: numbers, or a value where they are computed."""
+
+    array: Array | None
+    value: SSAValue | None
+
+
+def _rows(op: ContractionOp, rank: int) -> AffineMap:
+    """From the axes of the weights to their output channel."""
+    axis = rank - 2 if isinstance(op, MatMulOp) else 0
+    return AffineMap(rank, 0, (AffineExpr.dimension(axis),))
+
+
+def centred_weights(op: ContractionOp, at: Lowering, element: Attribute) -> Weights:
+    """`w - z_w` of each weight, exactly, in the type `element`."""
+    source, shape = shaped(op.w)[1], shaped(op.w)[0]
+    is_unsigned, number = op.weight_unsigned is not None, op.weight_zero_point.value.data
+    known = at.known(op.w)
+    zero_points = None if op.weight_zero_points is None else at.known(op.weight_zero_points)
+    if known is not None and (op.weight_zero_points is None or zero_points is not None):
+        if isinstance(source, AnyFloat):
+            return Weights(known.astype(_DTYPES[element]), None)
+        wide = known.astype(np.int64)
+        integer = as_integer(source)
+        assert integer is not None
+        if is_unsigned:
+            wide = wide & ((1 << integer.width.data) - 1)
+        offset: Any = number
+        if zero_points is not None:
+            rows = zero_points.astype(np.int64)
+            offset = rows[:, None] if isinstance(op, MatMulOp) else rows.reshape(-1, *(1,) * (len(shape) - 1))
+        return Weights((wide - offset).astype(_DTYPES[element]), None)
+    if source == element and not number and op.weight_zero_points is None:
+        return Weights(None, op.w)
+    inputs = [Input(op.w, AffineMap.identity(len(shape)), is_unsigned)]
+    if op.weight_zero_points is not None:
+        inputs.append(Input(op.weight_zero_points, _rows(op, len(shape))))
+
+    def body(weight: Scalar, *offsets: Scalar) -> Scalar:
+        if weight.is_float:
+            return weight.to(element)
+        wide = weight.to(i64 if element == i64 else i32)
+        wide = wide - (offsets[0].to(wide.type) if offsets else number)
+        return wide.to(element)
+
+    return Weights(None, at.compute(inputs, shape, element, body))
+
+
+def correction(op: ContractionOp, at: Lowering, weights: Weights, offset: int) -> SSAValue | Array | None:
+    """`-offset * sum(w)` of each output channel (in each batch of weights), `None` where the offset is 0."""
+    element = op.accumulator_type
+    if not offset or isinstance(element, AnyFloat):
+        return None
+    is_product = isinstance(op, MatMulOp)
+    if weights.array is not None:
+        axes = (-1,) if is_product else tuple(range(1, weights.array.ndim))
+        sums = weights.array.astype(np.int64).sum(axis=axes)
+        return cast(Array, -offset * sums).astype(_DTYPES[element])
+    assert weights.value is not None
+    shape = shaped(weights.value)[0]
+    axes = (len(shape) - 1,) if is_product else tuple(range(1, len(shape)))
+    kept = [size for axis, size in enumerate(shape) if axis not in axes]
+    sums = at.reduce(
+        Input(weights.value, AffineMap.identity(len(shape))),
+        axes,
+        at.fill(kept, element, 0),
+        lambda weight, so_far: so_far + weight.to(element),
+    )
+    identity = AffineMap.identity(len(kept))
+    return at.compute([Input(sums, identity)], kept, element, partial(Scalar.__mul__, other=-offset))
+
+
+def constant_of(value: SSAValue) -> Array | None:
+    """The elements of a constant tensor, `None` for a value that is computed."""
+    return constant_array(value.owner) if isinstance(value.owner, Operation) else None
+
+
+def channel_map(op: ContractionOp, correction_rank: int) -> AffineMap:
+    """From the dimensions of the result to those of a correction: the channel, behind the batches of weights."""
+    rank = len(shaped(op.target)[0])
+    batches = range(correction_rank - 1)
+    return AffineMap(rank, 0, tuple(AffineExpr.dimension(axis) for axis in (*batches, rank - 1)))

@@ -1,0 +1,24 @@
+// RUN: qmlir-opt %s -p convert-nn-to-kernel --verify-diagnostics --split-input-file
+
+!x = !quant.uniform<u8:f32, 0.5>
+!w = !quant.uniform<i8<-127:127>:f32, 0.25>
+!a = !quant.uniform<i32:f32, 0.125>
+!y = !quant.uniform<i8:f32, 0.75:-3>
+
+// 255 * (1 + 2 + 3) from the constant weights; the bias is given at run time.
+func.func @constant_weights(%x: tensor<1x3x!x>, %b: tensor<1x!a>) -> tensor<1x1x!y> {
+  %w = nn.constant dense<[[1, -2, 3]]> : tensor<1x3xi8> -> tensor<1x3x!w>
+  // expected-remark @+1 {{sums lie within ±1530, with the bias within ±2147485178: i32 holds the sums}}
+  %0 = nn.fully_connected %x, %w, %b : (tensor<1x3x!x>, tensor<1x3x!w>, tensor<1x!a>) -> tensor<1x1x!y>
+  func.return %0 : tensor<1x1x!y>
+}
+// -----
+!x = !quant.uniform<i16:f32, 0.5>
+!y = !quant.uniform<i8:f32, 0.75:-3>
+
+// 2 * 2^15 * 2^15
+func.func @words(%x: tensor<1x2x!x>, %w: tensor<2x1x!x>) -> tensor<1x1x!y> {
+  // expected-remark @+1 {{sums lie within ±2147483648, with the bias within ±2147483648: i64 holds the sums}}
+  %0 = nn.matmul %x, %w : (tensor<1x2x!x>, tensor<2x1x!x>) -> tensor<1x1x!y>
+  func.return %0 : tensor<1x1x!y>
+}

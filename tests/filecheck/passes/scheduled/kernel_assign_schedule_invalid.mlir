@@ -1,0 +1,11 @@
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p 'kernel-assign-schedule'
+
+func.func @unknown(%x: tensor<1x16xi8>, %w: tensor<8x16xi8>) -> tensor<1x8xi32> {
+  // expected-error@+1 {{'kernel.matmul' op has a schedule for 'magic' loops, there are u8s8_dot, u8s4_dot, u8s2_dot, s8s8_dot, i16_pairs, depthwise, splat, scalar}}
+  %0 = kernel.matmul ins(%x, %w : tensor<1x16xi8>, tensor<8x16xi8>) -> tensor<1x8xi32> attributes {
+    schedule = #kernel.schedule<variant = "magic">} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x8xi32>
+}

@@ -1,0 +1,80 @@
+"""An operation that no pass has heard of goes down by the interface alone: destination style."""
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Dialect, Operation, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_result_def,
+)
+
+from qmlir.environment import default_environment
+from qmlir.ir.interfaces import Destination, DestinationStyle
+from qmlir.ir.verification import verify
+from qmlir.levels import LevelMembership
+from qmlir.passes.scheduled.kernel_bufferize import KernelBufferize
+from qmlir.passes.scheduled.kernel_outline import KernelOutline
+from qmlir.passes.scheduled.kernel_plan_memory import KernelPlanMemory
+from qmlir.text.parsing import parse_module
+
+
+@irdl_op_definition
+class ShiftOp(IRDLOperation, DestinationStyle):
+    """Each element moved by one place: its memory must be another, unless somebody allows it."""
+
+    name = "outside.shift"
+
+    input = operand_def()
+    outs = opt_operand_def()
+    result = opt_result_def()
+
+    irdl_options = (AttrSizedOperandSegments(),)
+    assembly_format = "$input (`outs` $outs^ `:` type($outs))? attr-dict `:` type($input) (`->` type($result)^)?"
+
+    def destinations(self) -> Sequence[Destination]:
+        return [Destination(None if self.outs is None else 1)]
+
+    def on_memory(self, memory: Callable[[SSAValue], SSAValue], outs: Sequence[SSAValue]) -> Operation:
+        return ShiftOp.build(operands=[memory(self.input), list(outs)], result_types=[[]])
+
+    def may_overwrite(self, operand: int, destination: int) -> bool:
+        return False
+
+
+TEXT = """
+func.func @main(%x: tensor<100xi8>) -> tensor<100xi8> {
+  %0 = outside.shift %x : tensor<100xi8> -> tensor<100xi8>
+  %1 = outside.shift %0 : tensor<100xi8> -> tensor<100xi8>
+  %2 = outside.shift %1 : tensor<100xi8> -> tensor<100xi8>
+  %3 = outside.shift %2 : tensor<100xi8> -> tensor<100xi8>
+  func.return %3 : tensor<100xi8>
+}
+"""
+
+
+def _down() -> ModuleOp:
+    ctx = default_environment().new_context()
+    ctx.load_dialect(Dialect("outside", [ShiftOp], [], [LevelMembership(frozenset({"integer", "scheduled"}))]))
+    module = parse_module(ctx, TEXT, "outside.mlir")
+    for each in (KernelBufferize(), KernelOutline(), KernelPlanMemory()):
+        each.apply(ctx, module)
+        verify(module)
+    return module
+
+
+def test_it_takes_the_same_road() -> None:
+    module = _down()
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    assert set(functions) == {"shift_100_i8", "main"}
+    calls = [op for op in functions["main"].walk() if isinstance(op, CallOp)]
+    assert [call.callee.string_value() for call in calls] == ["shift_100_i8"] * 4
+    # The last one writes the result; no two of the three buffers between are needed longer than for two calls.
+    assert calls[-1].arguments[1] is functions["main"].body.block.args[1]
+    arena = next(op for op in functions["main"].walk() if op.name == "memref.alloc")
+    assert str(arena.results[0].type) == "memref<320xi8>"  # two places of 128 bytes, and the slack
