@@ -15,12 +15,13 @@ AT_LEAST = 1200
 NOTHING_IMPORTS = "that nothing imports"
 
 
-def _read_reasons() -> dict[str, str]:
-    rows = (line.partition(":") for line in REASONS.read_text().splitlines() if line and not line.startswith("#"))
+def read_reasons(path: Path) -> dict[str, str]:
+    """The rows of a list: names of tests and reasons."""
+    rows = (line.partition(":") for line in path.read_text().splitlines() if line and not line.startswith("#"))
     return {name.strip(): reason.strip() for name, _, reason in rows}
 
 
-NOT_PASSING = _read_reasons()
+NOT_PASSING = read_reasons(REASONS)
 
 
 def _run(case: Case) -> None:
@@ -29,7 +30,7 @@ def _run(case: Case) -> None:
         Runner.assert_similar_outputs(expected, prepared.run(inputs), case.rtol, case.atol)
 
 
-def _is_outside(case: Case, error: Exception) -> bool:
+def is_outside(case: Case, error: Exception) -> bool:
     """Whether the case is about an operator that is not imported, which one error says in one line."""
     return (
         isinstance(error, DiagnosticError)
@@ -47,7 +48,7 @@ def test_node(name: str) -> None:
     except Exception as error:
         if name in NOT_PASSING:
             pytest.xfail(NOT_PASSING[name])
-        if _is_outside(case, error):
+        if is_outside(case, error):
             pytest.skip(str(error).partition(". ")[0])
         raise
     assert name not in NOT_PASSING, f"passes now: take it out of {REASONS.name}"

@@ -1,0 +1,1 @@
+"""Passes that make the loops level: `scf` loops over scalars and registers."""

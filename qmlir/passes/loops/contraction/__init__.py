@@ -1,0 +1,1 @@
+"""Contractions as loops over register tiles: geometry, families of steps, epilogues, tiles."""

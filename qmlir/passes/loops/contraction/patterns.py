@@ -1,0 +1,38 @@
+"""The patterns that make loops of contractions on memory, from their schedules alone."""
+
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.ir.diagnostics import op_error
+from qmlir.passes.loops.contraction.scalar import ScalarWriter
+from qmlir.passes.loops.contraction.steps import STEPS
+from qmlir.passes.loops.contraction.tiles import TileWriter
+from qmlir.passes.loops.emitter import Emitter
+from qmlir.passes.loops.structured import replace_by_loops
+
+
+def _write(op: ContractionOp, emit: Emitter) -> None:
+    schedule = op.schedule
+    if schedule is None or not schedule.packed:
+        # A schedule says how packed operands are read; others are read one by one.
+        ScalarWriter(op).write(emit)
+        return
+    if schedule.variant not in STEPS:
+        raise op_error(op, f"is packed for '{schedule.variant}' loops, there are {', '.join(STEPS)}")
+    if schedule.k_unroll != STEPS[schedule.variant].group:
+        group = STEPS[schedule.variant].group
+        raise op_error(op, f"is packed in groups of {schedule.k_unroll}, '{schedule.variant}' reads groups of {group}")
+    TileWriter(op, emit).write(emit)
+
+
+class ContractionToLoops(RewritePattern):
+    """A contraction on memory becomes loops over register tiles, or over scalars where it is not packed."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ContractionOp, rewriter: PatternRewriter, /) -> None:
+        if op.outs is not None:
+            replace_by_loops(op, rewriter, lambda emit: _write(op, emit))
+
+
+PATTERNS = (ContractionToLoops(),)
+"""The patterns for `kernel.conv` and `kernel.matmul`."""

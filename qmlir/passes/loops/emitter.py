@@ -1,0 +1,134 @@
+"""Writing the operations of a loop: one vocabulary for scalars and, in a subclass, for vectors of lanes.
+
+An expansion that is written against `Emitter` serves both: element types go in, values of the emitter's own kind come
+out. Constants are made once, at a place of their own in front of the loops.
+"""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects import arith, math, memref
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, MemRefType, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from qmlir.dialects.kernel.ops import scalar_of
+from qmlir.ir.builtin_types import as_integer
+
+_MAGIC = 1.5 * 2**23
+"""Added to an f32 of magnitude up to 2^22 it leaves the whole number, ties to even, in the low bits."""
+
+_MAGIC_BITS = int(np.float32(_MAGIC).view(np.int32))
+
+
+def bits_of(type_: Attribute) -> int:
+    """The width of an integer, or of the integers in a vector."""
+    integer = as_integer(scalar_of(type_))
+    assert integer is not None
+    return integer.width.data
+
+
+class Emitter:
+    """Writes operations on scalars where `builder` stands, and constants where `constants` stands.
+
+    A subclass for vectors overrides `typed` (the type of its values for an element type), `constant`, `convert`,
+    `compare`, `select` and `round_to_integer`; everything else is the same on both.
+    """
+
+    def __init__(self, builder: Builder, constants: Builder):
+        self.builder = builder
+        self.constants = constants
+        self._known: dict[tuple[Attribute, str], SSAValue] = {}
+
+    def at(self, builder: Builder) -> "Emitter":
+        """An emitter of the same kind and with the same constants, which writes where `builder` stands."""
+        other = type(self)(builder, self.constants)
+        other._known = self._known
+        return other
+
+    def insert(self, op: Operation) -> SSAValue:
+        """Write `op`; its first result."""
+        self.builder.insert(op)
+        return op.results[0]
+
+    def typed(self, element: Attribute) -> Attribute:
+        """The type of a value of this emitter whose elements are of the type `element`."""
+        return element
+
+    def scalar_constant(self, value: float, element: Attribute) -> SSAValue:
+        """A constant of an integer, index or float type."""
+        if isinstance(element, AnyFloat):
+            op = arith.ConstantOp(FloatAttr(float(value), element))
+        else:
+            op = arith.ConstantOp(IntegerAttr(int(value), as_integer(element) or IndexType()))
+        key = element, str(value)  # -0.0 equals 0.0 and is another constant
+        if key not in self._known:
+            self._known[key] = self.constants.insert(op).results[0]
+        return self._known[key]
+
+    def constant(self, value: float, element: Attribute) -> SSAValue:
+        """A constant, the same in all lanes."""
+        return self.scalar_constant(value, element)
+
+    def index(self, value: SSAValue | int) -> SSAValue:
+        """A number as a value of type `index`."""
+        return self.scalar_constant(value, IndexType()) if isinstance(value, int) else value
+
+    def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
+        """An `arith` operation of two operands of one type, which works on vectors too."""
+        return self.insert(cast(Any, kind)(a, b))
+
+    def convert(self, kind: type[Operation], value: SSAValue, element: Attribute) -> SSAValue:
+        """An `arith` conversion (`ExtSIOp`, `SIToFPOp`, …) to `element`."""
+        return self.insert(cast(Any, kind)(value, self.typed(element)))
+
+    def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        """A comparison by a predicate of `arith.cmpi` or `arith.cmpf`."""
+        kind = arith.CmpfOp if isinstance(scalar_of(a.type), AnyFloat) else arith.CmpiOp
+        return self.insert(kind(a, b, predicate))
+
+    def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`a` where the condition holds, otherwise `b`."""
+        return self.insert(arith.SelectOp(condition, a, b))
+
+    def resize(self, value: SSAValue, element: Attribute) -> SSAValue:
+        """A signed integer in another width."""
+        difference = bits_of(element) - bits_of(value.type)
+        if not difference:
+            return value
+        return self.convert(arith.ExtSIOp if difference > 0 else arith.TruncIOp, value, element)
+
+    def clamp(self, value: SSAValue, low: float, high: float) -> SSAValue:
+        """`value` kept inside [low, high], which its type holds exactly; no float is NaN here."""
+        element = scalar_of(value.type)
+        bounds = self.constant(low, element), self.constant(high, element)
+        if not isinstance(element, AnyFloat):
+            return self.binary(arith.MinSIOp, self.binary(arith.MaxSIOp, value, bounds[0]), bounds[1])
+        # A comparison and a choice are one instruction of every CPU, arith.maximumf has NaN and -0 to care for.
+        value = self.select(self.compare("ogt", value, bounds[0]), value, bounds[0])
+        return self.select(self.compare("olt", value, bounds[1]), value, bounds[1])
+
+    def round_even(self, value: SSAValue) -> SSAValue:
+        """A float rounded to a whole number, ties to even."""
+        return self.insert(math.RoundEvenOp(value))
+
+    def round_to_integer(self, value: SSAValue, offset: int) -> SSAValue:
+        """An f32 of magnitude up to 2^22, rounded ties to even, plus `offset`, as i32.
+
+        Adding 1.5 * 2^23 leaves no room for a fraction, so the addition itself rounds; the bits of the sum count from
+        those of that number.
+        """
+        shifted = self.binary(arith.AddfOp, value, self.constant(_MAGIC, scalar_of(value.type)))
+        bits = self.convert(arith.BitcastOp, shifted, i32)
+        return self.binary(arith.AddiOp, bits, self.constant(offset - _MAGIC_BITS, i32))
+
+    def load(self, memory: SSAValue, place: Sequence[SSAValue | int]) -> SSAValue:
+        """The element at a place."""
+        type_ = cast(MemRefType[Attribute], memory.type)
+        indices = [self.index(index) for index in place]
+        return self.insert(memref.LoadOp(operands=[memory, indices], result_types=[type_.get_element_type()]))
+
+    def store(self, value: SSAValue, memory: SSAValue, place: Sequence[SSAValue | int]) -> None:
+        """Write the element at a place."""
+        self.builder.insert(memref.StoreOp.get(value, memory, [self.index(index) for index in place]))

@@ -1,0 +1,223 @@
+"""`simd-legalize`: dot products that the target has no instruction for become ones that it has, or plain arithmetic.
+
+Which there are is one table below; everything else in `simd` is arithmetic or movement that every CPU has.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    ModuleOp,
+    VectorType,
+    i64,
+)
+from xdsl.dialects.vector import ShuffleOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
+from qmlir.dialects.simd.base import as_vector, bits_of, element_of, lanes_of, vector
+from qmlir.dialects.simd.ops import Conversion, ConvertOp, DotAccumulateOp, Signs
+from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.ir.rewriting import apply_patterns_greedily
+from qmlir.text.elements import dense_dtype
+
+LANE_BITS = 32
+"""The bits of a lane of the accumulator, and of the group that it sums."""
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """The lanes of the accumulators that dot products are there for: of bytes (unsigned by signed), of i16 pairs."""
+
+    bytes: frozenset[int] = frozenset()
+    pairs: frozenset[int] = frozenset()
+
+
+_TO_256, _TO_512 = frozenset({4, 8}), frozenset({4, 8, 16})
+
+INSTRUCTIONS: dict[str, Instructions] = {
+    "generic": Instructions(),
+    "avx2": Instructions(pairs=_TO_256),
+    "avx2-vnni": Instructions(bytes=_TO_256, pairs=_TO_256),
+    "avx512-vnni": Instructions(bytes=_TO_512, pairs=_TO_512),
+    "neon": Instructions(),
+}
+"""What each instruction set has: `vpdpbusd`, and `vpmaddwd` with an addition."""
+
+
+def isa_of(module: ModuleOp) -> str:
+    """The instruction set that the loops of a module may assume; `generic` where it does not say."""
+    target = module.attributes.get(TARGET)
+    return target.isa if isinstance(target, TargetAttr) else "generic"
+
+
+class _Writer:
+    """Operations on vectors in front of the one that is replaced."""
+
+    def __init__(self, rewriter: PatternRewriter) -> None:
+        self.rewriter = rewriter
+        self.constants: dict[tuple[int, Attribute], SSAValue] = {}
+
+    def insert(self, op: Operation) -> SSAValue:
+        """Write `op`; its result."""
+        self.rewriter.insert(op)
+        return op.results[0]
+
+    def constant(self, number: int, type_: Attribute) -> SSAValue:
+        """The same integer in all lanes."""
+        found = as_vector(type_)
+        assert found is not None
+        if (number, type_) not in self.constants:
+            data = np.full(found.get_shape(), number, dense_dtype(found.get_element_type())).tobytes()
+            constant = arith.ConstantOp(DenseIntOrFPElementsAttr(cast(VectorType[Any], found), BytesAttr(data)))
+            self.constants[number, type_] = self.insert(constant)
+        return self.constants[number, type_]
+
+    def lanes(self, value: SSAValue, start: int, count: int) -> SSAValue:
+        """Some lanes of a vector, one behind the other."""
+        mask = DenseArrayBase.from_list(i64, list(range(start, start + count)))
+        type_ = vector(count, element_of(value))
+        return self.insert(ShuffleOp(value, value, mask, result_type=type_))
+
+    def joined(self, low: SSAValue, high: SSAValue) -> SSAValue:
+        """The lanes of two vectors as one."""
+        count = lanes_of(low) + lanes_of(high)
+        mask = DenseArrayBase.from_list(i64, list(range(count)))
+        return self.insert(ShuffleOp(low, high, mask, result_type=vector(count, element_of(low))))
+
+    def part(self, value: SSAValue, place: int, bits: int, width: int, signed: bool) -> SSAValue:
+        """The elements of `bits` that stand at `place` in each integer of `width`, extended to it."""
+        count = lanes_of(value) * bits_of(element_of(value)) // width
+        type_ = vector(count, IntegerType(width))
+        held = self.insert(ConvertOp(value, Conversion.BITCAST, type_))
+        above = width - (place + 1) * bits
+        if above:
+            held = self.insert(arith.ShLIOp(held, self.constant(above, type_)))
+        amount = self.constant(width - bits, type_)
+        return self.insert(arith.ShRSIOp(held, amount) if signed else arith.ShRUIOp(held, amount))
+
+
+def _is_unsigned(op: DotAccumulateOp) -> bool:
+    return op.signs.data == Signs.US
+
+
+def _halves(write: _Writer, op: DotAccumulateOp) -> SSAValue:
+    """Two dot products of half the lanes."""
+    results: list[SSAValue] = []
+    for half in range(2):
+        accumulator, x, w = (
+            write.lanes(value, half * lanes_of(value) // 2, lanes_of(value) // 2)
+            for value in (op.accumulator, op.x, op.w)
+        )
+        results.append(write.insert(DotAccumulateOp(accumulator, x, w, op.signs.data)))
+    return write.joined(*results)
+
+
+def _with_unsigned(write: _Writer, op: DotAccumulateOp) -> SSAValue:
+    """Signed bytes: `sum x w = sum (x + 128) w - 128 sum w`, modulo 2^32, where `x + 128` is unsigned."""
+    sign = write.constant(-128, op.x.type)
+    moved = write.insert(arith.XOrIOp(op.x, sign))
+    total = write.insert(DotAccumulateOp(op.accumulator, moved, op.w, Signs.US))
+    zero = write.constant(0, op.accumulator.type)
+    excess = write.insert(DotAccumulateOp(zero, sign, op.w, Signs.US))
+    return write.insert(arith.SubiOp(total, excess))
+
+
+def _with_pairs(write: _Writer, op: DotAccumulateOp) -> SSAValue:
+    """Bytes as integers of 16 bits: the even ones of each group, then the odd ones."""
+    total = op.accumulator
+    for place in range(2):
+        x = write.part(op.x, place, 8, 16, signed=not _is_unsigned(op))
+        w = write.part(op.w, place, 8, 16, signed=True)
+        total = write.insert(DotAccumulateOp(total, x, w))
+    return total
+
+
+def _with_products(write: _Writer, op: DotAccumulateOp) -> SSAValue:
+    """One product of 32 bits for each element of a group."""
+    bits, total = bits_of(element_of(op.x)), op.accumulator
+    for place in range(LANE_BITS // bits):
+        x = write.part(op.x, place, bits, 32, signed=not _is_unsigned(op))
+        w = write.part(op.w, place, bits, 32, signed=True)
+        total = write.insert(arith.AddiOp(total, write.insert(arith.MuliOp(x, w))))
+    return total
+
+
+@dataclass(frozen=True)
+class LegalizeDot(RewritePattern):
+    """Make a dot product one of those that there are instructions for."""
+
+    instructions: Instructions
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DotAccumulateOp, rewriter: PatternRewriter, /) -> None:
+        write, lanes = _Writer(rewriter), lanes_of(op.accumulator)
+        is_bytes = element_of(op.x) != IntegerType(16)
+        has = self.instructions.bytes if is_bytes else self.instructions.pairs
+        if lanes in has and (_is_unsigned(op) or not is_bytes):
+            return
+        if lanes in has:
+            result = _with_unsigned(write, op)
+        elif has and lanes > max(has) and lanes % 2 == 0:
+            result = _halves(write, op)
+        elif is_bytes and self.instructions.pairs:
+            result = _with_pairs(write, op)
+        else:
+            result = _with_products(write, op)
+        rewriter.replace(op, [], [result])
+
+
+@dataclass(frozen=True)
+class SimdLegalize(ModulePass):
+    """Expand the dot products that the target of the module (`kernel.target`) has no instruction for.
+
+    Wider ones are cut in halves, signed bytes are moved to unsigned ones, bytes become pairs of 16 bits, and where
+    there is nothing at all, products of 32 bits. Without a target, the loops run everywhere.
+
+    Before:
+
+    ```mlir
+    func.func @main(%acc: vector<4xi32>, %x: vector<8xi16>, %w: vector<8xi16>) -> vector<4xi32> {
+      %0 = simd.dot_accumulate %acc, %x, %w : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+      func.return %0 : vector<4xi32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%acc: vector<4xi32>, %x: vector<8xi16>, %w: vector<8xi16>) -> vector<4xi32> {
+      %0 = simd.convert %x {kind = "bitcast"} : vector<8xi16> to vector<4xi32>
+      %1 = arith.constant dense<16> : vector<4xi32>
+      %2 = arith.shli %0, %1 : vector<4xi32>
+      %3 = arith.shrsi %2, %1 : vector<4xi32>
+      %4 = simd.convert %w {kind = "bitcast"} : vector<8xi16> to vector<4xi32>
+      %5 = arith.shli %4, %1 : vector<4xi32>
+      %6 = arith.shrsi %5, %1 : vector<4xi32>
+      %7 = arith.muli %3, %6 : vector<4xi32>
+      %8 = arith.addi %acc, %7 : vector<4xi32>
+      %9 = simd.convert %x {kind = "bitcast"} : vector<8xi16> to vector<4xi32>
+      %10 = arith.shrsi %9, %1 : vector<4xi32>
+      %11 = simd.convert %w {kind = "bitcast"} : vector<8xi16> to vector<4xi32>
+      %12 = arith.shrsi %11, %1 : vector<4xi32>
+      %13 = arith.muli %10, %12 : vector<4xi32>
+      %14 = arith.addi %8, %13 : vector<4xi32>
+      func.return %14 : vector<4xi32>
+    }
+    ```
+    """
+
+    name = "simd-legalize"
+    preserves: ClassVar[Preservation] = EVERY_BIT
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_patterns_greedily(op, [LegalizeDot(INSTRUCTIONS[isa_of(op)])], ctx)

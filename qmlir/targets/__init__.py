@@ -1,0 +1,1 @@
+"""Targets: where programs run, and how modules of loops become programs."""

@@ -1,0 +1,179 @@
+"""The disk cache of compiled programs: one folder an entry, complete or absent, its owner's alone, bounded in size.
+
+It holds code. So an entry is run only where its folder belongs to the user, nobody else may write it, and every file
+has the digest that was written when it was built; anything else is built anew. Entries are built aside and moved into
+place in one step, so that several processes may build the same one, and what a process left that was killed is removed
+after a day. Folder: `QMLIR_CACHE_DIR`, or `qmlir` in the
+user's cache folder; size: `QMLIR_CACHE_SIZE` in MiB, 2048 where nothing is said.
+"""
+
+import atexit
+import hashlib
+import json
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from qmlir.ir.diagnostics import text_error
+
+MANIFEST = "manifest.json"
+DIRECTORY_VARIABLE = "QMLIR_CACHE_DIR"
+SIZE_VARIABLE = "QMLIR_CACHE_SIZE"
+DEFAULT_MEBIBYTES = 2048
+_BUILDING = "building-"
+_LEFT_BEHIND = 24 * 60 * 60.0
+"""Seconds after which a folder that is being built belongs to nobody any more."""
+
+
+def cache_directory() -> Path:
+    """Where entries are kept."""
+    given = os.environ.get(DIRECTORY_VARIABLE)
+    if given:
+        return Path(given)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "qmlir"
+
+
+def _size_limit() -> int:
+    text = os.environ.get(SIZE_VARIABLE, "")
+    return (int(text) if text.isdecimal() else DEFAULT_MEBIBYTES) << 20
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != MANIFEST)
+
+
+def _is_private(path: Path) -> bool:
+    """Whether `path` is the user's own, no link, and nobody else can write or read it."""
+    found = path.lstat()
+    if stat.S_ISLNK(found.st_mode):
+        return False
+    return not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)
+
+
+def write_manifest(folder: Path) -> None:
+    """Write down the digest of every file of an entry."""
+    digests = {path.relative_to(folder).as_posix(): digest_of(path) for path in _files(folder)}
+    (folder / MANIFEST).write_text(json.dumps(digests, indent=1), encoding="utf-8")
+
+
+def is_intact(folder: Path) -> bool:
+    """Whether every file of an entry is there, is what was built, and is nobody else's."""
+    try:
+        if not _is_private(folder):
+            return False
+        digests = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        found = {path.relative_to(folder).as_posix(): path for path in _files(folder)}
+        return digests.keys() == found.keys() and all(digest_of(found[name]) == digests[name] for name in digests)
+    except (OSError, ValueError, AttributeError):  # missing, unreadable or no manifest at all: not intact
+        return False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A folder with a compiled program, and whether it was built just now."""
+
+    folder: Path
+    is_new: bool
+    is_kept: bool = True
+    """Whether it lies in the cache; otherwise it lasts as long as the process."""
+
+
+def _remove(folder: Path) -> None:
+    """Remove what lies there as far as that can be done; of a link, the link."""
+    if folder.is_symlink() or folder.is_file():
+        with suppress(OSError):
+            folder.unlink()
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _trim(directory: Path, kept: Path) -> None:
+    """Remove the entries that were used longest ago until the rest fits the limit; `kept` stays."""
+    entries: list[tuple[float, int, Path]] = []
+    for folder in directory.iterdir():
+        with suppress(FileNotFoundError):  # another process removes, too
+            used = folder.stat().st_mtime
+            if not folder.name.startswith(_BUILDING):
+                entries.append((used, sum(path.stat().st_size for path in _files(folder)), folder))
+            elif used < time.time() - _LEFT_BEHIND:
+                _remove(folder)
+    total, limit = sum(size for _, size, _ in entries), _size_limit()
+    for _, size, folder in sorted(entries):
+        if total <= limit:
+            return
+        if folder != kept:
+            _remove(folder)
+            total -= size
+
+
+@contextmanager
+def _building(directory: Path) -> Generator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=directory))  # mode 0700
+    try:
+        yield folder
+    finally:
+        _remove(folder)
+
+
+def _built_in(directory: Path, key: str, build: Callable[[Path], None]) -> Entry:
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    target = directory / key
+    with _building(directory) as folder:
+        build(folder)
+        write_manifest(folder)
+        if target.exists() and not is_intact(target):
+            _remove(target)
+        try:
+            folder.rename(target)
+        except OSError:
+            if not is_intact(target):  # another process was faster, or nothing can be moved
+                raise
+    _trim(directory, target)
+    return Entry(target, is_new=True)
+
+
+def _built_aside(build: Callable[[Path], None]) -> Entry:
+    """An entry that is removed when the process ends."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="qmlir-"))
+        atexit.register(_remove, folder)
+        build(folder)
+    except OSError as error:
+        raise text_error(f"no folder can be written for the compiled program: {error}") from error
+    return Entry(folder, is_new=True, is_kept=False)
+
+
+def entry(key: str, build: Callable[[Path], None], on_trouble: Callable[[str], None]) -> Entry:
+    """The entry of `key`, built by `build(folder)` where it is missing, damaged or not the user's own.
+
+    Where the cache cannot be written, `on_trouble` is told why, and the entry lasts as long as the process. Raises
+    `DiagnosticError` where nothing can be written anywhere.
+    """
+    try:
+        directory = cache_directory()
+    except RuntimeError as error:  # the user has no home
+        on_trouble(f"there is no folder for the cache: {error}; set {DIRECTORY_VARIABLE}")
+        return _built_aside(build)
+    target = directory / key
+    if is_intact(target):
+        with suppress(OSError):  # a cache may be read-only: then nobody trims it, either
+            os.utime(target)
+        return Entry(target, is_new=False)
+    try:
+        return _built_in(directory, key, build)
+    except OSError as error:
+        on_trouble(f"the cache {directory} cannot be written: {error.strerror}; the program is kept for this process")
+    return _built_aside(build)

@@ -1,0 +1,1 @@
+"""Modules of loops as typed Python source, and the runtime that this source imports."""

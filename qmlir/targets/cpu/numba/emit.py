@@ -1,0 +1,320 @@
+"""A module of loops as one Python module: a compiled function for each kernel, and `main`, which calls them all.
+
+The source says what it needs: `CONSTANTS` (name, NumPy type, elements) in the order in which `main` takes them,
+`INPUTS` and `OUTPUTS` (name, NumPy type of the caller's array, shape, whether NaN is refused, the width of unsigned
+integers that do not fill their NumPy type), `ARENA_BYTES`. It imports its runtime as `.runtime.operations`, so it lies
+beside a copy of `qmlir.targets.cpu.numba.runtime`.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ModuleOp, NoneAttr, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
+from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.ir.provenance import origins_of
+from qmlir.ir.signature import REFUSES_NAN, Port, inputs_of, memory_outputs_of
+from qmlir.targets.cpu.numba.elements import caller_dtype, item_size, memory_name, register_name, unfilled_bits
+from qmlir.targets.cpu.numba.families import EMISSIONS
+from qmlir.targets.cpu.numba.function import INDENT, EmitOperation, FunctionWriter, Tables, memref_type
+from qmlir.targets.cpu.numba.runtime import operations
+from qmlir.targets.cpu.numba.text import Index, Names, Text, name_text
+
+ALIGNMENT = 64
+"""Bytes: buffers begin at multiples in the arena."""
+
+SLACK = 64
+"""Bytes behind the last buffer that vector loads may read."""
+
+_OF_THE_MODULE = (
+    "main", "steps", "arena", "kernels", "np", "prange", "ARENA_BYTES", "CONSTANTS", "DIGEST", "INPUTS", "KERNELS",
+    "OUTPUTS", "team",
+)  # fmt: skip
+"""Names that the emitted module has itself."""
+
+
+def _is_operation(name: str) -> bool:
+    """Whether emitted code may import something of this name: a variable would hide it."""
+    return name.startswith("LANES_") or hasattr(operations, name)
+
+
+class _ModuleWriter:
+    """The parts of the Python module while they grow."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self.tables = Tables()
+        self.names = Names(_OF_THE_MODULE, _is_operation)
+        self.globals = {op.sym_name.data: op for op in module.ops if isinstance(op, memref.GlobalOp)}
+        self.functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+        self.kernels: dict[str, str] = {}
+        self.texts: list[str] = []
+
+    def kernel(self, function: FuncOp) -> None:
+        """Write a kernel: arguments are flat arrays, each beginning where its memory does."""
+        if function.function_type.outputs.data:
+            raise op_error(function, "returns values: a kernel writes into memory")
+        name = self.names.new(function.sym_name.data)
+        self.kernels[function.sym_name.data] = name
+        write = FunctionWriter(EMISSIONS, self.tables, Names(self.reserved(), _is_operation))
+        arguments = [self.argument(write, function, value) for value in function.body.block.args]
+        write.block(function.body.block)
+        self.texts.append(self.function(write, name, arguments, _comment(function)))
+
+    def reserved(self) -> list[str]:
+        """Names that no variable of a function may have."""
+        return ["np", "prange", "True", "range", *self.kernels.values()]
+
+    def argument(self, write: FunctionWriter, function: FuncOp, value: SSAValue) -> tuple[str, str]:
+        """The name and the type of an argument."""
+        type_ = memref_type(value)
+        if type_ is None:
+            return write.variable(value, "n"), f"value {register_name(function, value.type)}"
+        name = write.names.new(write.hint(value, "x"))
+        write.array_memory(function, value, name)
+        kind = memory_name(function, type_.get_element_type())
+        return name, kind if _is_written(value) else f"const {kind}"
+
+    def function(
+        self,
+        write: FunctionWriter,
+        name: str,
+        arguments: Sequence[tuple[str, str]],
+        comment: str = "",
+        *,
+        is_entry: bool = False,
+    ) -> str:
+        """The source of a function; an entry is one that Python calls."""
+        options = [f"{word}=True" for word, holds in (("parallel", write.is_parallel), ("entry", is_entry)) if holds]
+        types = ", ".join([*(f'"{kind}"' for _, kind in arguments), *options])
+        self.tables.imported.add("kernel")
+        head = [
+            f"@kernel({types})",
+            f"def {name}({', '.join(each for each, _ in arguments)}):",
+            *([f'{INDENT}"""{comment}"""'] if comment else []),
+        ]
+        return "\n".join([*head, *(write.lines or [f"{INDENT}pass"])])
+
+
+def _quoted(text: str) -> str:
+    """A Python string in ASCII, in double quotes."""
+    return json.dumps(text)
+
+
+def _comment(function: FuncOp) -> str:
+    return _quoted(", ".join(map(str, origins_of(function))))[1:-1]
+
+
+_VIEWS: tuple[type[Operation], ...] = (
+    memref.SubviewOp,
+    memref.CastOp,
+    memref.ExpandShapeOp,
+    memref.CollapseShapeOp,
+    memref.ReinterpretCastOp,
+    memref.AssumeAlignmentOp,
+    memref.MemorySpaceCastOp,
+    memref.ViewOp,
+)
+
+
+def _is_written(value: SSAValue) -> bool:
+    """Whether some operation writes into the memory of `value`."""
+    for use in value.uses:
+        op = use.operation
+        match op:
+            case memref.LoadOp():
+                continue
+            case memref.CopyOp() if use.index == 0:
+                continue
+            case _ if op.name in _READERS:
+                continue
+            case _ if isinstance(op, _VIEWS) or op.name == "kernel.reshape":
+                if _is_written(op.results[0]):
+                    return True
+            case _:
+                return True
+    return False
+
+
+_READERS = frozenset(
+    {"simd.load", "simd.load_partial", "simd.load_group_splat", "simd.gather", "vector.load", "vector.maskedload",
+     "memref.dim", "memref.rank"}
+)  # fmt: skip
+
+
+class _MainWriter:
+    """The function that calls the kernels: its memory is the arena, constants, and the arrays of the caller."""
+
+    def __init__(self, parts: _ModuleWriter, function: FuncOp) -> None:
+        self.parts = parts
+        self.main = function
+        self.arena_bytes = 0
+        self.arena_is_written = False
+        self.constants: dict[str, str] = {}
+        emissions: dict[type[Operation], EmitOperation] = {
+            **EMISSIONS,
+            memref.AllocOp: cast(EmitOperation, self._allocate),
+            memref.GetGlobalOp: cast(EmitOperation, self._get_global),
+            func.CallOp: cast(EmitOperation, self._call),
+        }
+        self.write = FunctionWriter(
+            emissions, parts.tables, Names(("kernels", "arena", *parts.reserved()), _is_operation)
+        )
+
+    def _allocate(self, write: FunctionWriter, op: memref.AllocOp) -> None:
+        type_ = op.memref.type
+        if op.dynamic_sizes or not isinstance(type_.layout, NoneAttr):
+            raise op_error(op, f"allocates {type_}: compiled are known sizes without a layout")
+        element = type_.get_element_type()
+        count = math.prod(type_.get_shape())
+        start = -(-self.arena_bytes // ALIGNMENT) * ALIGNMENT
+        self.arena_bytes = start + count * item_size(element)
+        kind = memory_name(op, element)
+        if kind == "int8":
+            write.array_memory(op, op.memref, "arena", Index(constant=start))
+            return
+        name = write.names.new(write.hint(op.memref, "buffer"))
+        view = write.call("view", name_text("arena"), start, count, f'"{kind}"')
+        write.line(f"{name} = {view}")
+        write.array_memory(op, op.memref, name)
+
+    def _get_global(self, write: FunctionWriter, op: memref.GetGlobalOp) -> None:
+        symbol = op.name_.string_value()
+        if symbol not in self.parts.globals:
+            raise op_error(op, f"names @{symbol}, and the module has no such memref.global")
+        if symbol not in self.constants:
+            self.constants[symbol] = write.names.new(symbol)
+        write.array_memory(op, op.memref, self.constants[symbol])
+
+    def _call(self, write: FunctionWriter, op: func.CallOp) -> None:
+        symbol = op.callee.root_reference.data
+        if symbol not in self.parts.kernels:
+            raise op_error(op, f"calls @{symbol}, and the module has no such kernel")
+        order = list(self.parts.kernels)
+        arguments = [self._given(write, value) for value in op.arguments]
+        call = write.call("call", name_text("kernels"), order.index(symbol), *arguments)
+        write.line(f"{call}  # {self.parts.kernels[symbol]}")
+
+    def _given(self, write: FunctionWriter, value: SSAValue) -> Text:
+        if memref_type(value) is None:
+            return write.text(value)
+        memory = write.memory(value)
+        if memory.offset.number == 0:
+            return name_text(memory.array)
+        return write.call("tail", name_text(memory.array), memory.offset)
+
+    def text(self) -> str:
+        """The source of the function."""
+        write, parts, function = self.write, self.parts, self.main
+        ports = [parts.argument(write, function, value) for value in function.body.block.args]
+        count = len(inputs_of(function))  # they come first, and the caller's arrays may be read-only
+        ports[:count] = [(name, f"const {kind.removeprefix('const ')}") for name, kind in ports[:count]]
+        write.block(function.body.block)
+        constants = [(name, f"const {self._kind(symbol)}") for symbol, name in self.constants.items()]
+        arguments = [("kernels", "const int64"), ("arena", "int8"), *constants, *ports]
+        return parts.function(write, "steps", arguments, is_entry=True)
+
+    def _kind(self, symbol: str) -> str:
+        op = self.parts.globals[symbol]
+        return memory_name(op, _memory_element(op))
+
+    def constant_rows(self) -> list[str]:
+        """The rows of `CONSTANTS`."""
+        rows: list[str] = []
+        for symbol in self.constants:
+            type_ = self.parts.globals[symbol].type
+            rows.append(f"({_quoted(symbol)}, {_quoted(self._kind(symbol))}, {math.prod(type_.get_shape())})")
+        return rows
+
+
+def _memory_element(op: memref.GlobalOp) -> Attribute:
+    return op.type.get_element_type()
+
+
+def _port_rows(function: FuncOp, ports: Sequence[Port], refuses: frozenset[str]) -> list[str]:
+    rows: list[str] = []
+    for port in ports:
+        caller = port.of_caller()
+        type_ = cast(TensorType[Attribute], caller.type)
+        element = type_.get_element_type()
+        dtype, shape = caller_dtype(function, element), tuple(type_.get_shape())
+        row = (_quoted(port.name), _quoted(dtype), shape, port.name in refuses, unfilled_bits(element))
+        rows.append(f"({', '.join(map(str, row))})")
+    return rows
+
+
+def _refusing(function: FuncOp) -> frozenset[str]:
+    """The names of the inputs that must be numbers."""
+    entries = function.arg_attrs
+    ports = inputs_of(function)
+    if entries is None:
+        return frozenset()
+    return frozenset(port.name for port, entry in zip(ports, entries.data, strict=False) if REFUSES_NAN in entry.data)
+
+
+def _table(name: str, rows: Sequence[str]) -> str:
+    if not rows:
+        return f"{name} = []"
+    body = "".join(f"{INDENT}{row},\n" for row in rows)
+    return f"{name} = [\n{body}]"
+
+
+def _threads(module: ModuleOp) -> int:
+    """How many threads run the kernels that are divided: what the target of the module says, otherwise two."""
+    target = module.attributes.get(TARGET)
+    return target.threads if isinstance(target, TargetAttr) and target.threads > 1 else 2
+
+
+def emit_module(module: ModuleOp) -> str:
+    """The Python source of a module of loops.
+
+    Raises `DiagnosticError` where the module has no @main, and for what has no compiled form.
+    """
+    parts = _ModuleWriter(module)
+    main = parts.functions.get("main")
+    if main is None or main.is_declaration:
+        raise text_error("a module without a function @main cannot be emitted")
+    for function in parts.functions.values():
+        if function is not main and not function.is_declaration:
+            parts.kernel(function)
+    writer = _MainWriter(parts, main)
+    steps = writer.text()
+    parts.tables.imported.add("addresses")
+    head = ['"""Kernels of a neural network, emitted by qmlir; `main` runs them over the arena."""', ""]
+    if parts.tables.lanes:
+        head.append("import numpy as np")
+    if parts.tables.uses_prange:
+        head.append("from numba import prange")
+    if len(head) > 2:
+        head.append("")
+    names = "".join(f"{INDENT}{name},\n" for name in sorted(parts.tables.imported))
+    head.append(f"from .runtime.operations import (\n{names})")
+    run = f"{INDENT}steps(KERNELS, arena, *arrays)"
+    if parts.tables.uses_prange:
+        head.append("from .runtime.threads import team")
+        run = f"{INDENT}with team({_threads(module)}):\n{INDENT}{run}"
+    tables = "\n".join(
+        [
+            _table("CONSTANTS", writer.constant_rows()),
+            _table("INPUTS", _port_rows(main, inputs_of(main), _refusing(main))),
+            _table("OUTPUTS", _port_rows(main, memory_outputs_of(main), frozenset())),
+            f"ARENA_BYTES = {writer.arena_bytes + SLACK}",
+            *(f"{name} = np.array({numbers}, np.{kind})" for (kind, numbers), name in parts.tables.lanes.items()),
+        ]
+    )
+    kernels = f"KERNELS = addresses({', '.join(parts.kernels.values())})"
+    call = (
+        "def main(arena, *arrays):\n"
+        f'{INDENT}"""Compute: `arrays` are the constants, the inputs and memory for the outputs, each flat."""\n'
+        f"{run}"
+    )
+    body = [*parts.texts, steps, kernels, call]
+    digest = hashlib.sha256("\n".join([tables, *body]).encode()).hexdigest()[:24]
+    first = "\n".join([*head, "", f'DIGEST = "{digest}"', tables])
+    return "\n\n\n".join([first, *body]) + "\n"

@@ -1,0 +1,15 @@
+"""What each operation of the loops level becomes in the emitted code, a table for each family of dialects."""
+
+from collections.abc import Mapping
+
+from xdsl.ir import Operation
+
+from qmlir.targets.cpu.numba.families import control, memory, registers, scalars
+from qmlir.targets.cpu.numba.function import EmitOperation
+
+EMISSIONS: Mapping[type[Operation], EmitOperation] = {
+    **scalars.EMISSIONS,
+    **registers.EMISSIONS,
+    **memory.EMISSIONS,
+    **control.EMISSIONS,
+}

@@ -1,0 +1,111 @@
+"""Declaring operations to numba: a name, what type its result has, and the LLVM instructions that compute it.
+
+An operation is typed and lowered without compiling anything per use, so that kernels with thousands of them compile
+fast. Python's operators take the same road.
+"""
+
+# numba and llvmlite have no types that a checker could read.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUntypedBaseClass=false, reportUntypedFunctionDecorator=false
+
+import operator as python
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import lower_builtin
+
+from .registers import INDEX, Register
+
+ResultType = Callable[..., Any]
+"""From the types of the operands to that of the result; `None` where they do not fit."""
+
+
+@dataclass(frozen=True)
+class Emission:
+    """Where the instructions of one operation go: numba's target and LLVM builder, and the types of the operation."""
+
+    target: Any
+    builder: Any
+    result: Any
+    operands: tuple[Any, ...]
+
+    def intrinsic(self, name: str, result: Any, values: tuple[Any, ...]) -> Any:
+        """Call an LLVM intrinsic, or a function of libm."""
+        from_types = [value.type for value in values]
+        return self.builder.call(declared(self.builder.module, name, result, from_types), list(values))
+
+    def field(self, array_type: Any, array: Any, name: str) -> Any:
+        """A field of an array, such as `data`, straight out of the value: numba's proxies cost milliseconds."""
+        return self.target.data_model_manager[array_type].get(self.builder, array, name)
+
+
+def declared(module: Any, name: str, result: Any, operands: list[Any]) -> Any:
+    """The function `name` of an LLVM module, declared where it is not yet."""
+    known = module.globals.get(name)
+    if known is not None:
+        return known
+    return ir.Function(module, ir.FunctionType(result, operands), name)
+
+
+Lowering = Callable[..., Any]
+"""`f(emission, *values)`: writes the instructions and gives the value of the result."""
+
+
+_FIRST = {"target": "cpu"}
+"""numba asks what belongs to a target before what belongs to all: `+` of registers before the thirty other meanings."""
+
+
+def _attach(key: Any, name: str, typed: ResultType, lower: Lowering, kinds: tuple[Any, ...], literal: bool) -> type:
+    def generic(self: Any, operands: tuple[Any, ...], keywords: Any) -> Any:
+        result = None if keywords else typed(*operands)
+        if result is None:
+            return None
+        return signature(result, *(types.unliteral(each) if not literal else each for each in operands))
+
+    def compute(target: Any, builder: Any, sig: Any, values: Any) -> Any:
+        return lower(Emission(target, builder, sig.return_type, tuple(sig.args)), *values)
+
+    lower_builtin(key, *kinds)(compute)
+    members = {"key": key, "generic": generic, "prefer_literal": literal, "metadata": _FIRST}
+    return type(f"{name}_template", (AbstractTemplate,), members)
+
+
+def operation(name: str, typed: ResultType, lower: Lowering, *, literal: bool = False) -> Any:
+    """A new operation that compiled code can call; `literal` where its types depend on numbers that are written out."""
+
+    def stub(*operands: Any) -> Any:
+        raise NotImplementedError(f"{name} is an operation of compiled code")
+
+    stub.__name__ = stub.__qualname__ = name
+
+    def counted(*operands: Any) -> Any:
+        try:
+            return typed(*operands)
+        except TypeError:  # another number of operands
+            return None
+
+    infer_global(stub, types.Function(_attach(stub, name, counted, lower, (types.VarArg(types.Any),), literal)))
+    return stub
+
+
+_OF_INDICES = (python.add, python.sub, python.mul)
+
+
+def operator(key: Any, count: int, typed: Callable[..., Any], lower: Lowering) -> None:
+    """Give one of Python's operators a meaning on registers.
+
+    numba's own meaning of `+`, `-` and `*` of two `index` is found here as well, in front of all others.
+    """
+
+    def registers(*operands: Any) -> Any:
+        if len(operands) != count:
+            return None
+        if all(isinstance(each, Register) for each in operands):
+            return typed(*operands)
+        return INDEX if key in _OF_INDICES and all(each == INDEX for each in operands) else None
+
+    infer_global(key, types.Function(_attach(key, key.__name__, registers, lower, (Register,) * count, False)))

@@ -1,0 +1,154 @@
+"""Kernels: compiled functions of flat arrays, and the function that calls them by address.
+
+A call by address keeps the code of the kernels out of the module of their caller: numba would link and optimize all of
+it a second time.
+"""
+
+# numba and llvmlite have no types that a checker could read.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUntypedBaseClass=false, reportUntypedFunctionDecorator=false
+
+import sys
+from collections.abc import Callable
+from functools import cached_property
+from types import FunctionType, ModuleType
+from typing import Any, cast
+
+import numpy as np
+from numba import njit, types
+
+from .declare import Emission, operation
+from .pipeline import KernelCompiler
+from .registers import Register
+
+jit: Any = njit  # its type knows fewer options than it takes
+
+_OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
+PARALLEL = {**_OPTIONS, "parallel": True}
+SERIAL = {**_OPTIONS, "_nrt": False, "pipeline_class": KernelCompiler}
+"""How kernels are compiled, those that divide a loop among threads and those that don't."""
+
+
+def _argument(text: str) -> Any:
+    """`const int8` is a flat array that is only read, `int8` one that is written too, `value i32` a scalar."""
+    word, _, name = text.rpartition(" ")
+    if word == "value":
+        return types.int64 if name == "index" else Register(name)
+    return types.Array(getattr(types, name), 1, "C", readonly=word == "const")
+
+
+class Work:
+    """What one process compiles of a program: all of it, where nobody helps."""
+
+    is_helper = False
+    """Whether the process fills the cache for another one, and calls nothing."""
+
+    def takes(self, kernel: str) -> bool:
+        """Whether this process compiles a kernel; what it doesn't take, it loads after `wait`."""
+        return True
+
+    def wait(self) -> None:
+        """Until every kernel that another process took is in the cache, or that process has ended."""
+
+
+work = Work()
+"""What this process does; set before the kernels are imported."""
+
+
+def _nobody(name: str) -> None:
+    pass
+
+
+on_kernel: Callable[[str], None] = _nobody
+"""Is told the name of each kernel before it is compiled, or loaded."""
+
+
+class Kernel:
+    """A compiled function of flat arrays, known by its address. It is compiled, or loaded, when it is first asked."""
+
+    def __init__(self, function: Callable[..., None], signature: Any, options: dict[str, Any]) -> None:
+        self.name = function.__name__
+        self._parts = function, signature, options
+
+    @cached_property
+    def compiled(self) -> Any:
+        """numba's dispatcher, with its one overload."""
+        function, signature, options = self._parts
+        on_kernel(self.name)
+        return jit(signature, cache=True, **options)(function)
+
+    @cached_property
+    def address(self) -> int:
+        """Where the code lies."""
+        (overload,) = self.compiled.overloads.values()
+        return overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
+
+    @cached_property
+    def _table(self) -> Any:
+        return np.array([self.address], np.int64)
+
+    def __call__(self, *arrays: Any) -> None:
+        """Run the kernel by itself."""
+        _run_one(self._table, *arrays)
+
+
+@jit(nogil=True)
+def _run_one(table: Any, *arrays: Any) -> None:
+    _CALL(table, 0, *arrays)
+
+
+def kernel(*arguments: str, parallel: bool = False, entry: bool = False) -> Callable[[Callable[..., None]], Any]:
+    """A function of flat arrays of these NumPy types to be compiled, and cached on disk beside its file.
+
+    Only an `entry` is made for being called from Python, at once; the others are compiled by `addresses`.
+    """
+    signature = types.void(*map(_argument, arguments))
+    options = {**(PARALLEL if parallel else SERIAL), "no_cpython_wrapper": not entry}
+
+    def made(function: Callable[..., None]) -> Any:
+        function.__module__ = _home(cast(FunctionType, function).__globals__["DIGEST"])
+        found = Kernel(function, signature, options)
+        return found.compiled if entry and not work.is_helper else found
+
+    return made
+
+
+def _home(digest: str) -> str:
+    """The module whose name numba gives the code of a program, known by this name wherever the program lies.
+
+    The name must belong to the program alone: numba names code by it, in its cache too, and one process may load many.
+    """
+    name = f"qmlir_kernels_{digest}"
+    sys.modules.setdefault(name, ModuleType(name))
+    return name
+
+
+def addresses(*kernels: Kernel) -> Any:
+    """Where the code of kernels lies, as `call` takes it: compiled by this process and those that help it."""
+    for each in kernels:
+        if work.takes(each.name):
+            _ = each.compiled
+    work.wait()
+    return np.array([0 if work.is_helper else each.address for each in kernels], np.int64)
+
+
+def _call_type(table: Any, number: Any, *arguments: Any) -> Any:
+    is_table = isinstance(table, types.Array) and table.dtype == types.int64
+    return types.void if is_table and isinstance(number, types.Integer) else None
+
+
+def _call(emission: Emission, table: Any, number: Any, *arguments: Any) -> Any:
+    target, builder = emission.target, emission.builder
+    address = builder.load(builder.gep(emission.field(emission.operands[0], table, "data"), [number]))
+    given = emission.operands[2:]
+    convention = target.call_conv
+    pointer = builder.inttoptr(address, convention.get_function_type(types.void, given).as_pointer())
+    status, _ = convention.call_function(builder, pointer, types.void, given, arguments)
+    del status  # kernels raise nothing
+    return target.get_dummy_value()
+
+
+_CALL = operation("call", _call_type, _call)
+
+OPERATIONS: dict[str, Any] = {"call": _CALL}
+"""Name to operation; the emitted code imports them by name."""

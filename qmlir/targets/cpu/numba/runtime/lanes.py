@@ -1,0 +1,256 @@
+"""Vectors as a whole: dot products of groups, lanes that change places, reductions, narrowing, choices."""
+
+# numba and llvmlite have no types that a checker could read.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import binding, ir
+from numba import types
+
+from .arithmetic import FLOATS, INTEGERS, instruction, suffix
+from .declare import Emission, Lowering, operation
+from .memory import mask_below, splatted
+from .registers import Register, as_register, splat_constant
+
+_INT32 = ir.IntType(32)
+_HOST: dict[str, bool] = dict(binding.get_host_cpu_features())
+
+
+def _number(type_: Any) -> int | None:
+    return type_.literal_value if isinstance(type_, types.IntegerLiteral) else None
+
+
+def shuffled(builder: Any, a: Any, b: Any, lanes: Sequence[int]) -> Any:
+    """The chosen lanes of two vectors, those of `b` counted behind those of `a`."""
+    mask = ir.Constant(ir.VectorType(_INT32, len(lanes)), [ir.Constant(_INT32, lane) for lane in lanes])
+    return builder.shuffle_vector(a, b, mask)
+
+
+# --- Dot products -----------------------------------------------------------------------------------------------------
+
+
+def _dot_type(element: str) -> Callable[..., Any]:
+    def typed(accumulator: Any, x: Any, w: Any) -> Any:
+        if not isinstance(accumulator, Register) or not isinstance(x, Register) or x != w:
+            return None
+        fits = accumulator.element == "i32" and x.element == element and x.lanes * x.bits == accumulator.lanes * 32
+        return accumulator if fits else None
+
+    return typed
+
+
+_BYTE_DOTS = {bits: f"llvm.x86.avx512.vpdpbusd.{bits}" for bits in (128, 256, 512)}
+_PAIR_DOTS = {128: "llvm.x86.sse2.pmadd.wd", 256: "llvm.x86.avx2.pmadd.wd", 512: "llvm.x86.avx512.pmaddw.d.512"}
+
+
+def _dot_us(emission: Emission, accumulator: Any, x: Any, w: Any) -> Any:
+    """One instruction of AVX-VNNI or AVX512-VNNI."""
+    name = _BYTE_DOTS[32 * accumulator.type.count]
+    return emission.intrinsic(name, accumulator.type, (accumulator, x, w))
+
+
+def _dot_pairs(emission: Emission, accumulator: Any, x: Any, w: Any) -> Any:
+    """A multiplication with sums of neighbours and an addition, which LLVM makes one instruction where there is one."""
+    sums = emission.intrinsic(_PAIR_DOTS[32 * accumulator.type.count], accumulator.type, (x, w))
+    return emission.builder.add(accumulator, sums)
+
+
+# --- Lanes ------------------------------------------------------------------------------------------------------------
+
+
+def _splat_type(value: Any, lanes: Any) -> Any:
+    count, register = _number(lanes), as_register(value)
+    return Register(register.element, count) if register is not None and not register.lanes and count else None
+
+
+_REGISTER_FEATURES = {16: "sse2", 32: "avx2", 64: "avx512bw"}
+"""Bytes of a register of x86 and the feature that has it."""
+
+
+def _splat(emission: Emission, value: Any, _: Any) -> Any:
+    vector = splatted(emission, value, emission.result.lanes)
+    if emission.result.element != "i8" or not _HOST.get(_REGISTER_FEATURES.get(emission.result.lanes, ""), False):
+        return vector
+    # LLVM 22 never ends selecting instructions for vpdpbusd of bytes that are xored with a known 0x80. So bytes that
+    # are the same in all lanes, which are masks, are handed over by an empty line of assembly, through which LLVM can't
+    # see; it stands in front of the loops and is no instruction.
+    same = ir.FunctionType(vector.type, [vector.type])
+    return emission.builder.asm(same, "", "=v,0", [vector], False)
+
+
+def _shuffle_type(a: Any, b: Any, *lanes: Any) -> Any:
+    numbers = [_number(lane) for lane in lanes]
+    if not isinstance(a, Register) or not isinstance(b, Register) or a.element != b.element or None in numbers:
+        return None
+    return Register(a.element, len(numbers))
+
+
+def _shuffle(emission: Emission, a: Any, b: Any, *_: Any) -> Any:
+    lanes = [_number(type_) for type_ in emission.operands[2:]]
+    numbers = [lane for lane in lanes if lane is not None]
+    count, other = a.type.count, b.type.count
+    if count < other:  # LLVM mixes vectors of one length
+        a = shuffled(emission.builder, a, ir.Constant(a.type, ir.Undefined), [*range(count)] + [0] * (other - count))
+        numbers = [lane if lane < count else lane + other - count for lane in numbers]
+    elif other < count:
+        b = shuffled(emission.builder, b, ir.Constant(b.type, ir.Undefined), [*range(other)] + [0] * (count - other))
+    return shuffled(emission.builder, a, b, numbers)
+
+
+def _interleave_type(a: Any, b: Any, block: Any) -> Any:
+    return a if isinstance(a, Register) and a == b and _number(block) else None
+
+
+def _interleave(half: int) -> Callable[..., Any]:
+    def lower(emission: Emission, a: Any, b: Any, _: Any) -> Any:
+        count, block = a.type.count, _number(emission.operands[2])
+        assert block is not None
+        firsts = [
+            start + half * (block // 2) + place for start in range(0, count, block) for place in range(block // 2)
+        ]
+        return shuffled(emission.builder, a, b, [lane for first in firsts for lane in (first, count + first)])
+
+    return lower
+
+
+def _lane_type(vector: Any, lane: Any) -> Any:
+    fits = isinstance(vector, Register) and vector.lanes and isinstance(lane, types.Integer)
+    return Register(vector.element) if fits else None
+
+
+def _lane(emission: Emission, vector: Any, lane: Any) -> Any:
+    return emission.builder.extract_element(vector, lane)
+
+
+def _with_lane_type(vector: Any, lane: Any, value: Any) -> Any:
+    fits = isinstance(vector, Register) and vector.lanes and as_register(value) == Register(vector.element)
+    return vector if fits and isinstance(lane, types.Integer) else None
+
+
+def _with_lane(emission: Emission, vector: Any, lane: Any, value: Any) -> Any:
+    return emission.builder.insert_element(vector, value, lane)
+
+
+def _lanes_below_type(count: Any, lanes: Any) -> Any:
+    number = _number(lanes)
+    return Register("i1", number) if number and isinstance(count, types.Integer) else None
+
+
+def _lanes_below(emission: Emission, count: Any, _: Any) -> Any:
+    return mask_below(emission, count, emission.result.lanes)
+
+
+def _select_type(condition: Any, a: Any, b: Any) -> Any:
+    register = as_register(a)
+    if register is None or a != b or not isinstance(condition, Register) or condition.element != "i1":
+        return None
+    return a if condition.lanes in (0, register.lanes) else None
+
+
+def _select(emission: Emission, condition: Any, a: Any, b: Any) -> Any:
+    return emission.builder.select(condition, a, b)
+
+
+# --- Reductions -------------------------------------------------------------------------------------------------------
+
+
+def _reduced_type(vector: Any) -> Any:
+    return Register(vector.element) if isinstance(vector, Register) and vector.lanes else None
+
+
+def _reduce_add(emission: Emission, vector: Any) -> Any:
+    """Halves added until one lane is left."""
+    builder, register = emission.builder, emission.operands[0]
+    add = builder.fadd if register.is_float else builder.add
+    count = vector.type.count
+    while count > 1:
+        count //= 2
+        nothing = ir.Constant(vector.type, ir.Undefined)
+        low = shuffled(builder, vector, nothing, range(count))
+        high = shuffled(builder, vector, nothing, range(count, 2 * count))
+        vector = add(low, high)
+    return builder.extract_element(vector, ir.Constant(_INT32, 0))
+
+
+def _folded(integer: Lowering | None, floating: Lowering | None) -> Lowering:
+    """From the first lane to the last."""
+
+    def lower(emission: Emission, vector: Any) -> Any:
+        combine = floating if emission.operands[0].is_float else integer
+        assert combine is not None
+        scalars = [
+            emission.builder.extract_element(vector, ir.Constant(_INT32, lane)) for lane in range(vector.type.count)
+        ]
+        found = scalars[0]
+        for scalar in scalars[1:]:
+            found = combine(emission, found, scalar)
+        return found
+
+    return lower
+
+
+_FOLDS: dict[str, tuple[Lowering | None, Lowering | None]] = {
+    "fold_add": (instruction("add"), instruction("fadd")),
+    "fold_mul": (instruction("mul"), instruction("fmul")),
+    "fold_and": (instruction("and_"), None),
+    "fold_or": (instruction("or_"), None),
+    "fold_xor": (instruction("xor"), None),
+    **{f"fold_{name}": (INTEGERS[name], None) for name in ("minsi", "maxsi", "minui", "maxui")},
+    **{f"fold_{name}": (None, FLOATS[name]) for name in ("minimumf", "maximumf", "minnumf", "maxnumf")},
+}
+
+
+def _narrow_type(bits: int) -> Callable[..., Any]:
+    def typed(value: Any) -> Any:
+        fits = isinstance(value, Register) and not value.is_float and value.bits > bits
+        return value.of(f"i{bits}") if fits else None
+
+    return typed
+
+
+def _narrow(low: int, high: int) -> Callable[..., Any]:
+    """Clamped and truncated, which LLVM makes one instruction where there is one."""
+
+    def lower(emission: Emission, value: Any) -> Any:
+        for name, bound in (("smax", low), ("smin", high)):
+            values = (value, splat_constant(value.type, bound))
+            value = emission.intrinsic(f"llvm.{name}.{suffix(value.type)}", value.type, values)
+        return emission.builder.trunc(value, emission.result.llvm)
+
+    return lower
+
+
+def _round_type(value: Any) -> Any:
+    return value.of("i32") if isinstance(value, Register) and value.element == "f32" else None
+
+
+def _round_to_int(emission: Emission, value: Any) -> Any:
+    result = emission.result.llvm
+    return emission.intrinsic(f"llvm.lrint.{suffix(result)}.{suffix(value.type)}", result, (value,))
+
+
+OPERATIONS: dict[str, Any] = {
+    "dot_us": operation("dot_us", _dot_type("i8"), _dot_us),
+    "dot_pairs": operation("dot_pairs", _dot_type("i16"), _dot_pairs),
+    "splat": operation("splat", _splat_type, _splat, literal=True),
+    "shuffle": operation("shuffle", _shuffle_type, _shuffle, literal=True),
+    "interleave_low": operation("interleave_low", _interleave_type, _interleave(0), literal=True),
+    "interleave_high": operation("interleave_high", _interleave_type, _interleave(1), literal=True),
+    "lane": operation("lane", _lane_type, _lane),
+    "with_lane": operation("with_lane", _with_lane_type, _with_lane),
+    "lanes_below": operation("lanes_below", _lanes_below_type, _lanes_below, literal=True),
+    "select": operation("select", _select_type, _select),
+    "reduce_add": operation("reduce_add", _reduced_type, _reduce_add),
+    "round_to_int": operation("round_to_int", _round_type, _round_to_int),
+    **{name: operation(name, _reduced_type, _folded(*lowerings)) for name, lowerings in _FOLDS.items()},
+}
+"""Name to operation; the emitted code imports them by name."""
+
+
+def narrowing(bits: int, *, unsigned: bool) -> Any:
+    """The saturating conversion of signed integers to `bits`, with or without sign."""
+    name = f"narrow_{'u' if unsigned else 'i'}{bits}"
+    limits = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    return operation(name, _narrow_type(bits), _narrow(*limits))

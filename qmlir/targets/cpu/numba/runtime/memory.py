@@ -1,0 +1,263 @@
+"""Memory of compiled code: elements and vectors at a place of a flat array, without checks; views, scratch, copies.
+
+A place is counted in elements. Arrays of the emitted code are flat and contiguous; `view` makes one of bytes of the
+arena, `tail` one that begins further behind, `scratch` one on the stack.
+"""
+
+# numba and llvmlite have no types that a checker could read.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from .arithmetic import suffix
+from .declare import Emission, operation
+from .registers import MEMORY, Register, bits_of, llvm_element, splat_constant
+
+_INT32, _INT64, _BOOL = ir.IntType(32), ir.IntType(64), ir.IntType(1)
+
+
+def _element(array: Any) -> str | None:
+    return MEMORY.get(str(array.dtype)) if isinstance(array, types.Array) and array.ndim == 1 else None
+
+
+def _written(number: Any) -> int | None:
+    """A number that is written out in the code."""
+    return number.literal_value if isinstance(number, types.IntegerLiteral) else None
+
+
+def _is_index(type_: Any) -> bool:
+    return isinstance(type_, types.Integer)
+
+
+def _size_of(element: str) -> int:
+    return bits_of(element) // 8
+
+
+def place(emission: Emission, array_type: Any, array: Any, index: Any, target: Any) -> Any:
+    """A pointer to values of the LLVM type `target` at a place of an array."""
+    data = emission.field(array_type, array, "data")
+    return emission.builder.bitcast(emission.builder.gep(data, [index]), target.as_pointer())
+
+
+def _load_type(array: Any, index: Any, lanes: Any = None) -> Any:
+    element = _element(array)
+    count = 0 if lanes is None else _written(lanes)
+    return Register(element, count) if element is not None and _is_index(index) and count is not None else None
+
+
+def _load(emission: Emission, array: Any, index: Any, *_: Any) -> Any:
+    pointer = place(emission, emission.operands[0], array, index, emission.result.llvm)
+    return emission.builder.load(pointer, align=_size_of(emission.result.element))
+
+
+def _fits(array: Any, value: Any) -> bool:
+    return isinstance(value, Register) and value.element == _element(array)
+
+
+def _store_type(array: Any, index: Any, value: Any) -> Any:
+    return types.void if _is_index(index) and _fits(array, value) else None
+
+
+def _store(emission: Emission, array: Any, index: Any, value: Any) -> Any:
+    pointer = place(emission, emission.operands[0], array, index, value.type)
+    emission.builder.store(value, pointer, align=_size_of(emission.operands[2].element))
+    return emission.target.get_dummy_value()
+
+
+def mask_below(emission: Emission, count: Any, lanes: int) -> Any:
+    """The lanes in front of a count, as a vector of i1."""
+    builder, type_ = emission.builder, ir.VectorType(_INT64, lanes)
+    numbers = ir.Constant(type_, [ir.Constant(_INT64, lane) for lane in range(lanes)])
+    return builder.icmp_signed("<", numbers, splatted(emission, count, lanes))
+
+
+def splatted(emission: Emission, value: Any, lanes: int) -> Any:
+    """A vector of one scalar."""
+    builder, type_ = emission.builder, ir.VectorType(value.type, lanes)
+    first = builder.insert_element(ir.Constant(type_, ir.Undefined), value, ir.Constant(_INT32, 0))
+    zeros = ir.Constant(ir.VectorType(_INT32, lanes), [ir.Constant(_INT32, 0)] * lanes)
+    return builder.shuffle_vector(first, ir.Constant(type_, ir.Undefined), zeros)
+
+
+def _load_partial_type(array: Any, index: Any, count: Any, lanes: Any) -> Any:
+    return _load_type(array, index, lanes) if _is_index(count) else None
+
+
+def masked_load(emission: Emission, pointer: Any, mask: Any, others: Any, align: int) -> Any:
+    """The elements where the mask holds, those of `others` elsewhere; nothing else is read."""
+    values = (pointer, ir.Constant(_INT32, align), mask, others)
+    return emission.intrinsic(f"llvm.masked.load.{suffix(others.type)}.p0", others.type, values)
+
+
+def masked_store(emission: Emission, value: Any, pointer: Any, mask: Any, align: int) -> None:
+    """Write the elements where the mask holds, and nothing else."""
+    values = (value, pointer, ir.Constant(_INT32, align), mask)
+    emission.intrinsic(f"llvm.masked.store.{suffix(value.type)}.p0", ir.VoidType(), values)
+
+
+def _load_partial(emission: Emission, array: Any, index: Any, count: Any, _: Any) -> Any:
+    result = emission.result
+    pointer = place(emission, emission.operands[0], array, index, result.llvm)
+    mask = mask_below(emission, count, result.lanes)
+    return masked_load(emission, pointer, mask, splat_constant(result.llvm, 0), _size_of(result.element))
+
+
+def _store_partial_type(array: Any, index: Any, value: Any, count: Any) -> Any:
+    return _store_type(array, index, value) if _is_index(count) else None
+
+
+def _store_partial(emission: Emission, array: Any, index: Any, value: Any, count: Any) -> Any:
+    register = emission.operands[2]
+    pointer = place(emission, emission.operands[0], array, index, value.type)
+    masked_store(emission, value, pointer, mask_below(emission, count, register.lanes), _size_of(register.element))
+    return emission.target.get_dummy_value()
+
+
+def _load_masked_type(array: Any, index: Any, mask: Any, others: Any) -> Any:
+    return others if _is_index(index) and _fits(array, others) and mask == others.of("i1") else None
+
+
+def _load_masked(emission: Emission, array: Any, index: Any, mask: Any, others: Any) -> Any:
+    pointer = place(emission, emission.operands[0], array, index, others.type)
+    return masked_load(emission, pointer, mask, others, _size_of(emission.result.element))
+
+
+def _store_masked_type(array: Any, index: Any, mask: Any, value: Any) -> Any:
+    return types.void if _is_index(index) and _fits(array, value) and mask == value.of("i1") else None
+
+
+def _store_masked(emission: Emission, array: Any, index: Any, mask: Any, value: Any) -> Any:
+    pointer = place(emission, emission.operands[0], array, index, value.type)
+    masked_store(emission, value, pointer, mask, _size_of(emission.operands[3].element))
+    return emission.target.get_dummy_value()
+
+
+def _group_type(array: Any, index: Any, lanes: Any) -> Any:
+    found = _load_type(array, index, lanes)
+    return found if found is not None and found.lanes and found.lanes * found.bits % 32 == 0 else None
+
+
+def _load_group_splat(emission: Emission, array: Any, index: Any, _: Any) -> Any:
+    result = emission.result
+    pointer = place(emission, emission.operands[0], array, index, _INT32)
+    group = emission.builder.load(pointer, align=_size_of(result.element))
+    lanes = result.lanes * result.bits // 32
+    return emission.builder.bitcast(splatted(emission, group, lanes), result.llvm)
+
+
+def _gather_type(array: Any, places: Any) -> Any:
+    element = _element(array)
+    if element is None or not isinstance(places, Register) or places.is_float or not places.lanes:
+        return None
+    return places.of(element)
+
+
+def _gather(emission: Emission, array: Any, places: Any) -> Any:
+    result, builder = emission.result, emission.builder
+    data = emission.field(emission.operands[0], array, "data")
+    found = ir.Constant(result.llvm, ir.Undefined)
+    for lane in range(result.lanes):
+        index = builder.extract_element(places, ir.Constant(_INT32, lane))
+        pointer = builder.gep(data, [builder.sext(index, _INT64) if index.type != _INT64 else index])
+        value = builder.load(builder.bitcast(pointer, llvm_element(result.element).as_pointer()))
+        found = builder.insert_element(found, value, ir.Constant(_INT32, lane))
+    return found
+
+
+# --- Arrays -----------------------------------------------------------------------------------------------------------
+
+
+def _array_of(element: Any) -> Any:
+    """The type of a flat array of the NumPy type that is written out, such as `"int8"`."""
+    name = element.literal_value if isinstance(element, types.StringLiteral) else None
+    return types.Array(getattr(types, name), 1, "C") if name in MEMORY else None
+
+
+def _made_array(emission: Emission, type_: Any, pointer: Any, count: Any) -> Any:
+    target, builder = emission.target, emission.builder
+    model = target.data_model_manager[type_]
+    size = target.get_constant(types.intp, target.get_abi_sizeof(target.get_data_type(type_.dtype)))
+    fields = {
+        "data": builder.bitcast(pointer, target.get_data_type(type_.dtype).as_pointer()),
+        "shape": cgutils.pack_array(builder, [count]),
+        "strides": cgutils.pack_array(builder, [size]),
+        "itemsize": size,
+        "nitems": count,
+    }
+    array = ir.Constant(model.get_value_type(), None)  # nothing owns the memory
+    for name, value in fields.items():
+        array = model.set(builder, array, value, name)
+    return array
+
+
+def _view_type(array: Any, offset: Any, count: Any, element: Any) -> Any:
+    if _element(array) is None or not _is_index(offset) or not _is_index(count):
+        return None
+    return _array_of(element)
+
+
+def _view(emission: Emission, array: Any, offset: Any, count: Any, _: Any) -> Any:
+    pointer = place(emission, emission.operands[0], array, offset, ir.IntType(8))
+    return _made_array(emission, emission.result, pointer, count)
+
+
+def _tail_type(array: Any, start: Any) -> Any:
+    return array if _element(array) is not None and _is_index(start) else None
+
+
+def _tail(emission: Emission, array: Any, start: Any) -> Any:
+    type_, builder = emission.operands[0], emission.builder
+    data, count = (emission.field(type_, array, name) for name in ("data", "nitems"))
+    return _made_array(emission, type_, builder.gep(data, [start]), builder.sub(count, start))
+
+
+def _scratch_type(count: Any, element: Any) -> Any:
+    return _array_of(element) if _written(count) is not None else None
+
+
+def _scratch(emission: Emission, _count: Any, _element: Any) -> Any:
+    count = _written(emission.operands[0])
+    assert count is not None
+    builder = emission.builder
+    data = emission.target.get_data_type(emission.result.dtype)
+    with builder.goto_entry_block():  # a loop must not grow the stack
+        pointer = builder.alloca(ir.ArrayType(data, max(count, 1)))
+        pointer.align = 64
+    return _made_array(emission, emission.result, pointer, ir.Constant(_INT64, count))
+
+
+def _copy_type(target: Any, start: Any, source: Any, source_start: Any, count: Any) -> Any:
+    same = _element(target) is not None and _element(target) == _element(source)
+    return types.void if same and all(map(_is_index, (start, source_start, count))) else None
+
+
+def _copy(emission: Emission, target: Any, start: Any, source: Any, source_start: Any, count: Any) -> Any:
+    builder, byte = emission.builder, ir.IntType(8)
+    into = place(emission, emission.operands[0], target, start, byte)
+    from_ = place(emission, emission.operands[2], source, source_start, byte)
+    element = _element(emission.operands[0])
+    assert element is not None
+    size = builder.mul(count, ir.Constant(_INT64, _size_of(element)))
+    cgutils.raw_memmove(builder, into, from_, size, 1)
+    return emission.target.get_dummy_value()
+
+
+OPERATIONS: dict[str, Any] = {
+    "load": operation("load", _load_type, _load, literal=True),
+    "store": operation("store", _store_type, _store),
+    "load_partial": operation("load_partial", _load_partial_type, _load_partial, literal=True),
+    "store_partial": operation("store_partial", _store_partial_type, _store_partial),
+    "load_masked": operation("load_masked", _load_masked_type, _load_masked),
+    "store_masked": operation("store_masked", _store_masked_type, _store_masked),
+    "load_group_splat": operation("load_group_splat", _group_type, _load_group_splat, literal=True),
+    "gather": operation("gather", _gather_type, _gather),
+    "view": operation("view", _view_type, _view, literal=True),
+    "tail": operation("tail", _tail_type, _tail),
+    "scratch": operation("scratch", _scratch_type, _scratch, literal=True),
+    "copy": operation("copy", _copy_type, _copy),
+}
+"""Name to operation; the emitted code imports them by name."""

@@ -1,0 +1,33 @@
+"""What emitted code imports, by name: `from .runtime.operations import i32, kernel, load, splat, …`.
+
+Conversions are made when their name is first asked for.
+"""
+
+import re
+from typing import Any
+
+from . import arithmetic, conversions, kernels, lanes, memory
+
+_KNOWN: dict[str, Any] = {
+    **arithmetic.OPERATIONS,
+    **arithmetic.COMPARISONS,
+    **lanes.OPERATIONS,
+    **memory.OPERATIONS,
+    **kernels.OPERATIONS,
+    "addresses": kernels.addresses,
+    "holds": arithmetic.holds,
+    "kernel": kernels.kernel,
+}
+
+_NARROWING = re.compile(r"narrow_([iu])(\d+)")
+
+
+def __getattr__(name: str) -> Any:
+    """The operation `name`."""
+    found = _KNOWN.get(name) or conversions.conversion(name)
+    if found is None and (narrowing := _NARROWING.fullmatch(name)):
+        found = lanes.narrowing(int(narrowing[2]), unsigned=narrowing[1] == "u")
+    if found is None:
+        raise AttributeError(f"compiled code has no operation '{name}'")
+    _KNOWN[name] = found
+    return found

@@ -1,0 +1,212 @@
+"""A compiled program at run time: arrays in, arrays out, checked; needs NumPy alone, and is part of saved programs.
+
+The emitted module says what it takes and gives (`INPUTS`, `OUTPUTS`), which constants it reads (`CONSTANTS`), how much
+working memory it needs (`ARENA_BYTES`), and has `main`, which computes on flat arrays.
+"""
+
+import difflib
+import importlib
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+ALIGNMENT = 64
+"""Bytes: working memory begins at a multiple, as vector loads and cache lines like it."""
+
+
+OPEN = -1
+"""A size that any array may have."""
+
+
+class InputError(ValueError):
+    """An input or output array that does not fit the program: the message is one line."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """One input or output: its name, the NumPy type and the shape of its array, and whether NaN is refused.
+
+    A size may be `OPEN`, and without a rank the shape is of no matter. `bits` is the width of unsigned integers that do
+    not fill their NumPy type, 0 for all others.
+    """
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    is_quantized: bool = False
+    has_rank: bool = True
+    bits: int = 0
+
+
+def aligned_empty(size: int) -> npt.NDArray[np.int8]:
+    """`size` bytes that nobody has written, aligned."""
+    buffer = np.empty(size + ALIGNMENT, np.int8)
+    start = -buffer.ctypes.data % ALIGNMENT
+    return buffer[start : start + size]
+
+
+def _shape_text(shape: Sequence[int]) -> str:
+    return "x".join("?" if size == OPEN else str(size) for size in shape) or "scalar"
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    folded = {each.lower(): each for each in names}
+    matches = difflib.get_close_matches(name.lower(), folded, n=1)
+    return f", did you mean '{folded[matches[0]]}'?" if matches else ""
+
+
+def _fits(shape: Sequence[int], found: Sequence[int]) -> bool:
+    return len(shape) == len(found) and all(size in (OPEN, given) for size, given in zip(shape, found, strict=True))
+
+
+def _as_array(port: Port, value: Any) -> Array:
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"input '{port.name}' is no array: {error}") from error
+    return array.astype(np.int8) if array.dtype == np.bool_ and port.dtype == np.int8 else array
+
+
+def checked(port: Port, value: Any) -> Array:
+    """`value` as a contiguous, aligned array in native byte order. Raises `InputError` where it does not fit `port`.
+
+    The layout and the byte order of an array do not matter, its type and shape do.
+    """
+    array = _as_array(port, value)
+    if array.dtype.newbyteorder("=") != port.dtype:
+        raise InputError(f"input '{port.name}' has elements of {port.dtype}, found {array.dtype}")
+    if port.has_rank and not _fits(port.shape, array.shape):
+        raise InputError(
+            f"input '{port.name}' has the shape {_shape_text(port.shape)}, found {_shape_text(array.shape)}"
+        )
+    array = np.require(array, port.dtype, ("C", "A"))
+    if port.is_quantized and np.isnan(array).any():
+        place = [int(each) for each in np.argwhere(np.isnan(array))[0]]
+        raise InputError(f"input '{port.name}' is NaN at {place}: a quantized model takes numbers")
+    return array
+
+
+def by_name(ports: Sequence[Port], inputs: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
+    """The values of all inputs in order, from a mapping by name, a sequence, or one array. Raises `InputError`."""
+    names = [port.name for port in ports]
+    if isinstance(inputs, np.ndarray):
+        inputs = [inputs]
+    if not isinstance(inputs, Mapping):
+        if len(inputs) != len(names):
+            raise InputError(f"the program takes {len(names)} inputs ({', '.join(names)}), found {len(inputs)}")
+        return list(inputs)
+    for name in inputs:
+        if name not in names:
+            known = ", ".join(names) or "none"
+            raise InputError(f"the program has no input '{name}'{_nearest(name, names)} (it has: {known})")
+    missing = [name for name in names if name not in inputs]
+    if missing:
+        raise InputError(f"the program lacks the input{'s' if len(missing) > 1 else ''} {', '.join(missing)}")
+    return [inputs[name] for name in names]
+
+
+def _flat(array: Array) -> Array:
+    """The elements as kernels see them: one axis, integers without regard to sign, bytes for Booleans, short floats as
+    their bits."""
+    flat = array.reshape(-1)
+    if flat.dtype.kind in "ub":
+        return flat.view(f"i{flat.itemsize}")
+    return flat.view(np.uint16) if flat.itemsize == 2 and flat.dtype.kind != "i" else flat
+
+
+def _stored(port: Port, array: Array) -> Array:
+    """An input as kernels see it: they hold integers of few bits as signed ones, the caller has 0 to 15 for 4 bits."""
+    flat = _flat(array)
+    if not port.bits:
+        return flat
+    unused = 8 * flat.itemsize - port.bits
+    return (flat << unused) >> unused
+
+
+def _targets(arrays: Sequence[Array], inputs: Sequence[Array]) -> list[Array]:
+    """Where outputs are computed that go to arrays of the caller.
+
+    What can't be written as one run, or lies in the memory of an input or of another output, is written aside first.
+    """
+    targets: list[Array] = []
+    for place, array in enumerate(arrays):
+        others = (*inputs, *arrays[:place], *arrays[place + 1 :])
+        is_direct = array.flags.carray and not any(np.may_share_memory(array, each) for each in others)
+        targets.append(array if is_direct else np.empty(array.shape, array.dtype))
+    return targets
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    """A NumPy type by its name; where nobody knows the short floats of `ml_dtypes`, they are given as their bits."""
+    try:
+        return np.dtype(name)
+    except TypeError:
+        with suppress(ImportError):
+            return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
+        return np.dtype(np.uint16)
+
+
+class CompiledModule:
+    """An emitted module with its constants, ready to be called from several threads at once."""
+
+    def __init__(self, module: ModuleType, constants: Mapping[str, Array]) -> None:
+        self.inputs, self.outputs = (
+            tuple(Port(name, _dtype(dtype), tuple(shape), nan, bits=bits) for name, dtype, shape, nan, bits in rows)
+            for rows in (module.INPUTS, module.OUTPUTS)
+        )
+        self._main = module.main
+        self._constants = tuple(constants[name].reshape(-1).view(dtype) for name, dtype, _ in module.CONSTANTS)
+        self._arena_bytes = int(module.ARENA_BYTES)
+        self._arenas: deque[npt.NDArray[np.int8]] = deque()
+
+    def _target(self, port: Port, given: object) -> Array:
+        if not isinstance(given, np.ndarray):
+            raise InputError(f"output '{port.name}' is written into an array, found {type(given).__name__}")
+        array: Array = np.asarray(cast(Array, given))
+        if array.dtype != port.dtype or array.shape != port.shape:
+            raise InputError(
+                f"output '{port.name}' is {port.dtype} of the shape {_shape_text(port.shape)}, "
+                f"found {array.dtype} of {_shape_text(array.shape)}"
+            )
+        if not array.flags.writeable:
+            raise InputError(f"output '{port.name}' is read-only")
+        return array
+
+    def __call__(
+        self, inputs: Mapping[str, Any] | Sequence[Any], outputs: Mapping[str, Array] | None = None
+    ) -> dict[str, Array]:
+        """The outputs by name; those that `outputs` has arrays for are written there.
+
+        Raises `InputError` for what does not fit.
+        """
+        given = [checked(port, value) for port, value in zip(self.inputs, by_name(self.inputs, inputs), strict=True)]
+        wanted = dict(outputs or {})
+        results: dict[str, Array] = {}
+        for port in self.outputs:
+            own = wanted.pop(port.name, None)
+            results[port.name] = np.empty(port.shape, port.dtype) if own is None else self._target(port, own)
+        if wanted:
+            name, known = next(iter(wanted)), [port.name for port in self.outputs]
+            raise InputError(f"the program has no output '{name}'{_nearest(name, known)} (it has: {', '.join(known)})")
+        targets = list(results.values()) if not outputs else _targets(list(results.values()), given)
+        try:
+            arena = self._arenas.pop()
+        except IndexError:
+            arena = aligned_empty(self._arena_bytes)
+        self._main(arena, *self._constants, *map(_stored, self.inputs, given), *map(_flat, targets))
+        self._arenas.append(arena)
+        for port, target in zip(self.outputs, targets, strict=True):
+            if port.bits:
+                np.bitwise_and(target, (1 << port.bits) - 1, out=target)
+        for array, target in zip(results.values(), targets, strict=True):
+            if target is not array:
+                array[...] = target
+        return results

@@ -1,0 +1,92 @@
+"""Values in registers as numba types: scalars and vectors whose arithmetic is that of LLVM, at their own width.
+
+numba's own integers grow to 64 bits in every operation; these wrap at the width that they have. `i32` is a scalar,
+`Register("i32", 16)` a vector of 16 lanes. The short floats `f16` and `bf16` are held as their bits.
+"""
+
+# numba and llvmlite have no types that a checker could read.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUntypedBaseClass=false, reportUnknownParameterType=false, reportMissingParameterType=false
+
+from functools import cache
+from typing import Any, cast
+
+from llvmlite import ir
+from numba import types
+from numba.extending import models, register_model
+
+FLOATS = ("f16", "bf16", "f32", "f64")
+
+
+@cache
+def llvm_element(element: str) -> Any:
+    """The LLVM type of one element, by its name in MLIR."""
+    if element == "f32":
+        return ir.FloatType()
+    if element == "f64":
+        return ir.DoubleType()
+    return ir.IntType(bits_of(element))
+
+
+def bits_of(element: str) -> int:
+    """The width of an element in bits."""
+    return int(element.lstrip("bfi"))
+
+
+class Register(types.Type):
+    """A scalar (0 lanes) or a vector of elements."""
+
+    def __init__(self, element: str, lanes: int = 0) -> None:
+        self.element = element
+        self.lanes = lanes
+        super().__init__(name=f"{element}x{lanes}" if lanes else element)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the elements are floats."""
+        return self.element in FLOATS
+
+    @property
+    def bits(self) -> int:
+        """The width of an element."""
+        return bits_of(self.element)
+
+    @property
+    def llvm(self) -> Any:
+        """The LLVM type."""
+        element = llvm_element(self.element)
+        return ir.VectorType(element, self.lanes) if self.lanes else element
+
+    def of(self, element: str) -> "Register":
+        """The type of as many lanes of another element."""
+        return Register(element, self.lanes)
+
+
+@register_model(Register)
+class _RegisterModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, register: Any) -> None:
+        super().__init__(manager, register, register.llvm)
+
+
+INDEX = types.int64
+"""What `index` is: numba's own integer of 64 bits."""
+
+MEMORY = {
+    "int8": "i8", "uint8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32", "int64": "i64",
+    "uint64": "i64", "float32": "f32", "float64": "f64",
+}  # fmt: skip
+"""The element that an array of a NumPy type holds."""
+
+
+def as_register(type_: Any) -> Register | None:
+    """`type_` as a register: `index` counts as `i64`; `None` for arrays and the like."""
+    if isinstance(type_, Register):
+        return type_
+    return Register("i64") if isinstance(type_, types.Integer) and cast(Any, type_).bitwidth == 64 else None
+
+
+def splat_constant(type_: Any, value: float) -> Any:
+    """An LLVM constant, the same in all lanes."""
+    if isinstance(type_, ir.VectorType):
+        return ir.Constant(type_, [ir.Constant(type_.element, value)] * type_.count)
+    return ir.Constant(type_, value)

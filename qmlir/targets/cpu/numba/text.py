@@ -1,0 +1,115 @@
+"""Pieces of Python: expressions that know the names which they read, sums of indices with numbers folded, names."""
+
+import keyword
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+ATOM, UNARY = 2, 1
+
+
+@dataclass(frozen=True)
+class Text:
+    """An expression; `reads` are the variables in it, and `is_atom` says that it needs no parentheses."""
+
+    text: str
+    reads: frozenset[str] = frozenset()
+    is_atom: bool = True
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def inner(self) -> str:
+        """The expression as an operand of another."""
+        return self.text if self.is_atom else f"({self.text})"
+
+
+def name_text(name: str) -> Text:
+    """A variable."""
+    return Text(name, frozenset({name}))
+
+
+def reads_of(texts: "Iterable[Text | Index]") -> frozenset[str]:
+    """The variables that expressions read."""
+    return frozenset(name for text in texts for name in text.reads)
+
+
+@dataclass(frozen=True)
+class Index:
+    """A number of type `index`: a sum of expressions, each times a number, and a number."""
+
+    terms: Mapping[Text, int] = field(default_factory=dict[Text, int])
+    constant: int = 0
+
+    @staticmethod
+    def of(value: Text) -> "Index":
+        """A sum of one expression."""
+        return Index({value: 1})
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The variables in it."""
+        return reads_of(self.terms)
+
+    @property
+    def number(self) -> int | None:
+        """The number that it is, where it is known."""
+        return None if self.terms else self.constant
+
+    def plus(self, other: "Index") -> "Index":
+        """The sum."""
+        terms = dict(self.terms)
+        for term, factor in other.terms.items():
+            terms[term] = terms.get(term, 0) + factor
+        return Index({term: factor for term, factor in terms.items() if factor}, self.constant + other.constant)
+
+    def times(self, factor: int) -> "Index":
+        """The product with a number."""
+        if not factor:
+            return Index()
+        return Index({term: each * factor for term, each in self.terms.items()}, self.constant * factor)
+
+    def __str__(self) -> str:
+        text = ""
+        for term, factor in self.terms.items():
+            size = abs(factor)
+            product = term.inner if size == 1 else f"{term.inner}*{size}"
+            text += (" - " if factor < 0 else " + ") + product
+        if self.constant or not text:
+            text += f" - {-self.constant}" if self.constant < 0 else f" + {self.constant}"
+        return text[3:] if text.startswith(" + ") else f"-{text[3:]}"
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether it is a number or one expression."""
+        return len(self.terms) + bool(self.constant) <= 1 and all(factor == 1 for factor in self.terms.values())
+
+    def as_text(self) -> Text:
+        """The expression."""
+        if self.is_simple and self.terms:
+            return next(iter(self.terms))
+        return Text(str(self), self.reads, self.is_simple and self.constant >= 0)
+
+
+_NO_IDENTIFIER = re.compile(r"\W+", re.ASCII)
+
+
+class Names:
+    """Identifiers that are not taken yet, and that `avoids` does not refuse."""
+
+    def __init__(self, taken: Iterable[str] = (), avoids: Callable[[str], bool] = lambda _: False) -> None:
+        self._taken = {*taken, *keyword.kwlist, *keyword.softkwlist}
+        self._avoids = avoids
+
+    def new(self, hint: str) -> str:
+        """An identifier as near to `hint` as there is."""
+        base = _NO_IDENTIFIER.sub("_", hint).strip("_") or "v"
+        if base[0].isdigit():
+            base = f"v{base}"
+        name, number = base, 1
+        while name in self._taken or self._avoids(name):
+            number += 1
+            name = f"{base}_{number}"
+        self._taken.add(name)
+        return name

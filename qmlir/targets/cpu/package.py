@@ -1,0 +1,104 @@
+"""Programs as folders: a Python package of emitted kernels, the runtime that they need, and their constants.
+
+A cache entry and a saved program are the same thing. It needs NumPy, numba and nothing of qmlir:
+
+    __init__.py             gives `program`, ready to be called
+    kernels.py              the emitted module
+    constants.safetensors   weights and tables, mapped into memory
+    runtime/                types and intrinsics of vectors, checks of inputs
+"""
+
+import importlib
+import importlib.util
+import itertools
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from importlib.resources import as_file, files
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import safetensors.numpy
+
+from qmlir.ir.diagnostics import text_error
+from qmlir.targets.cpu.parallel import helped
+
+KERNELS = "kernels.py"
+CONSTANTS = "constants.safetensors"
+RUNTIME = "runtime"
+_RUNTIME_PACKAGE = "qmlir.targets.cpu.numba.runtime"
+
+_INIT = '''"""A compiled neural network: `program(inputs)` gives the outputs by name."""
+
+from pathlib import Path
+
+from . import kernels
+from .runtime.constants import mapped
+from .runtime.program import CompiledModule, InputError
+
+__all__ = ["InputError", "program"]
+
+program = CompiledModule(kernels, mapped(Path(__file__).with_name("constants.safetensors")))
+'''
+
+
+def write_package(folder: Path, source: str, constants: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write the package of an emitted module into `folder`, which exists."""
+    (folder / "__init__.py").write_text(_INIT, encoding="utf-8")
+    (folder / KERNELS).write_text(source, encoding="utf-8")
+    arrays = {name: np.asarray(array, order="C") for name, array in constants.items()}
+    (folder / CONSTANTS).write_bytes(safetensors.numpy.save(arrays))
+    with as_file(files(_RUNTIME_PACKAGE)) as runtime:
+        shutil.copytree(runtime, folder / RUNTIME, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+OnKernel = Callable[[str, int, int], None]
+"""Is told the name of each kernel before it is compiled, its number, and how many there are."""
+
+
+def _tell(runtime: Any, on_kernel: OnKernel, count: int) -> None:
+    """Let the runtime of a package tell of each kernel that it compiles."""
+    numbers = itertools.count(1)
+
+    def told(kernel: str) -> None:
+        on_kernel(kernel, next(numbers), count)
+
+    runtime.on_kernel = told
+
+
+def _forget(name: str) -> None:
+    """Let the package `name` be imported anew."""
+    for each in [each for each in sys.modules if each == name or each.startswith(f"{name}.")]:
+        del sys.modules[each]
+
+
+def load_package(folder: Path, name: str, on_kernel: OnKernel | None = None, helpers: int = 0) -> ModuleType:
+    """Import the package in `folder` under `name`; kernels that numba has not cached are compiled.
+
+    So many helpers, processes of their own, compile them as well.
+
+    Raises `DiagnosticError` where `folder` holds no saved program.
+    """
+    if not (folder / "__init__.py").is_file() or not (folder / KERNELS).is_file():
+        raise text_error(f"{folder} holds no saved program: it has no {KERNELS}")
+    spec = importlib.util.spec_from_file_location(
+        name, folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    _forget(name)  # kernels of this name that are loaded would not be compiled here
+    sys.modules[name] = module
+    try:
+        runtime: Any = importlib.import_module(f"{name}.{RUNTIME}.kernels")  # before the kernels, which need it
+        if on_kernel is not None:
+            _tell(runtime, on_kernel, (folder / KERNELS).read_text(encoding="utf-8").count("\n@kernel("))
+        with helped(runtime, folder, helpers):
+            spec.loader.exec_module(module)
+    except BaseException:
+        _forget(name)
+        raise
+    return module

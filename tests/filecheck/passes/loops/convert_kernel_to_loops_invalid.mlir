@@ -1,0 +1,23 @@
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p convert-kernel-to-loops
+
+func.func @unknown_size(%x: memref<?xi8>, %v: i8) {
+  // expected-error @+1 {{'linalg.fill' op works on memref<?xi8>: loops are made for known sizes only}}
+  linalg.fill ins(%v : i8) outs(%x : memref<?xi8>)
+  func.return
+}
+
+// -----
+
+func.func @tensors(%x: tensor<2xi8>, %v: i8) -> tensor<2xi8> {
+  // expected-error @+1 {{'linalg.fill' op (relu1) is left where it is not legal, and no pattern converts it; accepted: structured operations on memory, after kernel-bufferize}}
+  %0 = linalg.fill {origin = "relu1"} ins(%v : i8) outs(%x : tensor<2xi8>) -> tensor<2xi8>
+  func.return %0 : tensor<2xi8>
+}
+
+// -----
+
+func.func @wide_accumulator(%a: i64, %m: i32, %s: i8) -> i8 {
+  // expected-error @+1 {{'kernel.requantize' op rescales i64 by an integer multiplier: accepted are 32 bits}}
+  %0 = kernel.requantize %a, %m, %s {mode = #kernel.requantize<single_round>, zero_point = 0 : i64, minimum = -128 : i64, maximum = 127 : i64} : i64, i32, i8 -> i8
+  func.return %0 : i8
+}

@@ -1,0 +1,108 @@
+// RUN: qmlir-opt %s -p simd-legalize --split-input-file | filecheck %s
+
+// There is an instruction: nothing changes.
+builtin.module attributes {kernel.target = #kernel.target<isa = "avx512-vnni">} {
+  func.func @unsigned_vnni(%acc: vector<16xi32>, %x: vector<64xi8>, %w: vector<64xi8>) -> vector<16xi32> {
+    %0 = simd.dot_accumulate %acc, %x, %w {signs = "us"} : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>
+    func.return %0 : vector<16xi32>
+  }
+}
+// -----
+builtin.module attributes {kernel.target = #kernel.target<isa = "avx512-vnni">} {
+  func.func @signed_vnni(%acc: vector<16xi32>, %x: vector<64xi8>, %w: vector<64xi8>) -> vector<16xi32> {
+    %0 = simd.dot_accumulate %acc, %x, %w : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>
+    func.return %0 : vector<16xi32>
+  }
+}
+// -----
+builtin.module attributes {kernel.target = #kernel.target<isa = "avx2-vnni">} {
+  func.func @halves(%acc: vector<16xi32>, %x: vector<64xi8>, %w: vector<64xi8>) -> vector<16xi32> {
+    %0 = simd.dot_accumulate %acc, %x, %w {signs = "us"} : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>
+    func.return %0 : vector<16xi32>
+  }
+}
+// -----
+builtin.module attributes {kernel.target = #kernel.target<isa = "avx2">} {
+  func.func @bytes_as_pairs(%acc: vector<8xi32>, %x: vector<32xi8>, %w: vector<32xi8>) -> vector<8xi32> {
+    %0 = simd.dot_accumulate %acc, %x, %w {signs = "us"} : vector<8xi32>, vector<32xi8>, vector<32xi8> -> vector<8xi32>
+    func.return %0 : vector<8xi32>
+  }
+}
+// -----
+// A target that does not say: products.
+func.func @products(%acc: vector<2xi32>, %x: vector<4xi16>, %w: vector<4xi16>) -> vector<2xi32> {
+  %0 = simd.dot_accumulate %acc, %x, %w : vector<2xi32>, vector<4xi16>, vector<4xi16> -> vector<2xi32>
+  func.return %0 : vector<2xi32>
+}
+
+// CHECK: #k0 = #kernel.target<isa = "avx512-vnni">
+// CHECK-NEXT: builtin.module attributes {kernel.target = #k0} {
+// CHECK-LABEL: @unsigned_vnni(
+// CHECK-SAME: [[V0:%.+]]: vector<16xi32>, [[V1:%.+]]: vector<64xi8>, [[V2:%.+]]: vector<64xi8>) -> vector<16xi32>
+// CHECK-NEXT: [[V3:%.+]] = simd.dot_accumulate [[V0]], [[V1]], [[V2]] {signs = "us"} : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>
+// CHECK-NEXT: func.return [[V3]] : vector<16xi32>
+// CHECK: // -----
+// CHECK-NEXT: #k0 = #kernel.target<isa = "avx512-vnni">
+// CHECK-NEXT: builtin.module attributes {kernel.target = #k0} {
+// CHECK-LABEL: @signed_vnni(
+// CHECK-SAME: [[V0:%.+]]: vector<16xi32>, [[V1:%.+]]: vector<64xi8>, [[V2:%.+]]: vector<64xi8>) -> vector<16xi32>
+// CHECK-NEXT: [[V3:%.+]] = arith.constant dense<-128> : vector<64xi8>
+// CHECK-NEXT: [[V4:%.+]] = arith.xori [[V1]], [[V3]] : vector<64xi8>
+// CHECK-NEXT: [[V5:%.+]] = simd.dot_accumulate [[V0]], [[V4]], [[V2]] {signs = "us"} : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>
+// CHECK-NEXT: [[V6:%.+]] = arith.constant dense<0> : vector<16xi32>
+// CHECK-NEXT: [[V7:%.+]] = simd.dot_accumulate [[V6]], [[V3]], [[V2]] {signs = "us"} : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>
+// CHECK-NEXT: [[V8:%.+]] = arith.subi [[V5]], [[V7]] : vector<16xi32>
+// CHECK-NEXT: func.return [[V8]] : vector<16xi32>
+// CHECK: // -----
+// CHECK-NEXT: #k0 = #kernel.target<isa = "avx2-vnni">
+// CHECK-NEXT: builtin.module attributes {kernel.target = #k0} {
+// CHECK-LABEL: @halves(
+// CHECK-SAME: [[V0:%.+]]: vector<16xi32>, [[V1:%.+]]: vector<64xi8>, [[V2:%.+]]: vector<64xi8>) -> vector<16xi32>
+// CHECK-NEXT: [[V3:%.+]] = vector.shuffle [[V0]], [[V0]] [0, 1, 2, 3, 4, 5, 6, 7] : vector<16xi32>, vector<16xi32>
+// CHECK-NEXT: [[V4:%.+]] = vector.shuffle [[V1]], [[V1]] [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31] : vector<64xi8>, vector<64xi8>
+// CHECK-NEXT: [[V5:%.+]] = vector.shuffle [[V2]], [[V2]] [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31] : vector<64xi8>, vector<64xi8>
+// CHECK-NEXT: [[V6:%.+]] = simd.dot_accumulate [[V3]], [[V4]], [[V5]] {signs = "us"} : vector<8xi32>, vector<32xi8>, vector<32xi8> -> vector<8xi32>
+// CHECK-NEXT: [[V7:%.+]] = vector.shuffle [[V0]], [[V0]] [8, 9, 10, 11, 12, 13, 14, 15] : vector<16xi32>, vector<16xi32>
+// CHECK-NEXT: [[V8:%.+]] = vector.shuffle [[V1]], [[V1]] [32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63] : vector<64xi8>, vector<64xi8>
+// CHECK-NEXT: [[V9:%.+]] = vector.shuffle [[V2]], [[V2]] [32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63] : vector<64xi8>, vector<64xi8>
+// CHECK-NEXT: [[V10:%.+]] = simd.dot_accumulate [[V7]], [[V8]], [[V9]] {signs = "us"} : vector<8xi32>, vector<32xi8>, vector<32xi8> -> vector<8xi32>
+// CHECK-NEXT: [[V11:%.+]] = vector.shuffle [[V6]], [[V10]] [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] : vector<8xi32>, vector<8xi32>
+// CHECK-NEXT: func.return [[V11]] : vector<16xi32>
+// CHECK: // -----
+// CHECK-NEXT: #k0 = #kernel.target<isa = "avx2">
+// CHECK-NEXT: builtin.module attributes {kernel.target = #k0} {
+// CHECK-LABEL: @bytes_as_pairs(
+// CHECK-SAME: [[V0:%.+]]: vector<8xi32>, [[V1:%.+]]: vector<32xi8>, [[V2:%.+]]: vector<32xi8>) -> vector<8xi32>
+// CHECK-NEXT: [[V3:%.+]] = simd.convert [[V1]] {kind = "bitcast"} : vector<32xi8> to vector<16xi16>
+// CHECK-NEXT: [[V4:%.+]] = arith.constant dense<8> : vector<16xi16>
+// CHECK-NEXT: [[V5:%.+]] = arith.shli [[V3]], [[V4]] : vector<16xi16>
+// CHECK-NEXT: [[V6:%.+]] = arith.shrui [[V5]], [[V4]] : vector<16xi16>
+// CHECK-NEXT: [[V7:%.+]] = simd.convert [[V2]] {kind = "bitcast"} : vector<32xi8> to vector<16xi16>
+// CHECK-NEXT: [[V8:%.+]] = arith.shli [[V7]], [[V4]] : vector<16xi16>
+// CHECK-NEXT: [[V9:%.+]] = arith.shrsi [[V8]], [[V4]] : vector<16xi16>
+// CHECK-NEXT: [[V10:%.+]] = simd.dot_accumulate [[V0]], [[V6]], [[V9]] : vector<8xi32>, vector<16xi16>, vector<16xi16> -> vector<8xi32>
+// CHECK-NEXT: [[V11:%.+]] = simd.convert [[V1]] {kind = "bitcast"} : vector<32xi8> to vector<16xi16>
+// CHECK-NEXT: [[V12:%.+]] = arith.shrui [[V11]], [[V4]] : vector<16xi16>
+// CHECK-NEXT: [[V13:%.+]] = simd.convert [[V2]] {kind = "bitcast"} : vector<32xi8> to vector<16xi16>
+// CHECK-NEXT: [[V14:%.+]] = arith.shrsi [[V13]], [[V4]] : vector<16xi16>
+// CHECK-NEXT: [[V15:%.+]] = simd.dot_accumulate [[V10]], [[V12]], [[V14]] : vector<8xi32>, vector<16xi16>, vector<16xi16> -> vector<8xi32>
+// CHECK-NEXT: func.return [[V15]] : vector<8xi32>
+// CHECK: // -----
+// CHECK-LABEL: @products(
+// CHECK-SAME: [[V0:%.+]]: vector<2xi32>, [[V1:%.+]]: vector<4xi16>, [[V2:%.+]]: vector<4xi16>) -> vector<2xi32>
+// CHECK-NEXT: [[V3:%.+]] = simd.convert [[V1]] {kind = "bitcast"} : vector<4xi16> to vector<2xi32>
+// CHECK-NEXT: [[V4:%.+]] = arith.constant dense<16> : vector<2xi32>
+// CHECK-NEXT: [[V5:%.+]] = arith.shli [[V3]], [[V4]] : vector<2xi32>
+// CHECK-NEXT: [[V6:%.+]] = arith.shrsi [[V5]], [[V4]] : vector<2xi32>
+// CHECK-NEXT: [[V7:%.+]] = simd.convert [[V2]] {kind = "bitcast"} : vector<4xi16> to vector<2xi32>
+// CHECK-NEXT: [[V8:%.+]] = arith.shli [[V7]], [[V4]] : vector<2xi32>
+// CHECK-NEXT: [[V9:%.+]] = arith.shrsi [[V8]], [[V4]] : vector<2xi32>
+// CHECK-NEXT: [[V10:%.+]] = arith.muli [[V6]], [[V9]] : vector<2xi32>
+// CHECK-NEXT: [[V11:%.+]] = arith.addi [[V0]], [[V10]] : vector<2xi32>
+// CHECK-NEXT: [[V12:%.+]] = simd.convert [[V1]] {kind = "bitcast"} : vector<4xi16> to vector<2xi32>
+// CHECK-NEXT: [[V13:%.+]] = arith.shrsi [[V12]], [[V4]] : vector<2xi32>
+// CHECK-NEXT: [[V14:%.+]] = simd.convert [[V2]] {kind = "bitcast"} : vector<4xi16> to vector<2xi32>
+// CHECK-NEXT: [[V15:%.+]] = arith.shrsi [[V14]], [[V4]] : vector<2xi32>
+// CHECK-NEXT: [[V16:%.+]] = arith.muli [[V13]], [[V15]] : vector<2xi32>
+// CHECK-NEXT: [[V17:%.+]] = arith.addi [[V11]], [[V16]] : vector<2xi32>
+// CHECK-NEXT: func.return [[V17]] : vector<2xi32>

@@ -1,0 +1,246 @@
+"""The disk cache: an entry is whole, its owner's alone and what was built, or it is built anew."""
+
+import errno
+import json
+import multiprocessing
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.targets.cpu import cache
+
+KEY = "0123abcd"
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache that is not there yet."""
+    path = tmp_path / "deep" / "cache"
+    monkeypatch.setenv(cache.DIRECTORY_VARIABLE, str(path))
+    return path
+
+
+class Builder:
+    """Builds an entry of a few files, and counts."""
+
+    def __init__(self, size: int = 10) -> None:
+        self.size = size
+        self.count = 0
+
+    def __call__(self, folder: Path) -> None:
+        self.count += 1
+        (folder / "kernels.py").write_text(f"number = {self.count}\n")
+        (folder / "runtime").mkdir()
+        (folder / "runtime" / "code.bin").write_bytes(bytes(self.size))
+
+
+def _no_trouble(message: str) -> None:
+    raise AssertionError(message)
+
+
+def test_an_entry_is_built_once(directory: Path) -> None:
+    build = Builder()
+    first = cache.entry(KEY, build, _no_trouble)
+    second = cache.entry(KEY, build, _no_trouble)
+    assert (first.is_new, second.is_new, build.count) == (True, False, 1)
+    assert first.folder == second.folder == directory / KEY
+    assert [path.name for path in directory.iterdir()] == [KEY]
+
+
+def test_the_cache_is_its_owners_alone(directory: Path) -> None:
+    folder = cache.entry(KEY, Builder(), _no_trouble).folder
+    assert directory.stat().st_mode & 0o777 == 0o700
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def _truncate(folder: Path) -> None:
+    (folder / "runtime" / "code.bin").write_bytes(b"")
+
+
+def _edit(folder: Path) -> None:
+    (folder / "kernels.py").write_text("number = 7\n")
+
+
+def _remove(folder: Path) -> None:
+    (folder / "kernels.py").unlink()
+
+
+def _add(folder: Path) -> None:
+    (folder / "runtime" / "more.py").write_text("")
+
+
+def _forget(folder: Path) -> None:
+    (folder / cache.MANIFEST).unlink()
+
+
+def _empty_manifest(folder: Path) -> None:
+    (folder / cache.MANIFEST).write_text("")
+
+
+def _foreign_manifest(folder: Path) -> None:
+    (folder / cache.MANIFEST).write_text(json.dumps(["kernels.py"]))
+
+
+def _open_to_others(folder: Path) -> None:
+    folder.chmod(0o755)
+
+
+def _open_to_the_group(folder: Path) -> None:
+    folder.chmod(0o720)
+
+
+def _link(folder: Path) -> None:
+    aside = folder.with_name("aside")
+    folder.rename(aside)
+    folder.symlink_to(aside, target_is_directory=True)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        _truncate, _edit, _remove, _add, _forget, _empty_manifest, _foreign_manifest, _open_to_others,
+        _open_to_the_group, _link,
+    ],
+)  # fmt: skip
+def test_what_was_touched_is_built_anew(directory: Path, damage: Callable[[Path], None]) -> None:
+    build = Builder()
+    damage(cache.entry(KEY, build, _no_trouble).folder)
+    found = cache.entry(KEY, build, _no_trouble)
+    assert (found.is_new, found.is_kept, build.count) == (True, True, 2)
+    assert (found.folder / "kernels.py").read_text() == "number = 2\n"
+    assert not cache.entry(KEY, build, _no_trouble).is_new
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no users here")
+def test_what_another_user_owns_is_built_anew(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = Builder()
+    folder = cache.entry(KEY, build, _no_trouble).folder
+    stranger = os.geteuid() + 1
+    assert cache.is_intact(folder)
+    monkeypatch.setattr(os, "geteuid", lambda: stranger)
+    assert not cache.is_intact(folder)
+
+
+@pytest.mark.parametrize("place", ["file", "below a file"])
+def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    monkeypatch.setenv(cache.DIRECTORY_VARIABLE, str(file if place == "file" else file / "cache"))
+    build, told = Builder(), list[str]()
+    found = cache.entry(KEY, build, told.append)
+    assert (found.is_new, found.is_kept) == (True, False)
+    assert (found.folder / "kernels.py").is_file()
+    (message,) = told
+    assert "cannot be written" in message
+    assert "\n" not in message
+
+
+def test_no_space_left(directory: Path) -> None:
+    """The disk of the cache is full: the entry lies elsewhere, and nothing is left in the cache."""
+
+    def build(folder: Path) -> None:
+        (folder / "kernels.py").write_text("half")
+        if folder.parent == directory:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    told = list[str]()
+    found = cache.entry(KEY, build, told.append)
+    assert not found.is_kept
+    (message,) = told
+    assert message == (
+        f"the cache {directory} cannot be written: No space left on device; the program is kept for this process"
+    )
+    assert not list(directory.iterdir())
+
+
+def test_no_space_left_anywhere(directory: Path) -> None:
+    def build(folder: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(DiagnosticError, match=r"no folder can be written for the compiled program: .*No space left"):
+        cache.entry(KEY, build, lambda message: None)
+
+
+def test_an_error_of_the_build_leaves_nothing(directory: Path) -> None:
+    def build(folder: Path) -> None:
+        (folder / "kernels.py").write_text("half")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        cache.entry(KEY, build, _no_trouble)
+    assert not list(directory.iterdir())
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for variable in (cache.DIRECTORY_VARIABLE, "XDG_CACHE_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(Path, "home", nowhere)
+    told = list[str]()
+    assert not cache.entry(KEY, Builder(), told.append).is_kept
+    assert cache.DIRECTORY_VARIABLE in told[0]
+
+
+def test_the_longest_unused_entries_go(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cache.SIZE_VARIABLE, "1")
+    part = 400 << 10
+    for number, key in enumerate(("a", "b")):
+        folder = cache.entry(key, Builder(part), _no_trouble).folder
+        os.utime(folder, (number, number))
+    cache.entry("a", Builder(part), _no_trouble)  # used again
+    cache.entry("c", Builder(part), _no_trouble)
+    assert sorted(path.name for path in directory.iterdir()) == ["a", "c"]
+
+
+def test_an_entry_above_the_limit_is_kept_alone(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cache.SIZE_VARIABLE, "1")
+    cache.entry("small", Builder(), _no_trouble)
+    assert cache.entry("large", Builder(2 << 20), _no_trouble).is_kept
+    assert [path.name for path in directory.iterdir()] == ["large"]
+
+
+def test_what_a_killed_process_left_goes_after_a_day(directory: Path) -> None:
+    directory.mkdir(parents=True)
+    old, new = directory / "building-old", directory / "building-new"
+    for folder in (old, new):
+        folder.mkdir()
+    os.utime(old, (time.time() - 2 * 24 * 3600,) * 2)
+    cache.entry(KEY, Builder(), _no_trouble)
+    assert sorted(path.name for path in directory.iterdir()) == [KEY, "building-new"]
+
+
+def _build_slowly(folder: Path) -> None:
+    Builder()(folder)
+    time.sleep(0.3)
+
+
+def _build_in_process(numbers: "multiprocessing.Queue[tuple[str, bool]]") -> None:
+    found = cache.entry(KEY, _build_slowly, _no_trouble)
+    numbers.put((str(found.folder), cache.is_intact(found.folder)))
+
+
+def test_processes_that_build_the_same_entry(directory: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    found: multiprocessing.Queue[tuple[str, bool]] = context.Queue()
+    processes = [context.Process(target=_build_in_process, args=(found,)) for _ in range(3)]
+    for process in processes:
+        process.start()
+    results = [found.get(timeout=60) for _ in processes]
+    for process in processes:
+        process.join()
+    assert results == [(str(directory / KEY), True)] * 3
+    assert [path.name for path in directory.iterdir()] == [KEY]
+
+
+def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(cache.DIRECTORY_VARIABLE, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache.cache_directory() == tmp_path / "qmlir"
+    monkeypatch.setenv(cache.DIRECTORY_VARIABLE, str(tmp_path / "own"))
+    assert cache.cache_directory() == tmp_path / "own"

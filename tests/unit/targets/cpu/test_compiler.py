@@ -1,0 +1,307 @@
+"""Compiling: instruction sets, open sizes, inputs that set shapes, the cache in use, and programs on disk."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+from qmlir.dialects.kernel.attributes import ISAS
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.targets.cpu import cache, compiler
+from qmlir.targets.cpu.compiler import Program, compile_module
+from qmlir.targets.cpu.host import host_isa
+from tests.support.nets import Net
+from tests.unit.targets.cpu.conftest import quantized
+
+
+def test_what_it_computes(program: Program, module: ModuleOp, image: np.ndarray) -> None:
+    np.testing.assert_array_equal(program([image])["Relu1"], qmlir.interpret(module, [image])["Relu1"], strict=True)
+
+
+def test_the_facade() -> None:
+    assert qmlir.compile is compile_module
+    assert qmlir.load_program is compiler.load_program
+
+
+def test_unknown_instruction_set(module: ModuleOp) -> None:
+    known = f"there are host, {', '.join(ISAS)}"
+    with pytest.raises(DiagnosticError) as caught:
+        qmlir.compile(module, isa="avx-2")
+    assert str(caught.value) == f"error: no instruction set 'avx-2', did you mean 'avx2'?, {known}"
+
+
+def test_instruction_set_that_the_processor_lacks(module: ModuleOp) -> None:
+    lacking = "neon" if host_isa() != "neon" else "avx2"
+    with pytest.raises(DiagnosticError, match=f"this processor lacks {lacking}: it has {host_isa()}"):
+        qmlir.compile(module, isa=lacking)
+
+
+def test_threads_are_positive(module: ModuleOp) -> None:
+    with pytest.raises(DiagnosticError, match="on one thread or more, found 0"):
+        qmlir.compile(module, threads=0)
+
+
+def test_unknown_function(module: ModuleOp) -> None:
+    with pytest.raises(DiagnosticError, match="no function '@other'"):
+        qmlir.compile(module, function="other")
+
+
+def test_generic_computes_the_same(program: Program, module: ModuleOp, image: np.ndarray) -> None:
+    found = qmlir.compile(module, isa="generic")([image])
+    np.testing.assert_array_equal(found["Relu1"], program([image])["Relu1"], strict=True)
+
+
+@pytest.fixture(scope="session")
+def of_any_batch() -> tuple[ModuleOp, Program]:
+    """A layer whose batch size is open."""
+    found = quantized("batch")
+    return found, qmlir.compile(found)
+
+
+@pytest.mark.parametrize("batch", [1, 3, 0])
+def test_open_sizes(of_any_batch: tuple[ModuleOp, Program], batch: int) -> None:
+    module, program = of_any_batch
+    images = np.random.default_rng(6).standard_normal((batch, 6)).astype(np.float32)
+    wanted = qmlir.interpret(module, [images])["Relu1"]
+    np.testing.assert_array_equal(program({"x0": images})["Relu1"], wanted, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("image", "message"),
+    [
+        (np.zeros((2, 5), np.float32), "input 'x0' has the shape ?x6, found 2x5"),
+        (np.zeros(6, np.float32), "input 'x0' has the shape ?x6, found 6"),
+        (np.zeros((2, 6)), "input 'x0' has elements of float32, found float64"),
+    ],
+)
+def test_open_sizes_are_checked_before_compiling(
+    of_any_batch: tuple[ModuleOp, Program], image: np.ndarray, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: Any) -> None:
+        raise AssertionError("compiled")
+
+    monkeypatch.setattr(compiler, "compiled_entry", never)
+    with pytest.raises(ValueError, match="input") as caught:
+        of_any_batch[1]([image])
+    assert str(caught.value) == message
+
+
+def test_threads_that_bring_a_new_shape(of_any_batch: tuple[ModuleOp, Program]) -> None:
+    """The first one compiles, the others wait for it."""
+    module, program = of_any_batch
+    images = np.random.default_rng(7).standard_normal((2, 6)).astype(np.float32)
+    wanted = qmlir.interpret(module, [images])["Relu1"]
+    found: list[np.ndarray] = []
+    threads = [threading.Thread(target=lambda: found.append(program([images])["Relu1"])) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 3
+    for each in found:
+        np.testing.assert_array_equal(each, wanted)
+
+
+def test_a_program_with_open_sizes_is_not_saved(of_any_batch: tuple[ModuleOp, Program], tmp_path: Path) -> None:
+    with pytest.raises(DiagnosticError, match="whose shapes are open can't be saved"):
+        of_any_batch[1].save(tmp_path / "saved")
+
+
+def test_inputs_that_set_shapes() -> None:
+    net = Net()
+    data, shape = net.input(np.arange(6, dtype=np.int32)), net.input(np.array([2, 3]))
+    program = qmlir.compile(qmlir.load(net.model(net.node("Reshape", data, shape))))
+    values = np.arange(6, dtype=np.int32)
+    for sizes in ([2, 3], [3, -1], [6, 1]):
+        found = program([values, np.array(sizes)])["Reshape0"]
+        np.testing.assert_array_equal(found, values.reshape(sizes), strict=True)
+
+
+def test_types_of_callers() -> None:
+    """Unsigned integers and Booleans come and go as such."""
+    net = Net()
+    a, b = net.input(np.array([250, 3, 0], np.uint8)), net.input(np.array([3, 250, 0], np.uint8))
+    outputs = [net.node("Max", a, b), net.node("Less", a, b)]
+    program = qmlir.compile(qmlir.load(net.model(*outputs)))
+    found = program(net.feeds)
+    np.testing.assert_array_equal(found[outputs[0]], np.array([250, 250, 0], np.uint8), strict=True)
+    np.testing.assert_array_equal(found[outputs[1]], np.array([False, True, False]), strict=True)
+
+
+# The cache in use
+
+
+def test_a_second_program_comes_from_the_cache(
+    program: Program, module: ModuleOp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: Any, **__: Any) -> None:
+        raise AssertionError("built")
+
+    monkeypatch.setattr(compiler, "_build", never)
+    assert qmlir.compile(module)._only is not None  # pyright: ignore[reportPrivateUsage]
+
+
+def test_another_weight_is_another_program(module: ModuleOp) -> None:
+    other = quantized(2)
+    constant = next(op for op in other.walk() if op.name == "nn.constant")
+    keys = {compiler._key(each, "generic", 1) for each in (module, other)}
+    assert len(keys) == 1
+    constant.detach()
+    other.body.block.insert_op_before(constant, other.body.block.first_op)  # type: ignore[arg-type]
+    assert compiler._key(other, "generic", 1) not in keys
+    assert compiler._key(module, "generic", 2) not in keys
+    assert compiler._key(module, "avx2", 1) not in keys
+
+
+def test_a_cache_that_cannot_be_written(
+    module: ModuleOp, image: np.ndarray, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told once, and the program is right."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(cache.DIRECTORY_VARIABLE, str(tmp_path / "file"))
+    with pytest.warns(RuntimeWarning, match="cannot be written"):
+        other = qmlir.compile(module)
+    np.testing.assert_array_equal(other([image])["Relu1"], program([image])["Relu1"], strict=True)
+
+
+def _compile_and_save(module: ModuleOp, image: np.ndarray, target: Path) -> None:
+    np.save(target, qmlir.compile(module)([image])["Relu1"])
+
+
+def test_processes_that_compile_the_same(
+    module: ModuleOp, image: np.ndarray, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two at once, with an empty cache; then the code of a kernel is damaged, and a third builds the entry anew."""
+    monkeypatch.setenv(cache.DIRECTORY_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setattr(import_module("numba").config, "CACHE_DIR", str(tmp_path / "elsewhere"))
+    context = multiprocessing.get_context("fork")
+
+    def run(*numbers: int) -> None:
+        targets = [tmp_path / f"{number}.npy" for number in numbers]
+        running = [context.Process(target=_compile_and_save, args=(module, image, target)) for target in targets]
+        for process in running:
+            process.start()
+        for process, target in zip(running, targets, strict=True):
+            process.join()
+            np.testing.assert_array_equal(np.load(target), program([image])["Relu1"], strict=True)
+
+    run(0, 1)
+    (entry,) = (tmp_path / "cache").iterdir()
+    assert cache.is_intact(entry)
+    codes = sorted(entry.rglob("*.nbc"))
+    assert codes, "the code of kernels lies in the entry, wherever the user lets numba keep it"
+    codes[0].write_bytes(codes[0].read_bytes()[:100])
+    run(2)
+    assert cache.is_intact(entry)
+
+
+# On disk
+
+
+@pytest.fixture(scope="session")
+def saved(program: Program, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The layer as a package."""
+    folder = tmp_path_factory.mktemp("programs") / "saved_layer"
+    program.save(folder)
+    return folder
+
+
+def test_a_saved_program(saved: Path, program: Program, image: np.ndarray) -> None:
+    found = qmlir.load_program(saved)([image])
+    np.testing.assert_array_equal(found["Relu1"], program([image])["Relu1"], strict=True)
+
+
+def test_a_saved_program_is_no_secret(saved: Path) -> None:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    assert saved.stat().st_mode & 0o777 == 0o777 & ~mask
+    assert sorted(path.name for path in saved.iterdir() if path.name != "__pycache__") == [
+        "__init__.py", "constants.safetensors", "kernels.py", "runtime",
+    ]  # fmt: skip
+
+
+def test_an_existing_folder_is_not_overwritten(saved: Path, program: Program) -> None:
+    with pytest.raises(DiagnosticError, match="exists: a program is saved into a new folder"):
+        program.save(saved)
+
+
+def test_another_program_at_the_same_place(program: Program, tmp_path: Path, image: np.ndarray) -> None:
+    folder = tmp_path / "saved"
+    net = Net()
+    net.node("Neg", net.input(image))
+    for each, name in ((program, "Relu1"), (qmlir.compile(qmlir.load(net.model("Neg0"))), "Neg0")):
+        each.save(folder)
+        assert list(qmlir.load_program(folder)([image])) == [name]
+        folder.rename(tmp_path / name)
+
+
+def test_no_program_there(tmp_path: Path) -> None:
+    with pytest.raises(DiagnosticError, match=r"holds no saved program: it has no kernels\.py"):
+        qmlir.load_program(tmp_path)
+    with pytest.raises(DiagnosticError, match="holds no saved program"):
+        qmlir.load_program(tmp_path / "nothing")
+
+
+def test_damaged_constants(saved: Path, program: Program, tmp_path: Path) -> None:
+    folder = tmp_path / "damaged"
+    program.save(folder)
+    file = folder / "constants.safetensors"
+    file.write_bytes(file.read_bytes()[:-4])
+    with pytest.raises(ValueError, match=r"constants\.safetensors is damaged: it ends before the constant"):
+        qmlir.load_program(folder)
+
+
+_IMPORT = """
+import sys, numpy as np
+sys.path.insert(0, sys.argv[1])
+from saved_layer import InputError, program
+image = np.load(sys.argv[2])
+np.save(sys.argv[3], program({"x0": image})["Relu1"])
+try:
+    program([image[:1]])
+except InputError as error:
+    print(error)
+print([name for name in ("qmlir", "xdsl", "onnx", "ml_dtypes", "rich") if name in sys.modules])
+"""
+
+
+def test_where_qmlir_is_not_installed(saved: Path, program: Program, image: np.ndarray, tmp_path: Path) -> None:
+    """An isolated interpreter that finds NumPy, numba, llvmlite and safetensors, and nothing else."""
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    origin = Path(np.__file__).parents[1]
+    for name in ("numpy", "numpy.libs", "numba", "llvmlite", "safetensors"):
+        if (origin / name).exists():
+            (packages / name).symlink_to(origin / name)
+    np.save(tmp_path / "x.npy", image)
+    start = f"import sys; sys.path.append({str(packages)!r})\n"
+    command = [sys.executable, "-I", "-S", "-c", start + _IMPORT, saved.parent, tmp_path / "x.npy", tmp_path / "y.npy"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=200)
+    assert done.stdout.splitlines() == ["input 'x0' has the shape 2x6, found 1x6", "[]"]
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), program([image])["Relu1"])
+
+
+def test_warnings_are_for_trouble_only(module: ModuleOp) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        qmlir.compile(module)
+
+
+def test_sequences_and_strings_are_refused() -> None:
+    text = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.STRING, [2])
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Identity", ["x"], ["y"])], "g", [text], [
+        onnx.helper.make_tensor_value_info("y", onnx.TensorProto.STRING, [2])])  # fmt: skip
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10)
+    with pytest.raises(DiagnosticError, match="input 'x' has type"):
+        qmlir.compile(qmlir.load(model))

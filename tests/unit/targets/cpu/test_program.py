@@ -1,0 +1,176 @@
+"""Calling a compiled program: arrays by name or in order, outputs into the caller's arrays, and what does not fit."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+from qmlir.targets.cpu.compiler import Program
+from qmlir.targets.cpu.numba.runtime.program import InputError
+
+
+@pytest.fixture(scope="session")
+def expected(module: ModuleOp, image: np.ndarray) -> np.ndarray:
+    """What the interpreter computes."""
+    return qmlir.interpret(module, [image])["Relu1"]
+
+
+def _refused(program: Program, inputs: Any, outputs: Any = None) -> str:
+    with pytest.raises(ValueError, match="put") as caught:
+        program(inputs, outputs)
+    assert type(caught.value).__name__ == InputError.__name__  # the program carries a runtime of its own
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("arrange", [lambda x: {"x0": x}, lambda x: [x], lambda x: (x,), lambda x: x])
+def test_inputs_by_name_and_in_order(
+    program: Program, image: np.ndarray, expected: np.ndarray, arrange: Callable[[np.ndarray], Any]
+) -> None:
+    found = program(arrange(image))
+    assert list(found) == ["Relu1"]
+    np.testing.assert_array_equal(found["Relu1"], expected, strict=True)
+
+
+def _unaligned(array: np.ndarray) -> np.ndarray:
+    room = np.empty(array.nbytes + 1, np.uint8)
+    view = room[1:].view(array.dtype).reshape(array.shape)
+    view[...] = array
+    assert not view.flags.aligned
+    return view
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    copy = array.copy()
+    copy.flags.writeable = False
+    return copy
+
+
+def _spread(array: np.ndarray) -> np.ndarray:
+    room = np.full((4, 12), np.nan, np.float32)
+    room[::2, ::2] = array
+    return room[::2, ::2]
+
+
+LAYOUTS: list[Callable[[np.ndarray], np.ndarray]] = [
+    np.asfortranarray,
+    lambda x: x[::-1].copy()[::-1],
+    lambda x: x.astype(">f4"),
+    lambda x: np.asfortranarray(x.astype(">f4")),
+    _unaligned,
+    _read_only,
+    _spread,
+    lambda x: x.view(np.recarray),
+]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_any_layout_and_byte_order(
+    program: Program, image: np.ndarray, expected: np.ndarray, layout: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    np.testing.assert_array_equal(program([layout(image)])["Relu1"], expected)
+
+
+def test_outputs_into_the_callers_arrays(program: Program, image: np.ndarray, expected: np.ndarray) -> None:
+    own = np.full((2, 4), np.nan, np.float32)
+    assert program([image], {"Relu1": own})["Relu1"] is own
+    np.testing.assert_array_equal(own, expected)
+
+
+@pytest.mark.parametrize("make", [lambda: np.zeros((4, 2), np.float32).T, lambda: _unaligned(np.zeros((2, 4), "f4"))])
+def test_outputs_of_any_layout(
+    program: Program, image: np.ndarray, expected: np.ndarray, make: Callable[[], np.ndarray]
+) -> None:
+    own = make()
+    program([image], {"Relu1": own})
+    np.testing.assert_array_equal(own, expected)
+
+
+def test_an_output_over_the_input(program: Program, image: np.ndarray, expected: np.ndarray) -> None:
+    room = np.zeros(12, np.float32)
+    room[:] = image.reshape(-1)
+    own = room[:8].reshape(2, 4)
+    program([room.reshape(2, 6)], {"Relu1": own})
+    np.testing.assert_array_equal(own, expected)
+
+
+X = np.zeros((2, 6), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({}, "the program lacks the input x0"),
+        ([], "the program takes 1 inputs (x0), found 0"),
+        ([X, X], "the program takes 1 inputs (x0), found 2"),
+        ({"X0": X}, "the program has no input 'X0', did you mean 'x0'? (it has: x0)"),
+        ({"x00": X}, "the program has no input 'x00', did you mean 'x0'? (it has: x0)"),
+        ({"x0": X, "image": X}, "the program has no input 'image' (it has: x0)"),
+        ([X[:1]], "input 'x0' has the shape 2x6, found 1x6"),
+        ([X.T], "input 'x0' has the shape 2x6, found 6x2"),
+        ([X[None]], "input 'x0' has the shape 2x6, found 1x2x6"),
+        ([np.float32(1)], "input 'x0' has the shape 2x6, found scalar"),
+        ([X[:0]], "input 'x0' has the shape 2x6, found 0x6"),
+        ([X.astype(np.float64)], "input 'x0' has elements of float32, found float64"),
+        ([X.astype(np.int8)], "input 'x0' has elements of float32, found int8"),
+        ([X > 0], "input 'x0' has elements of float32, found bool"),
+        ([None], "input 'x0' has elements of float32, found object"),
+        (["abc"], "input 'x0' has elements of float32, found <U3"),
+        ([X.tolist()], "input 'x0' has elements of float32, found float64"),
+        ([[[1.0], [1.0, 2.0]]], "input 'x0' is no array: "),
+    ],
+)
+def test_inputs_that_do_not_fit(program: Program, inputs: Any, message: str) -> None:
+    assert _refused(program, inputs).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ({"relu1": np.zeros((2, 4), np.float32)}, "the program has no output 'relu1', did you mean 'Relu1'?"),
+        ({"Relu1": np.zeros((2, 4))}, "output 'Relu1' is float32 of the shape 2x4, found float64 of 2x4"),
+        ({"Relu1": np.zeros((4, 2), np.float32)}, "output 'Relu1' is float32 of the shape 2x4, found float32 of 4x2"),
+        ({"Relu1": [0.0]}, "output 'Relu1' is written into an array, found list"),
+        ({"Relu1": _read_only(np.zeros((2, 4), np.float32))}, "output 'Relu1' is read-only"),
+    ],
+)
+def test_outputs_that_do_not_fit(program: Program, image: np.ndarray, outputs: Any, message: str) -> None:
+    assert _refused(program, [image], outputs).startswith(message)
+
+
+def test_nan_in_a_quantized_model(program: Program, image: np.ndarray) -> None:
+    wrong = image.copy()
+    wrong[1, 2] = np.nan
+    assert _refused(program, [wrong]) == "input 'x0' is NaN at [1, 2]: a quantized model takes numbers"
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 3e38, -0.0, 1e-45])
+def test_extreme_numbers_saturate(program: Program, module: ModuleOp, value: float) -> None:
+    wild = np.full((2, 6), value, np.float32)
+    np.testing.assert_array_equal(program([wild])["Relu1"], qmlir.interpret(module, [wild])["Relu1"], strict=True)
+
+
+def test_several_threads(program: Program, module: ModuleOp) -> None:
+    """Each call has working memory of its own."""
+    images = np.random.default_rng(5).standard_normal((4, 2, 6), np.float32)
+    wanted = [qmlir.interpret(module, [image])["Relu1"] for image in images]
+    wrong: list[int] = []
+    start = threading.Barrier(len(images))
+
+    def call(place: int) -> None:
+        start.wait()
+        for _ in range(200):
+            if not np.array_equal(program([images[place]])["Relu1"], wanted[place]):
+                wrong.append(place)
+
+    threads = [threading.Thread(target=call, args=(place,)) for place in range(len(images))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
