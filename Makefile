@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup test lint referee bench-ir bench-onnx bench-accuracy demo clean
+.PHONY: help setup test lint referee conformance bench bench-ir bench-onnx bench-accuracy bench-compiled demo clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/' | expand -t 24
@@ -20,8 +20,8 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-test: $(STAMP) ## run the test suite, but for the referees
-	$(BIN)/python -m pytest -n 2 -m 'not referee'
+test: $(STAMP) ## run the test suite, but for the referees and most of the conformance tests, compiled
+	$(BIN)/python -m pytest -n 2 -m 'not referee and not conformance'
 
 lint: $(STAMP) ## ruff, pyright in strict mode, and the import rules
 	$(BIN)/ruff check qmlir tests
@@ -32,6 +32,11 @@ lint: $(STAMP) ## ruff, pyright in strict mode, and the import rules
 referee: $(STAMP) ## compare with upstream MLIR (Debian: mlir-22-tools, llvm-22-tools)
 	$(BIN)/python -m pytest -n 2 -m referee -rs
 
+conformance: $(STAMP) ## run all of ONNX's node tests at the integer level and compiled (about ten minutes)
+	$(BIN)/python -m pytest -n 2 --timeout 600 tests/conformance/test_compiled.py tests/conformance/test_integer_level.py
+
+bench: bench-ir bench-onnx bench-compiled ## measure everything that is timed, other runtimes beside
+
 bench-ir: $(STAMP) ## measure parsing, verifying and printing of large modules
 	$(BIN)/python -m qmlir.tools.bench_ir
 
@@ -40,6 +45,9 @@ bench-onnx: $(STAMP) ## measure ONNX import and the interpreter on a real model
 
 bench-accuracy: $(STAMP) ## measure the accuracy of quantized models, ONNX Runtime's beside
 	$(BIN)/python -m qmlir.tools.bench_accuracy
+
+bench-compiled: $(STAMP) ## measure compiled programs, ONNX Runtime and OpenVINO beside (pip install -e '.[peers]')
+	$(BIN)/python -m qmlir.tools.bench_compiled
 
 demo: $(STAMP) ## decompose and canonicalize a small network, each step printed with its time
 	$(BIN)/qmlir-opt docs/examples/fully_connected.mlir -p 'nn-decompose,canonicalize,cse' --print-ir-after-all --timing

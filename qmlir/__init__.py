@@ -4,12 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qmlir.api import compile as compile
     from qmlir.api import interpret as interpret
     from qmlir.api import load as load
+    from qmlir.api import load_program as load_program
     from qmlir.api import profile as profile
     from qmlir.api import quantize as quantize
 
-__all__ = ["interpret", "load", "profile", "quantize"]
+__all__ = ["compile", "interpret", "load", "load_program", "profile", "quantize"]
 
 
 def __getattr__(name: str) -> Any:

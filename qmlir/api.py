@@ -1,10 +1,11 @@
 """The façade for users: a model in, a module out; a module and inputs in, outputs out; with samples, its profile."""
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -28,7 +29,21 @@ from qmlir.text.parsing import load_module
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-__all__ = ["Profile", "interpret", "load", "profile", "quantize"]
+    from qmlir.targets.cpu.compiler import Program as Program
+    from qmlir.targets.cpu.compiler import compile_module as compile
+    from qmlir.targets.cpu.compiler import load_program as load_program
+
+_COMPILER = {"Program": "Program", "compile": "compile_module", "load_program": "load_program"}
+"""What the compiler gives, by its name there: it is imported when first asked for, and numba with it."""
+
+__all__ = ["Profile", "Program", "compile", "interpret", "load", "load_program", "profile", "quantize"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _COMPILER:
+        raise AttributeError(f"module 'qmlir.api' has no attribute '{name}'")
+    return getattr(import_module("qmlir.targets.cpu.compiler"), _COMPILER[name])
+
 
 ONNX_SUFFIXES = frozenset({".onnx", *TEXT_SUFFIXES})
 

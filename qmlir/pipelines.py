@@ -64,7 +64,31 @@ QUANTIZE = NamedPipeline(
     ),
 )
 
-PIPELINES: Mapping[str, NamedPipeline] = {pipeline.name: pipeline for pipeline in (QUANTIZE,)}
+COMPILE = NamedPipeline(
+    "compile",
+    "a module of known shapes to loops over registers, in one arena",
+    (
+        Stage("lower", f"{CLEAN},convert-nn-to-kernel,{CLEAN}", "stored integers, every rounding in the open"),
+        Stage(
+            "fuse",
+            f"kernel-propagate-layout,kernel-fuse,kernel-analyze-ranges,math-expand,{CLEAN}",
+            "channels last throughout, chains of elements in one kernel; every sum is proven to fit",
+        ),
+        Stage(
+            "schedule",
+            'kernel-assign-schedule{isa="<isa>" threads=<threads>},kernel-pack',
+            "tiles from the table of the instruction set, weights in the layout that they want",
+        ),
+        Stage(
+            "bufferize",
+            "kernel-bufferize,kernel-outline,kernel-share,kernel-plan-memory",
+            "memory for every tensor, planned in one arena; a function for each kernel",
+        ),
+        Stage("loops", f"convert-kernel-to-loops,simd-legalize,{CLEAN}", "loops over register tiles"),
+    ),
+)
+
+PIPELINES: Mapping[str, NamedPipeline] = {pipeline.name: pipeline for pipeline in (QUANTIZE, COMPILE)}
 """Every named pipeline."""
 
 KEPT_COMPOSITES = (

@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-checks",
         action="store_true",
-        help="rewrite the CHECK lines of the selected FileCheck files that fail, for review",
+        help="rewrite the CHECK lines of the selected FileCheck files that fail, and what documents show, for review",
     )
 
 

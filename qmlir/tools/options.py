@@ -73,8 +73,19 @@ def _add_checking(parser: ArgumentParser) -> None:
     add = parser.add_argument_group("checking").add_argument
     add("--verify-diagnostics", action="store_true", help="compare the diagnostics with expected-… comments")
     add(
-        "--verify-each", default="true", choices=("true", "false"), metavar="true|false",
-        help="verify after each pass (default: true)",
+        "--verify-each", default="true", choices=("true", "false", "exec"), metavar="true|false|exec",
+        help="verify after each pass (default: true); exec: run the module before and after each pass, too, "
+        "and name the first pass and operation that change a number",
+    )  # fmt: skip
+    add(
+        "--exec-inputs",
+        metavar="FILE",
+        help="with --verify-each=exec: an .npz file of inputs (default: random)",
+    )
+    add("--exec-seed", metavar="N", type=int, help="with --verify-each=exec: seeds the random inputs (default: 0)")
+    add(
+        "--exec-function", action="append", default=[], metavar="NAME",
+        help="with --verify-each=exec: a function to run, * for every public one (default: main; may be repeated)",
     )  # fmt: skip
     add(
         "--verify-roundtrip", action="store_true",
@@ -114,6 +125,9 @@ def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argpa
         if getattr(args, one) and getattr(args, other):
             names = (f"--{name.replace('_', '-')}" for name in (one, other))
             parser.error(f"{' and '.join(names)} exclude each other")
+    for option in ("exec_inputs", "exec_seed", "exec_function"):
+        if getattr(args, option) not in (None, []) and args.verify_each != "exec":
+            parser.error(f"--{option.replace('_', '-')} goes with --verify-each=exec")
     for moment in ("print_ir_before", "print_ir_after"):
         # Several names may stand in one value, as in upstream's tools.
         setattr(args, moment, [name for value in getattr(args, moment) for name in value.split(",")])

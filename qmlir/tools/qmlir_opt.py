@@ -25,6 +25,7 @@ from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnost
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.verification import verify
 from qmlir.passmanager.checks import Reparse, VerifyEach, VerifyRoundtrip, verify_roundtrip
+from qmlir.passmanager.execution import Executor, VerifyExecution
 from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pass_statistics import PassStatistics
@@ -44,6 +45,9 @@ from qmlir.tools.options import UsageError, build_argument_parser, parse_argumen
 # xDSL's interpreters of IRDL and PDL take a third of the start-up time: they are loaded where a file asks for them.
 _IRDL_LOADER = "qmlir.tools.irdl:load_irdl"
 _PDL_LOADER = "qmlir.tools.pdl:load_pdl_patterns"
+# The interpreter, likewise.
+_EXECUTION = "qmlir.interpreter.execution:Execution"
+_EXECUTION_INPUTS = "qmlir.interpreter.execution:inputs_in"
 
 
 def _version() -> str:
@@ -170,7 +174,9 @@ class _Driver:
             found.append(CrashReproducer(Path(args.crash_reproducer)))
         if args.print_ir_before or args.print_ir_after or args.print_ir_after_failure:
             found.append(self.dumps)
-        if args.verify_each == "true":
+        if args.verify_each == "exec":
+            found.append(VerifyExecution(self._executor()))
+        if args.verify_each != "false":
             found.append(VerifyEach())
         if reparse is not None:
             found.append(VerifyRoundtrip(reparse))
@@ -179,6 +185,12 @@ class _Driver:
         if args.timing:
             found.append(self.timing)
         return found
+
+    def _executor(self) -> Executor:
+        """What runs the module for `--verify-each=exec`."""
+        path = self.args.exec_inputs
+        given = None if path is None else registry.load(_EXECUTION_INPUTS)(Path(path))
+        return registry.load(_EXECUTION)(given, seed=self.args.exec_seed or 0, functions=self.args.exec_function)
 
     def _text(self, module: ModuleOp) -> str:
         """The text of a module; weights that nobody asked to leave out are never dropped in silence."""

@@ -1,19 +1,25 @@
-"""`qmlir-translate`: between modules and what is no module: ONNX models in.
+"""`qmlir-translate`: between modules and what is no module: ONNX models in, Python source out.
 
 The result goes to standard output or `-o`, everything else to standard error. Exit codes as of every tool.
 """
 
 import argparse
-from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
-from qmlir.ir.diagnostics import text_error
+from qmlir import registry
+from qmlir.environment import default_environment
+from qmlir.ir.verification import verify
 from qmlir.onnx.importer import import_model
 from qmlir.onnx.reading import read_model
+from qmlir.specialization.options import parse_shapes
+from qmlir.text.parsing import STDIN, load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
 from qmlir.tools.command import Streams, console, main_of
+
+_EMIT_NUMBA = "qmlir.targets.cpu.numba.emit:emit_module"
+"""Loaded where it is asked for: numba takes its time."""
 
 
 def build_argument_parser() -> argparse.ArgumentParser:
@@ -22,11 +28,12 @@ def build_argument_parser() -> argparse.ArgumentParser:
         prog="qmlir-translate", description="Translates models into modules.", allow_abbrev=False
     )
     add = parser.add_argument
-    add("input", help="the file to read")
+    add("input", nargs="?", default="-", help="the file to read; standard input where it is left out, or -")
     add("-o", dest="output", metavar="FILE", help="the file to write; large weights go beside it")
     add("--version", "-v", action="version", version=f"qmlir-translate {version('qmlir')}")
     kinds = parser.add_mutually_exclusive_group(required=True)
     kinds.add_argument("--import-onnx", action="store_true", help="an ONNX model to a module of the graph level")
+    kinds.add_argument("--emit-numba", action="store_true", help="a module of loops to a Python module under numba")
     add(
         "--shape", action="append", default=[], metavar="NAME=1x3x224x224",
         help="fix the shape of an input",
@@ -35,22 +42,24 @@ def build_argument_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def parse_shapes(entries: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """`name=1x3` as a shape by name; `name=scalar` has no sizes. Raises `DiagnosticError`."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    for entry in entries:
-        # Names of tensors may hold any character, an equals sign too.
-        name, equals, text = entry.rpartition("=")
-        sizes = [] if text == "scalar" else text.split("x")
-        if not equals or not all(size.isdecimal() for size in sizes):
-            raise text_error(f"'{entry}' is no shape of an input: name=1x3x224x224 is accepted")
-        if name in shapes:
-            raise text_error(f"the shape of '{name}' is given twice")
-        shapes[name] = tuple(map(int, sizes))
-    return shapes
+def _emit(arguments: argparse.Namespace, streams: Streams) -> int:
+    ctx = default_environment().new_context()
+    if arguments.input == "-":
+        module = parse_module(ctx, streams.stdin.read(), STDIN)
+    else:
+        module = load_module(ctx, Path(arguments.input))
+    verify(module)
+    source: str = registry.load(_EMIT_NUMBA)(module)
+    if arguments.output:
+        Path(arguments.output).write_text(source, encoding="utf-8")
+    else:
+        streams.stdout.write(source)
+    return 0
 
 
 def _translate(arguments: argparse.Namespace, streams: Streams) -> int:
+    if arguments.emit_numba:
+        return _emit(arguments, streams)
     module = import_model(read_model(Path(arguments.input)), shapes=parse_shapes(arguments.shape))
     if arguments.output:
         weights = Weights.INLINE if arguments.inline_weights else Weights.SIDECAR
