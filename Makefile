@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup test lint referee conformance bench bench-ir bench-onnx bench-accuracy bench-compiled demo clean
+.PHONY: help setup test lint referee conformance sweep bench bench-ir bench-onnx bench-accuracy bench-compiled demo clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/' | expand -t 24
@@ -21,7 +21,7 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 test: $(STAMP) ## run the test suite, but for the referees and most of the conformance tests, compiled
-	$(BIN)/python -m pytest -n 2 -m 'not referee and not conformance'
+	$(BIN)/python -m pytest -n 2 -m 'not referee and not conformance and not sweep'
 
 lint: $(STAMP) ## ruff, pyright in strict mode, and the import rules
 	$(BIN)/ruff check qmlir tests
@@ -31,6 +31,9 @@ lint: $(STAMP) ## ruff, pyright in strict mode, and the import rules
 
 referee: $(STAMP) ## compare with upstream MLIR (Debian: mlir-22-tools, llvm-22-tools)
 	$(BIN)/python -m pytest -n 2 -m referee -rs
+
+sweep: $(STAMP) ## many random cases down all levels and against guarded memory (an hour and more)
+	$(BIN)/python -m pytest -n 2 --timeout 1800 -m sweep
 
 conformance: $(STAMP) ## run all of ONNX's node tests at the integer level and compiled (about ten minutes)
 	$(BIN)/python -m pytest -n 2 --timeout 600 tests/conformance/test_compiled.py tests/conformance/test_integer_level.py

@@ -1,6 +1,6 @@
 """300 random quantized graphs compute the same at every stage; the generator and the reducer do what they say.
 
-Stages that interpret loops or compile take a sample of the graphs; all of them are `pytest -m referee`.
+Stages that interpret loops or compile take a sample of the graphs; all of them are `make sweep`.
 """
 
 from collections import Counter
@@ -55,7 +55,7 @@ def test_a_sample_is_equal_as_loops_and_compiled(seed: int) -> None:
     assert not report, report
 
 
-@pytest.mark.referee
+@pytest.mark.sweep
 @pytest.mark.parametrize("first", range(0, SEEDS, 5))
 def test_every_graph_is_equal_as_loops_and_compiled(first: int) -> None:
     reports = [report_of(seed, SLOW) for seed in range(first, first + 5)]

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
 from qmlir.ir.builtin_types import as_dense, as_integer
-from qmlir.text.elements import dense_array, dense_dtype
+from qmlir.text.elements import dense_array, dense_dtype, narrowed
 
 Array = npt.NDArray[Any]
 
@@ -124,7 +124,8 @@ def constant_elements(attribute: Attribute) -> Array | None:
     dense = as_dense(attribute)
     if dense is None or dense_dtype(dense.get_element_type()) is None:
         return None
-    return dense_array(dense)
+    # Padding bits are as whoever wrote the attribute had them: 15 is -1 in four bits.
+    return narrowed(dense_array(dense), dense.get_element_type())
 
 
 def wrapped(interval: Interval, bits: int) -> Interval:

@@ -82,29 +82,29 @@ func.func @bytes(
 // CHECK-NEXT: [[V5:%.+]] = arith.constant 0 : index
 // CHECK-NEXT: [[V6:%.+]] = arith.constant 4 : index
 // CHECK-NEXT: [[V7:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V8:%.+]] = memref.alloca() : memref<2x4xf32>
-// CHECK-NEXT: [[V9:%.+]] = arith.constant 0 : index
-// CHECK-NEXT: [[V10:%.+]] = arith.constant 2 : index
-// CHECK-NEXT: [[V11:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V12:%.+]] = arith.constant 4 : index
-// CHECK-NEXT: [[V13:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<2x4xf32> into memref<8xf32>
-// CHECK-NEXT: [[V14:%.+]], [[V15:%.+]] = scf.for [[V16:%.+]] = [[V5]] to [[V6]] step [[V7]] iter_args([[V17:%.+]] = [[V4]], [[V18:%.+]] = [[V4]]) -> (vector<4xf32>, vector<4xf32>) {
-// CHECK-NEXT: [[V19:%.+]] = simd.load [[V1]][[[V5]], [[V5]], [[V16]], [[V5]]] : memref<1x1x4x4xf32> to vector<4xf32>
-// CHECK-NEXT: [[V20:%.+]] = memref.load [[V13]][[[V16]]] : memref<8xf32>
-// CHECK-NEXT: [[V21:%.+]] = vector.broadcast [[V20]] : f32 to vector<4xf32>
-// CHECK-NEXT: [[V22:%.+]] = arith.mulf [[V21]], [[V19]] : vector<4xf32>
-// CHECK-NEXT: [[V23:%.+]] = arith.addf [[V17]], [[V22]] : vector<4xf32>
-// CHECK-NEXT: [[V24:%.+]] = arith.addi [[V16]], [[V6]] : index
-// CHECK-NEXT: [[V25:%.+]] = memref.load [[V13]][[[V24]]] : memref<8xf32>
-// CHECK-NEXT: [[V26:%.+]] = vector.broadcast [[V25]] : f32 to vector<4xf32>
-// CHECK-NEXT: [[V27:%.+]] = arith.mulf [[V26]], [[V19]] : vector<4xf32>
-// CHECK-NEXT: [[V28:%.+]] = arith.addf [[V18]], [[V27]] : vector<4xf32>
-// CHECK-NEXT: scf.yield [[V23]], [[V28]] : vector<4xf32>, vector<4xf32>
-// CHECK: simd.store [[V14]], [[V8]][[[V5]], [[V5]]] : vector<4xf32>, memref<2x4xf32>
-// CHECK-NEXT: simd.store [[V15]], [[V8]][[[V7]], [[V5]]] : vector<4xf32>, memref<2x4xf32>
-// CHECK-NEXT: scf.for [[V29:%.+]] = [[V9]] to [[V10]] step [[V11]] {
-// CHECK-NEXT: scf.for [[V30:%.+]] = [[V9]] to [[V12]] step [[V11]] {
-// CHECK-NEXT: [[V31:%.+]] = memref.load [[V8]][[[V29]], [[V30]]] : memref<2x4xf32>
+// CHECK-NEXT: [[V8:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V9:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V10:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V11:%.+]] = arith.constant 4 : index
+// CHECK-NEXT: [[V12:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<2x4xf32> into memref<8xf32>
+// CHECK-NEXT: [[V13:%.+]], [[V14:%.+]] = scf.for [[V15:%.+]] = [[V5]] to [[V6]] step [[V7]] iter_args([[V16:%.+]] = [[V4]], [[V17:%.+]] = [[V4]]) -> (vector<4xf32>, vector<4xf32>) {
+// CHECK-NEXT: [[V18:%.+]] = simd.load [[V1]][[[V5]], [[V5]], [[V15]], [[V5]]] : memref<1x1x4x4xf32> to vector<4xf32>
+// CHECK-NEXT: [[V19:%.+]] = memref.load [[V12]][[[V15]]] : memref<8xf32>
+// CHECK-NEXT: [[V20:%.+]] = vector.broadcast [[V19]] : f32 to vector<4xf32>
+// CHECK-NEXT: [[V21:%.+]] = arith.mulf [[V20]], [[V18]] : vector<4xf32>
+// CHECK-NEXT: [[V22:%.+]] = arith.addf [[V16]], [[V21]] : vector<4xf32>
+// CHECK-NEXT: [[V23:%.+]] = arith.addi [[V15]], [[V6]] : index
+// CHECK-NEXT: [[V24:%.+]] = memref.load [[V12]][[[V23]]] : memref<8xf32>
+// CHECK-NEXT: [[V25:%.+]] = vector.broadcast [[V24]] : f32 to vector<4xf32>
+// CHECK-NEXT: [[V26:%.+]] = arith.mulf [[V25]], [[V18]] : vector<4xf32>
+// CHECK-NEXT: [[V27:%.+]] = arith.addf [[V17]], [[V26]] : vector<4xf32>
+// CHECK-NEXT: scf.yield [[V22]], [[V27]] : vector<4xf32>, vector<4xf32>
+// CHECK: [[V28:%.+]] = memref.alloca() : memref<2x4xf32>
+// CHECK-NEXT: simd.store [[V13]], [[V28]][[[V5]], [[V5]]] : vector<4xf32>, memref<2x4xf32>
+// CHECK-NEXT: simd.store [[V14]], [[V28]][[[V7]], [[V5]]] : vector<4xf32>, memref<2x4xf32>
+// CHECK-NEXT: scf.for [[V29:%.+]] = [[V8]] to [[V9]] step [[V10]] {
+// CHECK-NEXT: scf.for [[V30:%.+]] = [[V8]] to [[V11]] step [[V10]] {
+// CHECK-NEXT: [[V31:%.+]] = memref.load [[V28]][[[V29]], [[V30]]] : memref<2x4xf32>
 // CHECK-NEXT: [[V32:%.+]] = math.floor [[V31]] : f32
 // CHECK-NEXT: memref.store [[V32]], [[V2]][[[V29]], [[V30]]] : memref<2x4xf32>
 // CHECK: func.return

@@ -1,6 +1,6 @@
 """Compiled code stays in its memory: arrays lie at pages that may not be touched, before and behind, constants too.
 
-Each test is a process of its own, which a wrong access ends. The ordinary run has a few cases; `pytest -m referee` runs
+Each test is a process of its own, which a wrong access ends. The ordinary run has a few cases; `pytest -m sweep` runs
 contractions of every instruction set of this machine, and random graphs of quantized operations.
 """
 
@@ -68,7 +68,7 @@ def test_graphs() -> None:
     _stays_inside(*(f"graph:{seed}:{host_isa()}" for seed in range(2)))
 
 
-@pytest.mark.referee
+@pytest.mark.sweep
 @pytest.mark.parametrize("isa", RUNNABLE)
 @pytest.mark.parametrize("first", range(0, 100, 10))
 def test_many_contractions(first: int, isa: str) -> None:
@@ -76,7 +76,7 @@ def test_many_contractions(first: int, isa: str) -> None:
     _stays_inside(*(f"{make}:{seed}:{isa}:{1 + seed % 2}" for seed in range(first, first + 10) for make in makes))
 
 
-@pytest.mark.referee
+@pytest.mark.sweep
 @pytest.mark.parametrize("first", range(0, 100, 10))
 def test_many_graphs(first: int) -> None:
     _stays_inside(*(f"graph:{seed}:{host_isa()}" for seed in range(first, first + 10)))

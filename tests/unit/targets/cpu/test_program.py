@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.targets.cpu.compiler import Program
-from qmlir.targets.cpu.numba.runtime.program import InputError
+from qmlir.targets.cpu.numba.runtime.program import CompiledModule, InputError
 
 
 @pytest.fixture(scope="session")
@@ -174,3 +175,20 @@ def test_several_threads(program: Program, module: ModuleOp) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_one_array_for_two_outputs_is_computed_as_two() -> None:
+    seen: list[np.ndarray] = []
+    rows = [(name, "float32", (2,), False, 0) for name in ("first", "second")]
+
+    def main(arena: np.ndarray, *arrays: np.ndarray) -> None:
+        seen.extend(arrays)
+        for number, array in enumerate(arrays):
+            array[...] = number
+
+    module = SimpleNamespace(INPUTS=[], OUTPUTS=rows, CONSTANTS=[], ARENA_BYTES=0, main=main)
+    own = np.zeros(2, np.float32)
+    CompiledModule(cast(ModuleType, module), {})([], {"first": own, "second": own})
+    first, second = seen
+    assert not np.shares_memory(first, second)
+    np.testing.assert_array_equal(own, [1, 1])
