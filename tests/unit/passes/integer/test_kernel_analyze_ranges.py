@@ -20,7 +20,11 @@ from qmlir.interpreter.upstream.scalars import element_of, wrap
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.passes.integer.kernel_analyze_ranges import ContractionBounds, KernelAnalyzeRanges, bounds_of
 from qmlir.passes.integer.value_ranges import ValueRanges
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.pipelines import COMPILE
 from qmlir.text.parsing import parse_module
+from tests.levels.generator import case_of
 from tests.unit.passes.integer.test_kernel_fuse import RandomGraph
 
 
@@ -152,6 +156,16 @@ def test_random_graphs(seed: int) -> None:
     interpret(module, inputs, listeners=[checks])
     interpret(module, {name: np.sign(array) * (2**31 - 1) for name, array in inputs.items()}, listeners=[checks])
     assert checks.count > 10
+
+
+@pytest.mark.parametrize("seed", range(0, 300, 15))
+def test_random_quantized_graphs(seed: int) -> None:
+    """Every accumulator that the lowering chose is proven, and every value lies in its interval."""
+    case = case_of(seed)
+    environment = default_environment()
+    context, module = environment.new_context(), case.module.clone()
+    PassManager(context, parse_pipeline(COMPILE.text("lower", "fuse"), environment.passes)).run(module)
+    interpret(module, case.inputs, listeners=[Checks(ValueRanges(main_of(module)))])
 
 
 def test_remarks_name_the_operation() -> None:
