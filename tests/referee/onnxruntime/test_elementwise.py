@@ -24,6 +24,8 @@ NEWEST = 22
 # Both sides compute in f32 by approximations of a few units of the last place, 6e-8 each.
 EQUAL = {"rtol": 0, "atol": 0}
 CLOSE = {"rtol": 2e-6, "atol": 1e-7}
+# `x / 2 * (1 + erf(x / sqrt 2))` cancels below 0: the error of erf, 1.2 units of 6e-8 on each side, times |x| / 2 < 2.5.
+CANCELLING = {"Gelu": {"rtol": 2e-6, "atol": 4e-7}}
 
 
 def _unary(op_type: str, x: np.ndarray, opset: int, bound: Mapping[str, float], **attributes: Any) -> None:
@@ -56,7 +58,7 @@ def test_exact_functions(op_type: str) -> None:
 def test_functions(op_type: str) -> None:
     oldest, x = FUNCTIONS[op_type]
     for opset in (oldest, NEWEST):
-        _unary(op_type, x, opset, CLOSE)
+        _unary(op_type, x, opset, CANCELLING.get(op_type, CLOSE))
 
 
 @pytest.mark.parametrize("op_type", WITH_ATTRIBUTES)

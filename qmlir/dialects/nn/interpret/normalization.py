@@ -109,7 +109,8 @@ def _local_response_norm(op: ops.LocalResponseNormOp, data: Array) -> tuple[Arra
     below, above = (size - 1) // 2, size // 2
     squares, channels = x * x, x.shape[1]
     total = np.zeros(x.shape)
-    for offset in range(-below, above + 1):  # the channels of each window in ascending order
+    reach = channels - 1
+    for offset in range(-min(below, reach), min(above, reach) + 1):  # the channels of each window in ascending order
         first, end = max(0, -offset), min(channels, channels - offset)
         total[:, first:end] += squares[:, first + offset : end + offset]
     alpha, beta, bias = (_number(attribute, x) for attribute in (op.alpha, op.beta, op.bias))
