@@ -24,7 +24,7 @@ NEWEST = 22
 # Both sides compute in f32 by approximations of a few units of the last place, 6e-8 each.
 EQUAL = {"rtol": 0, "atol": 0}
 CLOSE = {"rtol": 2e-6, "atol": 1e-7}
-# `x / 2 * (1 + erf(x / sqrt 2))` cancels below 0: the error of erf, 1.2 units of 6e-8 on each side, times |x| / 2 < 2.5.
+# `x / 2 * (1 + erf(x / sqrt 2))` cancels below 0: the errors of erf, 1.2 units of 6e-8 on each side, times |x| / 2.
 CANCELLING = {"Gelu": {"rtol": 2e-6, "atol": 4e-7}}
 
 
