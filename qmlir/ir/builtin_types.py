@@ -8,12 +8,14 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerType,
+    MemRefType,
     TensorType,
     UnrankedTensorType,
 )
-from xdsl.ir import Attribute, TypeAttribute
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
 
 AnyTensor: TypeAlias = TensorType[Attribute]
+AnyMemRef: TypeAlias = MemRefType[Attribute]
 AnyDense: TypeAlias = DenseIntOrFPElementsAttr[Any]
 
 
@@ -68,3 +70,9 @@ def as_float(attribute: Attribute) -> FloatAttr[Any] | None:
 def as_integer(type_: Attribute) -> IntegerType | None:
     """`type_` where it is an integer type."""
     return cast(IntegerType, type_) if isinstance(type_, IntegerType) else None
+
+
+def memref_type(value: SSAValue) -> AnyMemRef | None:
+    """The type of a value that is memory."""
+    type_: Attribute = value.type
+    return cast(AnyMemRef, type_) if isinstance(type_, MemRefType) else None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, TensorType
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
@@ -24,6 +25,13 @@ from qmlir.ir.provenance import merged_origins, set_origins
 
 Structured = GenericOp | ContractionOp
 """Operations whose bodies compute one element of each result from one element of each reading."""
+
+
+INTEGER_DIVISIONS: tuple[type[Operation], ...] = (
+    arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp,
+    arith.CeilDivUIOp,
+)  # fmt: skip
+"""Operations that trap on a divisor of 0, and that are multiplications only where the divisor is known."""
 
 
 @dataclass(frozen=True)

@@ -7,27 +7,19 @@ long loop. The number of an iterator stays; one that was collapsed into another 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr, i64
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import IndexOp
-from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
+from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.passes.loops.affine import plain_axes, step_along, strides_of
 from qmlir.passes.loops.emitter import Emitter
-
-AnyMemRef = MemRefType[Attribute]
-
-
-def memref_type(value: SSAValue) -> AnyMemRef | None:
-    """The type of a value that is memory."""
-    type_: Attribute = value.type
-    return cast(AnyMemRef, type_) if isinstance(type_, MemRefType) else None
 
 
 @dataclass(frozen=True)

@@ -19,17 +19,11 @@ from xdsl.rewriter import InsertPoint
 from qmlir.dialects.kernel.attributes import SCHEDULE, ScheduleAttr
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.provenance import set_origins
-from qmlir.passes.integer.readings import computes_only
+from qmlir.passes.integer.readings import INTEGER_DIVISIONS, computes_only
 from qmlir.passes.loops.affine import Index, emit_place
 from qmlir.passes.loops.emitter import Emitter
 from qmlir.passes.loops.nests import Access, Nest, Plan, collapse, memref_type, nest_of, plan_of
 from qmlir.passes.loops.requantize import expand_requantize
-
-_TRAPPING = (
-    arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp,
-    arith.CeilDivUIOp,
-)  # fmt: skip
-"""What may not run where the loop around it has no steps."""
 
 
 class LoopWriter:
@@ -156,7 +150,7 @@ class LoopWriter:
     def _is_ready(self, op: Operation) -> bool:
         if isinstance(op, IndexOp):
             return op.dim.value.data in self.open
-        if op.regions or isinstance(op, _TRAPPING) or not computes_only(op) or isinstance(op, memref.LoadOp):
+        if op.regions or isinstance(op, INTEGER_DIVISIONS) or not computes_only(op) or isinstance(op, memref.LoadOp):
             return False
         return all(value in self.values or not self._is_inside(value) for value in op.operands)
 

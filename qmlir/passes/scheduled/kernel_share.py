@@ -37,12 +37,7 @@ from qmlir.ir.equivalence import equivalent
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, hand_on
 from qmlir.ir.statistics import count
-
-_DIVISIONS: tuple[type[Operation], ...] = (
-    arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp,
-    arith.CeilDivUIOp,
-)  # fmt: skip
-"""Operations that are multiplications where the second operand is known, and tens of cycles where it isn't."""
+from qmlir.passes.integer.readings import INTEGER_DIVISIONS
 
 _WIDTHS = (8, 16, 32, 64)
 """Bits of integers that fill their memory."""
@@ -60,7 +55,7 @@ def _numbers(function: FuncOp) -> list[arith.ConstantOp]:
         if isinstance(op, arith.ConstantOp)
         and isinstance(op.value, IntegerAttr | FloatAttr)
         and _is_number(op.result.type)
-        and not any(isinstance(use.operation, _DIVISIONS) and use.index == 1 for use in op.result.uses)
+        and not any(isinstance(use.operation, INTEGER_DIVISIONS) and use.index == 1 for use in op.result.uses)
     ]
 
 

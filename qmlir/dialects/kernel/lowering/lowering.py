@@ -41,7 +41,6 @@ from qmlir.ir.type_conversion import TypeConversion
 from qmlir.text.elements import dense_array
 
 Array = npt.NDArray[Any]
-Maps = Sequence[AffineMap]
 
 
 @dataclass(frozen=True)

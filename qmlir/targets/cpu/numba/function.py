@@ -10,26 +10,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import IndexType, MemRefType, NoneAttr, StridedLayoutAttr
+from xdsl.dialects.builtin import IndexType, NoneAttr, StridedLayoutAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 
+from qmlir.ir.builtin_types import AnyMemRef, memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.numba.elements import memory_name
 from qmlir.targets.cpu.numba.text import Index, Names, Text, name_text, reads_of
-
-AnyMemRef = MemRefType[Attribute]
 
 WIDTH = 110
 """Characters: longer expressions are divided into statements."""
 
 INDENT = "    "
-
-
-def memref_type(value: SSAValue) -> AnyMemRef | None:
-    """The type of a value that is memory."""
-    type_: Attribute = value.type
-    return cast(AnyMemRef, type_) if isinstance(type_, MemRefType) else None
 
 
 @dataclass(frozen=True)
