@@ -93,6 +93,16 @@ def masked_load(emission: Emission, pointer: Any, mask: Any, others: Any, align:
     return emission.intrinsic(f"llvm.masked.load.{suffix(others.type)}.p0", others.type, values)
 
 
+def _unseen(emission: Emission, number: Any) -> Any:
+    """`number`, an i64, behind an empty line of assembly, so that LLVM never learns its value.
+
+    LLVM 22 for x86 makes one store of a masked one whose mask is known to have a single lane, and takes the lane before
+    it was truncated: a byte out of an i32 writes three more bytes behind it. It may learn a count long after emission,
+    where it unrolls a loop.
+    """
+    return emission.builder.asm(ir.FunctionType(_INT64, [_INT64]), "", "=r,0", [number], False)
+
+
 def masked_store(emission: Emission, value: Any, pointer: Any, mask: Any, align: int) -> None:
     """Write the elements where the mask holds, and nothing else."""
     values = (value, pointer, ir.Constant(_INT32, align), mask)
@@ -113,7 +123,13 @@ def _store_partial_type(array: Any, index: Any, value: Any, count: Any) -> Any:
 def _store_partial(emission: Emission, array: Any, index: Any, value: Any, count: Any) -> Any:
     register = emission.operands[2]
     pointer = place(emission, emission.operands[0], array, index, value.type)
-    masked_store(emission, value, pointer, mask_below(emission, count, register.lanes), _size_of(register.element))
+    if isinstance(count, ir.Constant) and count.constant == 1:
+        first = emission.builder.extract_element(value, ir.Constant(_INT32, 0))
+        where = emission.builder.bitcast(pointer, first.type.as_pointer())
+        emission.builder.store(first, where, align=_size_of(register.element))
+    else:
+        known = count if isinstance(count, ir.Constant) else _unseen(emission, count)
+        masked_store(emission, value, pointer, mask_below(emission, known, register.lanes), _size_of(register.element))
     return emission.target.get_dummy_value()
 
 
@@ -132,7 +148,11 @@ def _store_masked_type(array: Any, index: Any, mask: Any, value: Any) -> Any:
 
 def _store_masked(emission: Emission, array: Any, index: Any, mask: Any, value: Any) -> Any:
     pointer = place(emission, emission.operands[0], array, index, value.type)
-    masked_store(emission, value, pointer, mask, _size_of(emission.operands[3].element))
+    builder, bits = emission.builder, ir.IntType(mask.type.count)
+    known = builder.zext(builder.bitcast(mask, bits), _INT64) if bits.width < 64 else builder.bitcast(mask, bits)
+    unseen = _unseen(emission, known)
+    lanes = builder.bitcast(builder.trunc(unseen, bits) if bits.width < 64 else unseen, mask.type)
+    masked_store(emission, value, pointer, lanes, _size_of(emission.operands[3].element))
     return emission.target.get_dummy_value()
 
 

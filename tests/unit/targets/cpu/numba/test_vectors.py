@@ -153,6 +153,55 @@ def test_memory(element: str, lanes: int, tmp_path: Path) -> None:
     made.check(tmp_path)
 
 
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+@pytest.mark.parametrize(("narrow", "wide"), [("i8", "i32"), ("i16", "i32"), ("i8", "i16")])
+def test_a_partial_store_of_truncated_lanes_leaves_the_others(
+    lanes: int, narrow: str, wide: str, tmp_path: Path
+) -> None:
+    """LLVM 22 writes a whole i32 for one lane of a masked store whose lanes were truncated."""
+    made = Registers()
+    other = made.vector(narrow, lanes)
+    type_ = f"vector<{lanes}x{narrow}>"
+    memory = f"memref<{2 * lanes}x{narrow}>"
+    made.lines += ["%c1 = arith.constant 1 : index", f"%half = arith.constant {lanes} : index"]
+    for count in range(1, lanes):
+        source = made.vector(wide, lanes)  # one for each: LLVM does so where a truncated value is stored and no more
+        made.results.append(f"%o{count}: {memory} {{nn.result}}")
+        made.lines += [
+            f'%s{count} = simd.convert {source} {{kind = "trunci"}} : vector<{lanes}x{wide}> to {type_}',
+            f"%n{count} = arith.constant {count} : index",
+            *(f"simd.store {other}, %o{count}[{place}] : {type_}, {memory}" for place in ("%c0", "%half")),
+            # At another place than the stores, which LLVM would take together with this one.
+            f"simd.store_partial %s{count}, %o{count}[%c1], %n{count} : {type_}, {memory}",
+        ]
+    made.check(tmp_path)
+
+
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+def test_a_count_that_becomes_known_late_leaves_the_others(lanes: int, tmp_path: Path) -> None:
+    """The count is known to be 1 when LLVM has seen that the loop has one turn."""
+    made = Registers()
+    source, other = made.vector("i32", lanes), made.vector("i8", lanes)
+    type_, memory = f"vector<{lanes}xi8>", f"memref<2x{2 * lanes}xi8>"
+    made.results.append(f"%o: {memory} {{nn.result}}")
+    made.lines += [
+        "%c1 = arith.constant 1 : index",
+        "%c2 = arith.constant 2 : index",
+        f"%half = arith.constant {lanes} : index",
+        *(
+            f"simd.store {other}, %o[{row}, {place}] : {type_}, {memory}"
+            for row in ("%c0", "%c1")
+            for place in ("%c0", "%half")
+        ),
+        f'%s = simd.convert {source} {{kind = "trunci"}} : vector<{lanes}xi32> to {type_}',
+        "scf.for %n = %c1 to %c2 step %c1 {",
+        "  %row = arith.subi %n, %c1 : index",
+        f"  simd.store_partial %s, %o[%row, %c1], %n : {type_}, {memory}",
+        "}",
+    ]
+    made.check(tmp_path)
+
+
 PAIRS = [("i8", "i16"), ("i8", "i32"), ("i16", "i32"), ("i32", "i64"), ("i4", "i8"), ("i1", "i8"), ("i1", "i32")]
 FLOAT_PAIRS = [("f16", "f32"), ("bf16", "f32"), ("f32", "f64"), ("f16", "f64"), ("bf16", "f64")]
 
