@@ -30,6 +30,7 @@ from qmlir.dialects.kernel.variants import VARIANTS
 from qmlir.dialects.quant.infer import integer_dtype
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.ir.evaluation import Meaning, RunsRegions
+from qmlir.text.elements import narrowed
 
 Array = npt.NDArray[Any]
 
@@ -173,7 +174,8 @@ def _requantize(op: RequantizeOp, accumulator: Any, parameters: tuple[Any, ...])
         case Mode.SHIFT:
             result = requantize_shift(wide, given[0], op.mode.ties, zero_point, limits)
     bits = _bits_of(scalar_of(op.result.type))
-    stored = result.astype(integer_dtype(bits, signed=True))
+    # Limits may be those of unsigned integers: 12 of four bits is held as -4, like all that is signless.
+    stored = narrowed(result.astype(integer_dtype(bits, signed=True)), scalar_of(op.result.type))
     is_array = any(isinstance(value, np.ndarray) for value in (accumulator, *parameters))
     return (stored if is_array else stored[()],)
 

@@ -77,7 +77,7 @@ def _read_bits(values: Array, bits: int, signed: bool) -> Array:
     if signed:
         sign = 1 << (bits - 1)
         patterns = (patterns ^ sign) - sign
-    return patterns.astype(dtype)
+    return np.asarray(patterns, dtype)  # arithmetic on an array of no axes gives a scalar
 
 
 def _qcast(op: QuantizeCastOp, values: Array) -> tuple[Array]:
@@ -95,7 +95,7 @@ def _scast(op: StorageCastOp, values: Array) -> tuple[Array]:
     integer = as_integer(result)
     assert integer is not None  # the verifier has seen to it
     if integer.width.data == 1:
-        return ((values & 1).astype(np.int8),)
+        return (np.asarray(values & 1, np.int8),)
     return (_read_bits(values, integer.width.data, signed=True),)
 
 

@@ -26,7 +26,7 @@ from qmlir.dialects.kernel.variants import (
     U8S8_DOT,
 )
 from qmlir.ir.builtin_types import as_dense, as_integer
-from qmlir.text.elements import dense_array
+from qmlir.text.elements import dense_array, narrowed
 
 
 def integer_range(value: SSAValue, *, is_unsigned: bool) -> tuple[int, int] | None:
@@ -38,13 +38,12 @@ def integer_range(value: SSAValue, *, is_unsigned: bool) -> tuple[int, int] | No
     if isinstance(value.owner, ConstantOp):
         constant = as_dense(value.owner.properties.get("value", NoneAttr()))
         if constant is not None:
-            array = dense_array(constant)
+            array = narrowed(dense_array(constant), element)  # 15 is -1 in four bits, as whoever wrote it had it
             if array.size == 0:
                 return 0, 0
-            if not is_unsigned:
-                return int(array.min()), int(array.max())
-            bit_pattern = array.view(f"u{array.itemsize}") & ((1 << bits) - 1)
-            return int(bit_pattern.min()), int(bit_pattern.max())
+            if is_unsigned:
+                array = array.view(f"u{array.itemsize}") & ((1 << bits) - 1)
+            return int(array.min()), int(array.max())
     return (0, (1 << bits) - 1) if is_unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
 
 

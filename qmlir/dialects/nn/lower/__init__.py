@@ -4,60 +4,28 @@ What they compute is stated by their meanings (`interpret`, and `interpret.quant
 follow these formulas step by step.
 """
 
+from collections.abc import Mapping
+from importlib import import_module
+
 from xdsl.ir import Operation
 
 from qmlir.dialects.kernel.lowering.lowering import Lower
 from qmlir.dialects.nn import FAMILIES as NN_FAMILIES
-from qmlir.dialects.nn.lower import (
-    activations,
-    attention,
-    constant,
-    contraction,
-    conversion,
-    einsum,
-    elementwise,
-    expansion,
-    indexing,
-    logic,
-    movement,
-    normalization,
-    pooling,
-    recurrent,
-    reduction,
-    resizing,
-    selection,
-    sequence,
-    shapes,
-    softmax,
-    text,
-)
 from qmlir.dialects.nn.lower.elements import otherwise
 
 FAMILIES = (
-    activations,
-    attention,
-    constant,
-    contraction,
-    conversion,
-    einsum,
-    elementwise,
-    expansion,
-    indexing,
-    logic,
-    movement,
-    normalization,
-    pooling,
-    recurrent,
-    reduction,
-    resizing,
-    selection,
-    sequence,
-    shapes,
-    softmax,
-    text,
-)
+    "activations", "attention", "constant", "contraction", "conversion", "einsum", "elementwise", "expansion",
+    "indexing", "logic", "movement", "normalization", "pooling", "recurrent", "reduction", "resizing", "selection",
+    "sequence", "shapes", "softmax", "text",
+)  # fmt: skip
+"""The files beside this one that have a table `LOWERINGS`."""
+
+
+def _table(family: str) -> Mapping[type[Operation], Lower]:
+    return import_module(f"{__name__}.{family}").LOWERINGS
+
 
 LOWERINGS: dict[type[Operation], Lower] = {
     **{operation: otherwise for family in NN_FAMILIES for operation in family.OPERATIONS},
-    **{operation: lowering for family in FAMILIES for operation, lowering in family.LOWERINGS.items()},
+    **{operation: lowering for family in FAMILIES for operation, lowering in _table(family).items()},
 }

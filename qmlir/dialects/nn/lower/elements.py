@@ -25,7 +25,7 @@ from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.ops.elementwise import UnaryOp
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
-from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.evaluation import evaluate
 
@@ -74,10 +74,14 @@ def _is_table(op: IRDLOperation) -> bool:
 
 
 def table_of(op: IRDLOperation) -> Array:
-    """The results of an operation on one quantized value, for every stored value, from its own meaning."""
+    """The results of an operation on one quantized value, from its own meaning, for everything that its storage holds.
+
+    That is more than a type with a narrower range promises: an argument that breaks the promise stays in the table.
+    """
     element = tensor(op.operands[0].type).get_element_type()
     assert isinstance(element, UniformQuantizedType)
-    stored = np.arange(element.storage_min, element.storage_max + 1).astype(storage_dtype(element))
+    low, high = storage_limits(element.storage)
+    stored = np.arange(low, high + 1).astype(storage_dtype(element))
 
     def of_all(type_: Attribute) -> Attribute:
         return TensorType(cast(Any, tensor(type_).get_element_type()), stored.shape)
@@ -114,10 +118,11 @@ def looked_up(at: Lowering) -> SSAValue:
     assert isinstance(element, UniformQuantizedType)
     table = at.constant(table_of(op), at.result_element())
     reading = quantized.stored(at, op.operands[0], identity(at))
+    first, _ = storage_limits(element.storage)
 
     def body(stored: Scalar) -> Scalar:
         place = stored.to(i32).to(IndexType())
-        place = place - element.storage_min if element.storage_min else place
+        place = place - first if first else place
         return extracted(stored.builder, table, [place])
 
     return at.compute(reading.inputs, at.result_shape(), at.result_element(), body)

@@ -27,7 +27,7 @@ from qmlir.dialects.nn.ops.activations import ReluOp
 from qmlir.dialects.nn.requantize import common_scale, headroom
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.interpret import quantize
-from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import tensor
 
 
@@ -111,8 +111,9 @@ def _uniform(at: Lowering, values: Sequence[SSAValue]) -> list[UniformQuantizedT
 
 
 def _largest(element: UniformQuantizedType) -> int:
-    limits = (element.storage_min, element.storage_max)
-    return max(abs(limit - int(zero)) for limit in limits for zero in np.unique(element.zero_points))
+    return max(
+        abs(limit - int(zero)) for limit in storage_limits(element.storage) for zero in np.unique(element.zero_points)
+    )
 
 
 def _scale(at: Lowering, value: SSAValue, element: UniformQuantizedType) -> Any:

@@ -19,7 +19,7 @@ from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.quant.infer import broadcast_parameters
-from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import tensor
 
 _ONE_FLOAT = 1 << 29
@@ -85,7 +85,7 @@ def _exact_real(
     at: Lowering, operand: tuple[SSAValue, UniformQuantizedType, AffineMap], scales: npt.NDArray[np.float64]
 ) -> ExactReading:
     value, element, map_ = operand
-    largest = max(element.storage_max, -element.storage_min) + int(np.abs(element.zero_points).max())
+    largest = max(map(abs, storage_limits(element.storage))) + int(np.abs(element.zero_points).max())
     is_short = largest < _ONE_FLOAT and not isinstance(element.expressed, Float64Type)
     own = quantized.centred(at, value, map_)
     scale = quantized.parameter(at, scales, f64, map_)

@@ -18,7 +18,7 @@ from qmlir.dialects.nn.infer.windows import Windows, covered_elements
 from qmlir.dialects.nn.lower.windows import SlidingWindows, channels_first, channels_last, sliding
 from qmlir.dialects.nn.ops import pooling as ops
 from qmlir.dialects.quant.infer import broadcast_parameters
-from qmlir.dialects.quant.types import StoredType
+from qmlir.dialects.quant.types import StoredType, storage_limits
 from qmlir.ir.builtin_types import tensor
 
 Array = npt.NDArray[Any]
@@ -135,8 +135,8 @@ def _average_pool(op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, at: Lowering)
     if any(size != 1 for size in scales.shape[2:]):
         raise at.error("takes the mean of elements whose scales differ")
     order = channels_last(rank)
-    reach = element.storage_max - element.storage_min
-    largest = reach * math.prod(found.windows.kernel)
+    low, high = storage_limits(element.storage)
+    largest = (high - low) * math.prod(found.windows.kernel)
     wide = i32 if largest < 1 << 31 else i64
     dims = 2 + found.spatial
     to_result = AffineMap(dims, 0, tuple(AffineExpr.dimension(order.index(axis)) for axis in range(rank)))

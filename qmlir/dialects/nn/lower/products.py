@@ -23,6 +23,8 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, element_of,
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, YieldOp
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import as_integer
+from qmlir.text.elements import narrowed
 
 Array = npt.NDArray[Any]
 
@@ -51,12 +53,16 @@ class Factor:
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The smallest and largest stored integer."""
-        if self.element is not None:
-            return self.element.storage_min, self.element.storage_max
-        integer = element_of(self.value)
-        assert isinstance(integer, IntegerType)
-        bits = integer.bitwidth
+        """The smallest and largest stored integer: of a constant those that are there, otherwise all of its type.
+
+        A narrower range of a quantized type is what its maker promised, and an argument may break the promise.
+        """
+        integer = as_integer(element_of(self.value))
+        assert integer is not None
+        if self.known is not None and self.known.size:
+            stored = stored_integers(self.known, integer, self.is_unsigned)
+            return int(stored.min()), int(stored.max())
+        bits = integer.width.data
         return (0, (1 << bits) - 1) if self.is_unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
 
     def largest(self) -> int:
@@ -71,9 +77,10 @@ class Factor:
 
 def stored_integers(known: Array, element: Attribute, is_unsigned: bool) -> npt.NDArray[np.int64]:
     """Constant integers of a signless type, read with their sign or without."""
-    wide = known.astype(np.int64)
-    assert isinstance(element, IntegerType)
-    return wide & ((1 << element.bitwidth) - 1) if is_unsigned else wide
+    integer = as_integer(element)
+    assert integer is not None
+    wide = narrowed(known, element).astype(np.int64)
+    return wide & ((1 << integer.width.data) - 1) if is_unsigned else wide
 
 
 def factor(at: Lowering, value: SSAValue) -> Factor:
@@ -251,7 +258,7 @@ class Convolution(Contraction):
         return math.prod(shape_of(self.w.value)[1:])
 
     def operation(self, *operands: Any, **named: Any) -> ContractionOp:
-        return ConvOp(*operands, **named, strides=self.strides, dilations=self.dilations, groups=self.groups)
+        return ConvOp(*operands, **named, properties=ConvOp.windows(self.strides, self.dilations, self.groups))
 
     def rows(self, known: Array) -> Array:
         return known.reshape(known.shape[0], -1)

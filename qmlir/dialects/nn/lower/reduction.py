@@ -18,7 +18,7 @@ from qmlir.dialects.nn.lower.elements import identity
 from qmlir.dialects.nn.lower.exact_reals import ExactReading, ExactReal, exact_reals
 from qmlir.dialects.nn.ops import reduction as ops
 from qmlir.dialects.quant.infer import broadcast_parameters
-from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
+from qmlir.dialects.quant.types import StoredType, UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import tensor
 
 Step = Callable[[Scalar], Scalar]
@@ -137,7 +137,8 @@ def _exact_sum(op: ops.ReduceOp, at: Lowering, gone: Sequence[int], is_mean: boo
     count = numbers.prod(shape[axis] for axis in gone)
     if is_mean and not count:
         raise at.error("takes the mean of no elements, which is no number")
-    largest = (element.storage_max - element.storage_min) * max(count, 1)
+    low, high = storage_limits(element.storage)
+    largest = (high - low) * max(count, 1)
     wide = i32 if largest < 1 << 31 else i64
     reading = quantized.centred(at, op.input, AffineMap.identity(len(shape)))
     init = at.fill([size for axis, size in enumerate(shape) if axis not in gone], wide, 0)

@@ -140,5 +140,11 @@ func.func @requantize() {
   %word = tensor.from_elements %9 : tensor<1xi32>
   %expected_word = arith.constant dense<[16777216]> : tensor<1xi32>
   check.expect_eq %word, %expected_word : tensor<1xi32>
+  // 50000 is cut off at 12, which is -4 in four bits; rne(2.5) + 3 is 5.
+  %11 = kernel.requantize %many, %half {mode = #kernel.requantize<f32>, zero_point = 3, minimum = 0, maximum = 12} : i32, f32 -> i4
+  %12 = kernel.requantize %five, %half {mode = #kernel.requantize<f32>, zero_point = 3, minimum = 0, maximum = 15} : i32, f32 -> i4
+  %nibbles = tensor.from_elements %11, %12 : tensor<2xi4>
+  %expected_nibbles = arith.constant dense<[-4, 5]> : tensor<2xi4>
+  check.expect_eq %nibbles, %expected_nibbles : tensor<2xi4>
   func.return
 }

@@ -254,3 +254,12 @@ func.func private @unknown_isa() attributes {a = #kernel.target<isa = "sse">}
 // -----
 // expected-error @+1 {{threads must be 1 or more, found 0}}
 func.func private @no_threads() attributes {a = #kernel.target<isa = "generic", threads = 0>}
+// -----
+func.func @symbols_in_a_map(%x: tensor<2x4xi8>, %w: tensor<3x4xi8>, %b: tensor<3xi32>) {
+  // expected-error @+1 {{the map (d0, d1)[s0] -> ((d1 + s0)) has symbols, and nothing says what they are}}
+  %0 = kernel.matmul ins(%x, %w : tensor<2x4xi8>, tensor<3x4xi8>) epilogue(%b : tensor<3xi32>) -> tensor<2x3xi32> attributes {epilogue_maps = [affine_map<(d0, d1)[s0] -> (d1 + s0)>]} {
+  ^bb0(%sum: i32, %e: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}

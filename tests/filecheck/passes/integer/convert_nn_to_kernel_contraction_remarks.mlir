@@ -22,3 +22,17 @@ func.func @words(%x: tensor<1x2x!x>, %w: tensor<2x1x!x>) -> tensor<1x1x!y> {
   %0 = nn.matmul %x, %w : (tensor<1x2x!x>, tensor<2x1x!x>) -> tensor<1x1x!y>
   func.return %0 : tensor<1x1x!y>
 }
+// -----
+!x = !quant.uniform<i16<-32767:32767>:f32, 0.5>
+!w = !quant.uniform<i16<-32767:32767>:f32, 0.25>
+!y = !quant.uniform<i8:f32, 0.75:-3>
+
+// An argument may be -32768 whatever its type promises, a constant is what it is: 2^15 * (32767 + 32767).
+func.func @narrow_words(%x: tensor<1x2x!x>, %v: tensor<2x1x!w>) -> (tensor<1x1x!y>, tensor<1x1x!y>) {
+  // expected-remark @+1 {{sums lie within ±2147483648, with the bias within ±2147483648: i64 holds the sums}}
+  %0 = nn.matmul %x, %v : (tensor<1x2x!x>, tensor<2x1x!w>) -> tensor<1x1x!y>
+  %w = nn.constant dense<[[32767], [-32767]]> : tensor<2x1xi16> -> tensor<2x1x!w>
+  // expected-remark @+1 {{sums lie within ±2147418112, with the bias within ±2147418112: i32 holds the sums}}
+  %1 = nn.matmul %x, %w : (tensor<1x2x!x>, tensor<2x1x!w>) -> tensor<1x1x!y>
+  func.return %0, %1 : tensor<1x1x!y>, tensor<1x1x!y>
+}

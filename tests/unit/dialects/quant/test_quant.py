@@ -92,6 +92,11 @@ def test_a_storage_cast_keeps_the_bits(
     back = _scast(found, integer, quantized)
     assert back.tolist() == stored.tolist()
     assert back.dtype == stored.dtype
+    for one, bits in zip(stored, values, strict=True):  # a tensor without axes is an array too
+        scalar = _scast(np.array(one), quantized, integer)
+        again = _scast(np.array(bits, found.dtype), integer, quantized)
+        assert (type(scalar), scalar.tolist()) == (np.ndarray, bits)
+        assert (type(again), again.tolist()) == (np.ndarray, one)
 
 
 def test_a_storage_cast_into_a_narrow_range_is_not_folded() -> None:

@@ -5,6 +5,7 @@ import pytest
 from xdsl.dialects.builtin import IntegerType, i32, i64
 
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp
+from qmlir.interpreter.run import interpret
 from qmlir.ir.preservation import EVERY_BIT, ROUNDED, Preservation
 from tests.unit.dialects.nn.lower.driver import check, lowered, module_of, tensor
 
@@ -363,8 +364,9 @@ def kernels_of(operation: str, operands: list[str], result: str) -> list[Contrac
     ("left", "right", "terms", "expected"),
     [
         (I8, W8, 100, i32),
-        ("!quant.uniform<u8:f32, 0.05>", "!quant.uniform<i8<-127:127>:f32, 0.05>", 66310, i32),  # 255 * 127 * 66310
-        ("!quant.uniform<u8:f32, 0.05>", "!quant.uniform<i8<-127:127>:f32, 0.05>", 66312, i64),  # exceeds 2^31 - 1
+        # 255 * 128 * 65793 is in 2^31 - 1, one term more is not: an argument may be -128 whatever its type promises.
+        ("!quant.uniform<u8:f32, 0.05>", "!quant.uniform<i8<-127:127>:f32, 0.05>", 65793, i32),
+        ("!quant.uniform<u8:f32, 0.05>", "!quant.uniform<i8<-127:127>:f32, 0.05>", 65794, i64),
         (I16, W16, 1, i32),
         (I16, W16, 2, i64),
     ],
@@ -401,3 +403,14 @@ def test_convolutions_are_channels_last_with_the_zero_point_around() -> None:
     assert str(kernel.x.type) == "tensor<1x6x7x3xi8>"
     assert kernel.input_zero_point.value.data == 128
     assert kernel.input_unsigned is not None
+
+
+def test_an_argument_beyond_the_range_that_its_type_promises() -> None:
+    """-32768 twice by itself: 2^31, which i32 does not hold; the sum is the exact one, and its bound is proven."""
+    narrow = "!quant.uniform<i16<-32767:32767>:f32, 0.5>"
+    result = tensor((1, 1), "!quant.uniform<i32:f32, 1024.0>")
+    module = module_of("nn.matmul", [tensor((1, 2), narrow), tensor((2, 1), narrow)], [result])
+    least = np.full(2, -(1 << 15), np.int16)
+    after = lowered(module, "convert-nn-to-kernel,kernel-analyze-ranges")
+    found = interpret(after, [least.reshape(1, 2), least.reshape(2, 1)])
+    np.testing.assert_array_equal(found["output0"], [[(1 << 31) // 4096]])  # 0.5 * 0.5 in steps of 1024

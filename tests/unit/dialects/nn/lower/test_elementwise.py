@@ -147,3 +147,13 @@ def test_remainder(element: str, fmod: str) -> None:
 def test_power() -> None:
     check("nn.pow", ["tensor<50xf32>", "tensor<50xf32>"], ["tensor<50xf32>"])
     check("nn.pow", ["tensor<50xi32>", "dense<[2]> : tensor<1xi32>"], ["tensor<50xi32>"])
+
+
+@pytest.mark.parametrize("storage", ["i8<-127:127>", "u8<1:250>", "i4<-7:7>", "i16<-3:3>"])
+def test_a_table_has_a_place_for_all_that_its_operand_may_hold(storage: str) -> None:
+    """Beyond the range that the type promises, too: an argument is what a caller gives."""
+    bits, is_signed = int(storage[1 : storage.index("<")]), storage.startswith("i")
+    low = -(1 << (bits - 1)) if is_signed else 0
+    everything = np.arange(low, low + (1 << bits)).astype(f"{storage[0]}{max(bits // 8, 1)}")
+    types = [f"tensor<{1 << bits}x!quant.uniform<{each}:f32, 0.05:3>>" for each in (storage, "i8")]
+    check("nn.sigmoid", types[:1], types[1:], given={"input0": everything}, seeds=(0,))
