@@ -102,14 +102,16 @@ class Contribution:
     the values are `module:object`, the object a sequence of
     `RewritePattern`. `meanings` maps a dialect to a table from operation class to a NumPy function, and
     `decompositions` one from composite to the function that makes its parts, `lowerings` one from operation class to
-    the function that takes it to the integer level. `stages` maps points of
-    the named pipelines, such as `quantize.decide.before`, to the text of passes that run there.
+    the function that takes it to the integer level. `tables` are what passes ask of operations that cannot carry an
+    interface of ours, such as those of xDSL: name of the table to tables from operation class to what it says.
+    `stages` maps points of the named pipelines, such as `quantize.decide.before`, to the text of passes that run there.
     """
 
     patterns: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     meanings: Mapping[str, str] = field(default_factory=dict[str, str])
     decompositions: Mapping[str, str] = field(default_factory=dict[str, str])
     lowerings: Mapping[str, str] = field(default_factory=dict[str, str])
+    tables: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     stages: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -140,6 +142,10 @@ TREE = Contribution(
     },
     decompositions={"nn": "qmlir.dialects.nn.decompose:DECOMPOSITIONS"},
     lowerings={"nn": "qmlir.dialects.nn.lower:LOWERINGS", "quant": "qmlir.dialects.quant.lower:LOWERINGS"},
+    tables={
+        "bufferize.destinations": ("qmlir.bufferization.destinations:DESTINATIONS",),
+        "loops.forms": ("qmlir.passes.loops.contraction.forms:FORMS",),
+    },
 )
 
 
@@ -195,6 +201,16 @@ def lowerings() -> Mapping[type, Callable[..., Any]]:
         for row in contribution.lowerings.values():
             table |= load(row)
     return table
+
+
+@cache
+def table(name: str) -> Mapping[type, Any]:
+    """What the tree and every installed package say about classes of operations, as the table `name`."""
+    found: dict[type, Any] = {}
+    for contribution in contributions():
+        for row in contribution.tables.get(name, ()):
+            found |= load(row)
+    return found
 
 
 @cache

@@ -1,6 +1,10 @@
-"""Operations in destination style, whoever defined them: those that implement the interface, `linalg` by an adapter."""
+"""Operations in destination style, whoever defined them: those that implement the interface, `linalg` by an adapter.
 
-from collections.abc import Callable, Sequence
+Operations of xDSL that write a part of a tensor, or carry tensors, are rows of a table; a package adds its own to
+`bufferize.destinations` of its `Contribution`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -11,6 +15,7 @@ from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
+from qmlir import registry
 from qmlir.ir.interfaces import Destination, DestinationStyle
 
 
@@ -55,16 +60,31 @@ def destination_style(op: Operation) -> DestinationStyle | None:
     return LinalgDestinations(op) if isinstance(op, LinalgStructuredOperation) else None
 
 
+def _inserted(op: Operation) -> Sequence[Destination]:
+    """The one operand behind the source, with a part of it written anew."""
+    return [Destination(1, is_read=True)]
+
+
+def _carried(op: scf.ForOp) -> Sequence[Destination]:
+    """What is carried around the loop, behind its bounds and its step."""
+    return [Destination(3 + place, is_read=True) for place in range(len(op.iter_args))]
+
+
+DESTINATIONS: Mapping[type[Operation], Callable[..., Sequence[Destination]]] = {
+    tensor.InsertOp: _inserted,
+    tensor.InsertSliceOp: _inserted,
+    scf.ForOp: _carried,
+}
+"""For each result of an operation how it is written, where neither the interface nor an adapter says it."""
+
+
 def results_written(op: Operation) -> Sequence[Destination]:
     """For each result of an operation on tensors how it comes about, where that is by writing: none for any other."""
-    match op:
-        case tensor.InsertSliceOp() | tensor.InsertOp():
-            return [Destination(1, is_read=True)]
-        case scf.ForOp():
-            return [Destination(3 + place, is_read=True) for place in range(len(op.iter_args))]
-        case _:
-            style = destination_style(op)
-            return () if style is None or not has_tensors(op) else style.destinations()
+    written = registry.table("bufferize.destinations").get(type(op))
+    if written is not None:
+        return written(op)
+    style = destination_style(op)
+    return () if style is None or not has_tensors(op) else style.destinations()
 
 
 def is_tensor_type(type_: Attribute) -> bool:

@@ -87,10 +87,6 @@ class HasParameters(Operation, abc.ABC):
         """The operands that say what is computed, not on what."""
 
     @abc.abstractmethod
-    def shape_operands(self) -> Iterator[SSAValue]:
-        """Those of them on whose values the shape of a result depends."""
-
-    @abc.abstractmethod
     def specialized(self, known: KnownValue) -> Replacement | None:
         """What stands for this operation where the values of parameters are known; `None` where none of them is.
 

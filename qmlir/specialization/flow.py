@@ -68,9 +68,3 @@ def parameter_inputs(module: ModuleOp, function: str = "main") -> tuple[str, ...
     """
     found = function_of(module, function)
     return _inputs_among(found, parameter_values(found))
-
-
-def shape_inputs(module: ModuleOp, function: str = "main") -> tuple[str, ...]:
-    """Those of `parameter_inputs` on whose values a shape depends."""
-    found = function_of(module, function)
-    return _inputs_among(found, values_behind(value for op in _parametric(found) for value in op.shape_operands()))

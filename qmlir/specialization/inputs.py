@@ -10,7 +10,8 @@ from xdsl.dialects.func import FuncOp
 
 from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.ops.constant import storage_element
-from qmlir.ir.builtin_types import AnyTensor, ranked_tensor, unranked_tensor
+from qmlir.dialects.quant.types import storage_limits
+from qmlir.ir.builtin_types import AnyTensor, as_integer, ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import nearest_name, op_error, text_error
 from qmlir.ir.signature import Port, inputs_of
 from qmlir.text.elements import dense_dtype
@@ -59,17 +60,33 @@ def check_shape(function: FuncOp, port: Port, found: Sequence[int], sizes: dict[
 
 
 def checked_value(function: FuncOp, port: Port, value: Any) -> Array:
-    """`value` as an array in the NumPy type of the input's elements, the stored ones where it is quantized."""
+    """`value` as an array in the NumPy type of the input's elements, the stored ones where it is quantized.
+
+    Where that holds more than the type, as for Booleans and integers of 4 bits, each element must be one of its values.
+    """
     type_ = ranked_tensor(port.type) or unranked_tensor(port.type)
-    dtype = None if type_ is None else dense_dtype(storage_element(type_.get_element_type()))
-    if type_ is None or dtype is None:
+    element = None if type_ is None else storage_element(type_.get_element_type())
+    dtype = None if element is None else dense_dtype(element)
+    if dtype is None:
         raise op_error(function, f"input '{port.name}' has type {port.type}: only tensors can be given")
     array = np.asarray(value)
-    if array.dtype == np.bool_ and type_.get_element_type() == i1:
-        array = array.astype(np.int8)
-    if array.dtype != dtype:
+    is_bool = array.dtype == np.bool_ and element == i1
+    if array.dtype != dtype and not is_bool:
         raise op_error(function, f"input '{port.name}' has elements of {dtype}, found {array.dtype}")
-    return array
+    integer = None if element is None else as_integer(element)
+    if integer is not None and integer.width.data < 8 * dtype.itemsize:
+        # A Boolean of NumPy is a byte, which another library may have filled with anything.
+        numbers = array.view(np.uint8) if is_bool else array
+        _check_limits(function, port, numbers, (0, 1) if element == i1 else storage_limits(integer))
+    return array.view(np.int8) if is_bool else array
+
+
+def _check_limits(function: FuncOp, port: Port, array: Array, limits: tuple[int, int]) -> None:
+    low, high = limits
+    outside = (array < low) | (array > high)
+    if outside.any():
+        place = tuple(map(int, np.argwhere(outside)[0]))
+        raise op_error(function, f"input '{port.name}' holds {low} to {high}, found {array[place]} at {list(place)}")
 
 
 def static_types(function: FuncOp, shapes: Mapping[str, Sequence[int]]) -> list[AnyTensor]:

@@ -6,7 +6,7 @@ on memory the operand `outs`. Integers are signless: the operation says which op
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import ClassVar, cast
 
@@ -227,28 +227,29 @@ class ContractionOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
     )
     traits = traits_def(ReadsAndWritesMemory())
 
-    def _arguments(
+    def __init__(
         self,
         x: SSAValue,
         w: SSAValue,
         body: Region,
         *,
-        result_type: Attribute | None,
-        outs: SSAValue | None,
-        epilogue: Sequence[tuple[SSAValue, AffineMap]],
-        weight_zero_points: SSAValue | None,
-        zero_points: tuple[int, int],
-        unsigned: tuple[bool, bool],
-        properties: dict[str, Attribute],
-    ) -> None:
-        properties |= {
+        result_type: Attribute | None = None,
+        outs: SSAValue | None = None,
+        epilogue: Sequence[tuple[SSAValue, AffineMap]] = (),
+        weight_zero_points: SSAValue | None = None,
+        zero_points: tuple[int, int] = (0, 0),
+        unsigned: tuple[bool, bool] = (False, False),
+        properties: Mapping[str, Attribute] | None = None,
+    ):
+        own: dict[str, Attribute] = {
+            **(properties or {}),
             "input_zero_point": IntegerAttr(zero_points[0], i32),
             "weight_zero_point": IntegerAttr(zero_points[1], i32),
             "epilogue_maps": ArrayAttr([AffineMapAttr(map_) for _, map_ in epilogue]),
         }
         for name, flag in zip(("input_unsigned", "weight_unsigned"), unsigned, strict=True):
             if flag:
-                properties[name] = UnitAttr()
+                own[name] = UnitAttr()
         super().__init__(
             operands=[
                 x,
@@ -257,7 +258,7 @@ class ContractionOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
                 [value for value, _ in epilogue],
                 [] if outs is None else outs,
             ],
-            properties=properties,
+            properties=own,
             regions=[body],
             result_types=[[] if result_type is None else [result_type]],
         )
@@ -360,6 +361,8 @@ class ContractionOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
             if argument.type != own:
                 raise VerifyException(f"an epilogue operand of {value.type} comes as {argument.type}")
             map_ = attribute.data
+            if map_.num_symbols:
+                raise VerifyException(f"the map {map_} has symbols, and nothing says what they are")
             if map_.num_dims != len(shape) or len(map_.results) != len(sizes):
                 raise VerifyException(f"the map {map_} does not take {len(shape)} dimensions to those of {value.type}")
             for expression, size in zip(map_.results, sizes, strict=True):
@@ -379,24 +382,6 @@ class MatMulOp(ContractionOp):
     """Products of matrices: `x` `[…, M, K]` with `w` `[…, N, K]`, or `[N, K]` for all batches, to `[…, M, N]`."""
 
     name = "kernel.matmul"
-
-    def __init__(
-        self,
-        x: SSAValue,
-        w: SSAValue,
-        body: Region,
-        *,
-        result_type: Attribute | None = None,
-        outs: SSAValue | None = None,
-        epilogue: Sequence[tuple[SSAValue, AffineMap]] = (),
-        weight_zero_points: SSAValue | None = None,
-        zero_points: tuple[int, int] = (0, 0),
-        unsigned: tuple[bool, bool] = (False, False),
-    ):
-        self._arguments(
-            x, w, body, result_type=result_type, outs=outs, epilogue=epilogue, weight_zero_points=weight_zero_points,
-            zero_points=zero_points, unsigned=unsigned, properties={},
-        )  # fmt: skip
 
     def channels(self) -> int:
         return shaped(self.target)[0][-1]
@@ -425,31 +410,14 @@ class ConvOp(ContractionOp):
     dilations = prop_def(DenseArrayBase[IntegerType])
     groups = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
 
-    def __init__(
-        self,
-        x: SSAValue,
-        w: SSAValue,
-        body: Region,
-        *,
-        strides: Sequence[int],
-        dilations: Sequence[int],
-        groups: int = 1,
-        result_type: Attribute | None = None,
-        outs: SSAValue | None = None,
-        epilogue: Sequence[tuple[SSAValue, AffineMap]] = (),
-        weight_zero_points: SSAValue | None = None,
-        zero_points: tuple[int, int] = (0, 0),
-        unsigned: tuple[bool, bool] = (False, False),
-    ):
-        self._arguments(
-            x, w, body, result_type=result_type, outs=outs, epilogue=epilogue, weight_zero_points=weight_zero_points,
-            zero_points=zero_points, unsigned=unsigned,
-            properties={
-                "strides": DenseArrayBase.from_list(i64, strides),
-                "dilations": DenseArrayBase.from_list(i64, dilations),
-                "groups": IntegerAttr(groups, i64),
-            },
-        )  # fmt: skip
+    @staticmethod
+    def windows(strides: Sequence[int], dilations: Sequence[int], groups: int = 1) -> dict[str, Attribute]:
+        """The properties that a convolution has besides those of every contraction."""
+        return {
+            "strides": DenseArrayBase.from_list(i64, strides),
+            "dilations": DenseArrayBase.from_list(i64, dilations),
+            "groups": IntegerAttr(groups, i64),
+        }
 
     @property
     def group_count(self) -> int:

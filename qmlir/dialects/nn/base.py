@@ -78,9 +78,6 @@ class NnOp(IRDLOperation, InferResultTypes, HasParameters, Quantizable, abc.ABC)
     FLOAT_PARAMETERS: ClassVar[tuple[str, ...]] = ()
     """The list properties of f32 for which there is such an operand."""
 
-    SHAPELESS_PARAMETERS: ClassVar[frozenset[str]] = frozenset()
-    """The parameters on which no size of a result depends."""
-
     SIZE_OPERANDS: ClassVar[tuple[str, ...]] = ()
     """Other operands on whose values a size of a result depends: they are parameters too."""
 
@@ -131,9 +128,6 @@ class NnOp(IRDLOperation, InferResultTypes, HasParameters, Quantizable, abc.ABC)
 
     def parameter_operands(self) -> Iterator[SSAValue]:
         return (value for _, value in self._parameters())
-
-    def shape_operands(self) -> Iterator[SSAValue]:
-        return (value for name, value in self._parameters() if name not in self.SHAPELESS_PARAMETERS)
 
     def specialized(self, known: KnownValue) -> Replacement | None:
         values = {name: known(value) for name, value in self._parameters() if name not in self.SIZE_OPERANDS}

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import ConstantLike
+from xdsl.traits import ConstantLike, MemoryWriteEffect
 
 from qmlir.bufferization.destinations import destination_style, has_tensors
 from qmlir.bufferization.globals import symbols_of, unique_name
@@ -28,9 +28,7 @@ _PRIVATE = StringAttr("private")
 
 def _is_kernel(op: Operation) -> bool:
     """Whether `op`, in the block of a function, computes on memory; a loop that calls kernels already does not."""
-    if isinstance(op, memref.StoreOp | memref.CopyOp):
-        return True
-    if destination_style(op) is not None:
+    if op.has_trait(MemoryWriteEffect, value_if_unregistered=False) or destination_style(op) is not None:
         return True
     return bool(op.regions) and not any(isinstance(each, CallOp) for each in op.walk())
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import ModuleOp
+import pytest
+from xdsl.dialects.builtin import ModuleOp, TensorType, i8
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Dialect, Operation, SSAValue
 from xdsl.irdl import (
@@ -12,8 +13,14 @@ from xdsl.irdl import (
     operand_def,
     opt_operand_def,
     opt_result_def,
+    result_def,
+    traits_def,
 )
+from xdsl.traits import MemoryWriteEffect
+from xdsl.utils.test_value import create_ssa_value
 
+from qmlir import registry
+from qmlir.bufferization.destinations import results_written
 from qmlir.environment import default_environment
 from qmlir.ir.interfaces import Destination, DestinationStyle
 from qmlir.ir.verification import verify
@@ -21,6 +28,7 @@ from qmlir.levels import LevelMembership
 from qmlir.passes.scheduled.kernel_bufferize import KernelBufferize
 from qmlir.passes.scheduled.kernel_outline import KernelOutline
 from qmlir.passes.scheduled.kernel_plan_memory import KernelPlanMemory
+from qmlir.registry import Contribution
 from qmlir.text.parsing import parse_module
 
 
@@ -78,3 +86,53 @@ def test_it_takes_the_same_road() -> None:
     assert calls[-1].arguments[1] is functions["main"].body.block.args[1]
     arena = next(op for op in functions["main"].walk() if op.name == "memref.alloc")
     assert str(arena.results[0].type) == "memref<320xi8>"  # two places of 128 bytes, and the slack
+
+
+@irdl_op_definition
+class PutOp(IRDLOperation):
+    """A number into a tensor, as upstream's operations do it: without the interface."""
+
+    name = "outside.put"
+
+    number = operand_def()
+    dest = operand_def()
+    result = result_def()
+
+
+@irdl_op_definition
+class ClearOp(IRDLOperation):
+    """Memory set to 0."""
+
+    name = "outside.clear"
+
+    target = operand_def()
+
+    assembly_format = "$target attr-dict `:` type($target)"
+    traits = traits_def(MemoryWriteEffect())
+
+
+DESTINATIONS = {PutOp: lambda _: [Destination(1, is_read=True)]}
+
+
+def test_a_package_says_what_an_operation_without_the_interface_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    number, dest = (create_ssa_value(type_) for type_ in (i8, TensorType(i8, [4])))
+    op = PutOp.create(operands=[number, dest], result_types=[dest.type])
+    assert not results_written(op)
+    rows = Contribution(tables={"bufferize.destinations": (f"{__name__}:DESTINATIONS",)})
+    monkeypatch.setattr(registry, "contributions", lambda: (registry.TREE, rows))
+    registry.table.cache_clear()
+    try:
+        assert results_written(op) == [Destination(1, is_read=True)]
+    finally:
+        registry.table.cache_clear()
+
+
+def test_what_writes_memory_is_a_kernel() -> None:
+    ctx = default_environment().new_context()
+    ctx.load_dialect(Dialect("outside", [ClearOp], []))
+    text = "func.func @main(%y: memref<4xi8> {nn.result}) { outside.clear %y : memref<4xi8> func.return }"
+    module = parse_module(ctx, text)
+    KernelOutline().apply(ctx, module)
+    kernel, main = (op for op in module.ops if isinstance(op, FuncOp))
+    assert [op.name for op in kernel.body.block.ops] == ["outside.clear", "func.return"]
+    assert [op.name for op in main.body.block.ops] == ["func.call", "func.return"]

@@ -158,7 +158,6 @@ class TriluOp(MovementOp):
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     PARAMETERS: ClassVar[tuple[str, ...]] = ("k",)
     SCALARS: ClassVar[tuple[str, ...]] = ("k",)
-    SHAPELESS_PARAMETERS: ClassVar[frozenset[str]] = frozenset({"k"})
 
     input = operand_def(TensorType)
     k_value = opt_operand_def(TensorType)

@@ -196,7 +196,6 @@ class ScanOp(NnOp, ABC):
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("axis",)
     SCALARS: ClassVar[tuple[str, ...]] = ("axis",)
-    SHAPELESS_PARAMETERS: ClassVar[frozenset[str]] = frozenset({"axis"})
 
     input = operand_def(TensorType)
     axis_value = opt_operand_def(TensorType)

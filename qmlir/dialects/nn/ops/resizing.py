@@ -65,7 +65,6 @@ class ResizeOp(NnOp):
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     PARAMETERS: ClassVar[tuple[str, ...]] = ("sizes",)
     FLOAT_PARAMETERS: ClassVar[tuple[str, ...]] = ("roi", "scales")
-    SHAPELESS_PARAMETERS: ClassVar[frozenset[str]] = frozenset({"roi"})
 
     input = operand_def(TensorType)
     roi_value = opt_operand_def(TensorType)

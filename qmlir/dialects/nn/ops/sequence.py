@@ -94,9 +94,6 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
         if value is not None:
             yield value
 
-    def shape_operands(self) -> Iterator[SSAValue]:
-        return self.parameter_operands()
-
     def specialized(self, known: KnownValue) -> Replacement | None:
         """What the operation means for the tensors of its sequence: as values, no element of them is looked at."""
         values: list[Any] = []

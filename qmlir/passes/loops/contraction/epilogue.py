@@ -3,96 +3,23 @@
 Both write the same operations on each element, so that every bit is the same.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Sequence
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, math, memref, scf
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, MemRefType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.rewriter import InsertPoint
 
-from qmlir.dialects.kernel.ops import ContractionOp, RequantizeOp, YieldOp, scalar_of, shaped
-from qmlir.dialects.simd.base import bits_of
-from qmlir.dialects.simd.ops import GatherOp, StoreOp, StorePartialOp
+from qmlir.dialects.kernel.ops import ContractionOp, YieldOp, scalar_of, shaped
+from qmlir.dialects.simd.ops import StoreOp, StorePartialOp
 from qmlir.passes.loops.affine import Index, emit_place
+from qmlir.passes.loops.contraction.forms import form_of, has_form, is_held
 from qmlir.passes.loops.contraction.geometry import Geometry, Reading, add, innermost_is_dense
 from qmlir.passes.loops.contraction.steps import load
 from qmlir.passes.loops.emitter import Emitter
-from qmlir.passes.loops.expansion import expanded, function_name
-from qmlir.passes.loops.requantize import expand_requantize
-from qmlir.passes.loops.vectors import CONVERSIONS, VectorEmitter
-
-LANEWISE: tuple[type[Operation], ...] = (
-    arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp, arith.ShLIOp, arith.ShRSIOp,
-    arith.ShRUIOp, arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp, arith.AddfOp, arith.SubfOp, arith.MulfOp,
-    arith.DivfOp, arith.MaximumfOp, arith.MinimumfOp,
-)  # fmt: skip
-"""Operations that take vectors as they take scalars."""
-
-_INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-_FLOAT_PREDICATES = (
-    "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true",
-)  # fmt: skip
-
-
-Form = Callable[[Emitter, Any, Sequence[SSAValue]], SSAValue]
-"""How an operation on operands that are known is written by an emitter."""
-
-
-def _constant(emit: Emitter, op: arith.ConstantOp) -> SSAValue:
-    assert isinstance(op.value, IntegerAttr | FloatAttr)
-    return emit.constant(cast(Any, op.value).value.data, op.result.type)
-
-
-def _compare(predicates: Sequence[str]) -> Form:
-    return lambda emit, op, values: emit.compare(predicates[int(op.predicate.value.data)], values[0], values[1])
-
-
-def _binary(emit: Emitter, op: Operation, values: Sequence[SSAValue]) -> SSAValue:
-    return emit.binary(type(op), values[0], values[1])
-
-
-def _convert(emit: Emitter, op: Operation, values: Sequence[SSAValue]) -> SSAValue:
-    return emit.convert(type(op), values[0], op.results[0].type)
-
-
-def _look_up(emit: Emitter, op: memref.LoadOp, values: Sequence[SSAValue]) -> SSAValue:
-    table, places = values
-    assert isinstance(emit, VectorEmitter)
-    return emit.insert(GatherOp(table, places, emit.typed(op.res.type)))
-
-
-_FORMS: Mapping[type[Operation], Form] = {
-    **dict.fromkeys(LANEWISE, _binary),
-    **dict.fromkeys(CONVERSIONS, _convert),
-    arith.ConstantOp: lambda emit, op, values: _constant(emit, op),
-    arith.CmpiOp: _compare(_INTEGER_PREDICATES),
-    arith.CmpfOp: _compare(_FLOAT_PREDICATES),
-    arith.SelectOp: lambda emit, op, values: emit.select(*values),
-    math.RoundEvenOp: lambda emit, op, values: emit.round_even(*values),
-    RequantizeOp: lambda emit, op, values: expand_requantize(emit, op, values[0], values[1:]),
-    memref.LoadOp: _look_up,
-}
-"""How each operation of a body is written by an emitter, of scalars or of vectors."""
-
-
-def _is_held(element: Attribute, *, in_memory: bool) -> bool:
-    """Whether registers hold such elements; in memory, without another element beside them in a byte."""
-    if isinstance(element, IndexType):
-        return not in_memory
-    width = bits_of(element)
-    return width in (8, 16, 32, 64) or (width == 1 and not in_memory)
-
-
-def _has_form(op: Operation) -> bool:
-    if function_name(op) is not None:
-        return True
-    if isinstance(op, memref.LoadOp):
-        return len(op.indices) == 1 and innermost_is_dense(op.memref) and _is_held(op.res.type, in_memory=True)
-    held = all(_is_held(value.type, in_memory=False) for value in op.results)
-    return type(op) in _FORMS and not op.regions and held
+from qmlir.passes.loops.vectors import VectorEmitter
 
 
 def _is_of_channels(reading: Reading, rank: int) -> bool:
@@ -113,9 +40,9 @@ def is_vector_work(op: ContractionOp, geometry: Geometry) -> bool:
     rank = len(geometry.positions) + 1
     elements = (shaped(geometry.y)[1], *(shaped(reading.memory)[1] for reading in geometry.readings))
     return (
-        all(_has_form(each) for each in op.body.block.ops if not isinstance(each, YieldOp))
+        all(has_form(each) for each in op.body.block.ops if not isinstance(each, YieldOp))
         and all(_is_of_channels(each, rank) or _is_of_positions(each, rank) for each in geometry.readings)
-        and all(_is_held(element, in_memory=True) for element in elements)
+        and all(is_held(element, in_memory=True) for element in elements)
         and innermost_is_dense(geometry.y)
     )
 
@@ -129,18 +56,16 @@ def _write_body(
         operands = [values.get(operand, operand) for operand in op.operands]
         if isinstance(op, YieldOp):
             return operands[0]
+        form = form_of(op)
         if isinstance(emit, VectorEmitter):
+            assert form is not None
             # What comes from outside the region is the same for all lanes; a table stays what it is.
             operands = [
-                emit.splat(value) if _is_scalar(value) and not isinstance(op, memref.LoadOp) else value
-                for value in operands
+                emit.splat(value) if _is_scalar(value) and not form.reads_memory else value for value in operands
             ]
-            name = function_name(op)
-            values[op.results[0]] = (
-                _FORMS[type(op)](emit, op, operands) if name is None else expanded(emit, name, operands)
-            )
-        elif isinstance(op, RequantizeOp | arith.ConstantOp):
-            values[op.results[0]] = _FORMS[type(op)](emit, op, operands)
+            values[op.results[0]] = form.write(emit, op, operands)
+        elif form is not None and form.writes_scalars:
+            values[op.results[0]] = form.write(emit, op, operands)
         else:
             emit.builder.insert(op.clone(values))
     raise AssertionError("an epilogue ends in kernel.yield")

@@ -17,8 +17,8 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.targets.cpu.compiler import constants_of
 from qmlir.targets.cpu.host import host_isa
+from qmlir.targets.cpu.lowering import constants_of
 from qmlir.targets.cpu.numba.emit import emit_module
 from qmlir.targets.cpu.package import load_package, write_package
 from qmlir.text.parsing import parse_module

@@ -1,0 +1,118 @@
+"""How each operation of an epilogue is written on whole registers: a table, to which packages add rows.
+
+An operation without a row, or with elements that no register holds, makes its epilogue one of scalars. What a package
+has is in the table `loops.forms` of its `Contribution`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects import arith, math, memref
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from qmlir import registry
+from qmlir.dialects.kernel.ops import RequantizeOp
+from qmlir.dialects.simd.base import bits_of
+from qmlir.dialects.simd.ops import GatherOp
+from qmlir.passes.loops.contraction.geometry import innermost_is_dense
+from qmlir.passes.loops.emitter import Emitter
+from qmlir.passes.loops.expansion import expanded, function_name
+from qmlir.passes.loops.requantize import expand_requantize
+from qmlir.passes.loops.vectors import CONVERSIONS, VectorEmitter
+
+
+def is_held(element: Attribute, *, in_memory: bool) -> bool:
+    """Whether registers hold such elements; in memory, without another element beside them in a byte."""
+    if isinstance(element, IndexType):
+        return not in_memory
+    width = bits_of(element)
+    return width in (8, 16, 32, 64) or (width == 1 and not in_memory)
+
+
+def _holds_results(op: Operation) -> bool:
+    return not op.regions and all(is_held(value.type, in_memory=False) for value in op.results)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How an operation is written by an emitter of vectors, from operands that are vectors."""
+
+    write: Callable[[Emitter, Any, Sequence[SSAValue]], SSAValue]
+    accepts: Callable[[Any], bool] = _holds_results
+    """Whether registers do for this one."""
+    reads_memory: bool = False
+    """Whether operands that are the same for all lanes stay what they are."""
+    writes_scalars: bool = False
+    """Whether an emitter of scalars writes it, too: it is no operation of the loops."""
+
+
+def _binary(emit: Emitter, op: Operation, values: Sequence[SSAValue]) -> SSAValue:
+    return emit.binary(type(op), values[0], values[1])
+
+
+def _convert(emit: Emitter, op: Operation, values: Sequence[SSAValue]) -> SSAValue:
+    return emit.convert(type(op), values[0], op.results[0].type)
+
+
+def _constant(emit: Emitter, op: arith.ConstantOp, values: Sequence[SSAValue]) -> SSAValue:
+    assert isinstance(op.value, IntegerAttr | FloatAttr)
+    return emit.constant(cast(Any, op.value).value.data, op.result.type)
+
+
+_INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+_FLOAT_PREDICATES = (
+    "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true",
+)  # fmt: skip
+
+
+def _compare(predicates: Sequence[str]) -> Form:
+    return Form(lambda emit, op, values: emit.compare(predicates[int(op.predicate.value.data)], values[0], values[1]))
+
+
+def _look_up(emit: Emitter, op: memref.LoadOp, values: Sequence[SSAValue]) -> SSAValue:
+    table, places = values
+    assert isinstance(emit, VectorEmitter)
+    return emit.insert(GatherOp(table, places, emit.typed(op.res.type)))
+
+
+def _is_table(op: memref.LoadOp) -> bool:
+    return len(op.indices) == 1 and innermost_is_dense(op.memref) and is_held(op.res.type, in_memory=True)
+
+
+_LANEWISE: tuple[type[Operation], ...] = (
+    arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp, arith.ShLIOp, arith.ShRSIOp,
+    arith.ShRUIOp, arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp, arith.AddfOp, arith.SubfOp, arith.MulfOp,
+    arith.DivfOp, arith.MaximumfOp, arith.MinimumfOp,
+)  # fmt: skip
+"""Operations of two operands that take vectors as they take scalars."""
+
+FORMS: Mapping[type[Operation], Form] = {
+    **dict.fromkeys(_LANEWISE, Form(_binary)),
+    **dict.fromkeys(CONVERSIONS, Form(_convert)),
+    arith.ConstantOp: Form(_constant, writes_scalars=True),
+    arith.CmpiOp: _compare(_INTEGER_PREDICATES),
+    arith.CmpfOp: _compare(_FLOAT_PREDICATES),
+    arith.SelectOp: Form(lambda emit, op, values: emit.select(*values)),
+    math.RoundEvenOp: Form(lambda emit, op, values: emit.round_even(*values)),
+    RequantizeOp: Form(
+        lambda emit, op, values: expand_requantize(emit, op, values[0], values[1:]), writes_scalars=True
+    ),
+    memref.LoadOp: Form(_look_up, accepts=_is_table, reads_memory=True),
+}
+"""How each operation of a body is written; functions that the loops expand are written by `expansion`."""
+
+
+def form_of(op: Operation) -> Form | None:
+    """How `op` is written on registers, `None` where nobody says it."""
+    name = function_name(op)
+    if name is not None:
+        return Form(lambda emit, op, values: expanded(emit, name, values), accepts=lambda op: True)
+    return registry.table("loops.forms").get(type(op))
+
+
+def has_form(op: Operation) -> bool:
+    """Whether registers do for `op`."""
+    form = form_of(op)
+    return form is not None and form.accepts(op)
