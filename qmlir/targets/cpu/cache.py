@@ -40,9 +40,18 @@ def cache_directory() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "qmlir"
 
 
-def _size_limit() -> int:
-    text = os.environ.get(SIZE_VARIABLE, "")
-    return (int(text) if text.isdecimal() else DEFAULT_MEBIBYTES) << 20
+def size_limit() -> int:
+    """The bytes that entries may take together. Raises `DiagnosticError` where the variable is no number."""
+    text = os.environ.get(SIZE_VARIABLE, "").strip()
+    if text and not text.isdecimal():
+        raise text_error(f"{SIZE_VARIABLE} is '{text}': accepted is a number of MiB, such as {DEFAULT_MEBIBYTES}")
+    return (int(text) if text else DEFAULT_MEBIBYTES) << 20
+
+
+def size_used() -> int:
+    """The bytes that lie in the cache. Raises `OSError` where it cannot be read, `RuntimeError` without a home."""
+    directory = cache_directory()
+    return sum(path.stat().st_size for path in _files(directory)) if directory.is_dir() else 0
 
 
 def digest_of(path: Path) -> str:
@@ -100,8 +109,8 @@ def _remove(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _trim(directory: Path, kept: Path) -> None:
-    """Remove the entries that were used longest ago until the rest fits the limit; `kept` stays."""
+def _trim(directory: Path, kept: Path, limit: int) -> None:
+    """Remove the entries that were used longest ago until the rest has at most `limit` bytes; `kept` stays."""
     entries: list[tuple[float, int, Path]] = []
     for folder in directory.iterdir():
         with suppress(FileNotFoundError):  # another process removes, too
@@ -110,7 +119,7 @@ def _trim(directory: Path, kept: Path) -> None:
                 entries.append((used, sum(path.stat().st_size for path in _files(folder)), folder))
             elif used < time.time() - _LEFT_BEHIND:
                 _remove(folder)
-    total, limit = sum(size for _, size, _ in entries), _size_limit()
+    total = sum(size for _, size, _ in entries)
     for _, size, folder in sorted(entries):
         if total <= limit:
             return
@@ -128,7 +137,7 @@ def _building(directory: Path) -> Generator[Path]:
         _remove(folder)
 
 
-def _built_in(directory: Path, key: str, build: Callable[[Path], None]) -> Entry:
+def _built_in(directory: Path, key: str, build: Callable[[Path], None], limit: int) -> Entry:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     target = directory / key
     with _building(directory) as folder:
@@ -141,7 +150,7 @@ def _built_in(directory: Path, key: str, build: Callable[[Path], None]) -> Entry
         except OSError:
             if not is_intact(target):  # another process was faster, or nothing can be moved
                 raise
-    _trim(directory, target)
+    _trim(directory, target, limit)
     return Entry(target, is_new=True)
 
 
@@ -160,8 +169,9 @@ def entry(key: str, build: Callable[[Path], None], on_trouble: Callable[[str], N
     """The entry of `key`, built by `build(folder)` where it is missing, damaged or not the user's own.
 
     Where the cache cannot be written, `on_trouble` is told why, and the entry lasts as long as the process. Raises
-    `DiagnosticError` where nothing can be written anywhere.
+    `DiagnosticError` where nothing can be written anywhere, and for a size of the cache that is no number.
     """
+    limit = size_limit()  # before anything is built
     try:
         directory = cache_directory()
     except RuntimeError as error:  # the user has no home
@@ -173,7 +183,7 @@ def entry(key: str, build: Callable[[Path], None], on_trouble: Callable[[str], N
             os.utime(target)
         return Entry(target, is_new=False)
     try:
-        return _built_in(directory, key, build)
+        return _built_in(directory, key, build, limit)
     except OSError as error:
         on_trouble(f"the cache {directory} cannot be written: {error.strerror}; the program is kept for this process")
     return _built_aside(build)

@@ -4,138 +4,55 @@ What a program computes is what the interpreter computes on the module that it w
 """
 
 import hashlib
-import json
 import os
-import platform
 import shutil
 import sys
 import warnings
+from collections import OrderedDict
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache as cached
 from importlib import import_module
-from importlib.metadata import entry_points
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock, RLock
-from typing import IO, Any, cast
+from typing import IO, Any
 
-import llvmlite
-import numba
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, ModuleOp, i1
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, i1
 from xdsl.dialects.func import FuncOp
-from xdsl.dialects.memref import GlobalOp
 
-from qmlir import registry
 from qmlir.dialects.kernel.attributes import ISAS
 from qmlir.dialects.nn.ops.constant import storage_element
-from qmlir.environment import UNIVERSE_GROUP, default_environment
+from qmlir.interpreter.progress import bar
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import nearest_name, op_error, text_error
 from qmlir.ir.signature import Port, inputs_of
-from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.pipelines import COMPILE
 from qmlir.specialization.flow import parameter_inputs
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu import cache
-from qmlir.targets.cpu.host import host_features, host_isa, host_name, runs_here
-from qmlir.targets.cpu.numba.emit import emit_module
+from qmlir.targets.cpu.host import host_isa, runs_here
+from qmlir.targets.cpu.key import program_key
 from qmlir.targets.cpu.numba.runtime import program as runtime
-from qmlir.targets.cpu.package import CONSTANTS, KERNELS, load_package, write_package
+from qmlir.targets.cpu.package import CONSTANTS, KERNELS, OnKernel, forget, load_package
 from qmlir.targets.cpu.parallel import helper_count
-from qmlir.text.elements import dense_array, dense_dtype
-from qmlir.text.printing import module_text
+from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
+from qmlir.text.elements import dense_dtype
 
 Array = npt.NDArray[Any]
 
 
-def lowered(module: ModuleOp, isa: str, threads: int = 1) -> ModuleOp:
-    """A clone of a static module of the quantized level (or in float), taken down to the loops for `isa`."""
-    environment = default_environment()
-    ctx = environment.new_context()
-    clone = module.clone()
-    text = COMPILE.text(isa=isa, threads=str(threads))
-    PassManager(ctx, parse_pipeline(text, environment.passes)).run(clone)
-    return clone
+_LOWERING = "qmlir.targets.cpu.lowering"
+"""What makes programs: imported for the first one that is not in the cache."""
 
 
-def constants_of(module: ModuleOp) -> dict[str, Array]:
-    """The constants of a module of loops, by the names of its globals."""
-    found: dict[str, Array] = {}
-    for op in module.body.block.ops:
-        if isinstance(op, GlobalOp) and isinstance(op.initial_value, DenseIntOrFPElementsAttr):
-            found[op.sym_name.data] = dense_array(cast(DenseIntOrFPElementsAttr[Any], op.initial_value))
-    return found
-
-
-@cached
-def _code_digest() -> str:
-    """A digest of the compiler itself and of the packages that take part: other code makes other programs."""
-    root = Path(registry.__file__).parent
-    found = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        found.update(path.read_bytes())
-    for group in (registry.CONTRIBUTIONS_GROUP, UNIVERSE_GROUP):
-        for point in entry_points(group=group):
-            if point.dist is not None:
-                found.update(f"{point.dist.name} {point.dist.version}".encode())
-    return found.hexdigest()
-
-
-def _module_digest(module: ModuleOp) -> str:
-    """A digest of a module: its text without weights, and the bytes of these."""
-    found = hashlib.sha256(module_text(module).encode())
-    for op in module.walk():
-        for attribute in (*op.properties.values(), *op.attributes.values()):
-            if isinstance(attribute, DenseIntOrFPElementsAttr):
-                found.update(attribute.data.data)
-    return found.hexdigest()
-
-
-def _key(module: ModuleOp, isa: str, threads: int) -> str:
-    parts = {
-        "module": _module_digest(module),
-        "code": _code_digest(),
-        "isa": isa,
-        "threads": threads,
-        "processor": [host_name(), sorted(host_features())],
-        "versions": [platform.python_version(), numba.__version__, llvmlite.__version__, np.__version__],
-    }
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-class _Progress:
-    """One line on a terminal that says which kernel is being compiled."""
-
-    def __init__(self, stream: IO[str] | None) -> None:
-        self._stream = stream if stream is not None and stream.isatty() else None
-
-    def kernel(self, name: str, number: int, count: int) -> None:
-        """Say that the kernel `number` of `count` comes next."""
-        if self._stream is not None:
-            self._stream.write(f"\r\x1b[Kcompiling {number}/{count} {name}")
-            self._stream.flush()
-
-    def done(self) -> None:
-        """Take the line away."""
-        if self._stream is not None:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
-
-
-def _build(module: ModuleOp, isa: str, threads: int, folder: Path, name: str, progress: _Progress) -> None:
+def _build(module: ModuleOp, isa: str, threads: int, folder: Path, name: str, on_kernel: OnKernel) -> None:
     """Lower a static module, write its package into `folder`, and let numba compile and cache its kernels there."""
-    loops = lowered(module, isa, threads)
-    source = emit_module(loops)
-    write_package(folder, source, constants_of(loops))
-    load_package(folder, name, progress.kernel, helper_count(source))
-    progress.done()
+    source = import_module(_LOWERING).write_program(module, isa, threads, folder)
+    load_package(folder, name, on_kernel, helper_count(source))
 
 
 _LOADING = RLock()
@@ -159,12 +76,15 @@ def _warn(message: str) -> None:
 
 def compiled_entry(module: ModuleOp, isa: str, threads: int, progress: IO[str] | None = None) -> tuple[Path, Any]:
     """The folder of the compiled program of a static module, and the program: from the cache where it is there."""
-    key = _key(module, isa, threads)
+    key = program_key(module, isa, threads)
     name = f"qmlir_program_{key[:24]}"
-    shown = _Progress(progress)
-    with _LOADING, _numba_caches_beside_the_source():
-        entry = cache.entry(key, lambda folder: _build(module, isa, threads, folder, name, shown), _warn)
-        package = sys.modules.get(name) or load_package(entry.folder, name, shown.kernel)
+    with _LOADING, _numba_caches_beside_the_source(), bar("compiling", None, progress) as advance:
+
+        def on_kernel(kernel: str, number: int, count: int) -> None:
+            advance.at(number - 1, count, kernel)
+
+        entry = cache.entry(key, lambda folder: _build(module, isa, threads, folder, name, on_kernel), _warn)
+        package = sys.modules.get(name) or load_package(entry.folder, name, on_kernel)
     return entry.folder, package.program
 
 
@@ -189,11 +109,16 @@ def _open_port(function: FuncOp, port: Port) -> runtime.Port:
     return runtime.Port(port.name, np.dtype(np.bool_) if is_bool else dtype, shape, has_rank=ranked is not None)
 
 
+MOST_SPECIALIZATIONS = 128
+"""How many combinations of sizes and parameters a program keeps in memory."""
+
+
 class Program:
     """A compiled model: call it with arrays by name, or in order; it gives its outputs by name.
 
     It may be called from several threads at once. Where sizes of the inputs are open, or shapes depend on the values of
-    some, a module is compiled for each combination when it is first seen.
+    some, a module is compiled for each combination when it is first seen. The `MOST_SPECIALIZATIONS` that were used
+    last stay in memory, the others in the disk cache.
     """
 
     def __init__(
@@ -207,9 +132,24 @@ class Program:
         self._ports = inputs_of(function_of(module, function))
         self._open = [_open_port(function_of(module, function), port) for port in self._ports]
         self._parameters = frozenset(parameter_inputs(module, function))
-        self._made: dict[Any, _Made] = {}
+        self._made: OrderedDict[Any, _Made] = OrderedDict()
         self._lock = Lock()
         self._only = self._make({}, {}) if self._is_closed() else None
+
+    @property
+    def isa(self) -> str:
+        """The instruction set that it was made for."""
+        return self._isa
+
+    @property
+    def threads(self) -> int:
+        """How many threads it runs on at most."""
+        return self._threads
+
+    @property
+    def signature(self) -> FuncOp:
+        """The function of the module that it computes: its inputs and outputs."""
+        return function_of(self._module, self._function)
 
     def _is_closed(self) -> bool:
         """Whether everything is known before a call."""
@@ -233,7 +173,17 @@ class Program:
                 made = self._made.get(key)
                 if made is None:
                     made = self._made[key] = self._make(shapes, known)
+                    self._drop_the_longest_unused()
+        with suppress(KeyError):  # another thread may have dropped it just now
+            self._made.move_to_end(key)
         return made
+
+    def _drop_the_longest_unused(self) -> None:
+        """Whoever is in a call of it still has its code; it is read from the cache when it is wanted again."""
+        while len(self._made) > MOST_SPECIALIZATIONS:
+            _, dropped = self._made.popitem(last=False)
+            with _LOADING:
+                forget(type(dropped.call).__module__.partition(".")[0])
 
     def __call__(
         self,
@@ -245,12 +195,27 @@ class Program:
         Inputs must have the NumPy type and the shape of the model's; their layout and byte order do not matter. Raises
         `InputError`, one line, for what does not fit, NaN in a float input of a quantized model included.
         """
+        made, known = self._chosen(inputs)
+        return made.call(known, outputs)
+
+    def _chosen(self, inputs: Mapping[str, Any] | Sequence[Any]) -> tuple[_Made, Mapping[str, Any] | Sequence[Any]]:
+        """What runs for these inputs, and what it takes of them."""
         if self._only is not None:
-            return self._only.call(inputs, outputs)
+            return self._only, inputs
         given = runtime.by_name(self._open, inputs)
         values = {port.name: runtime.checked(port, value) for port, value in zip(self._open, given, strict=True)}
         made = self._made_for(values)
-        return made.call({name: value for name, value in values.items() if name not in self._parameters}, outputs)
+        return made, {name: value for name, value in values.items() if name not in self._parameters}
+
+    def time_kernels(
+        self, inputs: Mapping[str, Any] | Sequence[Any] = (), rounds: int = ROUNDS
+    ) -> tuple[KernelTime, ...]:
+        """The time of every call of a kernel in a run on `inputs`, in order, the shortest of some `rounds`.
+
+        Kernels are called one by one from Python (see `qmlir.targets.cpu.timing`). Raises `InputError` as a call does.
+        """
+        made, known = self._chosen(inputs)
+        return time_steps(made.call, known, rounds)
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the program as a Python package of its own: NumPy and numba run it, qmlir is not needed.

@@ -69,7 +69,7 @@ def _tell(runtime: Any, on_kernel: OnKernel, count: int) -> None:
     runtime.on_kernel = told
 
 
-def _forget(name: str) -> None:
+def forget(name: str) -> None:
     """Let the package `name` be imported anew."""
     for each in [each for each in sys.modules if each == name or each.startswith(f"{name}.")]:
         del sys.modules[each]
@@ -80,8 +80,11 @@ def load_package(folder: Path, name: str, on_kernel: OnKernel | None = None, hel
 
     So many helpers, processes of their own, compile them as well.
 
-    Raises `DiagnosticError` where `folder` holds no saved program.
+    Raises `DiagnosticError` where `folder` holds no saved program, and where numba is told not to compile.
     """
+    settings: Any = importlib.import_module("numba").config
+    if settings.DISABLE_JIT:
+        raise text_error("NUMBA_DISABLE_JIT is set, and programs are what numba compiles: unset it, or use `interpret`")
     if not (folder / "__init__.py").is_file() or not (folder / KERNELS).is_file():
         raise text_error(f"{folder} holds no saved program: it has no {KERNELS}")
     spec = importlib.util.spec_from_file_location(
@@ -90,7 +93,7 @@ def load_package(folder: Path, name: str, on_kernel: OnKernel | None = None, hel
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    _forget(name)  # kernels of this name that are loaded would not be compiled here
+    forget(name)  # kernels of this name that are loaded would not be compiled here
     sys.modules[name] = module
     try:
         runtime: Any = importlib.import_module(f"{name}.{RUNTIME}.kernels")  # before the kernels, which need it
@@ -99,6 +102,6 @@ def load_package(folder: Path, name: str, on_kernel: OnKernel | None = None, hel
         with helped(runtime, folder, helpers):
             spec.loader.exec_module(module)
     except BaseException:
-        _forget(name)
+        forget(name)
         raise
     return module

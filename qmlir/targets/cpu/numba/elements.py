@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
-    Signedness,
 )
 from xdsl.ir import Attribute, Operation
 
@@ -61,9 +60,9 @@ def caller_dtype(op: Operation, element: Attribute) -> str:
 
 
 def unfilled_bits(element: Attribute) -> int:
-    """The width of unsigned integers that do not fill the elements of the caller's array, 0 for all other elements."""
+    """The width of integers that do not fill the elements of the caller's array, 0 for all other elements."""
     integer = as_integer(element)
-    if integer is None or integer.signedness.data is not Signedness.UNSIGNED:
+    if integer is None:
         return 0
     bits = integer.width.data
     return bits if 1 < bits < 8 * item_size(element) else 0

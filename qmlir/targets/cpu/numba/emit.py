@@ -1,8 +1,9 @@
 """A module of loops as one Python module: a compiled function for each kernel, and `main`, which calls them all.
 
 The source says what it needs: `CONSTANTS` (name, NumPy type, elements) in the order in which `main` takes them,
-`INPUTS` and `OUTPUTS` (name, NumPy type of the caller's array, shape, whether NaN is refused, the width of unsigned
-integers that do not fill their NumPy type), `ARENA_BYTES`. It imports its runtime as `.runtime.operations`, so it lies
+`INPUTS` and `OUTPUTS` (name, NumPy type of the caller's array, shape, whether NaN is refused, the width of
+integers that do not fill their NumPy type), `CALLS` (the kernel of each call, and the model's nodes that it is for),
+`ARENA_BYTES`. It imports its runtime as `.runtime.operations`, so it lies
 beside a copy of `qmlir.targets.cpu.numba.runtime`.
 """
 
@@ -34,8 +35,8 @@ SLACK = 64
 """Bytes behind the last buffer that vector loads may read."""
 
 _OF_THE_MODULE = (
-    "main", "steps", "arena", "kernels", "np", "prange", "ARENA_BYTES", "CONSTANTS", "DIGEST", "INPUTS", "KERNELS",
-    "OUTPUTS", "team",
+    "main", "steps", "arena", "kernels", "np", "prange", "ARENA_BYTES", "CALLS", "CONSTANTS", "DIGEST", "INPUTS",
+    "KERNELS", "OUTPUTS", "team",
 )  # fmt: skip
 """Names that the emitted module has itself."""
 
@@ -157,6 +158,7 @@ class _MainWriter:
         self.arena_bytes = 0
         self.arena_is_written = False
         self.constants: dict[str, str] = {}
+        self.call_rows: list[str] = []
         emissions: dict[type[Operation], EmitOperation] = {
             **EMISSIONS,
             memref.AllocOp: cast(EmitOperation, self._allocate),
@@ -200,6 +202,8 @@ class _MainWriter:
         arguments = [self._given(write, value) for value in op.arguments]
         call = write.call("call", name_text("kernels"), order.index(symbol), *arguments)
         write.line(f"{call}  # {self.parts.kernels[symbol]}")
+        nodes = json.dumps([str(origin) for origin in origins_of(op)])
+        self.call_rows.append(f"({_quoted(self.parts.kernels[symbol])}, {nodes})")
 
     def _given(self, write: FunctionWriter, value: SSAValue) -> Text:
         if memref_type(value) is None:
@@ -304,6 +308,7 @@ def emit_module(module: ModuleOp) -> str:
             _table("CONSTANTS", writer.constant_rows()),
             _table("INPUTS", _port_rows(main, inputs_of(main), _refusing(main))),
             _table("OUTPUTS", _port_rows(main, memory_outputs_of(main), frozenset())),
+            _table("CALLS", writer.call_rows),
             f"ARENA_BYTES = {writer.arena_bytes + SLACK}",
             *(f"{name} = np.array({numbers}, np.{kind})" for (kind, numbers), name in parts.tables.lanes.items()),
         ]

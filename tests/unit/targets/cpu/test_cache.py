@@ -244,3 +244,19 @@ def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert cache.cache_directory() == tmp_path / "qmlir"
     monkeypatch.setenv(cache.DIRECTORY_VARIABLE, str(tmp_path / "own"))
     assert cache.cache_directory() == tmp_path / "own"
+
+
+@pytest.mark.parametrize("size", ["2GB", "-1", "1.5", "many"])
+def test_a_size_that_is_no_number(directory: Path, monkeypatch: pytest.MonkeyPatch, size: str) -> None:
+    monkeypatch.setenv(cache.SIZE_VARIABLE, size)
+    build = Builder()
+    with pytest.raises(DiagnosticError, match=f"QMLIR_CACHE_SIZE is '{size}': accepted is a number of MiB, such as"):
+        cache.entry(KEY, build, _no_trouble)
+    assert build.count == 0
+
+
+@pytest.mark.parametrize("size", ["", " 7 "])
+def test_a_size_with_spaces_or_none(directory: Path, monkeypatch: pytest.MonkeyPatch, size: str) -> None:
+    monkeypatch.setenv(cache.SIZE_VARIABLE, size)
+    assert cache.size_limit() == (7 << 20 if size else 2 << 30)
+    assert cache.entry(KEY, Builder(), _no_trouble).folder.is_dir()

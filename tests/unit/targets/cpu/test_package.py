@@ -1,11 +1,15 @@
 """Packages of compiled programs: what is written, and what is imported under which name."""
 
+import os
+import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.numba.runtime.constants import mapped
 from qmlir.targets.cpu.package import CONSTANTS, KERNELS, RUNTIME, load_package, write_package
 
@@ -95,3 +99,35 @@ def test_what_holds_no_constants(tmp_path: Path, data: bytes) -> None:
     (tmp_path / CONSTANTS).write_bytes(data)
     with pytest.raises(ValueError, match="is damaged"):
         mapped(tmp_path / CONSTANTS)
+
+
+def test_numba_that_is_told_not_to_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = _written(tmp_path / "program")
+    monkeypatch.setattr(import_module("numba").config, "DISABLE_JIT", 1)
+    with pytest.raises(
+        DiagnosticError, match="NUMBA_DISABLE_JIT is set, and programs are what numba compiles"
+    ) as caught:
+        load_package(folder, "not_compiled_program")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_saved_program_without_a_compiler(tmp_path: Path) -> None:
+    """Imported without qmlir, it says the same itself."""
+    folder = _written(tmp_path / "saved")
+    kernels = folder / KERNELS
+    needed = (
+        'from .runtime.operations import kernel\nDIGEST = "d"\n\n@kernel("int8", entry=True)\ndef k(x):\n    x[0] = 1\n'
+    )
+    kernels.write_text(needed + kernels.read_text())
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(tmp_path)}
+    found = subprocess.run(
+        [sys.executable, "-c", "import saved"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=300,
+    )
+    assert found.stderr.splitlines()[-1] == (
+        "RuntimeError: NUMBA_DISABLE_JIT is set, and this program is what numba compiles: unset it"
+    )

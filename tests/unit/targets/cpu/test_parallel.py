@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from qmlir.targets.cpu import parallel
-from qmlir.targets.cpu.compiler import constants_of
+from qmlir.targets.cpu.lowering import constants_of
 from qmlir.targets.cpu.numba.emit import emit_module
 from qmlir.targets.cpu.numba.runtime.helper import claimed
 from qmlir.targets.cpu.package import RUNTIME, load_package, write_package

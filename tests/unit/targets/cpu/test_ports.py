@@ -1,9 +1,16 @@
 """Arrays of the caller that memory holds in another form: integers of few bits without a sign, Booleans."""
 
+from collections.abc import Callable
+
 import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.environment import default_environment
-from qmlir.targets.cpu.compiler import compile_module
+from qmlir.interpreter.run import interpret
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.targets.cpu.compiler import Program, compile_module
+from qmlir.targets.cpu.lowering import lowered
 from qmlir.text.parsing import parse_module
 
 TEXT = """
@@ -35,3 +42,131 @@ def test_integers_of_four_bits_and_booleans_come_and_go_as_the_caller_has_them()
     )  # 0.5 (x - 3) in steps of 0.25
     np.testing.assert_array_equal(found["twice"], [*condition, *condition])
     np.testing.assert_array_equal(found["padded"], [False, False, *condition])
+
+
+SUMS = """
+!a = !quant.uniform<u4:f32, 0.5:3>
+!s = !quant.uniform<u4<1:14>:f32, 0.75:9>
+!n = !quant.uniform<i4<-7:7>:f32, 0.5>
+func.func @main(%x: tensor<256x!a> {nn.name = "x"}, %y: tensor<256x!a> {nn.name = "y"},
+    %w: tensor<256x!n> {nn.name = "w"}, %c: tensor<256xi1> {nn.name = "c"})
+    -> (tensor<256x!s> {nn.name = "sum"}, tensor<256x!s> {nn.name = "product"}, tensor<256x!n> {nn.name = "twice"},
+        tensor<256xi1> {nn.name = "not"}) {
+  %0 = nn.add %x, %y : (tensor<256x!a>, tensor<256x!a>) -> tensor<256x!s>
+  %1 = nn.mul %x, %y : (tensor<256x!a>, tensor<256x!a>) -> tensor<256x!s>
+  %2 = nn.add %w, %w : (tensor<256x!n>, tensor<256x!n>) -> tensor<256x!n>
+  %3 = nn.not %c : tensor<256xi1>
+  func.return %0, %1, %2, %3 : tensor<256x!s>, tensor<256x!s>, tensor<256x!n>, tensor<256xi1>
+}"""
+
+
+UNDEFINED = """
+!q = !quant.uniform<i8<-100:100>:f32, 0.5:3>
+!n = !quant.uniform<i8<-127:127>:f32, 0.05>
+!y = !quant.uniform<i8:f32, 0.0078125:-1>
+func.func @main(%a: tensor<4xi32> {nn.name = "a"}, %b: tensor<4xi32> {nn.name = "b"},
+    %x: tensor<40xf32> {nn.name = "x"}, %i: tensor<3xi64> {nn.name = "i"}, %n: tensor<3x!n> {nn.name = "n"})
+    -> (tensor<4xi32> {nn.name = "quotient"}, tensor<4xi32> {nn.name = "rest"}, tensor<40x!q> {nn.name = "log"},
+        tensor<3xf32> {nn.name = "gathered"}, tensor<3x!y> {nn.name = "tanh"}) {
+  %0 = nn.div %a, %b : tensor<4xi32>
+  %1 = nn.mod %a, %b : tensor<4xi32>
+  %2 = nn.log %x : tensor<40xf32>
+  %3 = quant.qcast %2 : tensor<40xf32> to tensor<40x!q>
+  %4 = nn.gather %x, %i {axis = 0 : i64} : (tensor<40xf32>, tensor<3xi64>) -> tensor<3xf32>
+  %5 = nn.tanh %n : (tensor<3x!n>) -> tensor<3x!y>
+  func.return %0, %1, %3, %4, %5 : tensor<4xi32>, tensor<4xi32>, tensor<40x!q>, tensor<3xf32>, tensor<3x!y>
+}"""
+
+
+def test_what_has_no_value_inside_a_graph() -> None:
+    """As docs/compiling.md says it: 0, the nearest element, some integer; numbers beside them are what they are."""
+    program = compile_module(parse_module(default_environment().new_context(), UNDEFINED))
+    x = np.concatenate([np.full(20, -1, np.float32), np.full(20, np.e, np.float32)])
+    found = program(
+        {
+            "a": np.array([7, -7, 7, -(1 << 31)], np.int32),
+            "b": np.array([0, 0, 2, -1], np.int32),
+            "x": x,
+            "i": np.array([-1000, 1000, 20]),
+            "n": np.array([-128, -127, 127], np.int8),
+        }
+    )
+    np.testing.assert_array_equal(found["quotient"], [0, 0, 3, -(1 << 31)])
+    np.testing.assert_array_equal(found["rest"], [0, 0, 1, 0])
+    np.testing.assert_array_equal(found["gathered"], [x[0], x[-1], x[20]])
+    np.testing.assert_array_equal(found["log"][20:], 5)  # 1 / 0.5 + 3
+    np.testing.assert_array_equal(found["tanh"], np.clip(np.rint(np.tanh([-6.4, -6.35, 6.35]) * 128) - 1, -128, 127))
+
+
+@pytest.fixture(scope="module")
+def sums() -> ModuleOp:
+    """Integers of four bits, rescaled with and without a sign, and Booleans."""
+    return parse_module(default_environment().new_context(), SUMS)
+
+
+@pytest.fixture(scope="module")
+def program(sums: ModuleOp) -> Program:
+    """The same, compiled."""
+    return compile_module(sums)
+
+
+def _inputs() -> dict[str, np.ndarray]:
+    x, y = (each.reshape(-1).astype(np.uint8) for each in np.mgrid[:16, :16])
+    return {"x": x, "y": y, "w": x.astype(np.int8) - 8, "c": x > y}
+
+
+def test_limits_without_a_sign_are_kept_on_the_way_down(sums: ModuleOp, program: Program) -> None:
+    """12 of four bits is held as -4 from the integer level on, and is 12 again for the caller."""
+    inputs = _inputs()
+    x, y = inputs["x"].astype(np.int64) - 3, inputs["y"].astype(np.int64) - 3
+    expected = np.clip(np.rint(np.float32(0.5 / 0.75) * (x + y).astype(np.float32)) + 9, 1, 14)
+    for found in (interpret(sums, inputs), interpret(lowered(sums, "generic"), inputs), program(inputs)):
+        np.testing.assert_array_equal(found["sum"], expected)
+        product = np.clip(np.rint(np.float32(0.25 / 0.75) * (x * y).astype(np.float32)) + 9, 1, 14)
+        np.testing.assert_array_equal(found["product"], product)
+        np.testing.assert_array_equal(found["twice"], np.clip(2 * inputs["w"].astype(np.int64), -7, 7))
+        np.testing.assert_array_equal(found["not"], ~inputs["c"])
+
+
+def test_booleans_may_come_as_bytes(sums: ModuleOp, program: Program) -> None:
+    inputs = _inputs()
+    inputs["c"] = inputs["c"].astype(np.int8)
+    for found in (interpret(sums, inputs), program(inputs)):
+        np.testing.assert_array_equal(found["not"], inputs["c"] == 0)
+
+
+def _with(name: str, number: int, dtype: str) -> dict[str, np.ndarray]:
+    inputs = _inputs()
+    bad = inputs[name].view(np.uint8).copy()
+    bad[[5, 9]] = number
+    return inputs | {name: bad.view(dtype)}
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "dtype", "message"),
+    [
+        ("x", 16, "u1", "input 'x' holds 0 to 15, found 16 at [5]"),
+        ("w", 8, "i1", "input 'w' holds -8 to 7, found 8 at [5]"),
+        ("w", 256 - 9, "i1", "input 'w' holds -8 to 7, found -9 at [5]"),
+        ("c", 2, "?", "input 'c' holds 0 to 1, found 2 at [5]"),
+        ("c", 255, "?", "input 'c' holds 0 to 1, found 255 at [5]"),
+        ("c", 2, "i1", "input 'c' holds 0 to 1, found 2 at [5]"),
+        ("c", 255, "i1", "input 'c' holds 0 to 1, found -1 at [5]"),
+        ("c", 1, "u1", "input 'c' has elements of"),
+        ("w", 1, "u1", "input 'w' has elements of int8, found uint8"),
+        ("w", 1, "?", "input 'w' has elements of int8, found bool"),
+    ],
+)
+@pytest.mark.parametrize("level", ["quantized", "loops", "compiled"])
+def test_what_is_no_value_of_the_type_is_refused_everywhere(
+    sums: ModuleOp, program: Program, level: str, name: str, number: int, dtype: str, message: str
+) -> None:
+    """By the interpreter at every level as by compiled code: a table has no place for it."""
+    run: dict[str, Callable[[dict[str, np.ndarray]], object]] = {
+        "quantized": lambda inputs: interpret(sums, inputs),
+        "loops": lambda inputs: interpret(lowered(sums, "generic"), inputs),
+        "compiled": program,
+    }
+    with pytest.raises((DiagnosticError, ValueError)) as caught:
+        run[level](_with(name, number, dtype))
+    assert message in str(caught.value)

@@ -15,13 +15,14 @@ from types import FunctionType, ModuleType
 from typing import Any, cast
 
 import numpy as np
-from numba import njit, types
+from numba import config, njit, types
 
 from .declare import Emission, operation
 from .pipeline import KernelCompiler
 from .registers import Register
 
 jit: Any = njit  # its type knows fewer options than it takes
+settings: Any = config  # made when it is imported, of the environment
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
 PARALLEL = {**_OPTIONS, "parallel": True}
@@ -74,6 +75,8 @@ class Kernel:
     def compiled(self) -> Any:
         """numba's dispatcher, with its one overload."""
         function, signature, options = self._parts
+        if settings.DISABLE_JIT:
+            raise RuntimeError("NUMBA_DISABLE_JIT is set, and this program is what numba compiles: unset it")
         on_kernel(self.name)
         return jit(signature, cache=True, **options)(function)
 

@@ -7,10 +7,11 @@ working memory it needs (`ARENA_BYTES`), and has `main`, which computes on flat 
 import difflib
 import importlib
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -34,8 +35,8 @@ class InputError(ValueError):
 class Port:
     """One input or output: its name, the NumPy type and the shape of its array, and whether NaN is refused.
 
-    A size may be `OPEN`, and without a rank the shape is of no matter. `bits` is the width of unsigned integers that do
-    not fill their NumPy type, 0 for all others.
+    A size may be `OPEN`, and without a rank the shape is of no matter. `bits` is the width of integers that do not fill
+    their NumPy type, which says whether they have a sign, 0 for all others.
     """
 
     name: str
@@ -44,6 +45,17 @@ class Port:
     is_quantized: bool = False
     has_rank: bool = True
     bits: int = 0
+
+    @property
+    def limits(self) -> tuple[int, int] | None:
+        """The smallest and the largest element, where the NumPy type holds more: of Booleans their bytes."""
+        if self.dtype == np.bool_:
+            return 0, 1
+        if not self.bits:
+            return None
+        return (
+            (0, (1 << self.bits) - 1) if self.dtype.kind == "u" else (-(1 << self.bits - 1), (1 << self.bits - 1) - 1)
+        )
 
 
 def aligned_empty(size: int) -> npt.NDArray[np.int8]:
@@ -67,12 +79,18 @@ def _fits(shape: Sequence[int], found: Sequence[int]) -> bool:
     return len(shape) == len(found) and all(size in (OPEN, given) for size, given in zip(shape, found, strict=True))
 
 
-def _as_array(port: Port, value: Any) -> Array:
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise InputError(f"input '{port.name}' is no array: {error}") from error
-    return array.astype(np.int8) if array.dtype == np.bool_ and port.dtype == np.int8 else array
+def _check_limits(port: Port, array: Array) -> None:
+    """Raise `InputError` where the bytes of an element hold what is no value of its type."""
+    if port.limits is None or not array.size:
+        return
+    # A Boolean of NumPy is a byte, which another library may have filled with anything.
+    numbers = array.view(np.uint8) if array.dtype == np.bool_ else array
+    low, high = port.limits
+    if int(numbers.min()) >= low and int(numbers.max()) <= high:
+        return
+    place = np.argwhere((numbers < low) | (numbers > high))[0]
+    found = int(numbers[tuple(place)])
+    raise InputError(f"input '{port.name}' holds {low} to {high}, found {found} at {[int(each) for each in place]}")
 
 
 def checked(port: Port, value: Any) -> Array:
@@ -80,13 +98,18 @@ def checked(port: Port, value: Any) -> Array:
 
     The layout and the byte order of an array do not matter, its type and shape do.
     """
-    array = _as_array(port, value)
-    if array.dtype.newbyteorder("=") != port.dtype:
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"input '{port.name}' is no array: {error}") from error
+    is_bool = port.dtype == np.bool_ and array.dtype == np.int8
+    if array.dtype.newbyteorder("=") != port.dtype and not is_bool:
         raise InputError(f"input '{port.name}' has elements of {port.dtype}, found {array.dtype}")
     if port.has_rank and not _fits(port.shape, array.shape):
         raise InputError(
             f"input '{port.name}' has the shape {_shape_text(port.shape)}, found {_shape_text(array.shape)}"
         )
+    _check_limits(port, array)
     array = np.require(array, port.dtype, ("C", "A"))
     if port.is_quantized and np.isnan(array).any():
         place = [int(each) for each in np.argwhere(np.isnan(array))[0]]
@@ -125,7 +148,7 @@ def _flat(array: Array) -> Array:
 def _stored(port: Port, array: Array) -> Array:
     """An input as kernels see it: they hold integers of few bits as signed ones, the caller has 0 to 15 for 4 bits."""
     flat = _flat(array)
-    if not port.bits:
+    if not port.bits or port.dtype.kind != "u":
         return flat
     unused = 8 * flat.itemsize - port.bits
     return (flat << unused) >> unused
@@ -162,10 +185,20 @@ class CompiledModule:
             tuple(Port(name, _dtype(dtype), tuple(shape), nan, bits=bits) for name, dtype, shape, nan, bits in rows)
             for rows in (module.INPUTS, module.OUTPUTS)
         )
+        self.calls = tuple((str(kernel), tuple(nodes)) for kernel, nodes in getattr(module, "CALLS", ()))
+        """The kernel of each call in order, and the nodes of the model that it is for."""
         self._main = module.main
         self._constants = tuple(constants[name].reshape(-1).view(dtype) for name, dtype, _ in module.CONSTANTS)
         self._arena_bytes = int(module.ARENA_BYTES)
         self._arenas: deque[npt.NDArray[np.int8]] = deque()
+
+    def with_steps(self, steps: Callable[[Callable[..., None]], Callable[..., None]]) -> "CompiledModule":
+        """The same program, in which another function calls the kernels: what `steps` makes of the compiled one."""
+        found: dict[str, Any] = self._main.__globals__
+        changed = copy(self)
+        changed._main = FunctionType(self._main.__code__, {**found, "steps": steps(found["steps"])})
+        changed._arenas = deque()
+        return changed
 
     def _target(self, port: Port, given: object) -> Array:
         if not isinstance(given, np.ndarray):
@@ -204,7 +237,7 @@ class CompiledModule:
         self._main(arena, *self._constants, *map(_stored, self.inputs, given), *map(_flat, targets))
         self._arenas.append(arena)
         for port, target in zip(self.outputs, targets, strict=True):
-            if port.bits:
+            if port.bits and port.dtype.kind == "u":
                 np.bitwise_and(target, (1 << port.bits) - 1, out=target)
         for array, target in zip(results.values(), targets, strict=True):
             if target is not array:

@@ -82,7 +82,7 @@ func.func @main(%x: memref<4x64xi8> {nn.name = "x"}, %w: memref<1024xi8> {nn.nam
 // CHECK-NEXT: view,
 // CHECK-NEXT: )
 // CHECK-NEXT: from .runtime.threads import team
-// CHECK: DIGEST = "6adff2d96cf986d78c0309d1"
+// CHECK: DIGEST = "95e1fdd60faa7688ea8a5527"
 // CHECK-NEXT: CONSTANTS = [
 // CHECK-NEXT: ("bias", "int32", 16),
 // CHECK-NEXT: ]
@@ -92,6 +92,11 @@ func.func @main(%x: memref<4x64xi8> {nn.name = "x"}, %w: memref<1024xi8> {nn.nam
 // CHECK-NEXT: ]
 // CHECK-NEXT: OUTPUTS = [
 // CHECK-NEXT: ("y", "int8", (4, 32), False, 0),
+// CHECK-NEXT: ]
+// CHECK-NEXT: CALLS = [
+// CHECK-NEXT: ("conv", []),
+// CHECK-NEXT: ("conv", []),
+// CHECK-NEXT: ("relu", []),
 // CHECK-NEXT: ]
 // CHECK-NEXT: ARENA_BYTES = 1088
 // CHECK-NEXT: LANES_0 = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], np.int32)

@@ -13,7 +13,7 @@ import pytest
 
 import qmlir
 from qmlir.passes.scheduled import schedule_table
-from qmlir.targets.cpu.compiler import constants_of
+from qmlir.targets.cpu.lowering import constants_of
 from qmlir.targets.cpu.numba.emit import emit_module
 from qmlir.targets.cpu.package import load_package, write_package
 from tests.support.emitted import parsed

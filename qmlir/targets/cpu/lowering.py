@@ -1,0 +1,46 @@
+"""From a static module to the package of its program: lowered to loops, emitted as Python, with its constants.
+
+`compiler` imports this when a program is not in the cache: a program that is there starts without it.
+"""
+
+from pathlib import Path
+from typing import Any, cast
+
+import numpy.typing as npt
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.memref import GlobalOp
+
+from qmlir.environment import default_environment
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.pipelines import COMPILE
+from qmlir.targets.cpu.numba.emit import emit_module
+from qmlir.targets.cpu.package import write_package
+from qmlir.text.elements import dense_array
+
+
+def lowered(module: ModuleOp, isa: str, threads: int = 1) -> ModuleOp:
+    """A clone of a static module of the quantized level (or in float), taken down to the loops for `isa`."""
+    environment = default_environment()
+    ctx = environment.new_context()
+    clone = module.clone()
+    text = COMPILE.text(isa=isa, threads=str(threads))
+    PassManager(ctx, parse_pipeline(text, environment.passes)).run(clone)
+    return clone
+
+
+def constants_of(module: ModuleOp) -> dict[str, npt.NDArray[Any]]:
+    """The constants of a module of loops, by the names of its globals."""
+    found: dict[str, npt.NDArray[Any]] = {}
+    for op in module.body.block.ops:
+        if isinstance(op, GlobalOp) and isinstance(op.initial_value, DenseIntOrFPElementsAttr):
+            found[op.sym_name.data] = dense_array(cast(DenseIntOrFPElementsAttr[Any], op.initial_value))
+    return found
+
+
+def write_program(module: ModuleOp, isa: str, threads: int, folder: Path) -> str:
+    """Lower a static module and write its package into `folder`; the source of its kernels."""
+    loops = lowered(module, isa, threads)
+    source = emit_module(loops)
+    write_package(folder, source, constants_of(loops))
+    return source

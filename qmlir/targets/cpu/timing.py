@@ -1,0 +1,92 @@
+"""What each kernel of a compiled program takes: its steps run in Python, with a clock around every call.
+
+Kernels are called one by one, on the memory that they have in a run. A call from Python costs about two microseconds
+more than one inside the program, so the times of very small kernels are too large.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qmlir.ir.diagnostics import text_error
+
+Array = npt.NDArray[Any]
+
+ROUNDS = 5
+"""How often a program is run where nobody says otherwise; each kernel's shortest time counts."""
+
+
+@dataclass(frozen=True)
+class KernelTime:
+    """One call of a kernel in a run of the program."""
+
+    name: str
+    """The kernel, which several calls may share."""
+
+    nodes: tuple[str, ...]
+    """The nodes of the model that the call is for, `fc1` or `fc1/bias_add`; empty where it is for none of them."""
+
+    seconds: float
+    """The shortest of all rounds."""
+
+
+def _view(array: Array, start: int, count: int, dtype: str) -> Array:
+    """A buffer in the arena, as emitted code calls it."""
+    return array[start : start + count * np.dtype(dtype).itemsize].view(dtype)
+
+
+def _tail(array: Array, offset: int) -> Array:
+    """A buffer from some element on, as emitted code calls it."""
+    return array[offset:]
+
+
+class _Watch:
+    """Runs the emitted steps in Python, and keeps the time of each call."""
+
+    def __init__(self, calls: Sequence[tuple[str, tuple[str, ...]]]) -> None:
+        self.calls = calls
+        self.shortest = [math.inf] * len(calls)
+
+    def steps(self, compiled: Any) -> Callable[..., None]:
+        """What runs in the place of the compiled steps."""
+        function: FunctionType = compiled.py_func
+        known: dict[str, Any] = function.__globals__
+        kernels = [known[name] for name, _ in self.calls]
+
+        def run(*arguments: Any) -> None:
+            numbers = iter(range(len(kernels)))
+
+            def call(table: Array, address: int, *arrays: Any) -> None:
+                number = next(numbers)
+                kernel = kernels[number]
+                start = time.perf_counter()
+                kernel(*arrays)
+                self.shortest[number] = min(self.shortest[number], time.perf_counter() - start)
+
+            changed = {**known, "call": call, "view": _view, "tail": _tail}
+            FunctionType(function.__code__, changed)(*arguments)
+
+        return run
+
+
+def time_steps(program: Any, inputs: Mapping[str, Any] | Sequence[Any], rounds: int = ROUNDS) -> tuple[KernelTime, ...]:
+    """The time of every call of a kernel of `program`, a compiled module, in order.
+
+    One run more than `rounds` is made, which does not count. Raises `DiagnosticError` for less than one round.
+    """
+    if rounds < 1:
+        raise text_error(f"kernels are timed in 1 round or more, found {rounds}")
+    watch = _Watch(program.calls)
+    timed = program.with_steps(watch.steps)
+    timed(inputs)
+    watch.shortest = [math.inf] * len(watch.calls)
+    for _ in range(rounds):
+        timed(inputs)
+    rows = zip(watch.calls, watch.shortest, strict=True)
+    return tuple(KernelTime(name, nodes, seconds) for (name, nodes), seconds in rows)
