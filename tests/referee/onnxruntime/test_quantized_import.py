@@ -1,7 +1,6 @@
 """Random quantized models, imported and interpreted, against ONNX Runtime: every integer is equal.
 
-ONNX Runtime runs without optimizations, on the unsigned twin of the model: each int8 tensor becomes a uint8 one, 128
-higher, since its signed kernels saturate on CPUs without VNNI.
+ONNX Runtime runs without optimizations, on the unsigned twin of the model (`unsigned_twins.py`).
 
 In a QDQ model what stands between a DequantizeLinear and a QuantizeLinear runs in f32, on both sides: sums are the same
 only where no order rounds them. So the scales there are small odd multiples of powers of two and the weights small:
@@ -15,11 +14,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from onnx import ModelProto, TensorProto, numpy_helper
+from onnx import TensorProto
 
+from tests.referee.onnxruntime.unsigned_twins import as_unsigned, run_twin
 from tests.support.nets import Net
 
-onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install -e '.[peers]'")
+pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install -e '.[peers]'")
 
 pytestmark = pytest.mark.referee
 
@@ -317,37 +317,6 @@ def granular(draw: Draw) -> None:
     draw.outputs += [y] if "int4" in np.dtype(dtype).name else [q, y]
 
 
-# The other side
-
-
-def _as_unsigned(array: np.ndarray) -> np.ndarray:
-    return np.asarray(array.view(np.uint8) ^ np.uint8(0x80)) if array.dtype == np.int8 else array
-
-
-def unsigned_twin(model: ModelProto) -> ModelProto:
-    """`model` with every int8 tensor as uint8, 128 higher; each operator is given its zero points."""
-    twin = ModelProto()
-    twin.CopyFrom(model)
-    for place, tensor in enumerate(model.graph.initializer):
-        if tensor.data_type == TensorProto.INT8:
-            array = _as_unsigned(numpy_helper.to_array(tensor))
-            twin.graph.initializer[place].CopyFrom(numpy_helper.from_array(array, tensor.name))
-    for info in twin.graph.input:
-        if info.type.tensor_type.elem_type == TensorProto.INT8:
-            info.type.tensor_type.elem_type = TensorProto.UINT8
-    return twin
-
-
-def _run_twin(net: Net, outputs: list[str]) -> list[np.ndarray]:
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    model = unsigned_twin(net.model(*outputs)).SerializeToString()
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    return session.run(None, {name: _as_unsigned(array) for name, array in net.feeds.items()})
-
-
 FAMILIES: dict[Callable[[Draw], None], int] = {qdq: 100, qlinear: 60, products: 40, granular: 60}
 
 
@@ -362,9 +331,9 @@ FAMILIES: dict[Callable[[Draw], None], int] = {qdq: 100, qlinear: 60, products: 
 def test_random_model(family: Callable[[Draw], None], number: int) -> None:
     draw = Draw(np.random.default_rng(number))
     family(draw)
-    ours, theirs = draw.net.run(*draw.outputs), _run_twin(draw.net, draw.outputs)
+    ours, theirs = draw.net.run(*draw.outputs), run_twin(draw.net.model(*draw.outputs), draw.net.feeds)
     for name, found, expected in zip(draw.outputs, ours, theirs, strict=True):
-        np.testing.assert_array_equal(_as_unsigned(found), expected, err_msg=name, strict=True)
+        np.testing.assert_array_equal(as_unsigned(found), expected, err_msg=name, strict=True)
 
 
 def test_results_vary() -> None:
