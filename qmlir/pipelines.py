@@ -4,7 +4,7 @@ A pipeline prints as the `-p` text that reproduces it. A package's `Contribution
 `<pipeline>.<stage>.after` to the text of passes; they run there in the order of the packages' names.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from qmlir import registry
@@ -97,3 +97,14 @@ KEPT_COMPOSITES = (
 )  # fmt: skip
 """What `quantize` keeps whole unless told otherwise: functions of one value, which a table of one lookup computes, and
 normalizations, which are better in float between casts than in parts of 8 bits."""
+
+
+def _options(values: Mapping[str, str | bool]) -> str:
+    """The options of a pass as pipeline text, those left out that are empty or off."""
+    written = " ".join(name if value is True else f'{name}="{value}"' for name, value in values.items() if value)
+    return f"{{{written}}}" if written else ""
+
+
+def pipeline_values(keep: Sequence[str], settings: Mapping[str, str | bool]) -> dict[str, str]:
+    """What stands for `<keep>` and `<options>` in the pipeline `quantize`."""
+    return {"keep": f"{{keep={','.join(keep)}}}" if keep else "", "options": _options(settings)}

@@ -5,14 +5,12 @@ profile depends on its samples alone, not on how they are divided among batches 
 """
 
 import multiprocessing
-import sys
+import signal
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +22,7 @@ from qmlir.arithmetic.histogram import BINS
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.environment import default_environment
 from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.progress import bar
 from qmlir.interpreter.recording import MOMENTUM, Ranges, Recorder, Totals
 from qmlir.interpreter.samples import Data, Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
@@ -31,9 +30,6 @@ from qmlir.profiles.digest import model_digest
 from qmlir.profiles.file import Profile
 from qmlir.text.parsing import load_module
 from qmlir.text.printing import PrintOptions, Weights, save_module
-
-Advance = Callable[[int], None]
-"""Told the number of samples that were done."""
 
 BATCH = 32
 """Samples that a process is given at a time, where nobody says otherwise."""
@@ -73,6 +69,7 @@ _machine: _Machine | None = None
 
 def _start_process(path: Path, options: RunOptions) -> None:
     global _machine
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who starts the run ends it: Ctrl-C reaches all of a terminal's
     module = load_module(default_environment().new_context(), path)
     _machine = _Machine(module, options)
 
@@ -140,18 +137,6 @@ def _run_here(module: ModuleOp, runs: Iterable[Run], options: RunOptions, totals
     totals.add_statistics(machine.recorder.taken())
 
 
-@contextmanager
-def _silent() -> Generator[Advance]:
-    yield lambda samples: None
-
-
-def _progress(total: int | None, stream: IO[str]) -> AbstractContextManager[Advance]:
-    """A bar where somebody can see it. rich is loaded only there."""
-    if not stream.isatty():
-        return _silent()
-    return import_module("qmlir.interpreter.progress").bar("profiling", total, stream)
-
-
 def run_profile(
     module: ModuleOp,
     data: Data,
@@ -183,7 +168,7 @@ def run_profile(
     else:
         steps = _run_in_processes(module, runs, options, processes, batch_size or BATCH, totals)
     samples = 0
-    with _progress(runs.total, sys.stderr if progress is None else progress) as advance:
+    with bar("profiling", runs.total, progress) as advance:
         for done in steps:
             samples += done
             advance(done)
@@ -191,4 +176,6 @@ def run_profile(
     if unseen:
         listed = ", ".join(unseen[:5]) + (f" and {len(unseen) - 5} more" if len(unseen) > 5 else "")
         emit(Diagnostic(Severity.WARNING, f"no run reached {len(unseen)} of {len(recorder.keys)} values: {listed}"))
-    return Profile(model_digest(module), samples, dict(totals.values()), passes)
+    return Profile(
+        model_digest(module), samples, dict(totals.values()), passes, extreme_samples=totals.extreme_samples()
+    )

@@ -1,23 +1,49 @@
-"""The bar of a long run, on a terminal; nothing elsewhere."""
+"""How a long run shows itself: a bar with rate and remaining time on a terminal, nothing elsewhere.
+
+    with bar("profiling", 512, session.progress) as advance:
+        advance(32)
+
+Everything that takes `progress: IO[str] | None` hands it to `bar`. rich is loaded where somebody can see it.
+"""
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import IO
+from importlib import import_module
+from typing import IO, Protocol
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+_TERMINAL = "qmlir.interpreter.progress_terminal"
 
-from qmlir.interpreter.profiling import Advance
+
+class Advance(Protocol):
+    """Told how far a run has come."""
+
+    def __call__(self, done: int = 1, /) -> None:
+        """So many more were done."""
+        ...
+
+    def at(self, done: int, total: int, doing: str) -> None:
+        """So many of `total` are done, and now comes what `doing` names."""
+        ...
+
+
+class _Silent:
+    """An `Advance` that nobody sees."""
+
+    def __call__(self, done: int = 1, /) -> None:
+        pass
+
+    def at(self, done: int, total: int, doing: str) -> None:
+        pass
 
 
 @contextmanager
-def bar(what: str, total: int | None, stream: IO[str]) -> Generator[Advance]:
-    """A bar on `stream` inside the `with` block; what it gives is called with the number of samples that were done."""
-    columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(file=stream), transient=True) as progress:
-        task = progress.add_task(what, total=total)
+def bar(what: str, total: int | None, stream: IO[str] | None) -> Generator[Advance]:
+    """A bar on `stream` inside the `with` block, where that is a terminal; it goes when the block ends.
 
-        def advance(samples: int) -> None:
-            progress.advance(task, samples)
-
-        yield advance
+    `total` is what there is to do, `None` where nobody knows yet: then the bar appears with the first that is done.
+    """
+    if stream is None or not stream.isatty():
+        yield _Silent()
+        return
+    with import_module(_TERMINAL).TerminalBar(what, total, stream) as shown:
+        yield shown

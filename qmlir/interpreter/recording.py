@@ -146,8 +146,33 @@ class _Value:
         return known
 
 
-Ranges = dict[str, tuple[float, float]]
-"""The range of each key in one run."""
+@dataclass(frozen=True)
+class Ranges:
+    """The range of each key in one run."""
+
+    first: int
+    """The first of the run's samples."""
+
+    values: dict[str, tuple[float, float]]
+
+
+@dataclass
+class Extremes:
+    """The range of a value over runs, and where it comes from: the first runs that reached its ends."""
+
+    low: float = inf
+    high: float = -inf
+    lowest: int = 0
+    """The first sample of the first run that had the smallest number."""
+
+    highest: int = 0
+
+    def add(self, low: float, high: float, sample: int) -> None:
+        """One run more, behind all others."""
+        if low < self.low:
+            self.low, self.lowest = low, sample
+        if high > self.high:
+            self.high, self.highest = high, sample
 
 
 def _depends_on_data(module: ModuleOp) -> set[Operation]:
@@ -197,7 +222,7 @@ class Recorder(Listener):
         for value in self._touched.values():
             value.run = (inf, -inf)
         self._touched.clear()
-        return ranges
+        return Ranges(self._samples[0], ranges)
 
     def taken(self) -> dict[str, Statistics]:
         """The statistics of each key that was seen since they were last taken."""
@@ -235,10 +260,12 @@ class Totals:
     momentum: float
     statistics: dict[str, Statistics] = field(default_factory=dict[str, Statistics])
     ranges: dict[str, RunRanges] = field(default_factory=dict[str, RunRanges])
+    extremes: dict[str, Extremes] = field(default_factory=dict[str, Extremes])
 
     def add_run(self, ranges: Ranges) -> None:
         """The ranges of the next run."""
-        for key, (low, high) in ranges.items():
+        for key, (low, high) in ranges.values.items():
+            self.extremes.setdefault(key, Extremes()).add(low, high, ranges.first)
             if key not in self.ranges:
                 self.ranges[key] = RunRanges(self.momentum)
             self.ranges[key].add(low, high)
@@ -247,6 +274,10 @@ class Totals:
         """What a part of the runs saw."""
         for key, seen in statistics.items():
             self.statistics[key] = self.statistics[key].merged(seen) if key in self.statistics else seen
+
+    def extreme_samples(self) -> dict[str, tuple[int, int]]:
+        """For each key the samples that rule its range: the first with the smallest and with the largest number."""
+        return {key: (each.lowest, each.highest) for key, each in self.extremes.items()}
 
     def values(self) -> Iterator[tuple[str, Statistics]]:
         """All that is known of each key."""

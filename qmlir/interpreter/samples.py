@@ -57,6 +57,11 @@ class _Input:
     def shape(self) -> tuple[int, ...]:
         return self.type.get_shape()
 
+    @property
+    def described(self) -> str:
+        """The input as a user has to give it: name, shape and elements, `image ?x3x224x224 float32`."""
+        return f"{self.port.name} {_text(self.shape)} {value_dtype(self.type.get_element_type())}"
+
     def checked(self, value: Any) -> Array:
         array: Array = np.asarray(value)
         element = self.type.get_element_type()
@@ -196,14 +201,18 @@ class Samples:
         for name in item:
             if name not in names and not (name == "" and len(names) == 1):
                 raise op_error(
-                    self.function, f"has no input '{name}'{nearest_name(name, names)} (it has: {', '.join(names)})"
+                    self.function, f"has no input '{name}'{nearest_name(name, names)} (it has: {self._described()})"
                 )
         if "" in item:
             return [item[""]]
         missing = [name for name in names if name not in item]
         if missing:
-            raise op_error(self.function, f"lacks the input{'s' if len(missing) > 1 else ''} {', '.join(missing)}")
+            listed = ", ".join(each.described for each in self.inputs if each.port.name in missing)
+            raise op_error(self.function, f"lacks the input{'s' if len(missing) > 1 else ''} {listed}")
         return [item[name] for name in names]
+
+    def _described(self) -> str:
+        return ", ".join(each.described for each in self.inputs)
 
     def _open(self) -> Iterator[Item]:
         """The items of the data. What has a leading axis of samples gives an item for each."""

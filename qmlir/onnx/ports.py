@@ -43,9 +43,11 @@ def input_ports(graph: GraphProto, shapes: Mapping[str, Sequence[int]]) -> list[
     """
     given = {each.name for each in graph.initializer}
     infos = [info for info in graph.input if info.name not in given]
+    known = [info.name for info in infos]
     for name in shapes:
-        if name not in {info.name for info in infos}:
-            raise model_error(f"the model has no input '{name}'{nearest_name(name, [info.name for info in infos])}")
+        if name not in known:
+            near = nearest_name(name, known)
+            raise model_error(f"the model has no input '{name}'{near} (it has: {', '.join(known)})")
     fixed: dict[str, int] = {}
     for info in infos:
         if info.name in shapes:

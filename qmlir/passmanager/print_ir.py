@@ -11,11 +11,11 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.equivalence import equivalent
 from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.text.printing import PrintOptions, module_text
-from qmlir.text.weights import write_atomically
+from qmlir.text.weights import made_folder, write_atomically
 
 EVERY_PASS = "*"
 """Stands for every pass where passes are chosen by name."""
@@ -59,11 +59,7 @@ class PrintIR(Instrumentation):
         if self.directory is None:
             self.stream.write(f"{text}\n")
             return
-        folder = self.directory.joinpath(*reversed(list(_folders(op))))
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise text_error(f"cannot make the folder '{folder}': {error.strerror}") from error
+        folder = made_folder(self.directory.joinpath(*reversed(list(_folders(op)))))
         write_atomically(folder / f"{self._written:03d}_{when.replace(' ', '_')}_{step.name}.mlir", text)
         self._written += 1
 

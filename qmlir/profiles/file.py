@@ -23,6 +23,8 @@ from qmlir.text.weights import write_atomically
 FORMAT = "qmlir-profile"
 VERSION = 1
 
+_EXTREME_SAMPLES = "extreme_samples"
+
 _LARGEST_EXPONENT = 1 << 13
 """Denominators of sums of squares of f64 are at most 2^2148."""
 
@@ -47,6 +49,10 @@ class Profile:
 
     tool: str = field(default_factory=_tool)
     """Who made the profile."""
+
+    extreme_samples: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """The samples, counted from 0, that rule the range of a value: the first with its smallest number, and the first
+    with its largest; of a model with a batch size of its own the first sample of that batch. It may not be known."""
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the profile, whole or not at all. Raises `DiagnosticError`."""
@@ -79,6 +85,8 @@ class Profile:
         for place, key in enumerate(sorted(self.values)):
             yield f"{',' if place else ''}\n    {_json(key)}: {{"
             entry = _entry(self.values[key])
+            if key in self.extreme_samples:
+                entry[_EXTREME_SAMPLES] = list(self.extreme_samples[key])
             yield ",".join(f"\n      {_json(name)}: {_json(entry[name])}" for name in sorted(entry))
             yield "\n    }"
         yield f'\n  }},\n  "version": {VERSION}\n}}\n'
@@ -99,8 +107,10 @@ class Profile:
         samples = _of_type(head, "samples", int)
         if samples < 1:
             raise ProfileError(f"it is of {samples} samples, at least 1 is accepted")
+        extremes = {key: known for key, entry in values.items() if (known := _extreme_samples(key, entry, samples))}
         statistics = {key: _statistics(key, entry) for key, entry in values.items()}
-        return Profile(digest, samples, statistics, _of_type(head, "passes", str), _of_type(head, "tool", str))
+        passes, tool = _of_type(head, "passes", str), _of_type(head, "tool", str)
+        return Profile(digest, samples, statistics, passes, tool, extremes)
 
 
 def _json(content: Any) -> str:
@@ -146,11 +156,24 @@ def _of_type(fields: dict[str, Any], name: str, type_: type[Any]) -> Any:
     return fields[name]
 
 
+def _extreme_samples(key: str, entry: Any, samples: int) -> tuple[int, int] | None:
+    """The samples that rule a range, `None` where the file does not say them."""
+    found: Any = cast(dict[str, Any], entry).get(_EXTREME_SAMPLES) if isinstance(entry, dict) else None
+    if found is None:
+        return None
+    numbers = cast(list[Any], found) if isinstance(found, list) else []
+    if len(numbers) != 2 or not all(type(each) is int and 0 <= each < samples for each in numbers):
+        raise ProfileError(
+            f"value '{key}': its \"{_EXTREME_SAMPLES}\" are two of {samples} samples, found {_json(found)}"
+        )
+    return numbers[0], numbers[1]
+
+
 def _statistics(key: str, entry: Any) -> Statistics:
     try:
         if not isinstance(entry, dict):
             raise ValueError(f"it is an object, found {type(entry).__name__}")
-        given = cast(dict[str, Any], entry)
+        given = {name: each for name, each in cast(dict[str, Any], entry).items() if name != _EXTREME_SAMPLES}
         _check_sums(given)
         missing: dict[str, Any] = {"axis": None, "axis_minima": [], "axis_maxima": [], "batches": None}
         statistics = Statistics.from_dict({**missing, **given})

@@ -5,44 +5,39 @@ accumulator of a contraction (see `sums`), or, for a constant, from its elements
 user. An operation that does not take the types that it would get is left in float, and the others are decided anew.
 """
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.bias import fit_bias
 from qmlir.arithmetic.schemes import F64
-from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
-from qmlir.ir.decomposition import role_of
 from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.interfaces import FixedRange, Quantizable, Slot
-from qmlir.ir.provenance import describe, origins_of
+from qmlir.ir.provenance import describe
 from qmlir.quantization import sums
 from qmlir.quantization.decisions import Decisions, refusals
 from qmlir.quantization.element_types import fixed_type, type_from_range, weight_type
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.observed import Observed, observed
+from qmlir.quantization.reasons import Basis, Range, Reason
 from qmlir.quantization.recipe import Choice, Recipe
-from qmlir.quantization.retyping import is_float, may_be_quantized
+from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, slots_of
+from qmlir.quantization.steps import Steps
 from qmlir.quantization.sums import Sum
 
 Array = npt.NDArray[Any]
 
 HEADROOM = 128.0
 """How often a 32-bit sum that is not exact holds the range seen, so as not to saturate: f32 has the bits for it."""
-
-
-def _is_f32(value: SSAValue) -> bool:
-    return is_float(value) and isinstance(plain_type(element_of(value)), Float32Type)
 
 
 def _named(value: SSAValue) -> str:
@@ -58,18 +53,8 @@ def _known(op: Operation, array: Array) -> Observed:
     return Observed.of_constant(array[np.isfinite(array)])
 
 
-def _slots(op: Quantizable) -> dict[int, Slot]:
-    """The slots of the operands of `op`, by place."""
-    return {place: slot for place, (_, slot) in enumerate(op.operands_with_slots()) if slot is not None}
-
-
-def _giver(value: SSAValue) -> Hashable:
-    """The role of the part that gives `value`, `None` for an argument."""
-    return role_of(value.owner) if isinstance(value.owner, Operation) else None
-
-
 def _place_of(op: Quantizable, wanted: Slot) -> int | None:
-    return next((place for place, slot in _slots(op).items() if slot is wanted), None)
+    return next((place for place, slot in slots_of(op).items() if slot is wanted), None)
 
 
 @dataclass
@@ -85,11 +70,9 @@ class _Decider:
         self.groups = Groups()
         self.quantized: set[Operation] = set()
         self.group_types: dict[SSAValue, UniformQuantizedType] = {}
-        self.steps: dict[Hashable, list[Quantizable]] = defaultdict(list)
-        """The parts of one role: there are several where a layer has steps."""
+        self.steps = Steps(())
         self.sums: dict[Operation, Sum | None] = {}
         self.is_sum: dict[Operation, bool] = {}
-        self.remarks: list[tuple[Operation, str]] = []
 
     def run(self) -> Decisions:
         operations = [op for op in self.function.walk() if isinstance(op, Quantizable) and self._is_on_floats(op)]
@@ -103,38 +86,14 @@ class _Decider:
                 self.decisions.left_in_float[op] = reason
         self.decisions.quantized = tuple(chosen)
         for op in chosen:
-            self.groups.join_by(op, self._activations(op), filter(_is_f32, op.results))
-        self._join_steps(chosen)
+            self.groups.join_by(op, self._activations(op), filter(is_f32, op.results))
+        self.steps = Steps(chosen)
+        self.steps.join(self.groups)
         for op in chosen:
             self._decide_operands(op)
-            for result in filter(_is_f32, op.results):
+            for result in filter(is_f32, op.results):
                 self.decisions.values[result] = self._type_of(result, op)
         return self.decisions
-
-    def _join_steps(self, operations: Iterable[Quantizable]) -> None:
-        """Let a part of a layer have one type in all steps, also where only the last one shares it with others.
-
-        So does an initial state, which the first step takes where the others take the state before, unless several
-        states begin with it.
-        """
-        for op in operations:
-            if any(origin.role for origin in origins_of(op)):
-                self.steps[role_of(op)].append(op)
-        begun: dict[SSAValue, dict[Hashable, SSAValue]] = defaultdict(dict)
-        for steps in self.steps.values():
-            for place in _slots(steps[0]):
-                values = [op.operands[place] for op in steps]
-                states = {_giver(value): value for value in values if len(self.steps.get(_giver(value), ())) > 1}
-                for value in values:
-                    if len(states) == 1 and _giver(value) not in states and constant_array(value) is None:
-                        begun[value].update(states)
-        for initial, states in begun.items():
-            if len(states) == 1:
-                self.groups.join((*states.values(), initial))
-        for steps in self.steps.values():
-            for values in zip(*(filter(_is_f32, op.results) for op in steps), strict=False):
-                if len(values) > 1 and any(len(self.groups.members(value)) > 1 for value in values):
-                    self.groups.join(values)
 
     # Which operations
 
@@ -144,7 +103,7 @@ class _Decider:
 
     def _reason_for_float(self, op: Quantizable) -> str | None:
         """Why `op` is not quantized, `None` where it is."""
-        slots = _slots(op)
+        slots = slots_of(op)
         wanted = self.recipe.quantizes(op, (*slots.values(), Slot.OUTPUT))
         if not op.accepts_quantized_values():
             return "has no meaning on quantized values"
@@ -157,7 +116,7 @@ class _Decider:
             return self.refused[op]
         for place in slots:
             value = op.operands[place]
-            if not _is_f32(value):
+            if not is_f32(value):
                 return f"has an operand of type {value.type}, only f32 is quantized"
             if constant_array(value) is None and not self._has_range(value):
                 return f"has an operand without a range: {_named(value)}"
@@ -177,7 +136,7 @@ class _Decider:
         return slots.shares_parameters or slots.fixed_output is not None
 
     def _activations(self, op: Quantizable) -> Iterator[SSAValue]:
-        for place, slot in _slots(op).items():
+        for place, slot in slots_of(op).items():
             if slot is not Slot.BIAS and constant_array(op.operands[place]) is None:
                 yield op.operands[place]
 
@@ -187,7 +146,7 @@ class _Decider:
         for value in self._activations(op):
             if value not in self.decisions.values:
                 self.decisions.values[value] = self._type_of(value, op)
-        slots = _slots(op)
+        slots = slots_of(op)
         arrays = {place: array for place in slots if (array := constant_array(op.operands[place])) is not None}
         for wanted in (Slot.INPUT, Slot.WEIGHT):  # weights have room for the bias under the scale of the data
             for place, array in arrays.items():
@@ -205,6 +164,10 @@ class _Decider:
             moved = self._moved_accumulator(value)
             self.group_types[root] = self._group_type(value, at) if moved is None else moved
         return self.group_types[root]
+
+    def _because(self, key: SSAValue | tuple[Operation, int], reason: Reason) -> None:
+        """Note the reason of a type; what shares it has the same."""
+        self.decisions.reasons.update(dict.fromkeys((key, *reason.members), reason))
 
     def _moved_accumulator(self, value: SSAValue) -> UniformQuantizedType | None:
         """The type of a group that a sum enters, and that leaves it only into operations that take accumulators.
@@ -229,10 +192,12 @@ class _Decider:
             if not user.quantization_slots().takes_accumulators and inside.isdisjoint(user.results):
                 return None
         type_ = self._accumulator_type(owner, givers[0])
-        if type_.granularity is Granularity.TENSOR:
-            return type_
-        same = {(len(shape_of(member)), shape_of(member)[type_.axis :]) for member in members}
-        return type_ if len(same) == 1 else None
+        if type_.granularity is not Granularity.TENSOR:
+            same = {(len(shape_of(member)), shape_of(member)[type_.axis :]) for member in members}
+            if len(same) > 1:
+                return None
+        self._because(value, replace(self.decisions.reasons[givers[0]], members=tuple(members)))
+        return type_
 
     def _group_type(self, value: SSAValue, at: Operation) -> UniformQuantizedType:
         members = self.groups.members(value)
@@ -242,20 +207,22 @@ class _Decider:
         choice = self.recipe.choice(place, slot)
         for op in makers[1:]:
             if self.recipe.wish(op, slot) != choice:
-                self.remarks.append((op, f"shares its type with {describe(place)}, whose rules decide"))
+                self.decisions.remarks.append((op, f"shares its type with {describe(place)}, whose rules decide"))
         movers = {op for op in makers if op.quantization_slots().shares_parameters}
         sources = [each for each in members if each.owner not in movers and each not in self.groups.limited]
         constants = [(op, each) for op in movers for array in self._constants(op) if (each := _known(op, array))]
         fixed = {self._fixed_range(each) for each in sources}
+        why = Reason(Basis.RANGE, place, slot, choice, members=tuple(members))
         if len(fixed) == 1 and not constants and (known := fixed.pop()) is not None:
+            self._because(value, replace(why, basis=Basis.FIXED))
             return fixed_type(known, choice)
         seen = [(_named(each), found) for each in (sources or members) if (found := observed(each)) is not None]
         seen += [(f"a constant of {describe(op)}", known_constant) for op, known_constant in constants]
-        return self._from_ranges(seen, choice, place)
+        return self._from_ranges(value, seen, why)
 
     def _constants(self, op: Quantizable) -> Iterator[Array]:
         """The constants that `op` moves."""
-        arrays = (constant_array(op.operands[place]) for place in _slots(op))
+        arrays = (constant_array(op.operands[place]) for place in slots_of(op))
         return (array for array in arrays if array is not None)
 
     @staticmethod
@@ -263,20 +230,20 @@ class _Decider:
         owner = value.owner
         return owner.quantization_slots().fixed_output if isinstance(owner, Quantizable) else None
 
-    @staticmethod
     def _from_ranges(
-        seen: list[tuple[str, Observed]], choice: Choice, at: Operation, headroom: float = 1.0
+        self, key: SSAValue | tuple[Operation, int], seen: list[tuple[str, Observed]], why: Reason
     ) -> UniformQuantizedType:
         """The type with one scale for all that was `seen` of values, which are named for messages."""
-        named = seen[0][0]
-        low, high = 0.0, 0.0
+        assert why.choice is not None
+        named, ranges = seen[0][0], list[Range]()
         try:
-            for named, each in seen:  # noqa: B007 (the last one is at fault where this raises)
-                smallest, largest = each.range(choice)
-                low, high = min(low, smallest), max(high, largest)
-            return type_from_range(low * headroom, high * headroom, choice)
+            for named, each in seen:
+                ranges.append(Range(named, each.minimum, each.maximum, *each.range(why.choice)))
+            low, high = (min(0.0, *(each.low for each in ranges)), max(0.0, *(each.high for each in ranges)))
+            self._because(key, replace(why, ranges=tuple(ranges)))
+            return type_from_range(low * why.headroom, high * why.headroom, why.choice)
         except ValueError as error:
-            raise op_error(at, f"finds no parameters for {named}: {error}") from error
+            raise op_error(why.op, f"finds no parameters for {named}: {error}") from error
 
     # Accumulators
 
@@ -306,11 +273,13 @@ class _Decider:
         choice = self.recipe.choice(op, Slot.ACCUMULATOR)
         is_exact = choice.storage == sums.STORAGE
         found = self._sum(op) if is_exact else None
+        why = Reason(Basis.RANGE, op, Slot.ACCUMULATOR, choice, headroom=HEADROOM if is_exact else 1.0)
         if found is not None:
+            self._because(value, replace(why, basis=Basis.SUM, headroom=1.0))
             return found.type_
         seen = observed(value)
         assert seen is not None  # no sum has a range that follows from others
-        return self._from_ranges([(_named(value), seen)], choice, op, HEADROOM if is_exact else 1.0)
+        return self._from_ranges(value, [(_named(value), seen)], why)
 
     def _sum(self, op: Quantizable) -> Sum | None:
         """The exact sum that `op` computes, in steps that 32 bits have room for; `None` where there is none."""
@@ -318,7 +287,7 @@ class _Decider:
             found = self._sum_of_sums(op) if op.quantization_slots().takes_accumulators else self._sum_of_products(op)
             if found is not None and found.raised_by:
                 steps = f"2^{found.raised_by} of its scale"
-                self.remarks.append(
+                self.decisions.remarks.append(
                     (op, f"has sums that 32 bits do not hold: its accumulator counts in steps of {steps}")
                 )
             self.sums[op] = None if found is None else found.fitted()
@@ -358,7 +327,7 @@ class _Decider:
         accumulators: list[Sum] = []
         others: list[Sum] = []
         result = shape_of(op.results[0])
-        for place in _slots(op):
+        for place in slots_of(op):
             value, type_ = op.operands[place], self.decisions.operand_type(op, place)
             if type_ is None:
                 return None
@@ -379,31 +348,32 @@ class _Decider:
 
     def _constant_type(self, op: Quantizable, place: int, slot: Slot, array: Array) -> UniformQuantizedType:
         if slot is Slot.WEIGHT:
-            return self._weight_type(op, array)
+            return self._weight_type(op, place, array)
         slots = op.quantization_slots()
-        if slots.shares_parameters and (moved := next(filter(_is_f32, op.results), None)) is not None:
-            return self._type_of(moved, op)
+        if slots.shares_parameters and (moved := next(filter(is_f32, op.results), None)) is not None:
+            return self._shared_type(op, place, moved)
         choice = None
         if slots.takes_accumulators and len(op.operands) == 2 and self._is_accumulator(other := op.operands[1 - place]):
             other_type = self.decisions.values[other]
             shared = sums.addend_type(array, other_type, len(shape_of(other)))
             if shared is not None:
+                self._because((op, place), Reason(Basis.ADDEND, op, Slot.BIAS))
                 return shared
             choice = self.recipe.choice(op, Slot.BIAS) if other_type.bits == sums.STORAGE.bits else None
-        if not array.any() and (state := self._state_of_steps(op, place)) is not None:
-            return self._type_of(state, op)
-        return self._from_ranges([("its constant", _known(op, array))], choice or self.recipe.choice(op, slot), op)
+        if not array.any() and (state := self.steps.state_of(op, place)) is not None:
+            return self._shared_type(op, place, state)
+        why = Reason(Basis.RANGE, op, slot if choice is None else Slot.BIAS, choice or self.recipe.choice(op, slot))
+        return self._from_ranges((op, place), [("its constant", _known(op, array))], why)
 
-    def _state_of_steps(self, op: Quantizable, place: int) -> SSAValue | None:
-        """What the other steps of a layer take where `op`, a part of one step, takes a constant: zeros have its type.
+    def _shared_type(self, op: Quantizable, place: int, value: SSAValue) -> UniformQuantizedType:
+        """The type of a constant that is that of `value`."""
+        type_ = self._type_of(value, op)
+        self._because((op, place), replace(self.decisions.reasons[value], basis=Basis.SHARED))
+        return type_
 
-        So the first step has the types of all, and the steps can be a loop.
-        """
-        taken = (other.operands[place] for other in self.steps.get(role_of(op), ()))
-        return next((value for value in taken if _is_f32(value) and constant_array(value) is None), None)
-
-    def _weight_type(self, op: Quantizable, array: Array) -> UniformQuantizedType:
+    def _weight_type(self, op: Quantizable, place: int, array: Array) -> UniformQuantizedType:
         choice = self.recipe.choice(op, Slot.WEIGHT)
+        self._because((op, place), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
         axis = op.quantization_slots().weight_channel_axis
         try:
             return weight_type(array, choice, axis, lambda scales: self._with_room_for_bias(op, scales, choice))
@@ -442,7 +412,9 @@ class _Decider:
         if fitted.raised.any():
             count, most = int(np.count_nonzero(fitted.raised)), float((fitted.weight_scales / scales).max())
             raised = "its weight scale" if scales.size == 1 else f"{count} of its {scales.size} weight scales"
-            self.remarks.append((op, f"has {raised} raised, up to {most:.3g} times: the bias would not fit 32 bits"))
+            self.decisions.remarks.append(
+                (op, f"has {raised} raised, up to {most:.3g} times: the bias would not fit 32 bits")
+            )
         return fitted.weight_scales
 
     def _decide_bias(self, op: Quantizable) -> None:
@@ -454,14 +426,17 @@ class _Decider:
         if product is None:  # blocks: the bias is added in float
             seen = observed(value) if array is None else _known(op, array)
             assert seen is not None
-            type_ = self._from_ranges([("its bias", seen)], self.recipe.choice(op, Slot.BIAS), op)
+            why = Reason(Basis.RANGE, op, Slot.BIAS, self.recipe.choice(op, Slot.BIAS))
+            type_ = self._from_ranges((op, place), [("its bias", seen)], why)
         elif product.granularity is Granularity.AXIS:
             type_ = UniformQuantizedType.per_axis(product.storage, product.expressed_type, 0, product.scales)
         else:
             type_ = product
+        if product is not None:
+            self._because((op, place), Reason(Basis.SUM, op, Slot.BIAS))
         (self.decisions.biases if array is None else self.decisions.constants)[op, place] = type_
         if self.recipe.wish(op, Slot.ACCUMULATOR).storage != sums.STORAGE:
-            self.remarks.append(
+            self.decisions.remarks.append(
                 (op, "keeps its sum in 32 bits: only an operation that was decomposed has an accumulator")
             )
 
@@ -480,6 +455,6 @@ def decide(function: FuncOp, recipe: Recipe) -> Decisions:
         if not (found := refusals(decisions)):
             break
         refused |= found
-    for op, remark in decider.remarks:
+    for op, remark in decisions.remarks:
         emit_remark(op, remark)
     return decisions

@@ -7,6 +7,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.interfaces import Quantizable
+from qmlir.quantization.reasons import Reason
 from qmlir.quantization.retyping import refusal
 
 Types = dict[tuple[Operation, int], UniformQuantizedType]
@@ -33,6 +34,14 @@ class Decisions:
 
     kept_in_float: set[Operation] = field(default_factory=set[Operation])
     """Those of them that a rule wants in float."""
+
+    reasons: dict[SSAValue | tuple[Operation, int], Reason] = field(
+        default_factory=dict[SSAValue | tuple[Operation, int], Reason]
+    )
+    """Why each of these types is what it is: by the value, or by its user and its place there."""
+
+    remarks: list[tuple[Operation, str]] = field(default_factory=list[tuple[Operation, str]])
+    """What a reader of the recipe may not expect."""
 
     def operand_type(self, op: Operation, place: int) -> UniformQuantizedType | None:
         """The type of an operand of a quantized operation."""

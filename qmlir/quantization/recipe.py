@@ -109,6 +109,10 @@ class Rule:
     op: str = "*"
     slot: Slot | None = None
     name: str = ""
+    """What errors call the rule; one without a name may decide nothing."""
+
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Who sets each field, where the rule has no name."""
 
     def matches(self, op: Operation, slot: Slot) -> bool:
         """Whether the rule is about `slot` of `op`."""
@@ -124,7 +128,13 @@ class Rule:
 
 
 WIDE_BY_DEFAULT = tuple(
-    Rule({"storage": Storage(16)}, role=role, slot=Slot.OUTPUT) for role in ("*cell/*", "*gate/sum")
+    Rule(
+        {"storage": Storage(16)},
+        role=role,
+        slot=Slot.OUTPUT,
+        sources={"storage": f"the built-in rule for role '{role}'"},
+    )
+    for role in ("*cell/*", "*gate/sum")
 )
 """What has 16 bits unless a rule says otherwise, as in TFLite's recurrent layers: the state of an LSTM's cell, which
 adds up over all steps, and what goes into the functions of gates. Products of weights stay as they are."""
@@ -156,6 +166,11 @@ class Recipe:
         for _, rule in self._matching(op, slot):
             choice = replace(choice, **rule.settings)
         return choice
+
+    def sources(self, op: Operation, slot: Slot) -> dict[str, str]:
+        """Who set each field of what `choice` says, by the field's name; a field that is not there has its default."""
+        matching = self._matching(op, slot)
+        return {name: rule.name or rule.sources.get(name, "") for _, rule in matching for name in rule.settings}
 
     def quantizes(self, op: Operation, slots: Iterable[Slot]) -> bool:
         """Whether no rule leaves one of these `slots` of `op` in float."""

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType, UnitAttr
+from xdsl.dialects.builtin import Float32Type, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import element_of, shape_of
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.quant.infer import element_type
 from qmlir.ir.builtin_types import tensor
-from qmlir.ir.interfaces import InferResultTypes, Quantizable
+from qmlir.ir.interfaces import InferResultTypes, Quantizable, Slot
 
 KEEP_FLOAT = "nn.keep_float"
 """On an operation that a recipe leaves in float, also where it stands between casts."""
@@ -19,6 +19,16 @@ KEEP_FLOAT = "nn.keep_float"
 def is_float(value: SSAValue) -> bool:
     """Whether a value is a float, or a tensor of floats."""
     return kind_of(element_type(value.type)) is Kind.FLOAT
+
+
+def is_f32(value: SSAValue) -> bool:
+    """Whether a value is of the one float type that is quantized, profiled or not."""
+    return is_float(value) and isinstance(plain_type(element_of(value)), Float32Type)
+
+
+def slots_of(op: Quantizable) -> dict[int, Slot]:
+    """The slots of the operands of `op` that may be quantized, by place."""
+    return {place: slot for place, (_, slot) in enumerate(op.operands_with_slots()) if slot is not None}
 
 
 def may_be_quantized(op: Operation) -> bool:

@@ -74,6 +74,11 @@ def test_ranges_by_hand() -> None:
     assert step.batches is not None
     assert step.batches.moving == (low, high)
     assert step.batches.mean == (sum(a for a, _ in ends) / 4, sum(b for _, b in ends) / 4)
+    # The first samples that reach the ends; the largest input is that of sample 2, and the smallest that of sample 0,
+    # which sample 3 has, too.
+    lows, highs = zip(*ends, strict=True)
+    assert profile.extreme_samples["rnn/step/mul"] == (int(np.argmin(lows)), int(np.argmax(highs)))
+    assert profile.extreme_samples["x"] == (0, 2)
     # What no sample changes is counted once.
     assert profile.values["d"].count == 3
     assert "c" not in profile.values

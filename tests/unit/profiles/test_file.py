@@ -113,3 +113,14 @@ def test_a_key_that_is_there_twice() -> None:
     text = PROFILE.to_text().replace('"zero": {', '"big": {')
     with pytest.raises(ProfileError, match="'big' is there twice"):
         Profile.from_text(text)
+
+
+def test_the_samples_that_rule_a_range() -> None:
+    known = Profile(PROFILE.model, 3, PROFILE.values, extreme_samples={"big": (2, 0), "zero": (0, 0)})
+    text = known.to_text()
+    assert Profile.from_text(text) == known
+    assert json.loads(text)["values"]["big"]["extreme_samples"] == [2, 0]
+    assert "extreme_samples" not in PROFILE.to_text()
+    for wrong in ("[3, 0]", "[-1, 0]", "[0]", "[true, 0]", "0", "[0.5, 1]", "{}"):
+        with pytest.raises(ProfileError, match=r"value 'big': its \"extreme_samples\" are two of 3 samples"):
+            Profile.from_text(text.replace('"extreme_samples": [2, 0]', f'"extreme_samples": {wrong}'))

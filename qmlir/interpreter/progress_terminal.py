@@ -1,0 +1,64 @@
+"""The bar of a long run as a terminal shows it: done of all, rate, time taken and time left."""
+
+from types import TracebackType
+from typing import IO
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+
+class RateColumn(ProgressColumn):
+    """How many are done in a second, or how many seconds one takes."""
+
+    def render(self, task: Task) -> Text:
+        return Text(rate_text(task.finished_speed or task.speed), style="progress.data.speed")
+
+
+def rate_text(speed: float | None) -> str:
+    """`12.3/s`, or `4.0 s each` for what is slower than one in a second; nothing while nobody knows."""
+    if not speed:
+        return ""
+    return f"{speed:.1f}/s" if speed >= 1 else f"{1 / speed:.1f} s each"
+
+
+class TerminalBar:
+    """An `Advance` that draws; a context manager that takes away what it has drawn."""
+
+    def __init__(self, what: str, total: int | None, stream: IO[str]) -> None:
+        columns = (
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), RateColumn(), TimeElapsedColumn(),
+            TimeRemainingColumn(), TextColumn("{task.fields[doing]}"),
+        )  # fmt: skip
+        # Output of others stays theirs: rich would put it above the bar, on the bar's stream.
+        self._progress = Progress(
+            *columns, console=Console(file=stream), transient=True, redirect_stdout=False, redirect_stderr=False
+        )
+        self._task = self._progress.add_task(what, total=total, doing="")
+        self._total = total
+
+    def __enter__(self) -> "TerminalBar":
+        if self._total is not None:
+            self._progress.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._progress.stop()
+
+    def __call__(self, done: int = 1, /) -> None:
+        self._progress.start()
+        self._progress.advance(self._task, done)
+
+    def at(self, done: int, total: int, doing: str) -> None:
+        """So many of `total` are done, and now comes what `doing` names."""
+        self._progress.start()
+        self._progress.update(self._task, completed=done, total=total, doing=doing)

@@ -1,0 +1,74 @@
+"""Why a value has its quantized type: what the deciding code notes beside each decision.
+
+A `Reason` names the operation and the slot whose rules decide, the choice that they make, and the ranges that were
+laid over the integers. Nobody decides by it; it is there to be told.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.ir.interfaces import Slot
+from qmlir.quantization.recipe import Choice
+
+
+class Basis(StrEnum):
+    """What a type follows from."""
+
+    RANGE = "range"
+    """What was seen of the values that have it."""
+
+    FIXED = "fixed"
+    """The operation: its results are in one range whatever the input."""
+
+    WEIGHTS = "weights"
+    """The elements of constant weights."""
+
+    SUM = "sum"
+    """The types of what is multiplied: the scale of an exact sum of products is `s_x * s_w`."""
+
+    ADDEND = "addend"
+    """The sum that a constant is added to, so that integers are added."""
+
+    SHARED = "shared"
+    """Another value, whose type a constant takes because an operation moves both, or a layer has steps."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """What was seen of one value, and what its calibrator made of that."""
+
+    name: str
+    """The value as messages name it."""
+
+    minimum: float
+    maximum: float
+
+    low: float
+    high: float
+    """The range that the integers have to hold, before it is widened to hold 0."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why one type is what it is."""
+
+    basis: Basis
+
+    op: Operation
+    """The operation whose rules decide."""
+
+    slot: Slot
+
+    choice: Choice | None = None
+    """What the rules say, `None` where nobody asked them."""
+
+    ranges: tuple[Range, ...] = ()
+    """The ranges that the type has room for."""
+
+    members: tuple[SSAValue, ...] = ()
+    """The values that share the type."""
+
+    headroom: float = 1.0
+    """How often the range fits into the type: sums in 32 bits that are not exact must not saturate."""
