@@ -87,14 +87,16 @@ def test_gates_and_cell_have_16_bits_for_a_reason(tmp_path: Path) -> None:
 
 
 def test_the_error_grows_along_the_network() -> None:
-    found = {each.key: each for each in measure_layers(digits("digits_mlp"), "channel", "min_max").errors}
+    found = {each.key: each for each in measure_layers(digits("digits_mlp"), "channel", "min_max").values}
     # An input from 0 to 1 in 256 steps: half a step is the largest error.
-    assert found["input"].max_abs <= 0.5 / 255 * 1.001
-    assert found["input"].sqnr > found["/n/n.1/Relu"].sqnr > found["/n/n.4/Gemm/bias_add"].sqnr > 35
+    assert found["input"].max_error <= 0.5 / 255 * 1.001
+    assert found["input"].sqnr_db > found["/n/n.1/Relu"].sqnr_db > found["/n/n.4/Gemm/bias_add"].sqnr_db > 35
     assert found["/n/n.0/Gemm/bias_add"].is_limited
     assert not found["/n/n.1/Relu"].is_limited
     logits = measured_by_hand()
-    assert found["/n/n.4/Gemm/bias_add"].max_abs == pytest.approx(logits)
+    assert found["/n/n.4/Gemm/bias_add"].max_error == pytest.approx(
+        logits, rel=1e-5
+    )  # samples one by one: other roundings
 
 
 def measured_by_hand() -> float:

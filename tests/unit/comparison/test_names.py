@@ -1,0 +1,154 @@
+"""Which values of two modules are the same value of the model: by parts, composites, tensors and fused operations."""
+
+from typing import Any
+
+from qmlir.comparison.names import matched, module_names
+from qmlir.environment import default_environment
+from qmlir.ir.verification import verify
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
+from tests.unit.comparison.models import FLOAT, QUANTIZED, parsed
+
+
+def keys(module: Any) -> list[str]:
+    return [name.key for name in module_names(module).names]
+
+
+def pairs(reference: Any, candidate: Any) -> dict[str, str]:
+    return matched(module_names(reference).names, module_names(candidate).names)
+
+
+def lowered(module: Any, pipeline: str) -> Any:
+    environment = default_environment()
+    clone = module.clone()
+    PassManager(environment.new_context(), parse_pipeline(pipeline, environment.passes)).run(clone)
+    verify(clone)
+    return clone
+
+
+def of_x(body: str) -> Any:
+    return parsed(body, "tensor<2xf32>", "tensor<2xf32>")
+
+
+def test_names_of_a_float_module_and_of_a_quantized_one() -> None:
+    # No weight, no cast; the input is what the cast makes of it.
+    assert keys(parsed(FLOAT)) == keys(parsed(QUANTIZED)) == ["x", "fc1", "act", "output:y"]
+    types = [(name.operation, name.type) for name in module_names(parsed(QUANTIZED)).names]
+    assert types == [
+        ("quant.qcast", "i8"), ("nn.fully_connected", "i8"), ("nn.relu", "i8"), ("output", "f32"),
+    ]  # fmt: skip
+    assert [name.is_limited for name in module_names(parsed(QUANTIZED)).names] == [False, True, False, False]
+
+
+def test_a_composite_is_its_last_part_both_ways() -> None:
+    whole = parsed(
+        """
+  %w = nn.constant dense<[[2.0], [3.0]]> : tensor<2x1xf32> {origin = "w"}
+  %b = nn.constant dense<[1.0, 2.0]> : tensor<2xf32> {origin = "b"}
+  %0 = nn.fully_connected %x, %w, %b : (tensor<?x1xf32>, tensor<2x1xf32>, tensor<2xf32>) -> tensor<?x2xf32>
+      {origin = "fc1"}
+  %1 = nn.relu %0 : tensor<?x2xf32> {origin = "act"}
+  func.return %1 : tensor<?x2xf32>"""
+    )
+    parts = lowered(whole, "nn-decompose")
+    assert keys(parts) == ["x", "fc1/matmul", "fc1/bias_add", "act", "output:y"]
+    assert pairs(whole, parts)["fc1"] == "fc1/bias_add"
+    assert pairs(parts, whole) == {"x": "x", "fc1/bias_add": "fc1", "act": "act", "output:y": "output:y"}
+
+
+def test_several_results_of_a_composite_are_told_apart() -> None:
+    whole = parsed(
+        """
+  %w = nn.constant dense<0.5> : tensor<1x8x1xf32> {origin = "w"}
+  %r = nn.constant dense<0.25> : tensor<1x8x2xf32> {origin = "r"}
+  %0, %1, %2 = nn.lstm %x, %w, %r {hidden_size = 2} : (tensor<2x1x1xf32>, tensor<1x8x1xf32>, tensor<1x8x2xf32>)
+      -> (tensor<2x1x1x2xf32>, tensor<1x1x2xf32>, tensor<1x1x2xf32>) {origin = "lstm"}
+  %3 = nn.add %1, %2 : (tensor<1x1x2xf32>, tensor<1x1x2xf32>) -> tensor<1x1x2xf32> {origin = "sum"}
+  func.return %3 : tensor<1x1x2xf32>""",
+        "tensor<2x1x1xf32>",
+        "tensor<1x1x2xf32>",
+    )
+    parts = lowered(whole, "nn-decompose")
+    found = pairs(whole, parts)
+    hidden, cell = found["lstm#1"], found["lstm#2"]
+    assert hidden != cell
+    assert "cell" in cell
+    assert pairs(parts, whole)[cell] == "lstm#2"
+
+
+def test_several_kinds_of_operations_of_one_node() -> None:
+    body = """
+  %0 = nn.abs %x : tensor<2xf32> {origin = "n"}
+  %1 = nn.relu %0 : tensor<2xf32> {origin = "n"}
+  func.return %1 : tensor<2xf32>"""
+    # As keys of profiles: the last kind gives what the node gives.
+    assert keys(of_x(body)) == ["x", "n:nn.abs", "n", "output:y"]
+    other = of_x('%0 = nn.relu %x : tensor<2xf32> {origin = "n"}\nfunc.return %0 : tensor<2xf32>')
+    assert pairs(of_x(body), other) == {"x": "x", "n": "n", "output:y": "output:y"}
+
+
+def test_a_fused_operation_gives_the_value_of_its_last_node() -> None:
+    apart = of_x(
+        """
+  %0 = nn.abs %x : tensor<2xf32> {origin = "a"}
+  %1 = nn.neg %0 : tensor<2xf32> {origin = "b"}
+  func.return %1 : tensor<2xf32>"""
+    )
+    fused = of_x(
+        """
+  %0 = nn.relu %x : tensor<2xf32> {origin = ["a", "b"]}
+  func.return %0 : tensor<2xf32>"""
+    )
+    assert pairs(apart, fused) == {"x": "x", "b": "a+b", "output:y": "output:y"}
+    assert pairs(fused, apart) == {"x": "x", "a+b": "b", "output:y": "output:y"}
+
+
+def test_a_tensor_of_the_model_is_found_under_another_node() -> None:
+    one = of_x('%0 = nn.abs %x : tensor<2xf32> {origin = "a", tensor = "t"}\nfunc.return %0 : tensor<2xf32>')
+    other = of_x('%0 = nn.relu %x : tensor<2xf32> {origin = "z", tensor = "t"}\nfunc.return %0 : tensor<2xf32>')
+    assert pairs(one, other)["a"] == "z"
+
+
+def test_a_node_whose_name_begins_another_s_is_no_whole_of_it() -> None:
+    one = of_x('%0 = nn.abs %x : tensor<2xf32> {origin = "block"}\nfunc.return %0 : tensor<2xf32>')
+    other = of_x('%0 = nn.relu %x : tensor<2xf32> {origin = "block/relu"}\nfunc.return %0 : tensor<2xf32>')
+    assert "block" not in pairs(one, other)
+
+
+def test_numbers_among_their_like_count_where_there_are_as_many() -> None:
+    two = "%0 = nn.abs %x : tensor<2xf32>\n%1 = nn.abs %0 : tensor<2xf32>\nfunc.return %1 : tensor<2xf32>"
+    one = "%0 = nn.abs %x : tensor<2xf32>\nfunc.return %0 : tensor<2xf32>"
+    assert keys(of_x(two)) == ["x", "nn.abs[0]", "nn.abs[1]", "output:y"]
+    assert pairs(of_x(two), of_x(two))["nn.abs[1]"] == "nn.abs[1]"
+    assert pairs(of_x(two), of_x(one)) == {"x": "x", "output:y": "output:y"}
+
+
+def test_a_value_is_limited_through_what_moves_it() -> None:
+    q = "tensor<2x!quant.uniform<i8:f32, 1.0:-128>>"
+    moved = "tensor<1x2x!quant.uniform<i8:f32, 1.0:-128>>"
+    body = f"""
+  %0 = quant.qcast %x : tensor<2xf32> to {q}
+  %1 = nn.neg %0 : {q} {{origin = "a"}}
+  %2 = nn.unsqueeze %1 {{axes = [0]}} : ({q}) -> {moved} {{origin = "m"}}
+  %3 = nn.LAST %2 : {moved} {{origin = "r"}}
+  %4 = quant.dcast %3 : {moved} to tensor<1x2xf32>
+  func.return %4 : tensor<1x2xf32>"""
+    for last, expected in (("relu", [False, True, True, False]), ("neg", [False] * 4)):
+        module = parsed(body.replace("LAST", last), "tensor<2xf32>", "tensor<1x2xf32>")
+        assert [name.is_limited for name in module_names(module).names][:4] == expected
+
+
+def test_a_fused_operation_has_no_tensor_name_of_its_first_node() -> None:
+    """As a convolution that a normalization was folded into: its value is that of the normalization."""
+    apart = of_x(
+        """
+  %0 = nn.abs %x : tensor<2xf32> {origin = "conv", tensor = "c"}
+  %1 = nn.neg %0 : tensor<2xf32> {origin = "norm", tensor = "n"}
+  func.return %1 : tensor<2xf32>"""
+    )
+    folded = of_x(
+        """
+  %0 = nn.abs %x : tensor<2xf32> {origin = ["conv", "norm"], tensor = "c"}
+  func.return %0 : tensor<2xf32>"""
+    )
+    assert pairs(apart, folded) == {"x": "x", "norm": "conv+norm", "output:y": "output:y"}
