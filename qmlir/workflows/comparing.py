@@ -1,0 +1,258 @@
+"""What a user names as a side of a comparison, opened: models, folders and programs, in the runtime that is asked for.
+
+A side is a module, a program, a subject, or a path with what runs it in front: `onnxruntime:model.onnx`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from os import PathLike, fspath
+from pathlib import Path
+from typing import IO, Any, TypeAlias, TypeGuard
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    FunctionType,
+    IntegerType,
+    ModuleOp,
+    Signedness,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+)
+from xdsl.dialects.func import FuncOp
+
+from qmlir.comparison import compare as comparing
+from qmlir.comparison.compare import Comparison
+from qmlir.comparison.compiled import CompiledSubject
+from qmlir.comparison.lowered import STAGES, LoweredSubject
+from qmlir.comparison.onnx_runtime import EXACT, OnnxRuntimeSubject
+from qmlir.comparison.subjects import ModuleSubject, ProgramSubject, Subject
+from qmlir.environment import default_environment
+from qmlir.interpreter.samples import Data
+from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.signature import Port, outputs_of, set_ports
+from qmlir.ir.verification import verify
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.peers.onnx_runtime import Options
+from qmlir.pipelines import KEPT_COMPOSITES, QUANTIZE
+from qmlir.profiles.keys import ENTRY
+from qmlir.targets.cpu.compiler import load_program
+from qmlir.targets.cpu.package import KERNELS
+from qmlir.workflows.folder import QuantizedFolder
+from qmlir.workflows.loading import ONNX_SUFFIXES, load
+
+Side: TypeAlias = ModuleOp | Subject | Callable[..., Mapping[str, Any]] | str | PathLike[str]
+"""A module, a subject, a program, or a path, which may have a runtime in front."""
+
+QUANTIZED = "quantized"
+LEVELS = (QUANTIZED, *STAGES)
+"""What a model can be compared with itself at; `quantized` is what `qmlir quantize` made of it, in its folder."""
+
+
+@dataclass(frozen=True)
+class _Opening:
+    """How sides are opened."""
+
+    shapes: Mapping[str, Sequence[int]] | None
+    parts: bool
+    progress: IO[str] | None
+
+    def module(self, path: Path) -> ModuleOp:
+        if path.is_dir():
+            return self.prepared(load(QuantizedFolder.open(path).module))
+        return self.prepared(load(path, shapes=self.shapes if path.suffix in ONNX_SUFFIXES else None))
+
+    def prepared(self, module: ModuleOp) -> ModuleOp:
+        """The module, with its composites as their parts where these are compared."""
+        if not self.parts:
+            return module
+        environment = default_environment()
+        lowered = module.clone()
+        text = QUANTIZE.text("lower", keep=f"{{keep={','.join(KEPT_COMPOSITES)}}}")
+        PassManager(environment.new_context(), parse_pipeline(text, environment.passes)).run(lowered)
+        verify(lowered)
+        return lowered
+
+
+def _is_path(side: Any) -> TypeGuard[str | PathLike[str]]:
+    return isinstance(side, str | PathLike)
+
+
+def _interpreted(path: Path, name: str, at: _Opening) -> Subject:
+    return ModuleSubject(at.module(path), name)
+
+
+def _compiled(path: Path, name: str, at: _Opening) -> Subject:
+    if _is_program(path):
+        return _program_subject(load_program(path), name)
+    return CompiledSubject(at.module(path), name, progress=at.progress)
+
+
+def _in_onnx_runtime(path: Path, name: str, at: _Opening, *, options: Options = EXACT) -> Subject:
+    if path.suffix not in ONNX_SUFFIXES:
+        raise text_error(f"'{path}' is no ONNX model: ONNX Runtime runs .onnx files")
+    return OnnxRuntimeSubject(path, name, options=options, shapes=at.shapes)
+
+
+def _lowered(path: Path, name: str, at: _Opening, *, level: str) -> Subject:
+    return LoweredSubject(at.module(path), level, name)
+
+
+RUNTIMES: Mapping[str, tuple[str, Callable[[Path, str, _Opening], Subject]]] = {
+    "interpreter": ("the reference interpreter, for modules and models where nothing is said", _interpreted),
+    "compiled": ("a program for this machine, and its values inside from a second one", _compiled),
+    "onnxruntime": ("ONNX Runtime as it computes what the model says, all its float tensors", _in_onnx_runtime),
+    "onnxruntime-optimized": (
+        "ONNX Runtime as it is used, outputs only",
+        partial(_in_onnx_runtime, options=Options()),
+    ),
+    **{
+        level: (f"the interpreter, on the module at the level {level}", partial(_lowered, level=level))
+        for level in STAGES
+    },
+}
+"""What can stand in front of a path: what it means, and what opens the path."""
+
+
+def _is_program(path: Path) -> bool:
+    return (path / KERNELS).is_file()
+
+
+_ELEMENTS: Mapping[str, Any] = {
+    "float16": f16, "bfloat16": bf16, "float32": f32, "float64": f64, "bool": i1,
+}  # fmt: skip
+
+
+def _element(port: Any) -> Any:
+    dtype: np.dtype[Any] = port.dtype
+    if dtype.name in _ELEMENTS:
+        return _ELEMENTS[dtype.name]
+    is_unsigned = dtype.kind == "u"
+    width = port.bits or 8 * dtype.itemsize
+    return IntegerType(width, Signedness.UNSIGNED) if is_unsigned else IntegerType(width)
+
+
+def _port(port: Any) -> Port:
+    return Port(port.name, TensorType(_element(port), [DYNAMIC_INDEX if size < 0 else size for size in port.shape]))
+
+
+def _program_subject(program: Any, name: str) -> Subject:
+    """A saved program, which says what it takes and gives."""
+    inputs, outputs = (list(map(_port, ports)) for ports in (program.inputs, program.outputs))
+    signature = FuncOp(ENTRY, FunctionType.from_lists([port.type for port in inputs], []))
+    set_ports(signature, inputs, [])
+    return ProgramSubject(program, name, outputs={port.name: port.type for port in outputs}, signature=signature)
+
+
+def _subject(side: Side, name: str, at: _Opening) -> Subject | None:
+    """A side that is opened; `None` for a program that only the other side can say the outputs of."""
+    if isinstance(side, ModuleOp):
+        return ModuleSubject(at.prepared(side), name)
+    if _is_path(side):
+        return _named(fspath(side), at)
+    if isinstance(side, Subject):
+        return side
+    if hasattr(side, "inputs") and hasattr(side, "outputs"):
+        return _program_subject(side, name)
+    if callable(side):
+        return None
+    raise text_error(f"what has the type {type(side).__name__} can't be compared: a module, a program or a path can")
+
+
+def _named(text: str, at: _Opening) -> Subject:
+    head, colon, rest = text.partition(":")
+    if colon and head in RUNTIMES:
+        return RUNTIMES[head][1](_existing(rest), text, at)
+    if colon and not Path(text).exists():
+        known = ", ".join(f"{each}:" for each in RUNTIMES)
+        raise text_error(f"no runtime '{head}'{nearest_name(head, RUNTIMES)}, in front of a path there may be {known}")
+    path = _existing(text)
+    return (_compiled if _is_program(path) else _interpreted)(path, text, at)
+
+
+def _existing(text: str) -> Path:
+    path = Path(text)
+    if not path.exists():
+        raise text_error(f"cannot read '{path}': No such file or directory")
+    return path
+
+
+def _of_program(program: Any, name: str, other: Subject | None) -> Subject:
+    """A program in memory: it gives what the model gives that it is compared with."""
+    if other is None or other.signature is None:
+        raise text_error("a program does not say what its outputs are: compare it with a model")
+    return ProgramSubject(program, name, outputs={port.name: port.type for port in outputs_of(other.signature)})
+
+
+def _at_level(side: Side, level: str | None, at: _Opening) -> tuple[Side, Side]:
+    """Two sides made of one: a quantized folder's float model and its quantized one, or a module and itself lowered."""
+    if level is not None and level not in LEVELS:
+        raise text_error(f"no level '{level}'{nearest_name(level, LEVELS)}, there are {', '.join(LEVELS)}")
+    if level in (None, QUANTIZED):
+        if not _is_path(side) or not QuantizedFolder.holds(side):
+            wanted = "a second model, a level to compare it with itself at, or a folder that qmlir quantize wrote"
+            raise text_error(f"one model can't be compared alone: give {wanted}")
+        folder = QuantizedFolder.open(side)
+        return folder.float_module, folder.module
+    if isinstance(side, ModuleOp):
+        module, name = at.prepared(side), "the module"
+    elif _is_path(side):
+        module, name = at.module(_existing(fspath(side))), fspath(side)
+    else:
+        raise text_error(f"what has the type {type(side).__name__} has no level: a module or a path to one has")
+    return ModuleSubject(module, name), LoweredSubject(module, str(level), f"{level}:{name}")
+
+
+def sides_of(
+    reference: Side,
+    candidate: Side | None = None,
+    *,
+    level: str | None = None,
+    parts: bool = False,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    progress: IO[str] | None = None,
+) -> tuple[Subject, Subject]:
+    """The two subjects that `compare` compares. Raises `DiagnosticError`."""
+    at = _Opening(shapes, parts, progress)
+    if candidate is None:
+        reference, candidate = _at_level(reference, level, at)
+    elif level is not None:
+        raise text_error("a level is for one model, compared with itself: put a runtime in front of the path instead")
+    one, other = _subject(reference, "the reference", at), _subject(candidate, "the candidate", at)
+    if one is None:
+        one = _of_program(reference, "the reference", other)
+    return one, _of_program(candidate, "the candidate", one) if other is None else other
+
+
+def compare(
+    reference: Side,
+    candidate: Side | None,
+    data: Data,
+    *,
+    level: str | None = None,
+    parts: bool = False,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    limit: int | None = None,
+    progress: IO[str] | None = None,
+) -> Comparison:
+    """How far the values of `candidate` are from those of `reference`, on the samples in `data`, layer by layer.
+
+    A side is a module, which the interpreter runs; a program of `qmlir.compile` or a saved one, which has outputs only;
+    or a path: a `.onnx` file, a `.mlir` module, a folder that `qmlir quantize` wrote (its quantized module), a saved
+    program. In front of a path there may be what runs it, `compiled:` or `onnxruntime:` (all are in `RUNTIMES`).
+
+    Without a candidate a folder of `qmlir quantize` is compared with its float model, and with the `level` `integer` or
+    `loops` a module with itself taken down, which takes small shapes. `parts` compares the parts of composites
+    (`fc1/matmul`) where it would compare the composites. `shapes` fixes sizes that ONNX models leave open, `limit` is
+    the number of samples, `data` is what `qmlir.profile` takes. A terminal as `progress` gets a bar.
+
+    Raises `DiagnosticError` for sides that cannot be opened, run or compared, and for data that does not fit.
+    """
+    sides = sides_of(reference, candidate, level=level, parts=parts, shapes=shapes, progress=progress)
+    return comparing.compare(*sides, data, limit=limit, progress=progress)

@@ -1,0 +1,74 @@
+"""A float model and its profile, down all levels: the module at each, with the passes that made it of the one before.
+
+`make demo` writes the modules into files, `make tour` shows how each differs from the last.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.environment import default_environment
+from qmlir.passmanager.instrumentation import Instrumentation
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.pipelines import COMPILE, KEPT_COMPOSITES, QUANTIZE, NamedPipeline, pipeline_values
+from qmlir.profiles.file import Profile
+
+GRAPH = "graph"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A module at a level."""
+
+    level: str
+    """The name of the level in `qmlir.levels`."""
+
+    pipeline: str
+    """The passes that made it, as `qmlir-opt -p` takes them; empty for the model itself."""
+
+    module: ModuleOp
+    """A copy that is nobody else's."""
+
+
+_STEPS: tuple[tuple[str, NamedPipeline, tuple[str, ...]], ...] = (
+    ("primitive", QUANTIZE, ("lower",)),
+    ("profiled", QUANTIZE, ("profile",)),
+    ("quantized", QUANTIZE, ("decide", "propagate", "raise")),
+    ("integer", COMPILE, ("lower", "fuse")),
+    ("scheduled", COMPILE, ("schedule", "bufferize")),
+    ("loops", COMPILE, ("loops",)),
+)
+"""The levels below the graph, and the stages that lead to each."""
+
+
+def descend(
+    module: ModuleOp,
+    profile: Profile,
+    *,
+    isa: str,
+    threads: int = 1,
+    keep: Sequence[str] = KEPT_COMPOSITES,
+    instrumentations: Sequence[Instrumentation] = (),
+    **settings: str | bool,
+) -> Iterator[Step]:
+    """`module` at each level in turn, the graph first. `module` stays as it is.
+
+    `profile` is one of the lowered module, as `quantize` takes it, and `settings` are those of `quantize`. Sizes are
+    known, since below the quantized level they must be. Raises `DiagnosticError` for what does not fit.
+    """
+    environment = default_environment()
+    ctx = environment.new_context()
+    current = module.clone()
+    yield Step(GRAPH, "", current.clone())
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "profile.json"
+        profile.save(path)
+        values = {"profile": str(path), "isa": isa, "threads": str(threads), **pipeline_values(keep, settings)}
+        for level, pipeline, stages in _STEPS:
+            text = pipeline.text(*stages, **values)
+            PassManager(ctx, parse_pipeline(text, environment.passes), instrumentations).run(current)
+            yield Step(level, text.replace(str(path), path.name), current.clone())

@@ -1,0 +1,63 @@
+"""What a long search has measured, on disk after each figure: one that was killed goes on where it was.
+
+A search that asks the same questions in the same order needs no other state than the answers. They belong to a key, a
+digest of everything that they depend on; those under another key are of no use and are forgotten.
+"""
+
+import json
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
+
+from qmlir.text.weights import write_atomically
+
+FORMAT = "qmlir-search"
+
+
+class Measurements:
+    """Figures by name, kept in a file where there is one."""
+
+    def __init__(self, key: str, path: str | PathLike[str] | None = None) -> None:
+        """The figures that `path` has under `key`; a file of another key, or that is none, is written over."""
+        self.key = key
+        self.path = None if path is None else Path(path)
+        self._figures: dict[str, float] = {} if self.path is None else _read(self.path, key)
+        self.known = len(self._figures)
+        """How many there were."""
+        self.taken = 0
+        """How many were measured since."""
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._figures
+
+    def measured(self, name: str, measure: Callable[[], float]) -> float:
+        """The figure of that name: the one that is known, or `measure()`, which is written down at once.
+
+        Raises `DiagnosticError` where it cannot be.
+        """
+        if name not in self._figures:
+            self._figures[name] = measure()
+            self.taken += 1
+            if self.path is not None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(self.path, self.text())
+        return self._figures[name]
+
+    def text(self) -> str:
+        """The content of the file."""
+        content = {"format": FORMAT, "key": self.key, "figures": self._figures}
+        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def _read(path: Path, key: str) -> dict[str, float]:
+    try:
+        found: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # not there yet, or no file of ours: there is nothing to go on from
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    content = cast(dict[str, Any], found)
+    if content.get("format") != FORMAT or content.get("key") != key:
+        return {}
+    return {str(name): float(figure) for name, figure in content["figures"].items()}

@@ -1,0 +1,63 @@
+"""A module and samples in, the profile of its values out: observers are put in, and a run fills them."""
+
+from typing import IO
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.arithmetic.histogram import BINS
+from qmlir.environment import default_environment
+from qmlir.interpreter.profiling import RunOptions, run_profile
+from qmlir.interpreter.recording import MOMENTUM
+from qmlir.interpreter.samples import Data
+from qmlir.ir.verification import verify
+from qmlir.passes.profiled.calib_insert_observers import CalibInsertObservers
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import Pipeline, parse_pipeline
+from qmlir.profiles.file import Profile
+
+
+def profile(
+    module: ModuleOp,
+    data: Data,
+    *,
+    passes: str = "",
+    function: str = "main",
+    batch_size: int | None = None,
+    processes: int = 1,
+    constants: bool = False,
+    axis: int | None = None,
+    bins: int = BINS,
+    momentum: float = MOMENTUM,
+    progress: IO[str] | None = None,
+) -> Profile:
+    """What the values of `module` are on samples: ranges, sums and histograms by key. `module` stays as it is.
+
+    `data` is an `.npz` or `.npy` file or arrays by name, with a leading axis of samples; a folder of such files; or
+    anything that gives one item after the other: arrays by name, in order, or one array, of one sample or of a batch.
+    `passes` are run on a copy first: lower, then profile.
+
+    Samples go through the function in the batches of its type, and one by one where that leaves the batch size open.
+    `batch_size` is the number of samples that one of several `processes` is given at a time. Neither changes the
+    profile, and memory does not grow with the number of samples.
+
+    `constants` and `axis` are options of `calib-insert-observers`, `bins` bounds histograms, and `momentum` is that of
+    the moving average of ranges. A terminal as `progress` gets a bar.
+
+    Raises `DiagnosticError` for data that does not fit or is none, and for values that are not finite.
+    """
+    environment = default_environment()
+    ctx = environment.new_context()
+    pipeline = parse_pipeline(passes, environment.passes)
+    observed = module.clone()
+    steps = (*pipeline.steps, CalibInsertObservers(constants=constants, axis=axis))
+    PassManager(ctx, Pipeline(steps)).run(observed)
+    verify(observed)
+    return run_profile(
+        observed,
+        data,
+        options=RunOptions(function, bins, momentum),
+        batch_size=batch_size,
+        processes=processes,
+        passes=passes,
+        progress=progress,
+    )

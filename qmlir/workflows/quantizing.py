@@ -1,0 +1,130 @@
+"""A float module and samples in, a quantized module out: lowered, profiled, decided, raised."""
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, NamedTuple
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.environment import default_environment
+from qmlir.interpreter.samples import Data
+from qmlir.ir.diagnostics import text_error
+from qmlir.ir.verification import verify
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.pipelines import KEPT_COMPOSITES, QUANTIZE, pipeline_values
+from qmlir.profiles.file import Profile
+from qmlir.quantization.options import watched
+from qmlir.workflows.profiling import profile
+
+
+class Quantized(NamedTuple):
+    """A quantized module, and what it comes from."""
+
+    module: ModuleOp
+    profile: Profile
+    profiled: ModuleOp
+    """The lowered module with what the profile says in its types: the one that was decided about."""
+
+    rules_used: frozenset[int]
+    """The places of the rules that decided something, among those of `make_recipe`."""
+
+
+def quantize_with_profile(
+    module: ModuleOp,
+    data: Data | None = None,
+    *,
+    profiled: Profile | None = None,
+    keep: Sequence[str] = KEPT_COMPOSITES,
+    activations: str = "",
+    weights: str = "",
+    accumulator: str = "",
+    scheme: str = "",
+    weight_scheme: str = "",
+    granularity: str = "channel",
+    calibrator: str = "",
+    recipe: str | PathLike[str] = "",
+    assert_all_quantized: bool = False,
+    processes: int = 1,
+    progress: IO[str] | None = None,
+) -> Quantized:
+    """What `quantize` does, with what it made on the way. Raises `DiagnosticError`."""
+    if (data is None) == (profiled is None):
+        raise text_error("quantize takes samples or a profile, one of them")
+    environment = default_environment()
+    ctx = environment.new_context()
+    settings = {
+        "activations": activations, "weights": weights, "accumulator": accumulator, "scheme": scheme,
+        "weight_scheme": weight_scheme, "granularity": granularity, "calibrator": calibrator, "recipe": str(recipe),
+        "assert_all_quantized": assert_all_quantized,
+    }  # fmt: skip
+    values = pipeline_values(keep, settings)
+
+    def run(target: ModuleOp, *stages: str, **more: str) -> None:
+        PassManager(ctx, parse_pipeline(QUANTIZE.text(*stages, **values, **more), environment.passes)).run(target)
+        verify(target)
+
+    lowered = module.clone()
+    run(lowered, "lower")
+    if profiled is None:
+        assert data is not None
+        profiled = profile(lowered, data, processes=processes, progress=progress)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "profile.json"
+        profiled.save(path)
+        run(lowered, "profile", profile=str(path))
+    before = lowered.clone()
+    used: set[int] = set()
+    with watched(lambda recipe, _: used.update(recipe.used)):
+        run(lowered, "decide")
+    run(lowered, "propagate", "raise")
+    return Quantized(lowered, profiled, before, frozenset(used))
+
+
+def quantize(
+    module: ModuleOp,
+    data: Data | None = None,
+    *,
+    profiled: Profile | None = None,
+    keep: Sequence[str] = KEPT_COMPOSITES,
+    activations: str = "",
+    weights: str = "",
+    accumulator: str = "",
+    scheme: str = "",
+    weight_scheme: str = "",
+    granularity: str = "channel",
+    calibrator: str = "",
+    recipe: str | PathLike[str] = "",
+    assert_all_quantized: bool = False,
+    processes: int = 1,
+    progress: IO[str] | None = None,
+) -> ModuleOp:
+    """A quantized module of a float one: lowered, profiled on `data`, decided, raised. `module` stays as it is.
+
+    `profiled` is a profile that was taken before, of the lowered module, in place of `data`. `keep` names the
+    composites that stay whole while the others become parts with parameters of their own. The next seven set the
+    defaults for all values, as the options of `quant-assign-types` do, and `recipe` is a TOML file of rules for chosen
+    ones. The module takes and gives floats as before; between them it computes on integers, except where something was
+    left in float: `assert_all_quantized` makes that an error that lists all of it. A terminal as `progress` gets a bar.
+
+    Raises `DiagnosticError` for data, a profile or a recipe that does not fit.
+    """
+    return quantize_with_profile(
+        module,
+        data,
+        profiled=profiled,
+        keep=keep,
+        activations=activations,
+        weights=weights,
+        accumulator=accumulator,
+        scheme=scheme,
+        weight_scheme=weight_scheme,
+        granularity=granularity,
+        calibrator=calibrator,
+        recipe=recipe,
+        assert_all_quantized=assert_all_quantized,
+        processes=processes,
+        progress=progress,
+    ).module

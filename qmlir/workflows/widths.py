@@ -1,0 +1,222 @@
+"""The layers of a model that a recipe can treat one by one, and the model with some of them in other widths.
+
+A layer is a node of the model; what it decides are its weights and the values that it computes. A profiled module and
+the rules of a user come in; out come, for a choice of widths, the rules that say it and the module that they make.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from glob import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from qmlir.arithmetic.schemes import Storage
+from qmlir.environment import default_environment
+from qmlir.ir.diagnostics import text_error
+from qmlir.ir.interfaces import Slot
+from qmlir.ir.provenance import origins_of
+from qmlir.ir.verification import verify
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.pipelines import QUANTIZE, pipeline_values
+from qmlir.profiles.keys import functions_of
+from qmlir.quantization.decide import decide
+from qmlir.quantization.options import make_recipe, simple_rules
+from qmlir.quantization.recipe import Choice, Recipe, Rule, make_rule
+
+
+class Width(StrEnum):
+    """What a layer may have in place of what it has by the user's settings."""
+
+    NARROW = "4"
+    """Weights of 4 bits."""
+
+    WIDE = "16"
+    """Weights and values of 16 bits."""
+
+    FLOAT = "float"
+
+
+Widths = Mapping[str, Width]
+"""The layers that have another width, by name."""
+
+Table = Mapping[str, Any]
+"""A rule as a recipe has it."""
+
+_BITS = {Width.NARROW: 4, Width.WIDE: 16}
+_SLOTS = {Width.NARROW: (Slot.WEIGHT,), Width.WIDE: (Slot.INPUT, Slot.WEIGHT, Slot.OUTPUT)}
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A node of the model, and what a recipe decides at it."""
+
+    name: str
+    choices: tuple[tuple[Slot, Choice], ...]
+    weights: int
+    """How many elements its constant weights have."""
+
+    def may_be(self, width: Width) -> bool:
+        """Whether that width is another one: 4 bits for wider weights, 16 for narrower values or weights."""
+        if width is Width.FLOAT:
+            return True
+        bits = [choice.storage.bits for slot, choice in self.choices if slot in _SLOTS[width]]
+        return any(each > _BITS[width] if width is Width.NARROW else each < _BITS[width] for each in bits)
+
+    def tables(self, width: Width) -> list[dict[str, Any]]:
+        """The rules that give the layer a width: of all its parts, whatever its name is made of."""
+        origin = escape(self.name)
+        if width is Width.FLOAT:
+            return [{"origin": origin, "quantize": False}]
+        found: dict[Slot, dict[str, Any]] = {}
+        for slot, choice in self.choices:
+            if slot in _SLOTS[width]:
+                storage = _storage_text(choice.storage, _BITS[width])
+                found[slot] = {"origin": origin, "slot": slot.value, "storage": storage}
+        return list(found.values())
+
+
+def _storage_text(storage: Storage, bits: int) -> str:
+    """`storage` with so many bits; limits that leave out the smallest value, as those of weights, still do."""
+    letter = "i" if storage.is_signed else "u"
+    largest = (1 << (bits - 1)) - 1
+    is_even = storage.is_signed and storage.minimum == -storage.maximum
+    return f"{letter}{bits}<{-largest}:{largest}>" if is_even else f"{letter}{bits}"
+
+
+def _name_of(op: Operation) -> str | None:
+    return next((origin.name for origin in origins_of(op) if origin.name), None)
+
+
+@dataclass
+class _Watching(Recipe):
+    """A recipe that remembers what it was asked for."""
+
+    decided: dict[str, dict[tuple[Slot, Storage], Choice]] = field(
+        default_factory=lambda: defaultdict[str, dict[tuple[Slot, Storage], Choice]](dict)
+    )
+
+    def choice(self, op: Operation, slot: Slot) -> Choice:
+        found = super().choice(op, slot)
+        name = _name_of(op)
+        if name is not None:
+            self.decided[name].setdefault((slot, found.storage), found)
+        return found
+
+
+@dataclass(frozen=True)
+class _Probe:
+    """What a recipe decides, found without changing the module."""
+
+    decided: Mapping[str, Mapping[tuple[Slot, Storage], Choice]]
+    tables: tuple[Table, ...]
+    """Those of the tables that were tried that decide something."""
+
+    in_float: frozenset[str]
+    """The layers of which something was left in float."""
+
+    weights: Mapping[str, int]
+
+
+class Layered:
+    """A lowered and profiled module, ready to be quantized in many ways."""
+
+    def __init__(self, profiled: ModuleOp, settings: Mapping[str, str], recipe: str = "") -> None:
+        """`settings` are those of `qmlir.quantize` for all values, `recipe` the path of the user's own rules.
+
+        Raises `DiagnosticError` where nothing in the module can be named or quantized.
+        """
+        self._profiled = profiled
+        self._settings = {name: value for name, value in settings.items() if value}
+        self._recipe = recipe
+        self._environment = default_environment()
+        probe = self._probe(())
+        self.in_float = probe.in_float
+        """The layers of which something is in float before anything is changed."""
+        self.layers: Mapping[str, Layer] = {
+            name: Layer(name, tuple((slot, choice) for (slot, _), choice in found.items()), probe.weights.get(name, 0))
+            for name, found in probe.decided.items()
+        }
+        """The layers that decide something, by name, in the order of the model."""
+        if not self.layers:
+            raise text_error("nothing in the model is quantized and has a node's name: a recipe has nothing to name")
+
+    def _probe(self, tables: Sequence[Table]) -> _Probe:
+        base = make_recipe(simple_rules(**self._settings), self._recipe).rules
+        # Rules are about the module as it is now: one that decides nothing here is left out, not refused.
+        tried = [Rule(rule.settings, rule.origin, rule.role, rule.op, rule.slot) for rule in map(_rule, tables)]
+        recipe = _Watching([*base, *tried])
+        left: set[str] = set()
+        weights: dict[str, int] = defaultdict(int)
+        for function in functions_of(self._profiled):
+            decisions = decide(function, recipe)
+            left.update(name for op in decisions.left_in_float if (name := _name_of(op)) is not None)
+            for op, place in decisions.constants:
+                if (name := _name_of(op)) is not None and _slot(op, place) is Slot.WEIGHT:
+                    weights[name] += _elements(op, place)
+        used = tuple(table for place, table in enumerate(tables, len(base)) if place in recipe.used)
+        return _Probe(recipe.decided, used, frozenset(left), weights)
+
+    def supported(self, widths: Widths) -> dict[str, Width]:
+        """`widths` with float for layers of which something does not take 16 bits."""
+        found = dict(widths)
+        while True:
+            refused = self._probe(self._all_tables(found)).in_float - self.in_float
+            # What follows a layer may be left in float because of it: only layers that were to have 16 bits move on.
+            moved = {name for name, width in found.items() if width is Width.WIDE and name in refused}
+            if not moved:
+                return found
+            found |= dict.fromkeys(moved, Width.FLOAT)
+
+    def _all_tables(self, widths: Widths) -> list[Table]:
+        return [table for name, layer in self.layers.items() if name in widths for table in layer.tables(widths[name])]
+
+    def recipe_text(self, widths: Widths) -> str:
+        """A recipe file: the user's own rules as they are, and behind them those that make the `widths`."""
+        own = Path(self._recipe).read_text(encoding="utf-8").rstrip() if self._recipe else ""
+        tables = self._probe(self._all_tables(widths)).tables
+        return "\n\n".join([*([own] if own else []), *map(_table_text, tables)]) + "\n"
+
+    def quantized(self, widths: Widths) -> ModuleOp:
+        """The module with these widths, by the passes of `qmlir quantize`."""
+        module = self._profiled.clone()
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "recipe.toml"
+            path.write_text(self.recipe_text(widths), encoding="utf-8")
+            values = pipeline_values((), {**self._settings, "recipe": str(path)})
+            text = QUANTIZE.text("decide", "propagate", "raise", **values)
+            PassManager(self._environment.new_context(), parse_pipeline(text, self._environment.passes)).run(module)
+        verify(module)
+        return module
+
+
+def _rule(table: Table) -> Rule:
+    return make_rule(table, "a rule of the search")
+
+
+def _slot(op: Any, place: int) -> Slot | None:
+    return dict(enumerate(slot for _, slot in op.operands_with_slots())).get(place)
+
+
+def _elements(op: Operation, place: int) -> int:
+    count = 1
+    type_: Any = op.operands[place].type
+    for size in type_.get_shape():
+        count *= size
+    return count
+
+
+def _value_text(value: object) -> str:
+    """A value in TOML: texts of JSON are texts of TOML but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _table_text(table: Table) -> str:
+    return "\n".join(["[[rule]]", *(f"{key} = {_value_text(value)}" for key, value in table.items())])

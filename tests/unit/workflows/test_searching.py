@@ -1,0 +1,160 @@
+"""Searches on a classifier whose sensitivity follows by hand (`tests/support/classifiers.py`)."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit
+from qmlir.workflows.searching import Mode, SearchResult, Step, search
+from qmlir.workflows.widths import Layered, Width, Widths
+from tests.support.classifiers import classifier, samples
+
+X, LABELS = samples()
+CHANCE = 0.5
+"""All scores are equal where `fine` has lost its weights: everything is class 0, as half of the samples are."""
+
+
+def found(**settings: Any) -> SearchResult:
+    return search(qmlir.load(classifier()), {"x": X}, **{"labels": LABELS, **settings})
+
+
+def test_the_worst_layer_is_widened_first() -> None:
+    result = found(bound=1.0, weights="i4")
+    assert (result.start_accuracy, result.float_accuracy, result.accuracy) == (CHANCE, 1.0, 1.0)
+    assert result.steps == (Step("fine", Width.WIDE, 1.0, is_kept=True),)
+    assert (result.widths, result.is_reached, result.is_finished) == ({"fine": Width.WIDE}, True, True)
+    ranking = dict(result.ranking)
+    assert list(ranking) == ["fine", "coarse[0]"]
+    # Of scores that are all 0 the noise is the signal: 0 dB.
+    assert ranking["fine"] == pytest.approx(0.0, abs=0.1)
+    assert ranking["coarse[0]"] > 20
+
+
+def test_the_recipe_makes_what_was_found(tmp_path: Path) -> None:
+    result = found(bound=1.0, weights="i4")
+    path = tmp_path / "recipe.toml"
+    path.write_text(result.recipe)
+    again = qmlir.quantize(qmlir.load(classifier()), {"x": X}, weights="i4", recipe=path)
+    scores = qmlir.interpret(again, {"x": X})["y"]
+    np.testing.assert_array_equal(scores, qmlir.interpret(result.quantized.module, {"x": X})["y"])
+    assert (scores.argmax(axis=1) == LABELS).all()
+
+
+def test_a_layer_may_go_to_float() -> None:
+    result = found(bound=1.0, weights="i4", to="float")
+    assert (result.accuracy, result.widths) == (1.0, {"fine": Width.FLOAT})
+
+
+def test_weights_of_4_bits_are_kept_where_they_do_not_hurt() -> None:
+    result = found(drop=0.0, mode="raise")
+    assert result.mode is Mode.RAISE
+    assert result.steps == (
+        Step("coarse[0]", Width.NARROW, 1.0, is_kept=True),
+        Step("fine", Width.NARROW, CHANCE, is_kept=False),
+    )
+    assert (result.widths, result.accuracy, result.is_reached) == ({"coarse[0]": Width.NARROW}, 1.0, True)
+
+
+def test_a_bound_that_holds_needs_no_search() -> None:
+    result = found(bound=0.9)
+    assert (result.steps, result.ranking, result.widths) == ((), (), {})
+    assert (result.is_reached, result.is_finished, result.recipe.strip()) == (True, True, "")
+
+
+def test_a_bound_that_cannot_be_reached_gives_the_best() -> None:
+    wrong = LABELS.copy()
+    wrong[:4] = 1 - wrong[:4]  # the float model is right in 36 of 40
+    result = found(labels=wrong, bound=0.95, weights="i4")
+    assert (result.float_accuracy, result.start_accuracy, result.accuracy) == (0.9, 0.4, 0.9)
+    assert [step.layer for step in result.steps] == ["fine", "coarse[0]"]
+    assert (result.is_reached, result.is_finished, result.widths) == (False, True, {"fine": Width.WIDE})
+    start = found(labels=wrong, bound=0.95, mode="raise")
+    assert (start.is_reached, start.is_finished, start.steps, start.accuracy) == (False, True, (), 0.9)
+
+
+def test_max_steps_end_a_search() -> None:
+    result = found(bound=1.0, weights="i4", max_steps=0)
+    assert (result.is_reached, result.is_finished, result.steps, result.accuracy) == (False, False, (), CHANCE)
+    result = found(drop=0.0, mode="raise", max_steps=1)
+    assert (result.is_reached, result.is_finished, result.widths) == (True, False, {"coarse[0]": Width.NARROW})
+
+
+def test_without_labels_the_float_model_is_right() -> None:
+    result = found(labels=None, drop=0.0, weights="i4")
+    assert (result.metric, result.float_accuracy, result.bound) == ("agreement with the float model", 1.0, 1.0)
+    assert (result.start_accuracy, result.accuracy) == (CHANCE, 1.0)
+
+
+def test_a_search_that_was_killed_goes_on(tmp_path: Path) -> None:
+    state = tmp_path / "out" / ".search.json"
+    whole = found(drop=0.0, mode="raise", state=tmp_path / "whole.json")
+
+    def kill(step: Step) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        found(drop=0.0, mode="raise", state=state, on_step=kill)
+    rest = found(drop=0.0, mode="raise", state=state)
+    assert (rest.steps, rest.ranking, rest.recipe) == (whole.steps, whole.ranking, whole.recipe)
+    # Float, int8, two figures for the order and one step were there: the other step is left.
+    assert (whole.measured, rest.measured) == (6, 1)
+    assert found(drop=0.0, mode="raise", state=state).measured == 0
+    # Another bound asks for the same figures here; other data, labels or settings for others.
+    assert found(bound=0.2, mode="raise", state=state).measured == 0
+    other = X.copy()
+    other[0, 2] += 0.5
+    for change in ({"data": {"x": other}}, {"labels": 1 - LABELS}, {"granularity": "tensor"}):
+        given = {"data": {"x": X}, "labels": LABELS, "bound": 0.0, "max_steps": 0, "state": state, **change}
+        assert search(qmlir.load(classifier()), **given).measured == 2
+
+
+def _said(action: Callable[[], object]) -> tuple[list[str], list[str]]:
+    """The remarks and the warnings of an action."""
+    said: list[Diagnostic] = []
+    with diagnostic_handler(said.append):
+        action()
+    remarks, warnings = (
+        [each.message for each in said if each.severity is severity] for severity in (Severity.REMARK, Severity.WARNING)
+    )
+    return remarks, warnings
+
+
+def test_what_is_tried_is_not_remarked_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    quantized = Layered.quantized
+    tried: list[Widths] = []
+
+    def remarking(layered: Layered, widths: Widths) -> ModuleOp:
+        tried.append(widths)
+        emit(Diagnostic(Severity.REMARK, "a remark"))
+        emit(Diagnostic(Severity.WARNING, "a warning"))
+        return quantized(layered, widths)
+
+    monkeypatch.setattr(Layered, "quantized", remarking)
+    model = qmlir.load(classifier(batch=16))
+    remarks, warnings = _said(lambda: search(model, X, labels=LABELS[:32], drop=0.0, mode="raise"))
+    assert len(tried) == 6
+    assert remarks == []
+    left_out = "the last 8 of 40 samples are left out: @main takes 16 at a time"
+    assert warnings == [left_out, left_out, "a warning"]  # the first is from profiling
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "a search has a bound"),
+        ({"bound": 0.9, "drop": 0.1}, "a search has a bound"),
+        ({"bound": 99.0}, r"the bound is an accuracy from 0 to 1, found 99\.0"),
+        ({"bound": 0.9, "mode": "rise"}, "no mode 'rise', did you mean 'raise'"),
+        ({"bound": 0.9, "to": "32"}, "no width '32'"),
+        ({"bound": 0.9, "labels": LABELS[:7]}, "there are 7 labels for 40 samples"),
+        ({"bound": 0.9, "output": "z"}, "there is no output 'z'"),
+    ],
+)
+def test_what_does_not_fit_is_one_line(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(DiagnosticError, match=message):
+        found(**settings)
