@@ -4,18 +4,43 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qmlir.api import compare as compare
     from qmlir.api import compile as compile
+    from qmlir.api import explain as explain
+    from qmlir.api import inspect as inspect
     from qmlir.api import interpret as interpret
     from qmlir.api import load as load
     from qmlir.api import load_program as load_program
     from qmlir.api import profile as profile
     from qmlir.api import quantize as quantize
+    from qmlir.api import report as report
+    from qmlir.api import search as search
+    from qmlir.reporting.notebook import load_ipython_extension as load_ipython_extension
+    from qmlir.reporting.notebook import unload_ipython_extension as unload_ipython_extension
 
-__all__ = ["compile", "interpret", "load", "load_program", "profile", "quantize"]
+__all__ = [
+    "compare",
+    "compile",
+    "explain",
+    "inspect",
+    "interpret",
+    "load",
+    "load_program",
+    "profile",
+    "quantize",
+    "report",
+    "search",
+]
+
+_NOTEBOOK = "qmlir.reporting.notebook"
+_EXTENSION = frozenset({"load_ipython_extension", "unload_ipython_extension"})
+"""What `%load_ext qmlir` and `%unload_ext qmlir` look for."""
 
 
 def __getattr__(name: str) -> Any:
     """What `qmlir.api` offers, loaded when first asked for: importing a part of the package stays quick."""
+    if name in _EXTENSION:
+        return getattr(import_module(_NOTEBOOK), name)
     if name not in __all__:
         raise AttributeError(f"module 'qmlir' has no attribute '{name}'")
     return getattr(import_module("qmlir.api"), name)

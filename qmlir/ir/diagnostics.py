@@ -147,6 +147,19 @@ def emit(diagnostic: Diagnostic) -> None:
     _handler.get()(diagnostic)
 
 
+@contextmanager
+def without_remarks() -> Generator[None]:
+    """Let errors and warnings of the `with` block through, and say nothing of what was decided."""
+    outer = _handler.get()
+
+    def pass_on(diagnostic: Diagnostic) -> None:
+        if diagnostic.severity is not Severity.REMARK:
+            outer(diagnostic)
+
+    with diagnostic_handler(pass_on):
+        yield
+
+
 def emit_remark(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> None:
     """Tell what was decided about `op`, and why."""
     emit(_diagnostic(Severity.REMARK, op, message, notes))

@@ -187,6 +187,15 @@ def holds_files(path: Path) -> bool:
     return path.is_file() or not path.exists()
 
 
+def made_folder(path: Path) -> Path:
+    """The folder `path`, made with those above it where they are not there. Raises `DiagnosticError`."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise text_error(f"cannot make the folder '{path}': {error.strerror}") from error
+    return path
+
+
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a whole file or nothing, as `write_together` does."""
     write_together((path, content))

@@ -6,15 +6,10 @@ every value of one model instead. The models lie beside the repository: `--model
 """
 
 import argparse
-import contextlib
-import io
 import json
-import logging
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +18,21 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 
 from qmlir.api import interpret, load, profile, quantize
+from qmlir.comparison.compare import Comparison, compare
+from qmlir.comparison.errors import ErrorSums
+from qmlir.comparison.subjects import ModuleSubject
 from qmlir.environment import default_environment
-from qmlir.interpreter.machine import Listener
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.peers.onnx_runtime import Options, Session
+from qmlir.peers.packages import is_installed
+from qmlir.peers.quantizers import FORMS, METHODS
+from qmlir.peers.quantizers import quantize as quantize_by_peer
 from qmlir.pipelines import KEPT_COMPOSITES, QUANTIZE
 from qmlir.profiles.file import Profile
-from qmlir.quantization.report import LayerErrors, Watch, coverage, layer_errors, sqnr
+from qmlir.quantization.report import coverage
 
 Array = npt.NDArray[Any]
 
@@ -45,9 +45,6 @@ CALIBRATION_SAMPLES = 256
 
 BAR = 0.004
 """How much of the float model's top-1 a quantized one may lose."""
-
-PEER_METHODS = {"min_max": "MinMax", "percentile": "Percentile", "entropy": "Entropy"}
-"""Our names of the calibrators that ONNX Runtime's static quantizer has, too."""
 
 
 @dataclass(frozen=True)
@@ -118,8 +115,9 @@ class Digits:
 
     def sqnr(self, logits: Array) -> float:
         """The signal-to-noise ratio of logits against the float ones, in decibels."""
-        exact = self.logits.astype(np.float64)
-        return sqnr(float((exact**2).sum()), float(((logits - exact) ** 2).sum()))
+        sums = ErrorSums()
+        sums.add(self.logits, logits)
+        return sums.sqnr_db
 
     def profile(self, keep: Sequence[str] = KEPT_COMPOSITES) -> Profile:
         """What the lowered model's values are on the calibration images; taken once."""
@@ -147,30 +145,6 @@ class Digits:
 # ONNX Runtime
 
 
-def _peer_reader(array: Array) -> Any:
-    """The calibration images as ONNX Runtime takes them: in one batch, as its histograms need one shape."""
-    base: Any = import_module("onnxruntime.quantization").CalibrationDataReader
-
-    class Reader(base):
-        def __init__(self) -> None:
-            self.left = iter([{"input": array}])
-
-        def get_next(self) -> Mapping[str, Array] | None:
-            return next(self.left, None)
-
-    return Reader()
-
-
-def _peer_logits(path: Path, inputs: Array, *, is_optimized: bool) -> Array:
-    runtime: Any = import_module("onnxruntime")
-    options = runtime.SessionOptions()
-    options.log_severity_level = 3
-    if not is_optimized:
-        options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    return session.run(None, {"input": inputs})[0]
-
-
 def _peer_share(path: Path) -> float:
     """The share of multiply-adds that ONNX Runtime's quantizer put between casts: it leaves an LSTM or GRU in float."""
     environment = default_environment()
@@ -185,25 +159,18 @@ def peer_scores(digits: Digits, granularity: str, calibrator: str) -> Iterator[S
     Without graph optimization it computes what the model says, in floats between casts; as it is used, integer kernels
     run, and on a CPU without VNNI they may saturate.
     """
-    if find_spec("onnxruntime") is None or calibrator not in PEER_METHODS:
+    if not is_installed("onnxruntime") or calibrator not in METHODS:
         return
-    peer: Any = import_module("onnxruntime.quantization")
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+    # In one batch, as histograms need one shape.
+    samples, is_channel = [{"input": digits.calibration}], granularity == "channel"
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "quantized.onnx"
-        disabled = logging.root.manager.disable
-        logging.disable(logging.WARNING)  # it advises to preprocess the model, once for each
-        try:
-            peer.quantize_static(
-                str(digits.path), str(path), _peer_reader(digits.calibration),
-                quant_format=peer.QuantFormat.QDQ, per_channel=granularity == "channel",
-                activation_type=peer.QuantType.QInt8, weight_type=peer.QuantType.QInt8,
-                calibrate_method=getattr(peer.CalibrationMethod, PEER_METHODS[calibrator]),
-            )  # fmt: skip
-        finally:
-            logging.disable(disabled)
+        quantize_by_peer(
+            digits.path, path, FORMS["s8s8"], samples, per_channel=is_channel, calibrator=calibrator, prepare=False
+        )
         share = _peer_share(path)
-        for by, is_optimized in (("ONNX Runtime, exact", False), ("ONNX Runtime, as used", True)):
-            logits = _peer_logits(path, digits.test, is_optimized=is_optimized)
+        for by, optimization in (("ONNX Runtime, exact", "none"), ("ONNX Runtime, as used", "all")):
+            (logits,) = Session(path, Options(optimization=optimization))({"input": digits.test}).values()
             yield digits.score(logits, by, granularity, calibrator, share)
 
 
@@ -214,20 +181,7 @@ def _stages(keep: Sequence[str], *stages: str, **values: str) -> str:
     return QUANTIZE.text(*stages, keep=f"{{keep={','.join(keep)}}}" if keep else "", **values)
 
 
-class _Watching(Listener):
-    def __init__(self, watch: Watch):
-        self.watch = watch
-
-    def on_results(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
-        self.watch(op, operands, results)
-
-
-def run_watched(module: ModuleOp, inputs: Any, watch: Watch) -> object:
-    """Run `module` in the interpreter, telling `watch` of every operation."""
-    return interpret(module, inputs, listeners=[_Watching(watch)])
-
-
-def measure_layers(digits: Digits, granularity: str, calibrator: str) -> LayerErrors:
+def measure_layers(digits: Digits, granularity: str, calibrator: str) -> Comparison:
     """The error of every value, parts of composites too: both modules stay lowered."""
     environment = default_environment()
     ctx = environment.new_context()
@@ -244,7 +198,8 @@ def measure_layers(digits: Digits, granularity: str, calibrator: str) -> LayerEr
         run(quantized, "profile", profile=str(path))
     options = f'{{granularity="{granularity}" calibrator="{calibrator}"}}'
     run(quantized, "decide", "propagate", options=options)
-    return layer_errors(reference, quantized, [[digits.test]], run_watched)
+    data = iter([{"input": digits.test}])
+    return compare(ModuleSubject(reference, "float"), ModuleSubject(quantized, "quantized"), data)
 
 
 # Output
@@ -266,12 +221,12 @@ def score_table(scores: Sequence[Score]) -> Table:
     return table
 
 
-def layer_table(found: LayerErrors) -> Table:
+def layer_table(found: Comparison) -> Table:
     """The errors of values, one a line, in the order in which they are computed."""
     table = Table("value", "elements", "SQNR dB", "max error", "")
-    for each in found.errors:
+    for each in found.values:
         note = "saturates: limited by what follows" if each.is_limited else ""
-        table.add_row(each.key, str(each.elements), f"{each.sqnr:.1f}", f"{each.max_abs:.4g}", note)
+        table.add_row(each.key, str(each.elements), f"{each.sqnr_db:.1f}", f"{each.max_error:.4g}", note)
     return table
 
 
@@ -308,7 +263,7 @@ def main() -> int:
         found = measure_layers(
             Digits.of(arguments.layers, arguments.models), arguments.granularity, arguments.calibrator
         )
-        rows, table = [asdict(each) for each in found.errors], layer_table(found)
+        rows, table = [asdict(each) for each in found.values], layer_table(found)
     else:
         scores = measure(arguments.models, arguments.model or NAMES, progress.print)
         rows, table = [asdict(each) for each in scores], score_table(scores)

@@ -7,9 +7,7 @@ Runtime's static quantizer. Compiling, starting and memory are measured in proce
 
 import argparse
 import contextlib
-import io
 import json
-import logging
 import os
 import statistics
 import subprocess
@@ -19,18 +17,19 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from onnx import ModelProto, version_converter
 from rich.console import Console
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from qmlir.peers import onnx_runtime
+from qmlir.peers.packages import TITLES, is_installed
+from qmlir.peers.quantizers import modern
+from qmlir.peers.sessions import PEERS, peer_runs
 from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.tools.architectures import random_inputs, with_random_weights
@@ -61,20 +60,10 @@ class Subject:
     """Whether ONNX Runtime's quantizer makes integers of it: it leaves LSTM and GRU in float."""
 
 
-def _modern(model: ModelProto) -> ModelProto:
-    """The model at an opset that ONNX Runtime's quantizer takes, with Add for a Sum of two, which it quantizes."""
-    for node in model.graph.node:
-        if node.op_type == "Sum" and len(node.input) == 2:
-            node.op_type = "Add"
-    converted = version_converter.convert_version(model, 17)
-    converted.ir_version = 8
-    return converted
-
-
 def _large(folder: Path) -> Subject:
     model = with_random_weights(LARGE)
     path = folder / f"{LARGE}.onnx"
-    path.write_bytes(_modern(model).SerializeToString())
+    path.write_bytes(modern(model).SerializeToString())
     samples = [random_inputs(model, seed) for seed in range(SAMPLES)]
     quantized = qmlir.quantize(qmlir.load(model), samples)
     return Subject(LARGE, path, quantized, samples, random_inputs(model, SAMPLES), peers_in_int8=True)
@@ -93,76 +82,15 @@ def _digits(name: str, models: Path) -> Subject:
 # Peers
 
 
-def _reader(samples: Sequence[Mapping[str, Array]]) -> Any:
-    """Samples as ONNX Runtime's quantizer takes them."""
-    base: Any = import_module("onnxruntime.quantization").CalibrationDataReader
-
-    class Reader(base):
-        def __init__(self) -> None:
-            self.left = iter([dict(each) for each in samples])
-
-        def get_next(self) -> dict[str, Array] | None:
-            return next(self.left, None)
-
-    return Reader()
-
-
-def _quantized_by_peer(subject: Subject, folder: Path) -> Path:
-    """The model in QDQ form: activations u8, weights s8 per channel, which is the fastest of its forms on x86."""
-    peer: Any = import_module("onnxruntime.quantization")
-    prepared, target = folder / f"{subject.name}.prepared.onnx", folder / f"{subject.name}.u8s8.onnx"
-    disabled = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            peer.shape_inference.quant_pre_process(str(subject.path), str(prepared), skip_symbolic_shape=True)
-            peer.quantize_static(
-                str(prepared), str(target), _reader(subject.samples), quant_format=peer.QuantFormat.QDQ,
-                per_channel=True, activation_type=peer.QuantType.QUInt8, weight_type=peer.QuantType.QInt8,
-            )  # fmt: skip
-    finally:
-        logging.disable(disabled)
-    return target
-
-
-def _onnx_runtime(path: Path, inputs: Mapping[str, Array], threads: int) -> Run:
-    runtime: Any = import_module("onnxruntime")
-    options = runtime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = threads, 1, 4
-    session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    return partial(session.run, None, dict(inputs))
-
-
-def _openvino(path: Path, inputs: Mapping[str, Array], threads: int) -> Run:
-    openvino: Any = import_module("openvino")
-    core = openvino.Core()
-    model = core.read_model(str(path))
-    model.reshape({name: list(array.shape) for name, array in inputs.items()})
-    settings = {
-        "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
-        "INFERENCE_PRECISION_HINT": "f32",
-    }  # fmt: skip
-    request = core.compile_model(model, "CPU", settings).create_infer_request()
-    return partial(request.infer, dict(inputs))
-
-
-PEERS: Mapping[str, tuple[str, Callable[[Path, Mapping[str, Array], int], Run]]] = {
-    "ONNX Runtime": ("onnxruntime", _onnx_runtime),
-    "OpenVINO": ("openvino", _openvino),
-}
-"""Name to the package that must be there, and what makes a run."""
-
-
 def _peer_runs(subject: Subject, folder: Path, threads: int, say: Callable[[str], object]) -> Iterator[tuple[str, Run]]:
-    can_quantize = find_spec("onnxruntime") is not None and subject.peers_in_int8
-    quantized = _quantized_by_peer(subject, folder) if can_quantize else None
-    for name, (package, make) in PEERS.items():
-        if find_spec(package) is None:
-            say(f"{name} is left out: the package {package} is not installed")
-            continue
-        yield f"{name} f32", make(subject.path, subject.inputs, threads)
-        if quantized is not None:
-            yield f"{name} u8s8", make(quantized, subject.inputs, threads)
+    for package in PEERS:
+        if not is_installed(package):
+            say(f"{TITLES[package]} is left out: the package {package} is not installed")
+    can_quantize = is_installed(onnx_runtime.PACKAGE) and subject.peers_in_int8
+    yield from peer_runs(
+        [package for package in PEERS if is_installed(package)], subject.path, subject.inputs, threads=threads,
+        folder=folder, samples=subject.samples if can_quantize else (),
+    )  # fmt: skip
 
 
 # Times
@@ -178,7 +106,7 @@ def _ratio_rows(subject: Subject, timings: Mapping[str, Timing]) -> list[Row]:
     in_float = ratio("ours over ONNX Runtime f32", ["ONNX Runtime f32"], 1.0 if subject.name == "digits_lstm" else None)
     if not subject.peers_in_int8:
         return in_float
-    rivals = [f"{name} u8s8" for name in PEERS]
+    rivals = [f"{title} u8s8" for title in TITLES.values()]
     return [*in_float, *ratio("ours over the faster u8s8", rivals, 1.3 if subject.name == LARGE else None)]
 
 

@@ -5,8 +5,6 @@ in a run; its multiply-adds are counted before it becomes loops. `--compile` tim
 """
 
 import argparse
-import re
-import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -30,10 +28,10 @@ from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.specialization.specialize import specialize
-from qmlir.targets.cpu.compiler import compiled_entry, constants_of, lowered
 from qmlir.targets.cpu.host import host_isa
+from qmlir.targets.cpu.lowering import constants_of, lowered
 from qmlir.targets.cpu.numba.emit import emit_module
-from qmlir.targets.cpu.package import KERNELS, load_package, write_package
+from qmlir.targets.cpu.package import load_package, write_package
 
 Array = npt.NDArray[Any]
 
@@ -50,39 +48,6 @@ def _products(module: ModuleOp, isa: str) -> dict[str, int]:
         for function in scheduled.ops
         if isinstance(function, FuncOp)
     }
-
-
-class _Watch:
-    """Stands for the operations that the emitted function of steps calls, and times the kernels."""
-
-    def __init__(self, kernels: Sequence[Any]) -> None:
-        self.kernels = kernels
-        self.seconds: dict[int, float] = defaultdict(float)
-        self.calls: Counter[int] = Counter()
-
-    def call(self, _: object, number: int, *arguments: Any) -> None:
-        """Run a kernel."""
-        start = time.perf_counter()
-        self.kernels[number](*arguments)
-        self.seconds[number] += time.perf_counter() - start
-        self.calls[number] += 1
-
-    @staticmethod
-    def view(array: Array, start: int, count: int, dtype: str) -> Array:
-        """A buffer in the arena."""
-        return array[start : start + count * np.dtype(dtype).itemsize].view(dtype)
-
-    @staticmethod
-    def tail(array: Array, offset: int) -> Array:
-        """A buffer from some element on."""
-        return array[offset:]
-
-    def run(self, source: str, *arguments: Any) -> None:
-        """Run the emitted steps in Python."""
-        start = source.index("def steps(")
-        names: dict[str, Any] = {"call": self.call, "view": self.view, "tail": self.tail}
-        exec(source[start : source.index("\n\n\n", start)], names)
-        names["steps"](None, *arguments)
 
 
 @dataclass(frozen=True)
@@ -105,32 +70,13 @@ class Figure:
 
 def time_kernels(module: ModuleOp, inputs: Mapping[str, Array], rounds: int = 9) -> list[Figure]:
     """The kernels of a static module in the order of their first call, each with the shortest of `rounds` runs."""
-    static = specialize(module, {}, {})
-    products = _products(static, host_isa())
-    folder, runtime = compiled_entry(static, host_isa(), 1)
-    code: Any = sys.modules[type(runtime).__module__.removesuffix("runtime.program") + "kernels"]
-    source = (folder / KERNELS).read_text(encoding="utf-8")
-    names = re.findall(r"^KERNELS = addresses\((.*)\)$", source, re.MULTILINE)[0].split(", ")
-    watches: list[_Watch] = []
-
-    def steps(_: object, *arguments: Any) -> None:
-        watch = _Watch([getattr(code, name) for name in names])
-        watch.run(source, *arguments)
-        watches.append(watch)
-
-    compiled, code.steps = code.steps, steps
-    try:
-        for _ in range(rounds + 1):
-            runtime(inputs)
-    finally:
-        code.steps = compiled
-    return [
-        Figure(
-            names[number], watches[0].calls[number], min(each.seconds[number] for each in watches[1:]) * 1e6,
-            products.get(names[number], 0),
-        )
-        for number in watches[0].calls
-    ]  # fmt: skip
+    products = _products(specialize(module, {}, {}), host_isa())
+    seconds: dict[str, float] = defaultdict(float)
+    calls: Counter[str] = Counter()
+    for each in qmlir.compile(module).time_kernels(inputs, rounds):
+        seconds[each.name] += each.seconds
+        calls[each.name] += 1
+    return [Figure(name, calls[name], 1e6 * each, products.get(name, 0)) for name, each in seconds.items()]
 
 
 def time_compiling(module: ModuleOp) -> list[tuple[str, float]]:

@@ -5,6 +5,7 @@ Nothing here passes or fails: the machines are shared, and the tables of record 
 
 import argparse
 import json
+import random
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -64,15 +65,18 @@ def interleaved(
 ) -> dict[str, Timing]:
     """The times of rivals, measured in turns: a shared machine slows all of them alike.
 
-    A turn takes about `seconds`, and at least three runs. Each was run three times before.
+    A turn takes about `seconds`, and at least three runs. Each was run three times before. The order is drawn anew for
+    each round, always from the same seed: nobody always runs behind the one that heats the processor most.
     """
     counts: dict[str, int] = {}
     for name, action in actions.items():
         counts[name] = max(3, int(seconds / median_seconds(action)))
     medians: dict[str, list[float]] = {name: [] for name in actions}
+    order, generator = list(actions), random.Random(0)
     for _ in range(rounds):
-        for name, action in actions.items():
-            medians[name].append(median_seconds(action, counts[name], clock))
+        generator.shuffle(order)
+        for name in order:
+            medians[name].append(median_seconds(actions[name], counts[name], clock))
     return {name: Timing(statistics.median(found), min(found), max(found)) for name, found in medians.items()}
 
 

@@ -4,46 +4,33 @@
 """
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import IO, NoReturn, Protocol
+from typing import IO, Protocol
 
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler
 from qmlir.text.diagnostics import render
 from qmlir.text.parsing import STDIN
+from qmlir.tools.streams import Streams, UsageError, parse_arguments
+from qmlir.tools.streams import console as console
 
 
-@dataclass(frozen=True)
-class Streams:
-    """Where a tool reads and writes."""
+def guarded(streams: Streams, body: Callable[[], int], show: Callable[[Diagnostic], str] = render) -> int:
+    """The exit code of `body`; what is said on the way and what ends it goes to standard error, by `show`."""
 
-    stdin: IO[str]
-    stdout: IO[str]
-    stderr: IO[str]
+    def say(diagnostic: Diagnostic) -> None:
+        streams.stderr.write(show(diagnostic))
 
-    @staticmethod
-    def of(stdin: IO[str] | None = None, stdout: IO[str] | None = None, stderr: IO[str] | None = None) -> "Streams":
-        """The given streams; the process's own for those that are left out."""
-        return Streams(
-            sys.stdin if stdin is None else stdin,
-            sys.stdout if stdout is None else stdout,
-            sys.stderr if stderr is None else stderr,
-        )
-
-
-def parse_arguments(
-    parser: argparse.ArgumentParser, argv: Sequence[str] | None, streams: Streams
-) -> argparse.Namespace | int:
-    """The arguments, or the exit code where argparse has said all there is to say."""
-    real = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = streams.stdout, streams.stderr  # argparse writes to the process's streams
-    try:
-        return parser.parse_args(argv)
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else 2
-    finally:
-        sys.stdout, sys.stderr = real
+    with diagnostic_handler(say):
+        try:
+            return body()
+        except UsageError as error:
+            streams.stderr.write(str(error))
+            return 2
+        except DiagnosticError as error:
+            say(error.diagnostic)
+        except UnicodeDecodeError as error:
+            say(Diagnostic(Severity.ERROR, f"cannot read {STDIN}: byte {error.start} is no UTF-8 text"))
+    return 1
 
 
 def run_command(
@@ -54,18 +41,11 @@ def run_command(
 ) -> int:
     """Parse the arguments, run `body`, and write what is said on the way to standard error; the exit code."""
 
-    def say(diagnostic: Diagnostic) -> None:
-        streams.stderr.write(render(diagnostic))
+    def run() -> int:
+        arguments = parse_arguments(parser, argv, streams)
+        return arguments if isinstance(arguments, int) else body(arguments, streams)
 
-    with diagnostic_handler(say):
-        try:
-            arguments = parse_arguments(parser, argv, streams)
-            return arguments if isinstance(arguments, int) else body(arguments, streams)
-        except DiagnosticError as error:
-            say(error.diagnostic)
-        except UnicodeDecodeError as error:
-            say(Diagnostic(Severity.ERROR, f"cannot read {STDIN}: byte {error.start} is no UTF-8 text"))
-    return 1
+    return guarded(streams, run)
 
 
 class Main(Protocol):
@@ -96,17 +76,3 @@ def main_of(
         return run_command(build_parser(), argv, Streams.of(stdin, stdout, stderr), body)
 
     return main
-
-
-def console(main: Callable[[], int]) -> NoReturn:
-    """Run the `main` of a tool as a process."""
-    try:
-        code = main()
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has gone: nothing more can be said, and Python must not try at exit.
-        sys.stderr.close()
-        code = 1
-    except KeyboardInterrupt:
-        code = 130
-    sys.exit(code)

@@ -2,22 +2,11 @@
 
 import argparse
 from collections.abc import Sequence
-from typing import NoReturn
 
 from qmlir.ir.diagnostics import nearest_name
 from qmlir.passmanager.print_ir import EVERY_PASS
 from qmlir.text.splitting import SPLIT_MARKER
-
-
-class UsageError(Exception):
-    """The command line is wrong; the message is all there is to say."""
-
-
-class ArgumentParser(argparse.ArgumentParser):
-    """argparse, but that it raises `UsageError` in place of writing to the process's streams and ending it."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+from qmlir.tools.streams import ArgumentParser
 
 
 def build_argument_parser() -> ArgumentParser:

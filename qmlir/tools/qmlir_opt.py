@@ -38,9 +38,9 @@ from qmlir.text.parsing import STDIN, parse_module, read_source
 from qmlir.text.printing import ModulePrinter, PrintOptions, Weights, save_module
 from qmlir.text.splitting import SPLIT_MARKER, Chunk, split_source
 from qmlir.text.weights import write_atomically
-from qmlir.tools.command import console
 from qmlir.tools.listing import dialects_text, passes_text
-from qmlir.tools.options import UsageError, build_argument_parser, parse_arguments
+from qmlir.tools.options import build_argument_parser, parse_arguments
+from qmlir.tools.streams import UsageError, console
 
 # xDSL's interpreters of IRDL and PDL take a third of the start-up time: they are loaded where a file asks for them.
 _IRDL_LOADER = "qmlir.tools.irdl:load_irdl"

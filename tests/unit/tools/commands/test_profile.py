@@ -29,7 +29,7 @@ def model(tmp_path: Path) -> Path:
 
 def run(*arguments: str | Path) -> tuple[int, str]:
     err = io.StringIO()
-    code = qmlir_cli.main(["profile", *map(str, arguments)], stdout=io.StringIO(), stderr=err)
+    code = qmlir_cli.main(["profile", "--quiet", *map(str, arguments)], stdout=io.StringIO(), stderr=err)
     return code, err.getvalue()
 
 
@@ -78,9 +78,9 @@ BROKEN = np.where(np.arange(6).reshape(3, 2) == 3, np.nan, X).astype(np.float32)
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"X": X}, "has no input 'X' (it has: x)"),
-        ({"x": X, "x0": X}, "has no input 'x0', did you mean 'x'? (it has: x)"),
-        ({}, "lacks the input x"),
+        ({"X": X}, "has no input 'X' (it has: x ?x2 float32)"),
+        ({"x": X, "x0": X}, "has no input 'x0', did you mean 'x'? (it has: x ?x2 float32)"),
+        ({}, "lacks the input x ?x2 float32"),
         (
             {"x": np.zeros((3, 3), np.float32)},
             "input 'x' has the shape 2 for one sample, ?x2 for several, found 3",

@@ -1,0 +1,122 @@
+"""Arguments that several subcommands of `qmlir` share, and what they stand for: one name, one default everywhere.
+
+A metavar PATH, FILE or DIR marks what takes a path: shells complete it, and in `qmlir.toml` it is relative to the file.
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.arithmetic.calibrators import CALIBRATORS
+from qmlir.arithmetic.schemes import Scheme
+from qmlir.environment import default_environment
+from qmlir.ir.verification import verify
+from qmlir.pipelines import KEPT_COMPOSITES
+from qmlir.specialization.options import parse_shapes
+from qmlir.specialization.specialize import specialize
+from qmlir.text.parsing import STDIN, parse_module
+from qmlir.tools.frame import Session
+from qmlir.workflows.folder import QuantizedFolder
+from qmlir.workflows.loading import ONNX_SUFFIXES, load
+
+_SETTINGS = (
+    "activations", "weights", "accumulator", "scheme", "weight_scheme", "granularity", "calibrator", "recipe",
+    "assert_all_quantized", "processes",
+)  # fmt: skip
+
+
+def add_model(
+    parser: argparse.ArgumentParser, name: str = "model", *, help: str | None = None, nargs: str | None = None
+) -> argparse.Action:
+    """A model as a positional argument, for `load_model`. `qmlir.toml` is looked for beside the first one."""
+    told = help or "a .onnx model, a .mlir module, a folder that qmlir quantize wrote, or - for a module from stdin"
+    if parser.get_default("model_argument") is None:
+        parser.set_defaults(model_argument=name)
+    if nargs is not None:
+        return parser.add_argument(name, help=told, nargs=nargs, metavar=name.upper())
+    return parser.add_argument(name, help=told, metavar=name.upper())
+
+
+def add_data(parser: Any, required: bool = True, help: str | None = None) -> None:
+    """`--data PATH`, to a parser or to a group of arguments that exclude each other."""
+    told = help or ("samples: a .npz file of arrays with a leading axis of samples, a .npy file, or a folder of either")
+    if required:
+        parser.add_argument("--data", required=True, metavar="PATH", help=told)
+    else:
+        parser.add_argument("--data", metavar="PATH", help=told)
+
+
+def add_output(parser: argparse.ArgumentParser, help: str, required: bool = False, metavar: str = "PATH") -> None:
+    """`-o PATH`, `--output PATH`."""
+    parser.add_argument("-o", "--output", required=required, metavar=metavar, help=help)
+
+
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """`--threads N`, 1 where nothing is said."""
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of the program (default: 1)")
+
+
+def add_isa(parser: argparse.ArgumentParser) -> None:
+    """`--isa NAME`, this processor's where nothing is said."""
+    parser.add_argument(
+        "--isa", default="host", metavar="NAME",
+        help="the instruction set: generic, avx2, avx512-vnni, … (default: host, the best of this processor)",
+    )  # fmt: skip
+
+
+def add_shapes(parser: argparse.ArgumentParser) -> None:
+    """`--shape NAME=1x3x224x224`, for each input whose sizes are open."""
+    parser.add_argument(
+        "--shape", action="append", default=[], metavar="NAME=1x3x224x224",
+        help="fix the shape of an input; may be repeated",
+    )  # fmt: skip
+
+
+def add_processes(parser: argparse.ArgumentParser) -> None:
+    """`--processes N`, 1 where nothing is said."""
+    parser.add_argument(
+        "--processes", type=int, default=1, metavar="N", help="run samples in so many processes; the result is the same"
+    )
+
+
+def add_quantization(parser: argparse.ArgumentParser) -> None:
+    """Everything that says how to quantize, for `quantization_settings`."""
+    add = parser.add_argument_group("how to quantize").add_argument
+    add("--keep", metavar="KIND,…", help=f"composites that stay whole (default: {','.join(KEPT_COMPOSITES)})")
+    add("--activations", default="", metavar="STORAGE", help="i8 (the default), u8, i16, i4, i2<-1:1>, …")
+    add("--weights", default="", metavar="STORAGE", help="i8<-127:127> (the default), i4, …")
+    add("--accumulator", default="", metavar="STORAGE", help="of sums before a bias: i32 (the default), …")
+    add("--scheme", default="", choices=[str(each) for each in Scheme], help="of activations (default: asymmetric)")
+    add("--weight-scheme", default="", choices=[str(each) for each in Scheme], help="(default: symmetric)")
+    add("--granularity", default="channel", metavar="KIND", help="of weights: channel (the default), tensor, block:N")
+    add("--calibrator", default="", choices=list(CALIBRATORS), help="(default: min_max)")
+    add("--recipe", default="", metavar="FILE", help="rules for chosen nodes, operations and slots (TOML)")
+    add("--assert-all-quantized", action="store_true", help="fail, with a list, where something is left in float")
+    add_processes(parser)
+
+
+def quantization_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What `add_quantization` read, as `qmlir.quantize` takes it by name."""
+    said: str | None = arguments.keep
+    keep = KEPT_COMPOSITES if said is None else tuple(kind for kind in said.split(",") if kind)
+    return {"keep": keep, **{name: getattr(arguments, name) for name in _SETTINGS}}
+
+
+def load_model(model: str, session: Session, shapes: Sequence[str] = (), function: str = "main") -> ModuleOp:
+    """The verified module of a model as the command line names it: a file, `-`, or a folder of `qmlir quantize`.
+
+    `shapes` are the words of `--shape`, for the inputs of `function`. Raises `DiagnosticError`.
+    """
+    sizes = parse_shapes(shapes)
+    path = Path(model)
+    if model == "-":
+        module = parse_module(default_environment().new_context(), session.stdin.read(), STDIN)
+        verify(module)
+    elif path.suffix in ONNX_SUFFIXES:
+        return load(path, shapes=sizes or None)
+    else:
+        module = load(QuantizedFolder.open(path).module if path.is_dir() else path)
+    return specialize(module, sizes, function=function) if sizes else module

@@ -1,0 +1,134 @@
+"""`qmlir bench`: how fast a model runs, ours and in other runtimes, in turns in one process."""
+
+import argparse
+import io
+import os
+import platform
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from qmlir.peers.packages import TITLES, installed_version
+from qmlir.specialization.options import parse_shapes
+from qmlir.tools.arguments import add_data, add_isa, add_model, add_shapes, add_threads, load_model
+from qmlir.tools.benchmark import Timing, interleaved
+from qmlir.tools.frame import Command, Session
+from qmlir.tools.rivals import rivals
+from qmlir.tools.streams import UsageError
+
+ROUNDS = 5
+_WIDTH = 120
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `qmlir bench` takes."""
+    add_model(
+        parser,
+        help="a .onnx model, float or quantized, a .mlir module, a folder of qmlir quantize, a program of qmlir "
+        "compile, or - for a module from stdin",
+    )
+    add_data(parser, required=False, help="samples that calibrate a float model and are run (default: random ones)")
+    add = parser.add_argument
+    add(
+        "--against", default="", metavar="PEER,…",
+        help=f"run beside, for ONNX files: {','.join(TITLES)} (pip install 'qmlir[peers]')",
+    )  # fmt: skip
+    add("--rounds", type=int, default=ROUNDS, metavar="N", help=f"turns of each, in random order (default: {ROUNDS})")
+    add("--seconds", type=float, default=0.3, metavar="S", help="how long a turn takes about (default: 0.3)")
+    add(
+        "--processor-time", action="store_true",
+        help="count the processor's time in place of the clock's: for one thread on a busy machine",
+    )  # fmt: skip
+    add_shapes(parser)
+    add_threads(parser)
+    add_isa(parser)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One of those that were timed."""
+
+    name: str
+    median_seconds: float
+    low_seconds: float
+    high_seconds: float
+    ratio: float
+    """Of the median to that of the first line."""
+
+    multiply_adds_per_second: float | None
+
+
+def _lines(timings: Mapping[str, Timing], multiply_adds: int | None) -> list[Line]:
+    first = next(iter(timings.values())).median
+    return [
+        Line(
+            name, each.median, each.low, each.high, each.median / first,
+            None if multiply_adds is None else multiply_adds / each.median,
+        )
+        for name, each in timings.items()
+    ]  # fmt: skip
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Time a model and print a table. Raises `DiagnosticError`."""
+    if arguments.rounds < 1 or arguments.seconds <= 0:
+        raise UsageError("qmlir bench: error: --rounds is at least 1, and --seconds more than 0\n")
+    against = [each for each in arguments.against.split(",") if each]
+    clock = time.process_time if arguments.processor_time else time.perf_counter
+    model = load_model("-", session) if arguments.model == "-" else arguments.model
+    with TemporaryDirectory(prefix="qmlir-bench-") as folder:
+        found = rivals(
+            model, folder=Path(folder), against=against, data=arguments.data, shapes=parse_shapes(arguments.shape),
+            threads=arguments.threads, isa=arguments.isa, say=session.say,
+        )  # fmt: skip
+        session.say(f"timing {len(found.runs)} in {arguments.rounds} rounds")
+        timings = interleaved(found.runs, arguments.rounds, arguments.seconds, clock)
+    lines = _lines(timings, found.multiply_adds)
+    value = {
+        "model": arguments.model,
+        "shapes": found.shapes,
+        "threads": arguments.threads,
+        "rounds": arguments.rounds,
+        "clock": "processor" if arguments.processor_time else "wall",
+        "multiply_adds": found.multiply_adds,
+        "processors": os.cpu_count(),
+        "machine": platform.machine(),
+        "versions": {"qmlir": version("qmlir"), **{package: installed_version(package) for package in against}},
+        "lines": lines,
+    }
+    session.emit(value, lambda: _table(lines, arguments.threads, found.shapes, is_terminal=session.stdout.isatty()))
+    return 0
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e3:.4g}" if seconds >= 1e-4 else f"{seconds * 1e3:.3f}"
+
+
+def _table(lines: list[Line], threads: int, shapes: Mapping[str, tuple[int, ...]], *, is_terminal: bool) -> str:
+    """The lines under each other, the ratio to the first one beside: more is slower."""
+    sizes = ", ".join(f"{name} {'x'.join(map(str, shape)) or 'scalar'}" for name, shape in shapes.items())
+    title = f"{sizes}; {threads} thread{'s' if threads > 1 else ''}"
+    table = Table(box=box.SIMPLE, title=title, title_justify="left", title_style="")
+    table.add_column("")
+    has_rate = any(line.multiply_adds_per_second is not None for line in lines)
+    for column in ("ms", "range", "ratio", *(("GMAC/s",) if has_rate else ())):
+        table.add_column(column, justify="right", no_wrap=True)
+    for line in lines:
+        rate = () if line.multiply_adds_per_second is None else (f"{line.multiply_adds_per_second / 1e9:.3g}",)
+        spread = f"{_time(line.low_seconds)} – {_time(line.high_seconds)}"
+        table.add_row(line.name, _time(line.median_seconds), spread, f"{line.ratio:.2f}", *rate)
+    stream = io.StringIO()
+    width = shutil.get_terminal_size((_WIDTH, 24)).columns if is_terminal else _WIDTH
+    Console(file=stream, width=width).print(table)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
+
+
+COMMAND = Command("bench", "time a model, ours and in other runtimes", add_arguments, run)

@@ -1,0 +1,175 @@
+"""`qmlir compare`: two models on the same samples, layer by layer: how far the second is from the first, and where it
+begins.
+"""
+
+import argparse
+import io
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from qmlir.comparison.compare import Comparison, ValueComparison
+from qmlir.ir.diagnostics import Diagnostic, Severity, diagnostic_handler
+from qmlir.specialization.options import parse_shapes
+from qmlir.text.diagnostics import render
+from qmlir.tools.arguments import add_data, add_model, add_shapes, load_model
+from qmlir.tools.frame import Command, Session
+from qmlir.tools.streams import UsageError
+from qmlir.workflows.comparing import LEVELS, RUNTIMES, Side, compare
+
+SORTS = ("model", "sqnr")
+"""Orders of the table: that of the model, or the worst first."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `qmlir compare` takes."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add_model(
+        parser, "reference",
+        help="a .onnx model, a .mlir module, a folder that qmlir quantize wrote, a saved program, or - for a module "
+        "from stdin; RUNTIME: in front says what runs it",
+    )  # fmt: skip
+    add_model(
+        parser, "candidate", nargs="?",
+        help="what is compared with it; without one, a folder of qmlir quantize is compared with its float model",
+    )  # fmt: skip
+    add_data(parser)
+    add = parser.add_argument
+    add("--level", choices=LEVELS, help="compare one model with itself taken down to this level (small shapes)")
+    add("--parts", action="store_true", help="compare the parts of composites, such as fc1/matmul")
+    add("--bound", type=float, metavar="DB", help="name the first value below so many decibels, and exit with 1")
+    add("--limit", type=int, metavar="N", help="run so many samples only")
+    add("--sort", choices=SORTS, default=SORTS[0], help="in the model's order (the default), or the worst first")
+    add("--worst", type=int, metavar="N", help="show the N worst values only")
+    add_shapes(parser)
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Compare, and print a table: 1 where a value is below the bound. Raises `DiagnosticError`."""
+    if arguments.worst is not None and arguments.worst < 1:
+        raise UsageError(f"qmlir compare: error: --worst is at least 1, found {arguments.worst}\n")
+    with diagnostic_handler(lambda diagnostic: _tell(diagnostic, session)):
+        found = compare(
+            _side(arguments.reference, session),
+            None if arguments.candidate is None else _side(arguments.candidate, session),
+            arguments.data,
+            level=arguments.level,
+            parts=arguments.parts,
+            shapes=parse_shapes(arguments.shape) or None,
+            limit=arguments.limit,
+            progress=session.progress,
+        )
+    below = [] if arguments.bound is None else list(found.below(arguments.bound))
+    for key in found.unmatched:
+        session.detail(f"only in {found.reference}: {key}")
+    value = {
+        **asdict(found),
+        "bound_db": arguments.bound,
+        "first_below": below[0].key if below else None,
+        "below": [each.key for each in below],
+    }
+    session.emit(value, lambda: report(found, arguments, is_terminal=session.stdout.isatty()))
+    return 1 if below else 0
+
+
+def _tell(diagnostic: Diagnostic, session: Session) -> None:
+    """Say what passes say on the way; what they decided, for a reader who wants to know more only."""
+    if diagnostic.severity is not Severity.REMARK or session.verbose:
+        session.stderr.write(render(diagnostic))
+
+
+def _side(text: str, session: Session) -> Side:
+    return load_model(text, session) if text == "-" else text
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def _note(each: ValueComparison, bound: float | None) -> str:
+    if each.is_limited:
+        return "saturates: limited by what follows"
+    return "" if bound is None or each.sqnr_db >= bound else "below the bound"
+
+
+def table_of(values: Sequence[ValueComparison], bound: float | None, *, is_terminal: bool) -> Table:
+    """The values, one a line."""
+    lines = box.SIMPLE_HEAD if is_terminal else None
+    table = Table(box=lines, pad_edge=False, padding=(0, 2, 0, 0), collapse_padding=True)
+    for title in ("value", "operation", "types"):
+        table.add_column(title, no_wrap=not is_terminal, overflow="fold")
+    for title in ("SQNR dB", "max error", "mean error", "largest"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for each in values:
+        note = _note(each, bound)
+        style = "dim" if each.is_limited else "red" if note else None
+        table.add_row(
+            each.key, each.operation, f"{each.reference_type} {each.type}", f"{each.sqnr_db:.1f}",
+            *map(_number, (each.max_error, each.mean_error, each.largest)), note, style=style,
+        )  # fmt: skip
+    return table
+
+
+def _printed(table: Table, *, is_terminal: bool) -> str:
+    """A table as text: as wide as the terminal, or as wide as it needs, without colours, elsewhere."""
+    stream = io.StringIO()
+    width = shutil.get_terminal_size().columns if is_terminal else 10_000
+    Console(file=stream, width=width, force_terminal=is_terminal, highlight=False, markup=False).print(table)
+    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+
+
+def _chosen(found: Comparison, arguments: argparse.Namespace) -> Sequence[ValueComparison]:
+    if arguments.worst is not None:
+        return found.worst(arguments.worst)
+    return sorted(found.values, key=lambda each: each.sqnr_db) if arguments.sort == "sqnr" else found.values
+
+
+def report(found: Comparison, arguments: argparse.Namespace, *, is_terminal: bool) -> str:
+    """The table, the outputs, and the first value below the bound."""
+    samples = f"{found.samples} sample{'s' if found.samples > 1 else ''}"
+    text = f"{found.candidate} against {found.reference}, {samples}\n"
+    chosen = _chosen(found, arguments)
+    if chosen:
+        text += f"\n{_printed(table_of(chosen, arguments.bound, is_terminal=is_terminal), is_terminal=is_terminal)}\n"
+    for each in found.outputs:
+        agreement = "" if each.top1_agreement is None else f", top-1 agreement {100 * each.top1_agreement:.2f}%"
+        text += f"output {each.key}: {each.sqnr_db:.1f} dB, max error {_number(each.max_error)}{agreement}\n"
+    if found.unmatched:
+        count = len(found.unmatched)
+        text += (
+            f"{count} value{'s' if count > 1 else ''} of {found.reference} without a counterpart (--verbose: which)\n"
+        )
+    return text + _verdict(found, arguments.bound)
+
+
+def _verdict(found: Comparison, bound: float | None) -> str:
+    if bound is None:
+        return ""
+    first = found.first_below(bound)
+    if first is None:
+        return f"no value is below {bound:g} dB\n"
+    return f"first below {bound:g} dB: {first.key} ({first.operation}), {first.sqnr_db:.1f} dB\n"
+
+
+_RUNTIMES = "\n".join(f"  {f'{name}:':24}{summary}" for name, (summary, _) in RUNTIMES.items())
+
+COMMAND = Command(
+    "compare",
+    "compare two models layer by layer",
+    add_arguments,
+    run,
+    epilog=f"""\
+RUNTIME: in front of a path, such as onnxruntime:model.onnx:
+{_RUNTIMES}
+
+The signal-to-noise ratio (SQNR) is 10 log10(sum reference^2 / sum difference^2). Values that saturate on purpose,
+because what follows cuts the same off, are below no bound. In JSON an infinite ratio, of equal values, is null.
+
+exit code 1: a value or an output is below --bound.
+""",
+)

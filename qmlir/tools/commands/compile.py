@@ -1,0 +1,54 @@
+"""`qmlir compile`: a model, float or quantized, becomes a folder with a program that NumPy and numba run alone."""
+
+import argparse
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from qmlir.specialization.specialize import specialize
+from qmlir.targets.cpu.host import host_isa
+from qmlir.tools.arguments import add_isa, add_model, add_output, add_shapes, add_threads, load_model
+from qmlir.tools.frame import Command, Session
+from qmlir.workflows.folder import PROGRAM, check_target, written_whole
+from qmlir.workflows.summary import bytes_text
+
+_COMPILER = "qmlir.targets.cpu.compiler"
+"""Imported where a program is made: numba takes its time."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `qmlir compile` takes."""
+    add_model(parser)
+    add_output(parser, "the folder to write the program into", required=True, metavar="DIR")
+    add_shapes(parser)
+    add_threads(parser)
+    add_isa(parser)
+    parser.add_argument("--function", default="main", metavar="NAME", help="the function to compile (default: main)")
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Compile a model and save the program. Raises `DiagnosticError`."""
+    output = Path(arguments.output)
+    check_target(output, PROGRAM)
+    started = time.perf_counter()
+    module = load_model(arguments.model, session, arguments.shape, arguments.function)
+    module = specialize(module, function=arguments.function)  # here what is still open has a name and a remedy
+    compiler: Any = import_module(_COMPILER)
+    program = compiler.compile_module(
+        module, threads=arguments.threads, isa=arguments.isa, function=arguments.function, progress=session.progress
+    )
+    with written_whole(output, PROGRAM) as aside:
+        program.save(aside)
+    isa = host_isa() if arguments.isa == "host" else arguments.isa
+    seconds = time.perf_counter() - started
+    size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
+    threads = f"{arguments.threads} thread{'s' if arguments.threads > 1 else ''}"
+    session.emit(
+        {"output": output, "isa": isa, "threads": arguments.threads, "seconds": seconds, "bytes": size},
+        lambda: f"{output}: a program for {isa}, {threads}, {bytes_text(size)}, made in {seconds:.1f} s",
+    )
+    return 0
+
+
+COMMAND = Command("compile", "compile a model into a program that needs NumPy and numba only", add_arguments, run)

@@ -1,0 +1,50 @@
+"""`qmlir completion`: a script for a shell, which completes commands, options, choices and files.
+
+source <(qmlir completion bash)
+"""
+
+import argparse
+
+import shtab
+
+from qmlir.tools.configuration import DIR, PATHS, actions_of
+from qmlir.tools.frame import Command, Session, fill_parser
+from qmlir.tools.qmlir_cli import ROWS, build_argument_parser, command_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `qmlir completion` takes."""
+    parser.add_argument("shell", choices=list(shtab.SUPPORTED_SHELLS), metavar="SHELL", help="%(choices)s")
+
+
+def _mark(action: argparse.Action) -> None:
+    """Let the shell complete files where an argument takes them: models, and what has the metavar of a path."""
+    is_model = not action.option_strings and action.choices is None
+    if is_model or action.metavar in PATHS:
+        action.complete = shtab.DIRECTORY if action.metavar == DIR else shtab.FILE  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def script(shell: str) -> str:
+    """The script for `shell`, with every command there is."""
+    parser, commands = build_argument_parser()
+    for row in ROWS:
+        fill_parser(commands[row.name], command_of(row))
+        for action in actions_of(commands[row.name]):
+            _mark(action)
+    return shtab.complete(parser, shell)
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Print the script."""
+    text = script(arguments.shell)
+    session.emit({"shell": arguments.shell, "script": text}, lambda: text)
+    return 0
+
+
+COMMAND = Command(
+    "completion",
+    "print a script that completes commands and options in a shell",
+    add_arguments,
+    run,
+    epilog='In ~/.bashrc: source <(qmlir completion bash). For zsh: qmlir completion zsh > "${fpath[1]}/_qmlir"',
+)

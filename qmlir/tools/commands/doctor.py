@@ -1,0 +1,186 @@
+"""`qmlir doctor`: what is installed here, what the processor can do, and whether all that is needed works."""
+
+import argparse
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, entry_points, version
+from typing import Any
+
+from qmlir import registry
+from qmlir.environment import UNIVERSE_GROUP
+from qmlir.peers.packages import TITLES, installed_version, is_installed
+from qmlir.targets.cpu import cache
+from qmlir.targets.cpu.host import host_features, host_isa, host_name
+from qmlir.tools.frame import Command, Session
+from qmlir.workflows.summary import bytes_text
+
+_PACKAGES = ("xdsl", "numpy", "numba", "llvmlite", "onnx", "safetensors", "ml_dtypes", "rich")
+_GROUPS = (UNIVERSE_GROUP, registry.CONTRIBUTIONS_GROUP, registry.ONNX_IMPORTERS_GROUP)
+
+
+class State(StrEnum):
+    """How something is: as it should be, worth a look, or broken, so that the compiler does not work."""
+
+    GOOD = "ok"
+    NOTE = "note"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at, what was found, and what to do about it."""
+
+    topic: str
+    name: str
+    found: str
+    state: State = State.GOOD
+    remedy: str = ""
+
+
+def _versions() -> Iterator[Finding]:
+    yield Finding("versions", "qmlir", version("qmlir"))
+    yield Finding("versions", "python", f"{platform.python_version()} ({platform.platform()})")
+    for package in _PACKAGES:
+        try:
+            import_module(package)
+            yield Finding("versions", package, version(package))
+        except (ImportError, OSError, PackageNotFoundError) as error:
+            remedy = f"install it again: pip install --force-reinstall {package}"
+            yield Finding("versions", package, f"{type(error).__name__}: {error}", State.BROKEN, remedy)
+
+
+def _processor() -> Iterator[Finding]:
+    yield Finding("processor", "CPU", f"{host_name()} ({platform.machine()})")
+    isa = host_isa()
+    remedy = "programs run, but no instruction set with known speed was found" if isa == "generic" else ""
+    yield Finding("processor", "ISA", isa, State.NOTE if remedy else State.GOOD, remedy)
+    features = sorted(each for each in host_features() if each.startswith(("avx", "amx", "neon", "sse4", "dotprod")))
+    yield Finding("processor", "features", " ".join(features) or "none of those that matter here")
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _doubled() -> tuple[int, str]:
+    """A function that numba compiles here and divides among threads: 0 + 2 + 4 + 6, and the threading layer."""
+    numba: Any = import_module("numba")
+    numpy: Any = import_module("numpy")
+
+    def double(values: Any) -> None:
+        for place in numba.prange(values.size):
+            values[place] *= 2
+
+    values = numpy.arange(4)
+    numba.njit(parallel=True)(double)(values)
+    return int(values.sum()), str(numba.threading_layer())
+
+
+def _compiler() -> Iterator[Finding]:
+    yield Finding("threads", "cores", f"{_cores()} for this process")
+    try:
+        total, layer = _doubled()
+        limit = import_module("numba").config.NUMBA_NUM_THREADS
+    except Exception as error:  # whatever numba or LLVM raise here is what the user came to learn
+        text = " ".join(str(error).split())[:200]
+        remedy = "reinstall numba and llvmlite; NUMBA_THREADING_LAYER=workqueue needs no library besides"
+        yield Finding("threads", "compiling", f"{type(error).__name__}: {text}", State.BROKEN, remedy)
+        return
+    works = total == 12
+    found = "numba compiles and runs" if works else f"numba's code computes {total} for 12"
+    yield Finding(
+        "threads",
+        "compiling",
+        found,
+        State.GOOD if works else State.BROKEN,
+        "" if works else "reinstall numba and llvmlite",
+    )
+    yield Finding("threads", "layer", f"{layer}, at most {limit} threads")
+
+
+def _cache() -> Iterator[Finding]:
+    remedy = f"set {cache.DIRECTORY_VARIABLE} to a folder that you may write; until then each process compiles anew"
+    try:
+        directory = cache.cache_directory()
+        used = cache.size_used()
+    except (OSError, RuntimeError) as error:
+        yield Finding("cache", "folder", str(error), State.NOTE, remedy)
+        return
+    yield Finding("cache", "folder", str(directory))
+    yield Finding("cache", "size", f"{bytes_text(used)} of at most {bytes_text(cache.size_limit())}")
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+        yield Finding("cache", "writable", "yes")
+    except OSError as error:
+        yield Finding("cache", "writable", f"no: {error.strerror}", State.NOTE, remedy)
+
+
+def _peers() -> Iterator[Finding]:
+    for package, title in TITLES.items():
+        found = installed_version(package) if is_installed(package) else "not installed (optional)"
+        yield Finding("peers", title, found)
+
+
+def _plugins() -> Iterator[Finding]:
+    for group in _GROUPS:
+        for point in sorted(entry_points(group=group), key=lambda point: point.name):
+            if point.name == "qmlir":
+                continue
+            owner = f"{point.dist.name} {point.dist.version}" if point.dist is not None else point.value
+            try:
+                point.load()
+                yield Finding("plug-ins", point.name, f"{owner}, {group}")
+            except Exception as error:  # whatever a package outside does at import, the others are looked at too
+                text = f"{owner}, {group}: {type(error).__name__}: {error}"
+                remedy = f"{owner.split()[0]} does not load: update it or remove it"
+                yield Finding("plug-ins", point.name, text, State.NOTE, remedy)
+
+
+TOPICS: tuple[Callable[[], Iterator[Finding]], ...] = (_versions, _processor, _compiler, _cache, _peers, _plugins)
+"""What is looked at, in order."""
+
+
+def findings() -> list[Finding]:
+    """Everything that there is to say about this installation."""
+    return [finding for topic in TOPICS for finding in topic()]
+
+
+def text_of(found: list[Finding]) -> str:
+    """The findings by topic, then what to do."""
+    width = max(len(each.name) for each in found)
+    lines: list[str] = []
+    topic = ""
+    for each in found:
+        if each.topic != topic:
+            topic = each.topic
+            lines += [*([""] if lines else []), topic]
+        mark = "" if each.state is State.GOOD else f"  [{each.state}]"
+        lines.append(f"  {each.name:{width}}  {each.found}{mark}")
+    todo = [each for each in found if each.remedy]
+    if todo:
+        lines += ["", "what to do", *(f"  {each.name}: {each.remedy}" for each in todo)]
+    broken = sum(each.state is State.BROKEN for each in found)
+    lines += ["", f"{broken} of what is needed does not work" if broken else "all that is needed works"]
+    return "\n".join(lines)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """`qmlir doctor` takes nothing of its own."""
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Say what is found: 1 where something that is needed does not work."""
+    found = findings()
+    is_broken = any(each.state is State.BROKEN for each in found)
+    session.emit({"works": not is_broken, "findings": found}, lambda: text_of(found))
+    return 1 if is_broken else 0
+
+
+COMMAND = Command("doctor", "say what is installed here, and whether it works", add_arguments, run)

@@ -1,0 +1,30 @@
+"""`qmlir inspect`: what a model is, as a whole and layer by layer."""
+
+import argparse
+from dataclasses import replace
+
+from qmlir.api import inspect
+from qmlir.inspection.table import SORTS, inspection_text
+from qmlir.tools.arguments import add_model, add_shapes, load_model
+from qmlir.tools.frame import Command, Session, plain
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `qmlir inspect` takes."""
+    add_model(parser)
+    add_shapes(parser)
+    parser.add_argument("--sort", choices=list(SORTS), default="", help="layers by this, the most first")
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Print what the model is. Raises `DiagnosticError` where it cannot be read."""
+    found = inspect(load_model(arguments.model, session, arguments.shape))
+    if arguments.sort:
+        found = replace(found, layers=tuple(sorted(found.layers, key=SORTS[arguments.sort], reverse=True)))
+    share = found.integer_share
+    value = {**plain(found), "integer_share": share, "kept": found.kept, "decomposed": found.decomposed}
+    session.emit(value, lambda: inspection_text(found))
+    return 0
+
+
+COMMAND = Command("inspect", "say what a model is: layers, types, ranges, multiply-adds and bytes", add_arguments, run)

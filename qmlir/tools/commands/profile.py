@@ -1,0 +1,48 @@
+"""`qmlir profile`: samples go through a model, and what its values were is written to a file."""
+
+import argparse
+from pathlib import Path
+
+from qmlir.api import profile
+from qmlir.tools.arguments import add_data, add_model, add_output, add_processes, add_shapes, load_model
+from qmlir.tools.frame import Command, Session
+from qmlir.workflows.folder import check_file
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `qmlir profile` takes."""
+    add_model(parser)
+    add_data(parser)
+    add_output(parser, "the profile to write (JSON)", required=True, metavar="FILE")
+    add_shapes(parser)
+    add = parser.add_argument
+    add("--passes", default="", metavar="PIPELINE", help="the passes to run first, such as nn-decompose")
+    add("--function", default="main", metavar="NAME", help="the function to run (default: main)")
+    add("--constants", action="store_true", help="profile constants too")
+    add("--axis", type=int, metavar="N", help="keep a range for each index of this axis too")
+    add("--batch-size", type=int, metavar="N", help="samples that a process is given at a time")
+    add_processes(parser)
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Profile a model and write what was seen. Raises `DiagnosticError`."""
+    check_file(Path(arguments.output))  # before samples take their time
+    found = profile(
+        load_model(arguments.model, session, arguments.shape),
+        arguments.data,
+        passes=arguments.passes,
+        function=arguments.function,
+        batch_size=arguments.batch_size,
+        processes=arguments.processes,
+        constants=arguments.constants,
+        axis=arguments.axis,
+        progress=session.progress,
+    )
+    found.save(arguments.output)
+    value = {"output": arguments.output, "samples": found.samples, "values": len(found.values)}
+    session.say(f"{arguments.output}: {len(found.values)} values of {found.samples} samples")
+    session.emit(value, str)  # the result is the file: as text there is nothing more
+    return 0
+
+
+COMMAND = Command("profile", "run a model on samples and write the ranges of its values", add_arguments, run)

@@ -1,0 +1,69 @@
+"""`qmlir quantize`: a float model and samples in, a folder with the quantized module and all that it came from out."""
+
+import argparse
+from pathlib import Path
+
+from qmlir.pipelines import QUANTIZE
+from qmlir.profiles.file import Profile
+from qmlir.text.printing import PrintOptions, Weights, save_module
+from qmlir.tools.arguments import (
+    add_data,
+    add_model,
+    add_output,
+    add_quantization,
+    add_shapes,
+    load_model,
+    quantization_settings,
+)
+from qmlir.tools.frame import Command, Session
+from qmlir.workflows.folder import check_file, check_target, save_quantized
+from qmlir.workflows.quantizing import quantize_with_profile
+from qmlir.workflows.summary import summarize
+
+_MODULE = ".mlir"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `qmlir quantize` takes."""
+    add_model(parser, help="a .onnx model, a .mlir module, or - for a module from stdin")
+    source = parser.add_mutually_exclusive_group(required=True)
+    add_data(source, required=False)
+    source.add_argument("--profile", metavar="FILE", help="a profile of the lowered model in place of samples")
+    add_output(parser, "the folder to write, or the module, FILE.mlir; large weights go beside it", required=True)
+    add_shapes(parser)
+    add_quantization(parser)
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Quantize a model, write it, and say what of it is in integers. Raises `DiagnosticError`."""
+    output = Path(arguments.output)
+    is_module = output.suffix == _MODULE or (output.exists() and not output.is_dir() and not output.is_file())
+    (check_file if is_module else check_target)(output)  # before samples take their time
+    module = load_model(arguments.model, session, arguments.shape)
+    settings = quantization_settings(arguments)
+    quantized = quantize_with_profile(
+        module,
+        arguments.data,
+        profiled=Profile.load(arguments.profile) if arguments.profile else None,
+        **settings,
+        progress=session.progress,
+    )
+    summary = summarize(
+        module, quantized.module, quantized.profile, settings, model=arguments.model, data=arguments.data
+    )
+    if is_module:
+        save_module(quantized.module, output, PrintOptions(weights=Weights.SIDECAR))
+    else:
+        stem = "model" if arguments.model == "-" else Path(arguments.model).stem.removesuffix(".float")
+        save_quantized(output, stem, module, quantized, settings, summary.to_dict())
+    session.emit({"output": output, **summary.to_dict()}, summary.text)
+    return 0
+
+
+COMMAND = Command(
+    "quantize",
+    "quantize a float model by samples",
+    add_arguments,
+    run,
+    epilog=f"The pipeline: {QUANTIZE.text(keep='{…}', profile='…', options='{…}')}",
+)

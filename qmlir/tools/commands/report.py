@@ -1,0 +1,82 @@
+"""`qmlir report`: what quantization did to a model, as one page of HTML that needs no network."""
+
+import argparse
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from qmlir.specialization.options import parse_shapes
+from qmlir.tools.arguments import add_data, add_isa, add_model, add_output, add_shapes, add_threads, load_model
+from qmlir.tools.frame import Command, Session
+from qmlir.workflows.summary import bytes_text
+
+_MAKING = "qmlir.reporting.making"
+"""Imported where a report is made: it needs the compiler, and numba takes its time."""
+
+OUTPUT = "report.html"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `qmlir report` takes."""
+    add_model(
+        parser,
+        help="a folder that qmlir quantize wrote; a quantized module, with --reference; a float model, which is "
+        "quantized first; or - for a module from stdin",
+    )  # fmt: skip
+    add_data(parser)
+    add_output(parser, f"the page to write (default: {OUTPUT})", metavar="FILE")
+    add = parser.add_argument
+    add("--reference", metavar="FILE", help="the float model that a quantized module was made of")
+    add(
+        "--labels", metavar="FILE",
+        help="the class of each sample, for accuracy: a .npy file, or NAME=FILE.npz; otherwise there is agreement",
+    )  # fmt: skip
+    add("--limit", type=int, metavar="N", help="run so many samples in the interpreter (default: 8)")
+    add("--no-time", action="store_true", help="compile nothing: no times, no kernels")
+    add("--title", default="", metavar="TEXT", help="what the page calls the model (default: its name)")
+    add_shapes(parser)
+    add_threads(parser)
+    add_isa(parser)
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Make a report and write it. Raises `DiagnosticError`."""
+    making: Any = import_module(_MAKING)
+    output = Path(arguments.output or OUTPUT)
+    model = load_model(arguments.model, session) if arguments.model == "-" else arguments.model
+    found = making.report(
+        model,
+        arguments.data,
+        output,
+        reference=arguments.reference,
+        labels=arguments.labels,
+        shapes=parse_shapes(arguments.shape) or None,
+        samples=making.SAMPLES if arguments.limit is None else arguments.limit,
+        time=not arguments.no_time,
+        threads=arguments.threads,
+        isa=arguments.isa,
+        title=arguments.title,
+        progress=session.progress,
+    )
+    size = output.stat().st_size
+    kinds = {each.kind: sum(other.kind == each.kind for other in found.findings) for each in found.findings}
+    value = {
+        "output": output,
+        "bytes": size,
+        "samples": found.samples,
+        "figures": found.figures,
+        "findings": found.findings,
+        "seconds": found.seconds,
+    }
+    listed = "".join(f"\n  {count} {kind}" for kind, count in kinds.items())
+    session.emit(
+        value,
+        lambda: (
+            f"{output}: {bytes_text(size)}, {len(found.nodes)} nodes, {found.samples} samples\n"
+            f"findings: {len(found.findings)}{listed}"
+        ),
+    )
+    return 0
+
+
+COMMAND = Command("report", "write what quantization did to a model as a page of HTML", add_arguments, run)

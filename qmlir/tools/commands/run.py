@@ -1,0 +1,186 @@
+"""`qmlir run`: a model, or the functions of a module that state what they compute, in the interpreter or compiled."""
+
+import argparse
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from qmlir.api import interpret
+from qmlir.interpreter.machine import Interpreter
+from qmlir.interpreter.run import Array
+from qmlir.ir.diagnostics import text_error
+from qmlir.text.weights import write_atomically
+from qmlir.tools.arguments import add_isa, add_model, add_output, add_shapes, add_threads, load_model
+from qmlir.tools.frame import Command, Session
+from qmlir.tools.streams import UsageError
+
+_COMPILER = "qmlir.targets.cpu.compiler"
+"""Imported where a program runs: numba takes its time."""
+
+_PROGRAM = "kernels.py"
+"""A folder with this file is a saved program."""
+
+ENGINES = ("interpreter", "compiled")
+"""What can run a module."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `qmlir run` takes."""
+    add_model(
+        parser,
+        help="a .onnx model, a .mlir module, a folder of qmlir quantize, a program of qmlir compile, or - for stdin",
+    )
+    add = parser.add_argument
+    add(
+        "--input", action="append", default=[], metavar="[NAME=]FILE",
+        help="arrays by name from a .npz file, or one array from a .npy file: name=x.npy",
+    )  # fmt: skip
+    add(
+        "--function", metavar="NAME",
+        help="the function to run; otherwise @main, or every public one without arguments where there is no @main",
+    )  # fmt: skip
+    add("--engine", choices=ENGINES, help="what runs it (default: interpreter; a saved program runs compiled)")
+    add_output(parser, "the .npz file to write outputs to; otherwise they are printed", metavar="FILE")
+    add_shapes(parser)
+    add_threads(parser)
+    add_isa(parser)
+
+
+def _read_arrays(path: Path) -> Iterator[tuple[str, Array]]:
+    """The arrays of a .npz file by name, or the one of a .npy file under an empty name."""
+    try:
+        loaded: Any = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            yield "", loaded
+            return
+        with loaded:
+            for name in loaded.files:
+                yield name, loaded[name]
+    except OSError as error:
+        raise text_error(f"cannot read '{path}': {error.strerror or error}") from error
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise text_error(f"cannot read '{path}': it is no .npy or .npz file of plain arrays") from error
+
+
+def read_inputs(entries: Sequence[str]) -> dict[str, Array]:
+    """The arrays that `--input` names. Raises `DiagnosticError` for a file that cannot be read."""
+    inputs: dict[str, Array] = {}
+    for entry in entries:
+        name, equals, file = entry.partition("=")
+        for key, array in _read_arrays(Path(file if equals else entry)):
+            if equals and key:
+                raise text_error(f"'{entry}' names one input, but the file holds several: give the file alone")
+            if not equals and not key:
+                raise text_error(f"'{entry}' holds one array: say which input it is, as name={entry}")
+            if (name if equals else key) in inputs:
+                raise text_error(f"input '{name if equals else key}' is given twice")
+            inputs[name if equals else key] = array
+    return inputs
+
+
+def _as_arrays(outputs: Mapping[str, Any]) -> Iterator[tuple[str, Array]]:
+    """One array for each name: those of a sequence by their places, text as NumPy's strings, which are no objects."""
+    for name, value in outputs.items():
+        if isinstance(value, list):
+            yield from _as_arrays({f"{name}[{place}]": each for place, each in enumerate(cast(list[Any], value))})
+        else:
+            array = np.asarray(value)
+            yield name, array.astype(np.str_) if array.dtype == np.object_ else array
+
+
+def _write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:
+    buffer = BytesIO()
+    named: dict[str, Any] = dict(outputs)
+    np.savez(buffer, **named)
+    write_atomically(path, buffer.getvalue())
+
+
+def _print_outputs(outputs: Mapping[str, Array], stdout: IO[str]) -> None:
+    for name, value in outputs.items():
+        array = np.asarray(value)  # a scalar is one, too
+        shape = "x".join(map(str, array.shape)) or "scalar"
+        text = np.array2string(array, threshold=100, separator=", ")
+        stdout.write(f"{name}: {shape} {array.dtype}\n{text}\n")
+
+
+def _is_private(function: FuncOp) -> bool:
+    return function.sym_visibility is not None and function.sym_visibility.data == "private"
+
+
+def _chosen_functions(module: ModuleOp, chosen: str | None) -> list[str]:
+    if chosen is not None:
+        return [chosen]
+    functions = list(Interpreter(module).functions())
+    names = [function.sym_name.data for function in functions]
+    if "main" in names:
+        return ["main"]
+    free = [
+        function.sym_name.data
+        for function in functions
+        if not function.function_type.inputs.data and not function.is_declaration and not _is_private(function)
+    ]
+    if not free:
+        raise text_error("no function '@main' and none without arguments: say which with --function")
+    return free
+
+
+def _call(program: Any, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    try:
+        return program(inputs)
+    except ValueError as error:
+        if type(error).__name__ != "InputError":  # each saved program brings a class of this name
+            raise
+        raise text_error(str(error)) from error
+
+
+def _run_module(module: ModuleOp, arguments: argparse.Namespace, inputs: Mapping[str, Array], session: Session) -> Any:
+    """The outputs of the functions that are asked for, by name."""
+    outputs: dict[str, Array] = {}
+    for name in _chosen_functions(module, arguments.function):
+        if arguments.engine == "compiled":
+            compiler: Any = import_module(_COMPILER)
+            program = compiler.compile_module(
+                module, threads=arguments.threads, isa=arguments.isa, function=name, progress=session.progress
+            )
+            outputs |= _call(program, inputs)
+        else:
+            outputs |= interpret(module, inputs, function=name)
+    return outputs
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Run what the arguments name. Raises `DiagnosticError`, that of an expectation which fails included."""
+    inputs = read_inputs(arguments.input)
+    if (Path(arguments.model) / _PROGRAM).is_file():
+        if arguments.engine == "interpreter" or arguments.function:
+            what = "--engine interpreter" if arguments.engine == "interpreter" else "--function"
+            raise UsageError(f"qmlir run: error: '{arguments.model}' is a compiled program: {what} is for modules\n")
+        found = _call(import_module(_COMPILER).load_program(arguments.model), inputs)
+    else:
+        found = _run_module(load_model(arguments.model, session, arguments.shape), arguments, inputs, session)
+    outputs = dict(_as_arrays(found))
+    if arguments.output:
+        _write_outputs(Path(arguments.output), outputs)
+        if session.json:
+            session.emit(
+                {"output": arguments.output, "outputs": {key: _shown(each) for key, each in outputs.items()}}, str
+            )
+    elif session.json:
+        session.emit({"outputs": {key: {**_shown(each), "values": each} for key, each in outputs.items()}}, str)
+    else:
+        _print_outputs(outputs, session.stdout)
+    return 0
+
+
+def _shown(array: Array) -> dict[str, Any]:
+    return {"shape": array.shape, "dtype": str(array.dtype)}
+
+
+COMMAND = Command("run", "run a model, a module or a saved program", add_arguments, run)

@@ -1,0 +1,206 @@
+"""`qmlir search`: mixed precision. Which layers need more bits, or do with fewer, for an accuracy to hold."""
+
+import argparse
+import io
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.api import load
+from qmlir.profiles.file import Profile
+from qmlir.text.weights import write_atomically
+from qmlir.tools.arguments import (
+    add_data,
+    add_model,
+    add_output,
+    add_quantization,
+    add_shapes,
+    add_threads,
+    load_model,
+    quantization_settings,
+)
+from qmlir.tools.frame import Command, Session
+from qmlir.tools.streams import UsageError
+from qmlir.workflows.evaluating import Engine
+from qmlir.workflows.folder import QUANTIZED, Kind, QuantizedFolder, check_target, save_quantized, written_whole
+from qmlir.workflows.searching import Mode, SearchResult, Step, search
+from qmlir.workflows.summary import summarize
+from qmlir.workflows.widths import Width
+
+STATE = ".search.json"
+"""What was measured, in the folder that the result goes into."""
+
+_WIDTH = 120
+
+SEARCHED = Kind("search", lambda path: QUANTIZED.is_there(path) or [each.name for each in path.iterdir()] == [STATE])
+"""A folder of `qmlir quantize`, or what a search that was ended has left."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `qmlir search` takes."""
+    add_model(
+        parser,
+        help="a float model: .onnx, .mlir, or - for a module from stdin; or a folder of qmlir quantize, whose float "
+        "model, profile and recipe are taken",
+    )
+    add_data(parser, help="samples that the accuracy is measured on: as for qmlir quantize")
+    add = parser.add_argument
+    add(
+        "--labels", metavar="[NAME=]FILE",
+        help="the class of each sample: whole numbers in a .npy or .npz file (default: what the float model says)",
+    )  # fmt: skip
+    goal = parser.add_mutually_exclusive_group(required=True)
+    goal.add_argument("--bound", type=float, metavar="A", help="the accuracy that has to hold, from 0 to 1")
+    goal.add_argument("--drop", type=float, metavar="A", help="how far it may lie below that of the float model")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--calibration", metavar="PATH", help="samples that calibrate (default: those of --data)")
+    source.add_argument("--profile", metavar="FILE", help="a profile of the lowered model in place of samples")
+    add_output(parser, "the folder to write, as qmlir quantize does; what was measured is kept there", required=True)
+    add(
+        "--mode", choices=[str(each) for each in Mode], default=str(Mode.DROP),
+        help="drop: widen the worst layers until the bound holds (the default); raise: give weights 4 bits as long "
+        "as it holds",
+    )  # fmt: skip
+    add(
+        "--to", choices=[str(Width.WIDE), str(Width.FLOAT)], default=str(Width.WIDE),
+        help="what drop widens layers to: 16 bits, float where that is not supported (the default), or float",
+    )  # fmt: skip
+    add("--max-steps", type=int, metavar="N", help="try so many layers at most")
+    add("--scores", metavar="NAME", help="the output that has the scores, where the model has several")
+    add(
+        "--engine", choices=[str(each) for each in Engine], default=str(Engine.AUTO),
+        help="what runs modules: auto, the interpreter until compiling would have been done (the default), or one of "
+        "the two",
+    )  # fmt: skip
+    add_shapes(parser)
+    add_threads(parser)
+    add_quantization(parser)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What is searched: the float model, its profile where there is one, the settings, and the stem of file names."""
+
+    module: ModuleOp
+    profile: Profile | None
+    settings: dict[str, Any]
+    stem: str
+
+
+def _source(arguments: argparse.Namespace, session: Session) -> _Source:
+    settings = quantization_settings(arguments)
+    given = Profile.load(arguments.profile) if arguments.profile else None
+    if arguments.model == "-" or not QuantizedFolder.holds(arguments.model):
+        module = load_model(arguments.model, session, arguments.shape)
+        stem = "model" if arguments.model == "-" else Path(arguments.model).name.split(".")[0]
+        return _Source(module, given, settings, stem)
+    if arguments.recipe:
+        raise UsageError("qmlir search: error: --recipe is that of the folder: search from the model with another\n")
+    folder = QuantizedFolder.open(arguments.model)
+    if given is None and arguments.calibration is None:
+        given = Profile.load(folder.profile)
+    # The recipe of the folder says all that was asked for but what stays whole.
+    silent = {name: "" for name, value in settings.items() if isinstance(value, str)}
+    keep = tuple(folder.read_summary()["settings"]["keep"])
+    known = {**settings, **silent, "keep": keep, "recipe": str(folder.recipe)}
+    return _Source(load(folder.float_module), given, known, folder.stem)
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Search, and write what was found: 1 where the bound cannot be held. Raises `DiagnosticError`."""
+    if arguments.max_steps is not None and arguments.max_steps < 0:
+        raise UsageError(f"qmlir search: error: --max-steps is 0 or more, found {arguments.max_steps}\n")
+    output = Path(arguments.output)
+    check_target(output, SEARCHED)
+    source = _source(arguments, session)
+    state = output / STATE
+    if state.is_file():
+        session.detail(f"going on with what '{state}' has, where it is of this model, data and settings")
+    found = search(
+        source.module, arguments.data, labels=arguments.labels, bound=arguments.bound, drop=arguments.drop,
+        mode=arguments.mode, to=arguments.to, calibration=arguments.calibration, profiled=source.profile,
+        output=arguments.scores, max_steps=arguments.max_steps, state=state, engine=arguments.engine,
+        threads=arguments.threads, progress=session.progress, on_step=lambda step: session.detail(_step(step)),
+        **source.settings,
+    )  # fmt: skip
+    if found.is_reached:
+        _save(output, source, found, arguments)
+    session.emit(
+        {**found.to_dict(), "output": output if found.is_reached else None},
+        lambda: _report(found, output, is_terminal=session.stdout.isatty()),
+    )
+    return 0 if found.is_reached else 1
+
+
+def _save(output: Path, source: _Source, found: SearchResult, arguments: argparse.Namespace) -> None:
+    """The folder of the model that was found, with what was measured on the way."""
+    state = output / STATE
+    measured = state.read_text(encoding="utf-8")
+    with TemporaryDirectory() as folder, written_whole(output, SEARCHED) as aside:
+        recipe = Path(folder) / "search.toml"
+        recipe.write_text(found.recipe, encoding="utf-8")
+        settings = {**source.settings, "recipe": str(recipe)}
+        quantized = found.quantized
+        summary = summarize(
+            source.module, quantized.module, quantized.profile, settings, model=arguments.model, data=arguments.data
+        )
+        save_quantized(aside, source.stem, source.module, quantized, settings, summary.to_dict())
+        write_atomically(aside / STATE, measured)
+
+
+def _percent(accuracy: float) -> str:
+    return f"{100 * accuracy:.2f}%"
+
+
+def _step(step: Step) -> str:
+    verdict = "" if step.is_kept else ", put back"
+    return f"{step.layer}: {_width(step.width)}: {_percent(step.accuracy)}{verdict}"
+
+
+def _width(width: Width) -> str:
+    return {Width.NARROW: "4-bit weights", Width.WIDE: "16 bits", Width.FLOAT: "float"}[width]
+
+
+def _report(found: SearchResult, output: Path, *, is_terminal: bool) -> str:
+    """The steps under each other, and what came of them."""
+    stream = io.StringIO()
+    width = shutil.get_terminal_size((_WIDTH, 24)).columns if is_terminal else _WIDTH
+    noise = dict(found.ranking)
+    if found.steps:
+        table = Table(box=box.SIMPLE)
+        table.add_column("layer")
+        for column in ("SQNR dB", "now", found.metric):
+            table.add_column(column, justify="right", no_wrap=True)
+        table.add_column("")
+        for step in found.steps:
+            table.add_row(
+                step.layer, f"{noise[step.layer]:.1f}", _width(step.width), _percent(step.accuracy),
+                "" if step.is_kept else "put back",
+            )  # fmt: skip
+        Console(file=stream, width=width).print(table)
+    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    lines.append(
+        f"{found.metric} on {found.samples} samples: {_percent(found.float_accuracy)} in float, "
+        f"{_percent(found.start_accuracy)} as quantized, {_percent(found.accuracy)} found; "
+        f"the bound is {_percent(found.bound)}"
+    )
+    changed = f"{len(found.widths)} layer{'' if len(found.widths) == 1 else 's'} changed"
+    if found.is_reached:
+        lines.append(f"{changed}: {output}")
+    elif found.is_finished:
+        lines.append(f"the bound is not reached: the best that was found is {_percent(found.accuracy)}, {changed}")
+    else:
+        lines.append(f"the bound is not reached in {len(found.steps)} steps, {changed}: more steps go on from here")
+    return "\n".join(lines)
+
+
+COMMAND = Command(
+    "search", "find the layers that need 16 bits, or do with 4, for an accuracy to hold", add_arguments, run
+)

@@ -1,0 +1,294 @@
+"""`qmlir.toml`: what the options of the subcommands say, in a file beside the model.
+
+    [common]
+    threads = 2
+
+    [quantize]
+    data = "samples.npz"
+    weight-scheme = "symmetric"
+
+A table has the name of a subcommand, its keys are the long names of options. What stands on the command line goes
+before the table of the command, and that before `[common]`, which holds options that several commands share. A path is
+relative to the file that it stands in.
+"""
+
+import argparse
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, cast
+
+from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
+from qmlir.text.weights import write_atomically
+from qmlir.tools.streams import ArgumentParser, UsageError
+
+FILE = "qmlir.toml"
+COMMON = "common"
+SHARED = ("data", "isa", "json", "processes", "quiet", "shape", "threads", "verbose")
+"""What `[common]` may hold: it counts in each command that has such an option."""
+
+DIR = "DIR"
+PATHS = ("PATH", "FILE", DIR, "[NAME=]FILE")
+"""The metavars of options that take a path."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+_NOT_HERE = ("help", "config", "write_config")
+"""What only the command line may say."""
+
+Parse = Callable[[argparse.ArgumentParser], argparse.Namespace | int]
+"""Reads the command line with a parser: the arguments, or the exit code where that is all."""
+
+
+def actions_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Every argument of a parser."""
+    return parser._actions  # pyright: ignore[reportPrivateUsage]
+
+
+def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
+    """The options that a configuration may set, by their long names."""
+    found: dict[str, argparse.Action] = {}
+    for action in actions_of(parser):
+        long = [name for name in action.option_strings if name.startswith("--")]
+        if long and action.dest not in _NOT_HERE:
+            found[long[0].removeprefix("--")] = action
+    return found
+
+
+def _exclusive_groups(parser: argparse.ArgumentParser) -> list[Any]:
+    return parser._mutually_exclusive_groups  # pyright: ignore[reportPrivateUsage]
+
+
+def _members(group: Any) -> list[argparse.Action]:
+    return group._group_actions
+
+
+def _path_in(metavar: str, text: str) -> tuple[str, str, str]:
+    """The name and the equals sign in front of a path, where it may have some, and the path."""
+    return text.rpartition("=") if metavar.startswith("[NAME=]") else ("", "", text)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a setting stands, for messages and for paths."""
+
+    file: Path
+    table: str
+    key: str
+
+    def wrong(self, message: str) -> DiagnosticError:
+        """The error about this setting."""
+        return text_error(f"'{self.file}': {self.key} in [{self.table}] {message}")
+
+    def path(self, metavar: str, text: str) -> str:
+        """The path that `text` stands for, seen from where the tool runs."""
+        name, equals, path = _path_in(metavar, text)
+        return f"{name}{equals}{self.file.parent / path}"
+
+
+def configuration_path(arguments: argparse.Namespace) -> tuple[Path, bool]:
+    """The file that holds the configuration, and whether somebody asked for it, so that it has to be there."""
+    if arguments.config is not None:
+        return Path(arguments.config), True
+    model = getattr(arguments, getattr(arguments, "model_argument", "model"), None)
+    folder = Path(model).parent if isinstance(model, str) and model != "-" else Path()
+    return folder / FILE, False
+
+
+def _read(path: Path, must_exist: bool, commands: Iterable[str]) -> Mapping[str, Mapping[str, Any]]:
+    """The tables of a file; none where it is not there. Raises `DiagnosticError`."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if must_exist:
+            raise text_error(f"cannot read '{path}': {error.strerror}") from error
+        return {}
+    except OSError as error:
+        raise text_error(f"cannot read '{path}': {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise text_error(f"'{path}' is no TOML: {error}") from error
+    known = [COMMON, *commands]
+    for name, table in content.items():
+        if name not in known:
+            near = nearest_name(name, known)
+            raise text_error(f"'{path}': unknown table '{name}'{near} (accepted: {_listed(known)})")
+        if not isinstance(table, dict):
+            raise text_error(f"'{path}': '{name}' is a table, [{name}], found {table!r}")
+    return content
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+def _single(action: argparse.Action, value: Any, place: Place) -> Any:
+    """One value as the command line would give it."""
+    wanted: Any = action.type
+    if wanted in (int, float):
+        number = isinstance(value, int if wanted is int else int | float) and not isinstance(value, bool)
+        if not number:
+            raise place.wrong(f"is {'a whole number' if wanted is int else 'a number'}, found {value!r}")
+        return wanted(value)
+    if not isinstance(value, str):
+        raise place.wrong(f"is a string, found {value!r}")
+    if isinstance(action.metavar, str) and action.metavar in PATHS and value:
+        value = place.path(action.metavar, value)
+    if wanted is not None:
+        try:
+            value = wanted(value)
+        except (ValueError, TypeError, argparse.ArgumentTypeError) as error:
+            raise place.wrong(f"cannot be {value!r}: {error}") from error
+    if action.choices is not None and value not in action.choices:
+        raise place.wrong(f"is one of {_listed(map(str, action.choices))}, found {value!r}")
+    return value
+
+
+def _takes_list(action: argparse.Action) -> bool:
+    is_append = isinstance(action.default, list) or type(action).__name__ == "_AppendAction"
+    return is_append or action.nargs in ("*", "+") or (isinstance(action.nargs, int) and action.nargs > 1)
+
+
+def _value(action: argparse.Action, value: Any, place: Place) -> Any:
+    if action.nargs == 0 or isinstance(action, argparse.BooleanOptionalAction):
+        if not isinstance(value, bool):
+            raise place.wrong(f"is true or false, found {value!r}")
+        return value
+    if not _takes_list(action):
+        return _single(action, value, place)
+    if not isinstance(value, list):
+        raise place.wrong(f"is a list, found {value!r}")
+    return [_single(action, each, place) for each in cast(list[Any], value)]
+
+
+def _settings(
+    tables: Mapping[str, Mapping[str, Any]], path: Path, command: str, parser: argparse.ArgumentParser
+) -> dict[str, Any]:
+    """What the file sets for a command, by the names of arguments. Raises `DiagnosticError`."""
+    options = options_of(parser)
+    found: dict[str, Any] = {}
+    for table, accepted in ((COMMON, SHARED), (command, tuple(options))):
+        for key, value in tables.get(table, {}).items():
+            if key not in accepted:
+                near = nearest_name(key, accepted)
+                raise text_error(f"'{path}': unknown key '{key}' in [{table}]{near} (accepted: {_listed(accepted)})")
+            if key in options:
+                action = options[key]
+                found[action.dest] = _value(action, value, Place(path, table, key))
+    return found
+
+
+def _relax(parser: argparse.ArgumentParser, *, forget_defaults: bool) -> None:
+    """Let the command line leave out what it must hold, and leave out what it does not hold."""
+    for action in actions_of(parser):
+        if action.option_strings:
+            action.required = False
+        if forget_defaults and action.dest != "help":
+            action.default = argparse.SUPPRESS
+    for group in _exclusive_groups(parser):
+        group.required = False
+
+
+def _apply(parser: argparse.ArgumentParser, settings: Mapping[str, Any], given: Iterable[str], path: Path) -> None:
+    """Make `settings` the defaults of a parser, but for what the command line gives itself or excludes."""
+    left = {name: value for name, value in settings.items() if name not in set(given)}
+    for group in _exclusive_groups(parser):
+        names = [action.dest for action in _members(group)]
+        if set(names) & set(given):
+            left = {name: value for name, value in left.items() if name not in names}
+        both = [name.replace("_", "-") for name in names if name in left]
+        if len(both) > 1:
+            raise text_error(f"'{path}': {' and '.join(both)} exclude each other")
+        if both:
+            group.required = False
+    for action in actions_of(parser):
+        if action.dest in left:
+            action.required = False
+            action.default = left[action.dest]
+
+
+def configured(
+    build: Callable[[], ArgumentParser], command: str, commands: Iterable[str], parse: Parse
+) -> argparse.Namespace | int:
+    """The arguments of a command, from the command line and from the configuration, or an exit code.
+
+    `build` makes the parser of the command, `commands` are the names of all. Raises `DiagnosticError` where the
+    configuration says what nothing understands.
+    """
+    first = build()
+    _relax(first, forget_defaults=True)
+    found = parse(first)
+    if isinstance(found, int):
+        return found
+    given = vars(found)
+    parser = build()
+    path, is_asked_for = configuration_path(argparse.Namespace(**{"config": None, **given}))
+    is_written = bool(given.get("write_config"))
+    settings = _settings(_read(path, is_asked_for and not is_written, commands), path, command, parser)
+    _apply(parser, settings, given, path)
+    if is_written:
+        _relax(parser, forget_defaults=False)
+    return parse(parser)
+
+
+def toml_string(text: str) -> str:
+    """`text` as a basic string of TOML."""
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return f'"{escaped}"'
+
+
+def _toml(value: Any) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(value)
+        case list() | tuple():
+            return f"[{', '.join(_toml(each) for each in cast(Sequence[Any], value))}]"
+        case _:
+            return toml_string(str(value))
+
+
+def _relative(action: argparse.Action, text: str, folder: Path) -> str:
+    """A path as it has to be written into a file in `folder`; what is no path stays as it is."""
+    if action.metavar not in PATHS:
+        return text
+    name, equals, path = _path_in(action.metavar, text)
+    return text if os.path.isabs(path) else f"{name}{equals}{os.path.relpath(path, folder)}"
+
+
+def _lines(parser: argparse.ArgumentParser, arguments: argparse.Namespace, folder: Path) -> Iterator[str]:
+    for key, action in options_of(parser).items():
+        value = getattr(arguments, action.dest)
+        told = " ".join(((action.help or "") % {**vars(action), "prog": parser.prog}).split())
+        choices = f" ({', '.join(map(str, action.choices))})" if action.choices is not None else ""
+        yield ""
+        yield f"# {told}{choices}"
+        if value in (None, "", []):
+            empty = "[]" if _takes_list(action) else "0" if action.type in (int, float) else '""'
+            yield f"# {key} = {empty}"
+            continue
+        if isinstance(value, str):
+            value = _relative(action, value, folder)
+        elif isinstance(value, list):
+            value = [_relative(action, str(each), folder) for each in cast(list[Any], value)]
+        yield f"{key} = {_toml(value)}"
+
+
+def write_configuration(parser: argparse.ArgumentParser, command: str, arguments: argparse.Namespace) -> Path:
+    """Write what `arguments` say, complete and with comments, where the command would read it; the path.
+
+    Raises `UsageError` where there is a file: what somebody wrote there is not replaced.
+    """
+    path, _ = configuration_path(arguments)
+    if path.exists():
+        raise UsageError(f"qmlir {command}: error: '{path}' exists: name another file with --config, or remove it\n")
+    head = f"# What qmlir {version('qmlir')} reads beside the model; the command line goes before it."
+    lines = [head, "", f"[{command}]"]
+    lines += _lines(parser, arguments, path.parent)
+    write_atomically(path, "\n".join(lines) + "\n")
+    return path

@@ -1,0 +1,158 @@
+"""The frame of a subcommand of `qmlir`: its command line, its configuration, and how it speaks.
+
+A file in `qmlir/tools/commands/` gives a `Command`; the frame adds the options that every command has, reads
+`qmlir.toml`, and calls `run` with the arguments and a `Session`. What a command finds out goes through
+`Session.emit`, as text or, with `--json`, as JSON.
+"""
+
+import argparse
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import Enum
+from os import PathLike, fspath
+from typing import IO, Any, cast
+
+import numpy as np
+
+from qmlir.ir.diagnostics import Diagnostic, Severity, text_error
+from qmlir.text.diagnostics import render
+from qmlir.tools.command import guarded
+from qmlir.tools.configuration import configured, write_configuration
+from qmlir.tools.streams import ArgumentParser, Streams, parse_arguments
+
+
+@dataclass(frozen=True)
+class Session:
+    """How a command reads and speaks: its streams, and how much it shall say."""
+
+    stdin: IO[str]
+    stdout: IO[str]
+    stderr: IO[str]
+    quiet: bool = False
+    verbose: bool = False
+    json: bool = False
+
+    @property
+    def progress(self) -> IO[str] | None:
+        """What functions of the library take as `progress`."""
+        return None if self.quiet else self.stderr
+
+    def say(self, text: str) -> None:
+        """A line for the reader, unless the session is quiet."""
+        if not self.quiet:
+            self.stderr.write(f"{text}\n")
+
+    def detail(self, text: str) -> None:
+        """A line for whoever wants to know more."""
+        if self.verbose and not self.quiet:
+            self.stderr.write(f"{text}\n")
+
+    def emit(self, value: Any, text: Callable[[], str]) -> None:
+        """The result of a command: `text()`, or with `--json` the JSON of `value`, as `plain` says."""
+        written = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) if self.json else text()
+        try:
+            self.stdout.write(written if written.endswith("\n") or not written else f"{written}\n")
+        except BrokenPipeError:  # the reader has gone, which is no matter of the command's
+            raise
+        except OSError as error:
+            raise text_error(f"cannot write to standard output: {error.strerror}") from error
+
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand: its name, its line in the help, what it takes, and what it does.
+
+    `run` returns the exit code: 0, or 1 where an expectation or a bound fails. What is wrong with a model or with data
+    it raises as `DiagnosticError`, what is wrong with the command line as `UsageError`.
+    """
+
+    name: str
+    summary: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace, Session], int]
+    epilog: str = ""
+
+
+def plain(value: Any) -> Any:
+    """`value` as JSON has it: dataclasses as objects, arrays as lists, NaN and infinities as null.
+
+    Raises `TypeError` for what has no such form.
+    """
+    match value:
+        case None | bool() | int() | str() if not isinstance(value, Enum):
+            return value
+        case Enum():
+            return plain(value.value)
+        case float() | np.floating():
+            number = float(cast(Any, value))
+            return number if math.isfinite(number) else None
+        case np.bool_():
+            return bool(value)
+        case np.integer():
+            return int(cast(Any, value))
+        case np.ndarray():
+            return plain(cast(Any, value).tolist())
+        case PathLike():
+            return fspath(cast(PathLike[str], value))
+        case Mapping():
+            entries = cast(Mapping[Any, Any], value)
+            return {str(plain(key)): plain(each) for key, each in entries.items()}
+        case set() | frozenset():
+            return sorted(plain(each) for each in cast(Iterable[Any], value))
+        case list() | tuple():
+            return [plain(each) for each in cast(Iterable[Any], value)]
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        case _:
+            raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+def fill_parser(parser: argparse.ArgumentParser, command: Command) -> None:
+    """Add what a subcommand takes, and the options that all of them have."""
+    parser.description = f"{command.summary[:1].upper()}{command.summary[1:]}."
+    parser.epilog = command.epilog or None
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    command.add_arguments(parser)
+    group = parser.add_argument_group("in every command")
+    group.add_argument("--quiet", action="store_true", help="say nothing but results, warnings and errors")
+    group.add_argument("--verbose", action="store_true", help="say more of what is done")
+    group.add_argument("--json", action="store_true", help="print the result as JSON")
+    group.add_argument("--config", metavar="FILE", help="options, in place of qmlir.toml beside the model")
+    group.add_argument("--write-config", action="store_true", help="write these options into that file, and end")
+
+
+def build_parser(command: Command) -> ArgumentParser:
+    """The command line of a subcommand."""
+    parser = ArgumentParser(prog=f"qmlir {command.name}", allow_abbrev=False)
+    fill_parser(parser, command)
+    return parser
+
+
+def _shown(diagnostic: Diagnostic, *, verbose: bool) -> str:
+    """A diagnostic for a user: one line, and no remarks; whoever wants the IR around it asks for `--verbose`."""
+    if verbose:
+        return render(diagnostic)
+    return "" if diagnostic.severity is Severity.REMARK else render(replace(diagnostic, op=None))
+
+
+def run_command(command: Command, argv: Sequence[str], streams: Streams, commands: Iterable[str]) -> int:
+    """Run a subcommand on the words behind its name; the exit code. `commands` are the names of all of them."""
+    arguments = argparse.Namespace(verbose=False)
+
+    def run() -> int:
+        nonlocal arguments
+        found = configured(
+            lambda: build_parser(command), command.name, commands, lambda each: parse_arguments(each, argv, streams)
+        )
+        if isinstance(found, int):
+            return found
+        arguments = found
+        session = Session(streams.stdin, streams.stdout, streams.stderr, found.quiet, found.verbose, found.json)
+        if found.write_config:
+            session.say(f"wrote {write_configuration(build_parser(command), command.name, found)}")
+            return 0
+        return command.run(found, session)
+
+    return guarded(streams, run, lambda diagnostic: _shown(diagnostic, verbose=arguments.verbose))

@@ -1,0 +1,23 @@
+"""The reference pages of the documentation, generated from the code: `python -m qmlir.tools.reference docs/reference`.
+
+Dialects and operations from their definitions, passes and pipelines from theirs, commands from their parsers, and the
+matrix of operations from the tables that import, infer, interpret, quantize and lower. A test holds the pages equal.
+"""
+
+from pathlib import Path
+
+from qmlir.tools.reference import commands, dialects, operations, passes
+
+
+def pages(tests: Path) -> dict[str, str]:
+    """Every page by its path inside `docs/reference/`.
+
+    `tests` is the folder of the tests: their FileCheck files have an example of each operation. Raises
+    `DiagnosticError` where an operation has none, or where a hole of the matrix has no reason, or a reason no hole.
+    """
+    return {
+        **dialects.pages(tests),
+        "passes.md": passes.page(),
+        "commands.md": commands.page(),
+        "operations.md": operations.page(tests),
+    }

@@ -1,0 +1,70 @@
+"""Which ONNX operators become an operation: read from the code of their importers.
+
+An importer is a function; the operations that it may add are the classes that it names: in its text, in what it closes
+over, and in the functions of `qmlir.onnx` that it names or closes over.
+"""
+
+import types
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from xdsl.ir import Operation
+
+from qmlir import registry
+
+_PACKAGE = "qmlir.onnx."
+
+
+def _named(value: types.CodeType, known: Mapping[str, Any]) -> Iterator[Any]:
+    """What the names in a piece of code stand for; `module.name` is followed."""
+    modules = [known[name] for name in value.co_names if isinstance(known.get(name), types.ModuleType)]
+    for name in value.co_names:
+        if name in known:
+            yield known[name]
+        for module in modules:
+            if name in vars(module):
+                yield vars(module)[name]
+    for constant in value.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _named(constant, known)
+
+
+def _reached(function: types.FunctionType) -> Iterator[Any]:
+    """What a function names or closes over, with what stands in the containers among it."""
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    for each in (*_named(function.__code__, function.__globals__), *cells, *(function.__defaults__ or ())):
+        match each:
+            case dict():
+                yield from each.values()
+            case list() | tuple():
+                yield from each
+            case _:
+                yield each
+
+
+def operations_added(importer: Callable[..., Any]) -> frozenset[type[Operation]]:
+    """The operations that an importer may add."""
+    found: set[type[Operation]] = set()
+    seen: set[int] = set()
+    waiting: list[Any] = [importer]
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if isinstance(each, type) and issubclass(each, Operation) and "name" in dir(each):
+            found.add(each)
+        elif isinstance(each, types.FunctionType) and each.__module__.startswith(_PACKAGE):
+            waiting.extend(_reached(each))
+    return frozenset(found)
+
+
+@cache
+def operators_by_operation() -> Mapping[type[Operation], tuple[str, ...]]:
+    """For each operation the ONNX operators whose importers add it, sorted."""
+    found: dict[type[Operation], list[str]] = {}
+    for operator, importer in sorted(registry.onnx_importers().items()):
+        for operation in operations_added(importer):
+            found.setdefault(operation, []).append(operator)
+    return {operation: tuple(operators) for operation, operators in found.items()}

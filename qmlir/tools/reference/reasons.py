@@ -1,0 +1,46 @@
+"""Why a cell of the matrix of operations is empty: by column, the reason, and the operations that it holds for."""
+
+from collections.abc import Mapping, Sequence
+
+_SEQUENCES = (
+    "nn.sequence_construct", "nn.sequence_empty", "nn.sequence_insert", "nn.sequence_erase", "nn.sequence_at",
+    "nn.sequence_length", "nn.split_to_sequence", "nn.concat_from_sequence",
+)  # fmt: skip
+_TEXT = ("nn.string_normalizer", "nn.string_concat", "nn.string_split")
+
+_NOT_QUANTIZED: Mapping[str, Sequence[str]] = {
+    "booleans, and the bits of integers, stand for no real number": (
+        "nn.and", "nn.or", "nn.xor", "nn.not", "nn.bitwise_and", "nn.bitwise_or", "nn.bitwise_xor", "nn.bitwise_not",
+        "nn.bit_shift",
+    ),
+    "element types are changed; for quantized ones there are `quant.qcast`, `quant.dcast` and `quant.scast`": (
+        "nn.cast", "nn.bit_cast",
+    ),
+    "no stored integer is NaN or infinite": ("nn.is_nan", "nn.is_inf"),
+    "its operands are scalars that say how many numbers there are": ("nn.range",),
+    "no integer arithmetic is defined: it computes in float, between casts": (
+        "nn.conv_transpose", "nn.pow", "nn.mod", "nn.reduce_prod", "nn.reduce_l1", "nn.reduce_l2", "nn.reduce_log_sum",
+        "nn.reduce_log_sum_exp", "nn.reduce_sum_square", "nn.cum_sum", "nn.cum_prod", "nn.lp_pool", "nn.global_lp_pool",
+        "nn.einsum", "nn.local_response_norm", "nn.hardmax", "nn.rotary_embedding", "nn.non_zero",
+    ),
+    "a sequence is no tensor of numbers": _SEQUENCES,
+    "text is no number": _TEXT,
+}  # fmt: skip
+
+REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "interpret quantized": {
+        **_NOT_QUANTIZED,
+        "its parts are quantized, or all of it computes in float between casts": (
+            "nn.batch_norm", "nn.instance_norm", "nn.group_norm", "nn.layer_norm", "nn.rms_norm", "nn.lp_norm",
+            "nn.log_softmax", "nn.attention",
+        ),
+    },
+    "quantize": _NOT_QUANTIZED,
+    "lower": {
+        "how many elements there are depends on the data, and loops are made for known shapes": (
+            "nn.non_zero", "nn.unique",
+        ),
+        "a sequence has no form in loops": _SEQUENCES,
+        "text has no form in loops": _TEXT,
+    },
+}  # fmt: skip

@@ -1,0 +1,85 @@
+"""A tool as a process: its streams, its parser, its exit codes.
+
+0: done; 1: something is wrong with the model or the data, or an expectation or a bound fails; 2: wrong usage; 130:
+interrupted. Nothing here needs the compiler, so that `--help` is quick.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import IO, NoReturn
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Where a tool reads and writes."""
+
+    stdin: IO[str]
+    stdout: IO[str]
+    stderr: IO[str]
+
+    @staticmethod
+    def of(stdin: IO[str] | None = None, stdout: IO[str] | None = None, stderr: IO[str] | None = None) -> "Streams":
+        """The given streams; the process's own for those that are left out."""
+        return Streams(
+            sys.stdin if stdin is None else stdin,
+            sys.stdout if stdout is None else stdout,
+            sys.stderr if stderr is None else stderr,
+        )
+
+
+class UsageError(Exception):
+    """The command line is wrong; the message, which ends its line, is all there is to say."""
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """argparse, but that it raises `UsageError` in place of writing to the process's streams and ending it."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+
+def parse_arguments(
+    parser: argparse.ArgumentParser, argv: Sequence[str] | None, streams: Streams
+) -> argparse.Namespace | int:
+    """The arguments, or the exit code where argparse has said all there is to say."""
+    real = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = streams.stdout, streams.stderr  # argparse writes to the process's streams
+    try:
+        return parser.parse_args(argv)
+    except UsageError as error:
+        streams.stderr.write(str(error))
+        return 2
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 2
+    finally:
+        sys.stdout, sys.stderr = real
+
+
+def _flushed(code: int) -> int:
+    """The exit code when all that was written has arrived, or not."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if code == 0:
+            sys.stderr.write(f"error: cannot write to standard output: {error.strerror}\n")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python tries again at exit
+        return code or 1
+    return code
+
+
+def console(main: Callable[[], int]) -> NoReturn:
+    """Run the `main` of a tool as a process."""
+    try:
+        code = _flushed(main())
+    except BrokenPipeError:
+        # The reader has gone: nothing more can be said, and Python must not try at exit.
+        sys.stderr.close()
+        code = 1
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)

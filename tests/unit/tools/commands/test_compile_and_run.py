@@ -1,0 +1,142 @@
+"""`qmlir compile` and `qmlir run`: one program, saved, run again; every engine gives the interpreter's integers."""
+
+import io
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qmlir
+from qmlir.tools import qmlir_cli
+
+MODEL = """
+func.func @main(%image: tensor<?x4xf32> {nn.name = "image", nn.dims = ["batch", ""]})
+    -> (tensor<?x2xf32> {nn.name = "out"}) {
+  %w = nn.constant dense<[[1.0, -2.0, 0.5, 0.25], [0.0, 3.0, -1.5, 2.0]]> : tensor<2x4xf32> {origin = "w"}
+  %b = nn.constant dense<[0.125, -0.5]> : tensor<2xf32> {origin = "b"}
+  %0 = nn.fully_connected %image, %w, %b
+      : (tensor<?x4xf32>, tensor<2x4xf32>, tensor<2xf32>) -> tensor<?x2xf32> {origin = "fc1"}
+  func.return %0 : tensor<?x2xf32>
+}
+"""
+X = np.random.default_rng(0).uniform(-1, 1, (16, 4)).astype(np.float32)
+
+
+def run(*words: str | Path) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    code = qmlir_cli.main([*map(str, words)], stdin=io.StringIO(), stdout=out, stderr=err)
+    return code, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a quantized model, the program of it for two images, and two images."""
+    folder = tmp_path_factory.mktemp("work")
+    (folder / "net.mlir").write_text(MODEL)
+    np.savez(folder / "samples.npz", image=X)
+    np.savez(folder / "x.npz", image=X[:2])
+    assert run("quantize", folder / "net.mlir", "--data", folder / "samples.npz", "-o", folder / "q")[0] == 0
+    code, said, err = run("compile", folder / "q", "--shape", "image=2x4", "-o", folder / "program", "--json")
+    assert (code, err) == (0, "")
+    told = json.loads(said)
+    assert told["output"] == str(folder / "program")
+    assert told["threads"] == 1
+    assert told["bytes"] == sum(path.stat().st_size for path in (folder / "program").rglob("*") if path.is_file())
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words", [["q"], ["q", "--engine", "interpreter"], ["q", "--engine", "compiled", "--isa", "generic"], ["program"]]
+)
+def test_every_engine_gives_the_same(work: Path, tmp_path: Path, words: list[str]) -> None:
+    output = tmp_path / "out.npz"
+    code, said, err = run("run", work / words[0], *words[1:], "--input", work / "x.npz", "-o", output)
+    assert (code, said, err) == (0, "", "")
+    expected = qmlir.interpret(qmlir.load(work / "q" / "net.q.mlir"), {"image": X[:2]})
+    with np.load(output) as found:
+        assert found.files == ["out"]
+        assert np.array_equal(found["out"], expected["out"])
+    # By hand, within a step of 8 bits over a range of about 13.
+    by_hand = X[:2] @ np.array([[1.0, -2.0, 0.5, 0.25], [0.0, 3.0, -1.5, 2.0]], np.float32).T + [0.125, -0.5]
+    assert np.abs(by_hand - expected["out"]).max() < 0.1
+
+
+def test_outputs_as_json(work: Path) -> None:
+    code, said, _ = run("run", work / "program", "--input", work / "x.npz", "--json")
+    assert code == 0
+    found = json.loads(said)["outputs"]["out"]
+    assert (found["shape"], found["dtype"]) == ([2, 2], "float32")
+    expected = qmlir.interpret(qmlir.load(work / "q" / "net.q.mlir"), {"image": X[:2]})
+    assert np.array_equal(np.array(found["values"], np.float32), expected["out"])
+
+
+def test_the_program_runs_without_qmlir(work: Path) -> None:
+    code = (
+        "import sys, numpy; sys.modules['qmlir'] = None; sys.modules['xdsl'] = None; import program; "
+        "print(program.program([numpy.load('x.npz')['image']])['out'].tolist())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=work, capture_output=True, text=True, check=True)
+    expected = qmlir.interpret(qmlir.load(work / "q" / "net.q.mlir"), {"image": X[:2]})
+    assert done.stdout == f"{expected['out'].tolist()}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["compile", "q", "-o", "new"], 1, "has the shape ?x4: give all its sizes, as image=1x3x224x224"),
+        (["compile", "q", "-o", "new", "--shape", "image=2x5"], 1, "input 'image' has the shape ?x4, found 2x5"),
+        (["compile", "q", "-o", "new", "--shape", "imag=2x4"], 1, "did you mean 'image'? (it has: image)"),
+        (["compile", "q", "-o", "new", "--shape", "image=2x4", "--isa", "avx3"], 1, "no instruction set 'avx3'"),
+        (["compile", "q", "-o", "new", "--shape", "image=2x4", "--threads", "0"], 1, "one thread or more, found 0"),
+        (["compile", "q", "-o", "new", "--shape", "image=2x4", "--function", "f"], 1, "no function '@f'"),
+        (["compile", "q", "-o", "q"], 1, "'q' exists, and qmlir compile did not write it"),
+        (["compile", "nothing", "-o", "new"], 1, "cannot read 'nothing': No such file or directory"),
+        (["run", "program", "--engine", "interpreter"], 2, "'program' is a compiled program: --engine interpreter is"),
+        (["run", "program"], 1, "error: the program lacks the input image"),
+        (["run", "program", "--input", "image=samples.npz"], 1, "names one input, but the file holds several"),
+        (["run", "q", "--input", "samples.npz", "-o", "none/x.npz"], 1, "cannot write 'none/x.npz'"),
+        (["run", "q", "--input", "samples.npz", "-o", "/dev/full"], 1, "cannot write '/dev/full': No space left"),
+        (["run", "."], 1, "'.' is no folder of qmlir quantize"),
+    ],
+)
+def test_bad_input(work: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], code: int, message: str) -> None:
+    monkeypatch.chdir(work)
+    before = sorted(path.name for path in work.iterdir())
+    found, said, err = run(*words)
+    assert (found, said) == (code, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert sorted(path.name for path in work.iterdir()) == before
+
+
+def test_a_disk_that_fills(work: Path, tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+    tool = "from qmlir.tools.qmlir_cli import console_main; console_main()"
+    words = ["compile", str(work / "q"), "--shape", "image=2x4", "-o", str(tmp_path / "program")]
+    command = [sys.executable, "-c", tool, *words]  # the program is in the cache: what is written is its copy
+    done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=limit)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: cannot write '{tmp_path / 'program'}': ")
+    assert "File too large" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_program_over_the_first(work: Path, tmp_path: Path) -> None:
+    words = ["compile", work / "q", "--shape", "image=1x4", "-o", tmp_path / "program"]
+    assert run(*words)[0] == 0
+    (tmp_path / "program" / "stale").write_text("of the first run")
+    code, said, err = run(*words)
+    assert (code, err) == (0, "")
+    assert said.startswith(f"{tmp_path / 'program'}: a program for ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["program"]
+    assert not (tmp_path / "program" / "stale").exists()
+    code, _, err = run("run", tmp_path / "program", "--input", work / "x.npz")
+    assert code == 1
+    assert "1x4" in err  # it is the program for one image

@@ -1,0 +1,77 @@
+"""`qmlir doctor`: versions as the packages say them, a cache as it is, and 1 only where something needed is broken."""
+
+import io
+import json
+from importlib.metadata import version
+from pathlib import Path
+
+import numba
+import pytest
+
+from qmlir.tools import qmlir_cli
+from qmlir.tools.commands import doctor
+
+
+def run(*words: str) -> tuple[int, str]:
+    out = io.StringIO()
+    code = qmlir_cli.main(["doctor", *words], stdout=out, stderr=io.StringIO())
+    return code, out.getvalue()
+
+
+def test_what_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = tmp_path / "cache"
+    (cache / "entry").mkdir(parents=True)
+    (cache / "entry" / "kernels.py").write_bytes(bytes(3 << 20))
+    monkeypatch.setenv("QMLIR_CACHE_DIR", str(cache))
+    monkeypatch.setenv("QMLIR_CACHE_SIZE", "512")
+    code, text = run("--json")
+    found = json.loads(text)
+    assert (code, found["works"]) == (0, True)
+    by_name = {(each["topic"], each["name"]): each for each in found["findings"]}
+    for package in ("xdsl", "numpy", "numba", "onnx"):
+        assert by_name["versions", package]["found"] == version(package)
+    assert by_name["cache", "folder"]["found"] == str(cache)
+    assert by_name["cache", "size"]["found"] == "3.0 MiB of at most 512.0 MiB"
+    assert by_name["cache", "writable"]["found"] == "yes"
+    assert by_name["threads", "compiling"]["state"] == "ok"
+    assert by_name["threads", "layer"]["found"].split(",")[0] == numba.threading_layer()
+    assert by_name["processor", "ISA"]["found"] in ("generic", "avx2", "avx2-vnni", "avx512-vnni", "neon")
+    assert ("peers", "ONNX Runtime") in by_name
+
+
+def test_a_cache_that_cannot_be_written_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("QMLIR_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    code, text = run()
+    assert code == 0
+    assert "no: Not a directory  [note]" in text
+    assert "what to do\n  writable: set QMLIR_CACHE_DIR to a folder that you may write" in text
+    assert text.endswith("all that is needed works\n")
+
+
+def test_what_is_needed_and_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> tuple[int, str]:
+        raise OSError("libLLVM\nis not there")
+
+    monkeypatch.setattr(doctor, "_PACKAGES", ("numpy", "no_such_package"))
+    monkeypatch.setattr(doctor, "_doubled", refuse)
+    code, text = run()
+    assert code == 1
+    assert "no_such_package  ModuleNotFoundError: No module named 'no_such_package'  [broken]" in text
+    assert "OSError: libLLVM is not there  [broken]" in text
+    assert "pip install --force-reinstall no_such_package" in text
+    assert text.endswith("2 of what is needed does not work\n")
+
+
+def test_a_plugin_that_does_not_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        name, value, dist = "extra", "extra:THING", None
+
+        def load(self) -> None:
+            raise RuntimeError("made for another version")
+
+    monkeypatch.setattr(doctor, "entry_points", lambda group: [Broken()])
+    (finding, *_) = doctor._plugins()
+    assert (finding.name, finding.state) == ("extra", doctor.State.NOTE)
+    assert "RuntimeError: made for another version" in finding.found
+    assert finding.remedy

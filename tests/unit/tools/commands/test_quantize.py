@@ -1,0 +1,264 @@
+"""`qmlir quantize`: the folder and what is in it, a second run, bad input, Ctrl-C, a disk that fills."""
+
+import io
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qmlir
+from qmlir.tools import qmlir_cli
+from qmlir.workflows import folder as folder_module
+from qmlir.workflows.folder import QuantizedFolder
+
+MODEL = """
+func.func @main(%image: tensor<?x2xf32> {nn.name = "image"}) -> (tensor<?x512xf32> {nn.name = "out"}) {
+  %w = nn.constant dense<[WEIGHT]> : tensor<512x2xf32> {origin = "w"}
+  %b = nn.constant dense<0.5> : tensor<512xf32> {origin = "b"}
+  %0 = nn.fully_connected %image, %w, %b
+      : (tensor<?x2xf32>, tensor<512x2xf32>, tensor<512xf32>) -> tensor<?x512xf32> {origin = "fc1"}
+  %1 = nn.sigmoid %0 : tensor<?x512xf32> {origin = "act"}
+  func.return %1 : tensor<?x512xf32>
+}
+"""
+X = np.random.default_rng(0).uniform(-1, 1, (8, 2)).astype(np.float32)
+PARTS = {"net.q.mlir", "net.float.mlir", "net.float.safetensors", "profile.json", "recipe.toml", "summary.json"}
+TOOL = "from qmlir.tools.qmlir_cli import console_main; console_main()"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A model of 1024 weights and 512 biases, and samples beside it."""
+    weights = ", ".join(f"[{(row % 7) - 3}.0, {row / 512}]" for row in range(512))
+    path = tmp_path / "net.mlir"
+    path.write_text(MODEL.replace("[WEIGHT]", f"[{weights}]"))
+    np.savez(tmp_path / "samples.npz", image=X)
+    return path
+
+
+def run(*words: str | Path, command: str = "quantize") -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    code = qmlir_cli.main([command, *map(str, words)], stdin=io.StringIO(), stdout=out, stderr=err)
+    return code, out.getvalue(), err.getvalue()
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_the_folder(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code, said, err = run(model, "--data", tmp_path / "samples.npz", "-o", out, "--json")
+    assert (code, err) == (0, "")
+    assert {path.name for path in out.iterdir()} == PARTS | {"net.q.safetensors"}
+    summary = json.loads((out / "summary.json").read_text())
+    # 1024 weights and 512 biases of 4 bytes; weights of 1 byte, biases in 32 bits.
+    assert summary["weights"] == {"float_bytes": 1536 * 4, "quantized_bytes": 1024 + 512 * 4}
+    assert summary["samples"] == 8
+    assert summary["coverage"]["integer_multiply_adds"] == summary["coverage"]["multiply_adds"] == 1024
+    assert summary["settings"]["granularity"] == "channel"
+    told = json.loads(said)
+    assert told.pop("output") == str(out)
+    assert told == {key: summary[key] for key in told}
+    # What the parts are, by the library.
+    found = QuantizedFolder.open(out)
+    assert QuantizedFolder.open(found.module) == found
+    expected = qmlir.quantize(qmlir.load(model), {"image": X})
+    assert str(qmlir.load(found.module)) == str(expected)
+    assert str(qmlir.load(found.float_module)) == str(qmlir.load(model))
+    # What runs a module runs the folder.
+    np.savez(tmp_path / "x.npz", image=X[:1])
+    assert run(out, "--input", tmp_path / "x.npz", "-o", tmp_path / "y.npz", command="run")[0] == 0
+    with np.load(tmp_path / "y.npz") as result:
+        assert np.array_equal(result["out"], qmlir.interpret(expected, {"image": X[:1]})["out"])
+
+
+def test_the_summary_for_a_reader(model: Path, tmp_path: Path) -> None:
+    code, said, _ = run(model, "--data", tmp_path / "samples.npz", "-o", tmp_path / "out")
+    assert code == 0
+    assert said.splitlines()[0] == "2 of 2 operations compute on quantized values"
+    assert "weights: 6.0 KiB in float, 3.0 KiB now (2.00 times smaller)\nsamples: 8\n" in said
+
+
+def test_the_recipe_makes_the_folder_again(model: Path, tmp_path: Path) -> None:
+    """With options and a recipe, and then with the recipe of the folder alone."""
+    (tmp_path / "mine.toml").write_text('[[rule]]\norigin = "act"\nslot = "output"\nstorage = "u8"\n')
+    options = ["--weights", "i4", "--activations", "i16", "--weight-scheme", "symmetric", "--granularity", "tensor"]
+    first, second = tmp_path / "first", tmp_path / "second"
+    data = ("--data", tmp_path / "samples.npz")
+    assert run(model, *data, "-o", first, *options, "--recipe", tmp_path / "mine.toml")[0] == 0
+    code, _, err = run(model, *data, "-o", second, "--recipe", first / "recipe.toml")
+    assert (code, err) == (0, "")
+    made, again = files(first), files(second)
+    assert made["net.q.mlir"] == again["net.q.mlir"]
+    assert b"u8:f32" in made["net.q.mlir"]  # the rule of the file was the last word
+    assert b"i4:f32" in made["net.q.mlir"]
+    # And by the profile, without samples.
+    code, _, err = run(model, "--profile", first / "profile.json", "-o", second, "--recipe", first / "recipe.toml")
+    assert (code, err) == (0, "")
+    assert files(second)["net.q.mlir"] == made["net.q.mlir"]
+
+
+def test_the_configuration_is_used_and_written(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "qmlir.toml").write_text('[quantize]\ndata = "samples.npz"\nweights = "i4"\n')
+    assert run(model, "-o", tmp_path / "out")[0] == 0
+    assert "i4:f32" in (tmp_path / "out" / "net.q.mlir").read_text()
+    code, _, err = run(
+        model, "-o", tmp_path / "out", "--config", tmp_path / "new.toml", "--write-config", "--weights", "i8"
+    )
+    assert (code, err) == (0, f"wrote {tmp_path / 'new.toml'}\n")
+    text = (tmp_path / "new.toml").read_text()
+    assert 'weights = "i8"\n' in text
+    assert "# i8<-127:127> (the default), i4, …\n" in text
+    (tmp_path / "qmlir.toml").write_text("[quantize]\nweigths = 'i4'\n")
+    code, _, err = run(model, "-o", tmp_path / "out")
+    assert code == 1
+    assert f"error: '{tmp_path / 'qmlir.toml'}': unknown key 'weigths' in [quantize], did you mean 'weights'?" in err
+
+
+def test_a_second_run_over_the_first(model: Path, tmp_path: Path) -> None:
+    out, data = tmp_path / "out", tmp_path / "samples.npz"
+    assert run(model, "--data", data, "-o", out)[0] == 0
+    (out / "stale").write_text("of the first run")
+    assert run(model, "--data", data, "-o", out, "--weights", "i4")[0] == 0
+    assert {path.name for path in out.iterdir()} >= PARTS
+    assert not (out / "stale").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["net.mlir", "out", "samples.npz"]
+    # The output of the first as the input of the second: it is quantized already, nothing is left to do.
+    code, _, err = run(out / "net.q.mlir", "--data", data, "-o", tmp_path / "twice")
+    assert code in (0, 1)
+    assert err.count("\n") <= 1
+
+
+def test_what_is_not_ours_stays(model: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("x")
+    (mine / "summary.json").write_text("{}")
+    for target, message in (
+        (mine, f"error: '{mine}' exists, and qmlir quantize did not write it: name another folder, or remove it"),
+        (tmp_path / "samples.npz", "is a file, and qmlir quantize writes a folder"),
+        (tmp_path / "samples.npz" / "out", "samples.npz' is no folder"),
+        (tmp_path / "gone" / "q.mlir", f"there is no folder '{tmp_path / 'gone'}'"),
+    ):
+        code, _, err = run(model, "--data", tmp_path / "never-read.npz", "-o", target)
+        assert code == 1
+        assert message in err
+        assert err.count("\n") == 1
+    assert sorted(path.name for path in mine.iterdir()) == ["summary.json", "thesis.txt"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission(model: Path, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    code, _, err = run(model, "--data", tmp_path / "samples.npz", "-o", closed / "out")
+    assert code == 1
+    assert f"no permission to write into '{closed}'" in err
+
+
+def test_a_folder_that_nobody_can_write(model: Path, tmp_path: Path) -> None:
+    code, _, err = run(model, "--data", tmp_path / "samples.npz", "-o", "/proc/out")
+    assert code == 1
+    assert err.startswith("error: cannot write '/proc/out': ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["gone.onnx", "--data", "samples.npz"], "error: cannot read 'gone.onnx': No such file or directory"),
+        (["gone.mlir", "--data", "samples.npz"], "error: cannot read 'gone.mlir': No such file or directory"),
+        (["net.mlir", "--data", "gone.npz"], "error: cannot read 'gone.npz': No such file or directory"),
+        (["samples.npz", "--data", "samples.npz"], "error: "),
+        (
+            ["net.mlir", "--data", "wrong.npz"],
+            "has no input 'imgae', did you mean 'image'? (it has: image ?x2 float32)",
+        ),
+        (["net.mlir", "--data", "samples.npz", "--shape", "x=1x2"], "has no input 'x' (it has: image)"),
+        (["net.mlir", "--profile", "samples.npz"], "error: "),
+        (["net.mlir", "--data", "samples.npz", "--recipe", "gone.toml"], "gone.toml"),
+        (["net.mlir", "--data", "samples.npz", "--weights", "i99"], "storage has 1 to 32 bits, found 99"),
+    ],
+)
+def test_bad_input(model: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str) -> None:
+    monkeypatch.chdir(model.parent)
+    np.savez("wrong.npz", imgae=X)
+    code, said, err = run(*words, "-o", "out")
+    assert (code, said) == (1, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    assert sorted(os.listdir()) == ["net.mlir", "samples.npz", "wrong.npz"]
+
+
+def test_interrupted_while_it_profiles(model: Path, tmp_path: Path) -> None:
+    """The second file of samples is a pipe that nobody writes: there the process waits, and gets Ctrl-C."""
+    out, data = tmp_path / "out", tmp_path / "data"
+    assert run(model, "--data", tmp_path / "samples.npz", "-o", out)[0] == 0
+    before = files(out)
+    data.mkdir()
+    np.save(data / "0.npy", X)
+    os.mkfifo(data / "1.npy")
+    command = [sys.executable, "-c", TOOL, "quantize", str(model), "--data", str(data), "-o", str(out)]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process,
+        (data / "1.npy").open("wb"),  # open once the process reads it
+    ):
+        process.send_signal(signal.SIGINT)
+        said, err = process.communicate(timeout=60)
+    assert (process.returncode, said, err) == (130, "", "")
+    assert files(out) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "net.mlir", "out", "samples.npz"]
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_interrupted_while_it_writes(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    out, data = tmp_path / "out", tmp_path / "samples.npz"
+    if is_there:
+        assert run(model, "--data", data, "-o", out)[0] == 0
+    before = files(out) if is_there else {}
+
+    def interrupt(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(folder_module, "recipe_text", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run(model, "--data", data, "-o", out)
+    assert (files(out) if is_there else {}) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == [*["net.mlir", "out"][: 1 + is_there], "samples.npz"]
+
+
+@pytest.mark.parametrize("target", ["out", "q.mlir"])
+def test_a_disk_that_fills(model: Path, tmp_path: Path, target: str) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+    words = ["quantize", str(model), "--profile", str(tmp_path / "p.json"), "-o", str(tmp_path / target)]
+    assert run(model, "--data", tmp_path / "samples.npz", "-o", tmp_path / "first")[0] == 0
+    (tmp_path / "first" / "profile.json").rename(tmp_path / "p.json")
+    command = [sys.executable, "-c", TOOL, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=limit)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: cannot write '")
+    assert done.stderr.endswith("': File too large\n")
+    assert done.stderr.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["first", "net.mlir", "p.json", "samples.npz"]
+
+
+def test_a_standard_output_that_is_full(model: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", TOOL, "quantize", str(model), "--data", str(tmp_path / "samples.npz")]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*command, "-o", str(tmp_path / "out")], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr == "error: cannot write to standard output: No space left on device\n"

@@ -1,0 +1,111 @@
+"""`qmlir search` from the command line: what it writes, what it says, and how it ends."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qmlir
+from qmlir.tools import qmlir_cli
+from qmlir.workflows.folder import QuantizedFolder
+from tests.support.classifiers import samples, saved_classifier
+
+X, LABELS = samples()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    saved_classifier(tmp_path)
+    np.savez(tmp_path / "data.npz", x=X)
+    np.savez(tmp_path / "labels.npz", right=LABELS, wrong=1 - LABELS)
+    return tmp_path
+
+
+def run(
+    folder: Path, *words: str | Path, model: str = "classifier.onnx", labels: str = "right"
+) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    arguments = [
+        "search", folder / model, "--data", folder / "data.npz", "--labels", f"{labels}={folder / 'labels.npz'}", *words
+    ]  # fmt: skip
+    return qmlir_cli.main(list(map(str, arguments)), stdout=out, stderr=err), out.getvalue(), err.getvalue()
+
+
+def test_what_is_found_is_a_folder_of_quantize(folder: Path) -> None:
+    code, out, _ = run(folder, "--bound", "1", "--weights", "i4", "-o", folder / "out")
+    assert code == 0
+    assert "top-1 on 40 samples: 100.00% in float, 50.00% as quantized, 100.00% found" in out
+    assert f"1 layer changed: {folder / 'out'}" in out
+    made = QuantizedFolder.open(folder / "out")
+    scores = qmlir.interpret(qmlir.load(made.module), {"x": X})["y"]
+    assert (scores.argmax(axis=1) == LABELS).all()
+    # The recipe of the folder says all of it.
+    again = qmlir.quantize(qmlir.load(folder / "classifier.onnx"), {"x": X}, granularity="", recipe=made.recipe)
+    np.testing.assert_array_equal(qmlir.interpret(again, {"x": X})["y"], scores)
+
+
+def test_a_second_run_goes_on_from_the_first_and_replaces_it(folder: Path) -> None:
+    words = ("--bound", "1", "--weights", "i4", "-o", folder / "out", "--json")
+    first, second = (json.loads(run(folder, *words)[1]) for _ in range(2))
+    assert (first.pop("measured") > 0, second.pop("measured")) == (True, 0)
+    assert first == second
+    assert first["widths"] == {"fine": "16"}
+
+
+def test_a_bound_that_is_not_reached_writes_no_model(folder: Path) -> None:
+    words: tuple[Any, ...] = ("--bound", "1", "--weights", "i4", "-o", folder / "out")
+    code, out, _ = run(folder, *words, "--max-steps", "0")
+    assert code == 1
+    assert "the bound is not reached in 0 steps, 0 layers changed: more steps go on from here" in out
+    assert [each.name for each in (folder / "out").iterdir()] == [".search.json"]
+    code, out, _ = run(folder, *words, labels="wrong")
+    assert code == 1
+    assert "the bound is not reached: the best that was found is 50.00%, 0 layers changed" in out
+    code, _, _ = run(folder, *words)
+    assert (code, QuantizedFolder.holds(folder / "out")) == (0, True)
+
+
+def test_a_folder_of_quantize_brings_its_profile_and_recipe(folder: Path) -> None:
+    quantize = ["quantize", folder / "classifier.onnx", "--data", folder / "data.npz", "--weights", "i4"]
+    quantize += ["-o", folder / "int4", "--quiet"]
+    assert qmlir_cli.main(list(map(str, quantize)), stdout=io.StringIO(), stderr=io.StringIO()) == 0
+    code, out, _ = run(folder, "--drop", "0", "-o", folder / "out", "--json", model="int4")
+    found = json.loads(out)
+    assert (code, found["start_accuracy"], found["accuracy"], found["widths"]) == (0, 0.5, 1.0, {"fine": "16"})
+    assert (folder / "out" / "profile.json").read_text() == (folder / "int4" / "profile.json").read_text()
+    code, _, err = run(folder, "--drop", "0", "-o", folder / "out", "--recipe", "r.toml", model="int4")
+    assert (code, err) == (
+        2, "qmlir search: error: --recipe is that of the folder: search from the model with another\n"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("--bound", "1", "--max-steps", "-1"), 2, "--max-steps is 0 or more, found -1"),
+        ((), 2, "one of the arguments --bound --drop is required"),
+        (("--bound", "1.5"), 1, "the bound is an accuracy from 0 to 1, found 1.5"),
+    ],
+)
+def test_wrong_words_are_told(folder: Path, words: tuple[str, ...], code: int, message: str) -> None:
+    found, _, err = run(folder, *words, "-o", folder / "out")
+    assert found == code
+    assert message in err
+    assert not (folder / "out").exists()
+
+
+def test_a_folder_of_somebody_else_is_left_alone(folder: Path) -> None:
+    (folder / "out").mkdir()
+    (folder / "out" / "mine.txt").write_text("mine")
+    code, _, err = run(folder, "--bound", "1", "-o", folder / "out")
+    assert code == 1
+    assert "exists, and qmlir search did not write it" in err
+    assert [each.name for each in (folder / "out").iterdir()] == ["mine.txt"]
+
+
+def test_verbose_says_each_step(folder: Path) -> None:
+    _, _, err = run(folder, "--drop", "0", "--mode", "raise", "-o", folder / "out", "--verbose")
+    assert "coarse[0]: 4-bit weights: 100.00%\nfine: 4-bit weights: 50.00%, put back\n" in err

@@ -1,0 +1,177 @@
+"""`qmlir.toml`: what counts, what wins, what is refused, and that what is written is read as it was."""
+
+import argparse
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.tools.configuration import configured, toml_string, write_configuration
+from qmlir.tools.streams import ArgumentParser, UsageError
+
+COMMANDS = ("quantize", "run")
+
+
+def build() -> ArgumentParser:
+    parser = ArgumentParser(prog="qmlir quantize", allow_abbrev=False)
+    parser.set_defaults(model_argument="model")
+    parser.add_argument("model")
+    group = parser.add_mutually_exclusive_group(required=True)
+    group.add_argument("--data", metavar="PATH", help="samples")
+    group.add_argument("--profile", metavar="FILE", help="a profile")
+    parser.add_argument("-o", "--output", required=True, metavar="PATH", help="100%% of it")
+    parser.add_argument("--scheme", default="", choices=["one", "two"], help="which")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="how many")
+    parser.add_argument("--bound", type=float, metavar="DB", help="decibels")
+    parser.add_argument("--shape", action="append", default=[], metavar="NAME=1x3", help="shapes")
+    parser.add_argument("--input", action="append", default=[], metavar="[NAME=]FILE", help="inputs")
+    parser.add_argument("--strict", action="store_true", help="fail")
+    parser.add_argument("--config", metavar="FILE")
+    parser.add_argument("--write-config", action="store_true")
+    return parser
+
+
+def read(folder: Path, text: str | None, *words: str) -> argparse.Namespace:
+    if text is not None:
+        (folder / "qmlir.toml").write_text(text)
+    found = configured(build, "quantize", COMMANDS, lambda parser: parser.parse_args([str(folder / "m.onnx"), *words]))
+    assert not isinstance(found, int)
+    return found
+
+
+def test_the_file_stands_for_options(tmp_path: Path) -> None:
+    text = """
+        [common]
+        threads = 2
+        isa = "avx2"      # shared, and not an option of this command
+        [quantize]
+        data = "samples.npz"
+        output = "/elsewhere/out"
+        scheme = "two"
+        bound = 20
+        shape = ["x=1x2", "y=3"]
+        input = ["x=a.npy", "b.npz"]
+        strict = true
+        [run]
+        engine = "of another command"
+    """
+    found = read(tmp_path, text)
+    assert found.threads == 2
+    assert (found.data, found.output) == (str(tmp_path / "samples.npz"), "/elsewhere/out")
+    assert (found.scheme, found.bound, found.shape, found.strict) == ("two", 20.0, ["x=1x2", "y=3"], True)
+    assert found.input == [f"x={tmp_path / 'a.npy'}", str(tmp_path / "b.npz")]
+
+
+def test_the_command_line_goes_before_it(tmp_path: Path) -> None:
+    text = """
+        [common]
+        threads = 2
+        [quantize]
+        threads = 3
+        data = "samples.npz"
+        output = "out"
+        shape = ["x=1x2"]
+    """
+    assert read(tmp_path, text).threads == 3  # the table of the command before what is common
+    found = read(tmp_path, text, "--threads", "4", "--shape", "z=9", "--profile", "p.json", "-o", "here")
+    assert (found.threads, found.shape, found.output) == (4, ["z=9"], "here")
+    assert (found.data, found.profile) == (None, "p.json")  # they exclude each other
+    assert read(tmp_path, text, "--threads", "1").threads == 1  # a default, but said
+
+
+def test_another_file(tmp_path: Path) -> None:
+    other = tmp_path / "sub" / "other.toml"
+    other.parent.mkdir()
+    other.write_text('[quantize]\ndata = "x.npz"\noutput = "out"')
+    found = read(tmp_path, "[quantize]\nthreads = 7", "--config", str(other))
+    assert (found.threads, found.data) == (1, str(tmp_path / "sub" / "x.npz"))
+    with pytest.raises(DiagnosticError, match=r"cannot read '.*gone.toml': No such file"):
+        read(tmp_path, None, "--config", str(tmp_path / "gone.toml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[quantize]\nschem = 'one'",
+            r"unknown key 'schem' in \[quantize\], did you mean 'scheme'\? \(accepted: data,",
+        ),
+        ("[quantize]\nwrite-config = true", r"unknown key 'write-config' in \[quantize\]"),
+        ("[common]\nscheme = 'one'", r"unknown key 'scheme' in \[common\].* \(accepted: data, isa,"),
+        ("[quantise]", r"unknown table 'quantise', did you mean 'quantize'\? \(accepted: common, quantize, run\)"),
+        ("threads = 1", r"unknown table 'threads'.* \(accepted: common, quantize, run\)"),
+        ("quantize = 1", r"'quantize' is a table, \[quantize\], found 1"),
+        ("[quantize]\nscheme = 'three'", r"scheme in \[quantize\] is one of one, two, found 'three'"),
+        ("[quantize]\nthreads = 1.5", r"threads in \[quantize\] is a whole number, found 1.5"),
+        ("[quantize]\nthreads = true", r"threads in \[quantize\] is a whole number, found True"),
+        ("[quantize]\nbound = '1'", r"bound in \[quantize\] is a number, found '1'"),
+        ("[quantize]\nshape = 'x=1'", r"shape in \[quantize\] is a list, found 'x=1'"),
+        ("[quantize]\nstrict = 1", r"strict in \[quantize\] is true or false, found 1"),
+        ("[quantize]\ndata = 1", r"data in \[quantize\] is a string, found 1"),
+        ("[quantize]\ndata = 'a'\nprofile = 'b'", "data and profile exclude each other"),
+        ("[quantize", "is no TOML"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DiagnosticError, match=message) as caught:
+        read(tmp_path, text, "-o", "out")
+    assert str(tmp_path / "qmlir.toml") in str(caught.value)
+
+
+def test_what_must_be_said_somewhere(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="-o/--output"):
+        read(tmp_path, "[quantize]\ndata = 'x.npz'")
+    with pytest.raises(UsageError, match="one of the arguments --data --profile is required"):
+        read(tmp_path, "[quantize]\noutput = 'out'")
+
+
+def test_what_is_written_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    words = [
+        "--data",
+        "x.npz",
+        "-o",
+        "out",
+        "--scheme",
+        "two",
+        "--threads",
+        "5",
+        "--shape",
+        'a"\\=1x2',
+        "--input",
+        "q=i.npy",
+    ]
+    asked = read(tmp_path, None, *words, "--write-config")
+    path = write_configuration(build(), "quantize", asked)
+    assert path == tmp_path / "qmlir.toml"
+    text = path.read_text()
+    assert "# 100% of it\n" in text  # complete, with comments
+    assert "# profile = " in text
+    found = read(tmp_path, None)
+    for name, value in vars(read(tmp_path, None, *words)).items():
+        if name in ("data", "output"):
+            assert os.path.abspath(getattr(found, name)) == os.path.abspath(value)
+        elif name == "input":
+            assert [os.path.abspath(each.removeprefix("q=")) for each in found.input] == [str(work / "i.npy")]
+        else:
+            assert getattr(found, name) == value
+    with pytest.raises(UsageError, match="exists: name another file with --config, or remove it"):
+        write_configuration(build(), "quantize", asked)
+    assert path.read_text() == text
+
+
+def test_nothing_has_to_be_there_to_write_it(tmp_path: Path) -> None:
+    asked = read(tmp_path, None, "--write-config", "--config", str(tmp_path / "new.toml"))
+    assert write_configuration(build(), "quantize", asked) == tmp_path / "new.toml"
+    assert tomllib.loads((tmp_path / "new.toml").read_text()) == {"quantize": {"threads": 1, "strict": False}}
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_strings(text: str) -> None:
+    assert tomllib.loads(f"key = {toml_string(text)}") == {"key": text}

@@ -1,0 +1,80 @@
+"""`qmlir`: the table of commands, the help without the compiler, exit codes as they are documented."""
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from qmlir.tools import commands, qmlir_cli
+from qmlir.tools.frame import Command, build_parser
+
+EVERYWHERE = {"--quiet", "--verbose", "--json", "--config", "--write-config"}
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    code = qmlir_cli.main(words, stdin=io.StringIO(), stdout=out, stderr=err)
+    return code, out.getvalue(), err.getvalue()
+
+
+def test_a_row_for_each_file() -> None:
+    folder = Path(commands.__file__).parent
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    assert files == {row.name for row in qmlir_cli.ROWS}
+
+
+@pytest.mark.parametrize("row", qmlir_cli.ROWS, ids=lambda row: row.name)
+def test_row_and_command_agree(row: qmlir_cli.Row) -> None:
+    command = qmlir_cli.command_of(row)
+    assert isinstance(command, Command)
+    assert (command.name, command.summary) == (row.name, row.summary)
+    parser = build_parser(command)
+    assert {name for action in parser._actions for name in action.option_strings} >= EVERYWHERE
+    assert f"usage: qmlir {row.name}" in parser.format_help()  # and no help text breaks argparse
+
+
+def test_the_help_names_commands_and_exit_codes() -> None:
+    code, out, err = run("--help")
+    assert (code, err) == (0, "")
+    for row in qmlir_cli.ROWS:
+        assert f"\n    {row.name}" in out
+        assert row.summary in " ".join(out.split())
+    for exit_code in ("0 ", "1 ", "2 ", "130 "):
+        assert f"\n  {exit_code}" in out
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["--nothing"], ["nothing"], []])
+def test_the_compiler_stays_where_it_is(words: list[str]) -> None:
+    code = (
+        "import sys; from qmlir.tools.qmlir_cli import main; main(sys.argv[1:]); "
+        "print([name for name in ('numpy', 'xdsl', 'numba', 'onnx', 'rich') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "qmlir: error: the following arguments are required: COMMAND"),
+        (["quantise"], "invalid choice: 'quantise' (choose from 'quantize'"),
+        (["run"], "qmlir run: error: the following arguments are required: MODEL (see qmlir run --help)"),
+        (["run", "a.mlir", "--engin", "compiled"], "unrecognized arguments: --engin compiled"),
+        (["run", "a.mlir", "--threads", "many"], "argument --threads: invalid int value: 'many'"),
+        (["quantize", "a.mlir", "-o", "out"], "one of the arguments --data --profile is required"),
+        (["quantize", "a.mlir", "--data", "x.npz"], "the following arguments are required: -o/--output"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_2(words: list[str], message: str) -> None:
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_the_help_of_a_command() -> None:
+    code, out, err = run("quantize", "--help")
+    assert (code, err) == (0, "")
+    assert "--weight-scheme {asymmetric," in out
