@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup test lint referee conformance sweep bench bench-ir bench-onnx bench-accuracy bench-compiled demo clean
+.PHONY: help setup test lint referee conformance sweep bench bench-ir bench-onnx bench-accuracy bench-compiled demo tour docs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/' | expand -t 24
@@ -52,8 +52,17 @@ bench-accuracy: $(STAMP) ## measure the accuracy of quantized models, ONNX Runti
 bench-compiled: $(STAMP) ## measure compiled programs, ONNX Runtime and OpenVINO beside (pip install -e '.[peers]')
 	$(BIN)/python -m qmlir.tools.bench_compiled
 
-demo: $(STAMP) ## decompose and canonicalize a small network, each step printed with its time
-	$(BIN)/qmlir-opt docs/examples/fully_connected.mlir -p 'nn-decompose,canonicalize,cse' --print-ir-after-all --timing
+demo: $(STAMP) ## take a trained model from ONNX to an exact int8 program, with a report, into build/demo
+	$(BIN)/python -m qmlir.tools.demo
+
+tour: $(STAMP) ## take one convolution through all levels, step by step
+	$(BIN)/python -m qmlir.tools.tour
+
+docs: $(STAMP) ## build the site of the documentation into build/docs
+	@$(BIN)/python -c 'import sphinx, myst_parser, furo' 2>/dev/null \
+		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "open build/docs/index.html"
 
 clean: ## remove what the other commands made
 	rm -rf $(VENV) build dist .hypothesis .pytest_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,86 @@
+"""The reference pages are what the code says, and the matrix of operations explains each of its holes."""
+
+import pytest
+
+import qmlir
+from qmlir import registry
+from qmlir.pipelines import PIPELINES
+from qmlir.tools import qmlir_cli
+from qmlir.tools.reference import pages
+from qmlir.tools.reference.importers import operators_by_operation
+from qmlir.tools.reference.operations import COLUMNS, ends_in_an_error, faults, matrix
+from qmlir.tools.reference.reasons import REASONS
+from tests.support.documents import ROOT
+
+TESTS = ROOT / "tests"
+REFERENCE = ROOT / "docs" / "reference"
+
+
+@pytest.fixture(scope="module")
+def generated() -> dict[str, str]:
+    return pages(TESTS)
+
+
+def test_pages_are_what_the_code_says(generated: dict[str, str]) -> None:
+    there = {path.relative_to(REFERENCE).as_posix(): path.read_text("utf-8") for path in REFERENCE.rglob("*.md")}
+    assert sorted(there) == sorted(generated)
+    assert [name for name in there if there[name] != generated[name]] == [], (
+        "python -m qmlir.tools.reference docs/reference"
+    )
+
+
+@pytest.mark.parametrize("dialect", sorted(registry.DIALECTS))
+def test_every_operation_has_a_section_with_an_example(dialect: str, generated: dict[str, str]) -> None:
+    page = generated[f"dialects/{dialect}.md"]
+    for operation in registry.load(registry.DIALECTS[dialect]).operations:
+        section = page.partition(f"\n### `{operation.name}`\n")[2].partition("\n### ")[0]
+        assert f"{operation.name}" in section.partition("```text\n")[2]
+
+
+def test_every_pass_pipeline_and_command_has_a_section(generated: dict[str, str]) -> None:
+    for name in registry.PASSES:
+        assert f"\n### `{name}`\n" in generated["passes.md"]
+    for name in PIPELINES:
+        assert f"\n### The pipeline `{name}`\n" in generated["passes.md"]
+    for row in qmlir_cli.ROWS:
+        assert f"\n### `qmlir {row.name}`\n" in generated["commands.md"]
+
+
+def test_holes_and_reasons_agree() -> None:
+    cells = matrix(TESTS)
+    assert list(faults(cells)) == []
+    assert set(REASONS) <= set(COLUMNS)
+
+
+def test_a_hole_without_a_reason_is_a_fault_and_so_is_a_reason_without_a_hole() -> None:
+    cells = matrix(TESTS)
+    cells["nn.relu"]["lower"] = ""
+    cells["nn.unique"]["lower"] = "yes"
+    assert list(faults(cells)) == [
+        "nn.relu has nothing for 'lower', and no reason says why",
+        "a reason says why nn.unique has nothing for 'lower', but it is no hole",
+    ]
+
+
+def test_importers_are_read_from_their_code() -> None:
+    named = {operation.name: operators for operation, operators in operators_by_operation().items()}
+    assert named["nn.leaky_relu"] == ("LeakyRelu",)
+    assert named["nn.max_pool_with_indices"] == ("MaxPool",)
+    assert {"Gemm", "Sum", "Mean"} <= set(named["nn.add"])
+    assert "Relu" not in named["nn.add"]
+
+
+@pytest.mark.parametrize("model", ["digits_cnn.onnx", "digits.onnxtxt"])
+def test_importers_add_what_an_import_shows(model: str) -> None:
+    module = qmlir.load(ROOT / "docs" / "examples" / model)
+    shown = {(type(op), op.attributes["op_type"].data) for op in module.walk() if "op_type" in op.attributes}
+    assert shown
+    assert all(operator in operators_by_operation()[operation] for operation, operator in shown)
+
+
+def test_a_lowering_that_only_refuses_is_none() -> None:
+    def refuses(op: object) -> object:
+        raise ValueError(op)
+
+    assert ends_in_an_error(refuses)
+    assert not ends_in_an_error(lambda op: op)

@@ -1,0 +1,129 @@
+"""The tables of the documents against the code: levels, layers, stages, instruction sets, dialects, operators.
+
+`--update-checks` writes the tables that are generated, for review.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from qmlir import registry
+from qmlir.dialects.kernel.attributes import ISAS
+from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType
+from qmlir.environment import default_environment
+from qmlir.levels import LEVELS, Element, Level, check_level
+from qmlir.pipelines import COMPILE
+from qmlir.text.parsing import parse_module
+from tests.support.documents import ROOT, blocks, commands, hold, named
+
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
+COMPILING = ROOT / "docs" / "compiling.md"
+WALK = ROOT / "docs" / "levels.md"
+
+
+def _between(marker: str, path: Path = ARCHITECTURE) -> str:
+    found = re.search(rf"<!-- {marker} -->\n(.*?)\n<!-- /{marker} -->", path.read_text(), re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+ELEMENTS = {
+    Element.PLAIN: "plain",
+    Element.CALIBRATED: f"`!{CalibratedQuantizedType.name}`",
+    Element.QUANTIZED: f"`!{UniformQuantizedType.name}`, `!{AnyQuantizedType.name}`",
+}
+
+
+IMPORT = "ONNX import"
+"""The one level that no pass makes."""
+
+
+def _row(level: Level) -> str:
+    everywhere = frozenset.intersection(*(each.dialects for each in LEVELS.values()))
+    is_pass = all(name in registry.PASSES for name in level.made_by.split(", "))
+    is_made = is_pass or level.made_by == IMPORT
+    cells = (
+        level.name,
+        ", ".join(f"`{name}`" for name in sorted(level.dialects - everywhere)),
+        ", ".join(ELEMENTS[element] for element in level.elements),
+        f"`{level.made_by}`" if is_pass else level.made_by,
+        "yes" if is_made else "planned",
+        level.summary,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def test_levels_table(request: pytest.FixtureRequest) -> None:
+    head, rule, *_ = table = _between("levels").splitlines()
+    hold(ARCHITECTURE, "\n".join(table), "\n".join([head, rule, *map(_row, LEVELS.values())]), request)
+
+
+def _walk() -> dict[str, str]:
+    """The sections of the walk through all levels, by their titles."""
+    return dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", WALK.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE))
+
+
+def test_walk_goes_through_all_levels() -> None:
+    assert list(_walk()) == [*LEVELS, "code"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_walk_shows_modules_of_the_level(level: str) -> None:
+    modules = re.findall(r"^(?:[!#].* = .*\n)*builtin\.module.*?^}$", _walk()[level], re.DOTALL | re.MULTILINE)
+    assert modules
+    for text in modules:
+        ctx = default_environment().new_context()
+        check_level(ctx, parse_module(ctx, text, "levels.md"), level)
+
+
+STAGES = [
+    pytest.param(path, command, id=named(path, command))
+    for path in (COMPILING, WALK)
+    for block in blocks(path)
+    if block.language == "console"
+    for command, _ in commands(block.text)
+    if "\n" in command
+]
+
+
+@pytest.mark.parametrize(("path", "command"), STAGES)
+def test_long_pipelines_are_what_compile_runs(path: Path, command: str, request: pytest.FixtureRequest) -> None:
+    """From the third line on, each line of such a command is a stage."""
+    stages = command.partition("-p ")[2].rpartition('"')[0].split("\\\n")[2:]
+    names = [stage.name for stage in COMPILE.stages[: len(stages)]]
+    texts = [COMPILE.text(name, isa="avx512-vnni", threads="1").replace('"', "") for name in names]
+    meant = command
+    for stage, text in zip(stages, texts, strict=True):
+        meant = meant.replace(stage, f"    {text}," if stage.endswith(",") else f"    {text}")
+    hold(path, command, meant, request)
+
+
+def test_walk_ends_with_the_whole_pipeline() -> None:
+    command, _ = commands(_walk()["code"])[0]
+    assert command.count("\n") == 1 + len(COMPILE.stages)
+
+
+def test_stages_table(request: pytest.FixtureRequest) -> None:
+    rows = [f"| `{stage.name}` | `{stage.passes.replace(',', ', ')}` | {stage.summary} |" for stage in COMPILE.stages]
+    head, rule, *_ = table = _between("stages", COMPILING).splitlines()
+    hold(COMPILING, "\n".join(table), "\n".join([head, rule, *rows]), request)
+
+
+def test_instruction_sets_table() -> None:
+    assert re.findall(r"^\| `([\w-]+)` \|", _between("isas", COMPILING), re.MULTILINE) == list(ISAS)
+
+
+def test_dialects_table() -> None:
+    assert set(re.findall(r"^\| `(\w+)` \|", _between("dialects"), re.MULTILINE)) == set(registry.DIALECTS)
+
+
+def test_layers_are_the_contract() -> None:
+    (contract,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    assert _between("layers").splitlines()[1:-1] == contract["layers"]
+
+
+def test_operators_are_those_that_are_imported() -> None:
+    listed = re.findall(r"`([\w.:]+)`", _between("operators", ROOT / "docs" / "onnx.md"))
+    assert listed == sorted(registry.onnx_importers())
