@@ -93,7 +93,7 @@ PIPELINES: Mapping[str, NamedPipeline] = {pipeline.name: pipeline for pipeline i
 
 KEPT_COMPOSITES = (
     "softmax", "log_softmax", "layer_norm", "rms_norm", "instance_norm", "group_norm", "lp_norm",
-    "gelu", "hard_swish", "swish", "mish", "elu", "selu", "celu", "hard_sigmoid", "softplus",
+    "gelu", "hard_swish", "swish", "mish", "selu", "celu", "hard_sigmoid",
 )  # fmt: skip
 """What `quantize` keeps whole unless told otherwise: functions of one value, which a table of one lookup computes, and
 normalizations, which are better in float between casts than in parts of 8 bits."""

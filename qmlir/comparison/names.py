@@ -221,8 +221,8 @@ class _Namer:
             if not _holds_numbers(result, integers=self.integers):
                 continue
             tokens = [f"{token}#{number}"]
-            # A name that is the node's own is that of what the node gives; after a fusion it may be the first node's.
-            is_told = len(origins) == 1 and (is_last or TENSOR in op.attributes)
+            # A name that is the node's own is that of what the node gives.
+            is_told = is_last or TENSOR in op.attributes
             tokens += [f"tensor:{tensors[number]}"] if is_told and tensors[number] else []
             tokens += [f"result:{base}#{number}"] if number and is_last else []
             tokens += marked if number == 0 else ()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from qmlir.inspection.inspecting import Inspection, Layer
-from qmlir.inspection.values import ValueInfo
+from qmlir.inspection.values import ValueInfo, bytes_text
 
 SORTS: Mapping[str, Callable[[Layer], int]] = {
     "macs": lambda layer: layer.multiply_adds or 0,
@@ -24,11 +24,6 @@ def number(count: int | None) -> str:
         if count >= size:
             return f"{count / size:.3g} {unit}" if count < 1000 * size else f"{count / size:.0f} {unit}"
     return str(count)
-
-
-def size(count: int | None) -> str:
-    """`25.6 MB`, of 10^6 bytes."""
-    return f"{number(count)}B" if count is not None and count >= 1000 else f"{number(count)} B"
 
 
 def _percent(share: float) -> str:
@@ -52,10 +47,10 @@ def _head(found: Inspection) -> list[str]:
     else:
         lines.append(f"multiply-adds: {number(found.multiply_adds)}, {_percent(share)} in integers")
     floats = found.float_weight_bytes
-    before = f", {size(floats)} as floats" if floats is not None and floats != found.weight_bytes else ""
-    lines.append(f"weights: {number(found.parameters)} numbers, {size(found.weight_bytes)}{before}")
+    before = f", {bytes_text(floats)} as floats" if floats is not None and floats != found.weight_bytes else ""
+    lines.append(f"weights: {number(found.parameters)} numbers, {bytes_text(found.weight_bytes)}{before}")
     if (most := found.largest_activation) is not None:
-        lines.append(f"largest activation: {size(most.bytes)}, {f'{most.name} {most.text}'.strip()}")
+        lines.append(f"largest activation: {bytes_text(most.bytes)}, {f'{most.name} {most.text}'.strip()}")
     if found.kept:
         lines.append(f"composites in one piece: {', '.join(found.kept)}")
     if found.decomposed:
@@ -90,8 +85,8 @@ def _row(layer: Layer) -> tuple[str, ...]:
         layer.results[0].text if layer.results else "",
         _range(layer.results),
         number(layer.multiply_adds) if layer.multiply_adds != 0 else "",
-        size(layer.parameter_bytes) if layer.parameter_bytes else "",
-        size(layer.activation_bytes),
+        bytes_text(layer.parameter_bytes) if layer.parameter_bytes else "",
+        bytes_text(layer.activation_bytes),
         _note(layer),
     )
 

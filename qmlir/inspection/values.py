@@ -141,6 +141,16 @@ def bytes_of(value: SSAValue) -> int:
     return 0 if found is None else math.ceil(volume(found[1]) * bits_of(found[0]) / 8)
 
 
+def bytes_text(count: int) -> str:
+    """A number of bytes for a reader: `97.5 KiB`."""
+    size = float(count)
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < 1024:
+            return f"{count} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GiB"
+
+
 def range_of(element: Attribute) -> tuple[float, float] | None:
     """The range that was seen, or that integers with these parameters can stand for."""
     match element:

@@ -27,7 +27,18 @@ from qmlir.ir.signature import Port, inputs_of
 
 Array = npt.NDArray[Any]
 Item: TypeAlias = Mapping[str, Any] | Sequence[Any] | Array
-Data: TypeAlias = str | PathLike[str] | Mapping[str, Any] | Array | Iterable[Item]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """An `.npz` file of samples that holds their labels too: no data for a model that has no input of that name."""
+
+    path: Path
+    labels: str
+    """The name of the array."""
+
+
+Data: TypeAlias = str | PathLike[str] | Labelled | Mapping[str, Any] | Array | Iterable[Item]
 """A path, arrays by name or one array with a leading axis of samples, or items: arrays by name, in order, or one."""
 
 _BATCH_NAMES = frozenset({"n", "b", "bs", "batch"})
@@ -220,6 +231,11 @@ class Samples:
         if isinstance(data, str | PathLike):
             path = Path(data)
             return self._files(path) if path.is_dir() else self._stacked(arrays_of(path))
+        if isinstance(data, Labelled):
+            arrays = arrays_of(data.path)
+            if data.labels not in (each.port.name for each in self.inputs):
+                arrays.pop(data.labels, None)
+            return self._stacked(arrays)
         if isinstance(data, Mapping):
             return self._stacked({name: np.asarray(value) for name, value in cast(Mapping[str, Any], data).items()})
         if isinstance(data, np.ndarray):

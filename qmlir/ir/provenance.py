@@ -114,6 +114,15 @@ def hand_on(sources: Sequence[Operation], target: Operation) -> None:
     set_origins(target, merged_origins((target, *sources)))
 
 
+def hand_on_fused(producer: Operation, consumer: Operation, target: Operation) -> None:
+    """Let `target`, which computes what `consumer` makes of the result of `producer`, stand for the nodes of both.
+
+    Its results are those of the consumer, and so have their names: nobody computes the producer's value any more.
+    """
+    set_origins(target, merged_origins((producer, consumer)))
+    set_tensor_names(target, tensor_names(consumer))
+
+
 def assign_role(op: Operation, origins: Iterable[Origin], role: str) -> None:
     """Make `op` the part named `role` of the composite that stands for `origins`."""
     set_origins(op, (origin.within(role) for origin in origins))

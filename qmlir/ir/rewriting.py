@@ -104,7 +104,7 @@ def _hand_on_names(source: Operation, results: Sequence[SSAValue | None], record
         if not name or not isinstance(value, OpResult) or value.op not in record.created:
             continue
         names = list(tensor_names(value.op)) if TENSOR in value.op.attributes else [""] * len(value.op.results)
-        names[value.index] = names[value.index] or name
+        names[value.index] = name  # of the value whose place it takes, whatever its attributes were copied from
         set_tensor_names(value.op, names)
 
 

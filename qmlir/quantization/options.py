@@ -1,9 +1,10 @@
 """The options that the passes which decide share: defaults for all values, and a recipe file for more."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -30,7 +31,22 @@ def watched(watch: Watch) -> Generator[None]:
         _watch.reset(token)
 
 
-_ACTIVATION_SLOTS = ("input", "output")
+_OF_DATA = {"storage": "activations", "scheme": "scheme", "calibrator": "calibrator"}
+_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "input": _OF_DATA,
+    "output": _OF_DATA,
+    "weight": {"storage": "weights", "scheme": "weight_scheme", "granularity": "granularity"},
+    "accumulator": {"storage": "accumulator"},
+}
+"""For each slot, in the order of the rules, the option that sets a field."""
+
+
+def said_for_slots(options: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
+    """For each slot that `options` say something of, the option that sets a field: one rule each, in their order."""
+    for slot, fields in _OPTIONS.items():
+        said = {field: option for field, option in fields.items() if options.get(option)}
+        if said:
+            yield slot, said
 
 
 def simple_rules(
@@ -38,26 +54,16 @@ def simple_rules(
     granularity: str = "", calibrator: str = "",
 ) -> list[Rule]:  # fmt: skip
     """Rules for all values, from options that are empty where nothing was said. Raises `DiagnosticError`."""
-    of_data = {
-        "storage": ("activations", activations), "scheme": ("scheme", scheme), "calibrator": ("calibrator", calibrator),
+    given = {
+        "activations": activations, "weights": weights, "accumulator": accumulator, "scheme": scheme,
+        "weight_scheme": weight_scheme, "granularity": granularity, "calibrator": calibrator,
     }  # fmt: skip
-    of_weights = {
-        "storage": ("weights", weights), "scheme": ("weight_scheme", weight_scheme),
-        "granularity": ("granularity", granularity),
-    }  # fmt: skip
-    given = [
-        *((slot, of_data) for slot in _ACTIVATION_SLOTS),
-        ("weight", of_weights),
-        ("accumulator", {"storage": ("accumulator", accumulator)}),
-    ]
     rules: list[Rule] = []
-    for slot, fields in given:
-        said = {field: each for field, each in fields.items() if each[1]}
-        if said:
-            table = {field: value for field, (_, value) in said.items()}
-            rule = make_rule({"slot": slot, **table}, f"the options for slot '{slot}'")
-            sources = {field: f"the option {option}={value}" for field, (option, value) in said.items()}
-            rules.append(Rule(rule.settings, slot=rule.slot, sources=sources))  # without a name: it may match nothing
+    for slot, said in said_for_slots(given):
+        table = {field: given[option] for field, option in said.items()}
+        rule = make_rule({"slot": slot, **table}, f"the options for slot '{slot}'")
+        sources = {field: f"the option {option}={given[option]}" for field, option in said.items()}
+        rules.append(Rule(rule.settings, slot=rule.slot, sources=sources))  # without a name: it may match nothing
     return rules
 
 

@@ -18,7 +18,7 @@ from qmlir.profiles.file import Profile
 from qmlir.reporting.collect import SAMPLES, Options, collect
 from qmlir.reporting.model import Report
 from qmlir.reporting.render import write_page
-from qmlir.workflows.evaluating import Labels
+from qmlir.workflows.evaluating import Labels, data_beside
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
 from qmlir.workflows.quantizing import quantize_with_profile
@@ -96,8 +96,9 @@ def report(
     `model` is a folder that `qmlir quantize` wrote; a quantized module, or a path to one, with the float model that it
     was made of as `reference`; or a float model, which is quantized by `data` as `qmlir.quantize` does. `data` is what
     `qmlir.profile` takes. So many `samples` go through the interpreter for errors and histograms. With `labels`, a
-    class for each sample, there is accuracy for all data, otherwise the agreement of both models. Both are compiled,
-    for `threads` and `isa`, and timed, unless `time` is off. A terminal as `progress` gets bars.
+    class for each sample, which may stand in the file of the data, there is accuracy for all data, otherwise the
+    agreement of both models. Both are compiled, for `threads` and `isa`, and timed, unless `time` is off. A terminal as
+    `progress` gets bars.
 
     Raises `DiagnosticError` for a model, data or labels that do not fit.
     """
@@ -106,7 +107,7 @@ def report(
         raise text_error(f"'{target}' is a folder: a report is a file, such as {target / OUTPUT}")
     if not target.parent.is_dir():
         raise text_error(f"cannot write '{target}': there is no folder '{target.parent}'")
-    data = list(data) if isinstance(data, Iterator) else data  # it is gone over more than once
+    data = list(data) if isinstance(data, Iterator) else data_beside(labels, data)  # it is gone over more than once
     found = _opened(model, reference, data, shapes, progress)
     options = Options(title or found.title, samples, time, threads, isa)
     made = collect(

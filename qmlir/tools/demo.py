@@ -19,6 +19,7 @@ from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.api import compile, interpret, load, report
+from qmlir.inspection.values import bytes_text
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.differences import difference_of
 from qmlir.ir.diagnostics import text_error, without_remarks
@@ -35,7 +36,7 @@ from qmlir.tools.streams import Streams
 from qmlir.workflows.descending import descend
 from qmlir.workflows.folder import QuantizedFolder, save_quantized
 from qmlir.workflows.quantizing import Quantized, quantize_with_profile
-from qmlir.workflows.summary import bytes_text, summarize, weight_bytes
+from qmlir.workflows.summary import summarize, weight_bytes
 
 MODEL = "docs/examples/digits_cnn.onnx"
 SAMPLES = "docs/examples/digits_samples.npz"

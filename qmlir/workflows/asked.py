@@ -9,30 +9,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from qmlir.ir.interfaces import Slot
+from qmlir.quantization.options import said_for_slots
 from qmlir.quantization.recipe import WIDE_BY_DEFAULT
+from qmlir.workflows.rules import rules_of_file, table_text
 
-_RULES = ("activations", "weights", "accumulator", "scheme", "weight_scheme", "granularity", "calibrator")
 _WIDE = "i16"
 
 
 def _tables(settings: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """The rules of the options as tables of a recipe, one for each rule of `simple_rules`, in their order."""
-    given = {name: str(settings.get(name) or "") for name in _RULES}
-    activations = {
-        "storage": given["activations"], "scheme": given["scheme"], "calibrator": given["calibrator"],
-    }  # fmt: skip
-    weights = {
-        "storage": given["weights"], "scheme": given["weight_scheme"], "granularity": given["granularity"],
-    }  # fmt: skip
-    slots = (
-        (Slot.INPUT, activations), (Slot.OUTPUT, activations), (Slot.WEIGHT, weights),
-        (Slot.ACCUMULATOR, {"storage": given["accumulator"]}),
-    )  # fmt: skip
-    for slot, fields in slots:
-        said = {key: value for key, value in fields.items() if value}
-        if said:
-            yield {"slot": slot.value, **said}
+    """The rules of `make_recipe` but for those of a file as tables of a recipe, one for each, in their order."""
+    for slot, said in said_for_slots(settings):
+        yield {"slot": slot, **{field: str(settings[option]) for field, option in said.items()}}
     for rule in WIDE_BY_DEFAULT:
         assert rule.slot is not None
         yield {"role": rule.role, "slot": rule.slot.value, "storage": _WIDE}
@@ -50,7 +37,7 @@ def recipe_text(used: Collection[int], settings: Mapping[str, Any]) -> str:
     ]
     for place, table in enumerate(_tables(settings)):
         if place in used:
-            lines += ["", "[[rule]]", *(f'{key} = "{value}"' for key, value in table.items())]
+            lines += ["", table_text(table)]
     if path:
-        lines += ["", f"# From {Path(path).name}:", Path(path).read_text(encoding="utf-8").rstrip()]
+        lines += ["", f"# From {Path(path).name}:", rules_of_file(Path(path))]
     return "\n".join(lines) + "\n"

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.machine import Interpreter
 from qmlir.interpreter.run import interpret
-from qmlir.interpreter.samples import Data, Run, Samples
+from qmlir.interpreter.samples import Data, Labelled, Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, text_error
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.targets.cpu.compiler import compile_module
@@ -114,10 +114,27 @@ def read_labels(labels: Labels) -> Array:
     return found.reshape(-1).astype(np.int64)
 
 
-def _labels_in(text: str) -> Array:
+def data_beside(labels: Labels | None, data: Data) -> Data:
+    """`data` as it is, without the array that `labels` name where it is the same file. Raises `DiagnosticError`."""
+    if not isinstance(labels, str | PathLike) or not isinstance(data, str | PathLike):
+        return data
+    name, file = _name_and_file(str(labels))
+    path = Path(data)
+    if not name or not path.is_file() or not Path(file).is_file() or not path.samefile(file):
+        return data
+    return Labelled(path, name)
+
+
+def _name_and_file(text: str) -> tuple[str, str]:
+    """The parts of `NAME=FILE`; without a name the whole is the file."""
     name, equals, file = text.partition("=")
-    arrays = arrays_of(Path(file if equals else text))
-    if equals:
+    return (name, file) if equals else ("", text)
+
+
+def _labels_in(text: str) -> Array:
+    name, file = _name_and_file(text)
+    arrays = arrays_of(Path(file))
+    if name:
         if name not in arrays:
             raise text_error(
                 f"'{file}' has no array '{name}'{nearest_name(name, arrays)} (it has: {', '.join(arrays)})"

@@ -30,13 +30,23 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.comparison.errors import ErrorSums
 from qmlir.interpreter.samples import Data
-from qmlir.ir.diagnostics import Diagnostic, Severity, diagnostic_handler, emit, nearest_name, text_error
+from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, nearest_name, text_error, without_remarks
 from qmlir.pipelines import KEPT_COMPOSITES
 from qmlir.profiles.digest import model_digest
 from qmlir.profiles.file import Profile
 from qmlir.text.parsing import read_source
 from qmlir.text.printing import module_text
-from qmlir.workflows.evaluating import Accuracy, Array, Batches, Engine, Labels, Runner, output_name, read_labels
+from qmlir.workflows.evaluating import (
+    Accuracy,
+    Array,
+    Batches,
+    Engine,
+    Labels,
+    Runner,
+    data_beside,
+    output_name,
+    read_labels,
+)
 from qmlir.workflows.measurements import Measurements
 from qmlir.workflows.quantizing import Quantized, quantize_with_profile
 from qmlir.workflows.widths import Layered, Width, Widths
@@ -257,16 +267,15 @@ def _chosen(choices: type[_Choice], word: str) -> _Choice:
 
 
 @contextmanager
-def _without_remarks() -> Generator[None]:
+def _saying_once() -> Generator[None]:
     """A search tries hundreds of models: what was decided for each is of no interest, and a warning is said once."""
     kept: dict[str, Diagnostic] = {}
 
     def keep(diagnostic: Diagnostic) -> None:
-        if diagnostic.severity is not Severity.REMARK:
-            kept.setdefault(str(diagnostic), diagnostic)
+        kept.setdefault(str(diagnostic), diagnostic)
 
     try:
-        with diagnostic_handler(keep):
+        with diagnostic_handler(keep), without_remarks():
             yield
     finally:
         for diagnostic in kept.values():
@@ -316,10 +325,10 @@ def search(
 ) -> SearchResult:
     """The widths of layers with which `module`, a float model, keeps an accuracy on `data`.
 
-    The accuracy is top-1 where there are `labels`, otherwise agreement with the float model, on the scores in `output`,
-    which has to be named where there are several. `bound` is the accuracy that has to hold; or `drop`, how far it may
-    lie below that of the float model. `mode` is `drop`, which gives layers 16 bits or what `to` says (`float`), or
-    `raise`, which gives weights 4 bits.
+    The accuracy is top-1 where there are `labels`, which may stand in the file of the data, otherwise agreement with
+    the float model, on the scores in `output`, which has to be named where there are several. `bound` is the accuracy
+    that has to hold; or `drop`, how far it may lie below that of the float model. `mode` is `drop`, which gives layers
+    16 bits or what `to` says (`float`), or `raise`, which gives weights 4 bits.
 
     The model is calibrated by `profiled`, a profile of the lowered model; or on `calibration`, or else on `data`. What
     is measured is kept in the file `state`: a search with the same model, data and settings goes on from there. At most
@@ -335,10 +344,10 @@ def search(
         "activations": activations, "weights": weights, "accumulator": accumulator, "scheme": scheme,
         "weight_scheme": weight_scheme, "granularity": granularity, "calibrator": calibrator,
     }  # fmt: skip
-    batches = Batches(module, data)
+    batches = Batches(module, data_beside(labels, data))
     known = None if labels is None else read_labels(labels)
     scores = output_name(module, output)
-    calibrating = batches.data if calibration is None else Batches(module, calibration).data
+    calibrating = batches.data if calibration is None else Batches(module, data_beside(labels, calibration)).data
 
     def quantized(rules: str | PathLike[str], given: Profile | None) -> Quantized:
         return quantize_with_profile(
@@ -347,7 +356,7 @@ def search(
         )  # fmt: skip
 
     start = quantized(recipe, profiled)
-    with _without_remarks():
+    with _saying_once():
         content, samples = batches.digest()
         asked = {**settings, "keep": list(keep), "output": scores, "recipe": _text_of(recipe)}
         measurements = Measurements(_key(module, start.profile, content, known, asked), state)

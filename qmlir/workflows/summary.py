@@ -1,17 +1,15 @@
 """What came out of quantizing, in numbers: coverage, bytes of weights, samples, and what was asked for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from math import prod
 from typing import Any, cast
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type, ModuleOp
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ModuleOp
 
+from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.quant.types import StoredType
-from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.inspection.values import bytes_of, bytes_text
 from qmlir.profiles.file import Profile
 from qmlir.quantization.report import Coverage, coverage
 
@@ -19,31 +17,10 @@ _IN_FLOAT_LISTED = 100
 """Places left in float that the summary lists; a module with more of them is hardly quantized."""
 
 
-def _bits(element: Attribute) -> int:
-    match element:
-        case StoredType():
-            return element.bits
-        case Float16Type() | BFloat16Type():
-            return 16
-        case Float64Type():
-            return 64
-        case _:
-            return 32
-
-
-def _weights(module: ModuleOp) -> Iterator[tuple[int, int, Kind]]:
-    """Elements, bits of each, and kind of every constant of floats or quantized values."""
-    for op in module.walk():
-        if isinstance(op, ConstantOp) and (type_ := ranked_tensor(op.result.type)) is not None:
-            element = type_.get_element_type()
-            kind = kind_of(element)
-            if kind in (Kind.FLOAT, Kind.QUANTIZED):
-                yield prod(type_.get_shape()), _bits(element), kind
-
-
 def weight_bytes(module: ModuleOp) -> int:
     """The bytes of all constants of floats or quantized values, those below 8 bits packed; parameters are not in it."""
-    return sum(-(-elements * bits // 8) for elements, bits, _ in _weights(module))
+    constants = (op.result for op in module.walk() if isinstance(op, ConstantOp))
+    return sum(bytes_of(value) for value in constants if kind_of(element_of(value)) in (Kind.FLOAT, Kind.QUANTIZED))
 
 
 @dataclass(frozen=True)
@@ -91,16 +68,6 @@ class QuantizationSummary:
                 for key, value in self.settings.items()
             },
         }
-
-
-def bytes_text(count: int) -> str:
-    """A number of bytes for a reader: `97.5 KiB`."""
-    size = float(count)
-    for unit in ("bytes", "KiB", "MiB"):
-        if size < 1024:
-            return f"{count} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} GiB"
 
 
 def summarize(

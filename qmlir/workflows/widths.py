@@ -4,7 +4,6 @@ A layer is a node of the model; what it decides are its weights and the values t
 the rules of a user come in; out come, for a choice of widths, the rules that say it and the module that they make.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from qmlir.profiles.keys import functions_of
 from qmlir.quantization.decide import decide
 from qmlir.quantization.options import make_recipe, simple_rules
 from qmlir.quantization.recipe import Choice, Recipe, Rule, make_rule
+from qmlir.workflows.rules import Table, rules_of_file, table_text
 
 
 class Width(StrEnum):
@@ -46,9 +46,6 @@ class Width(StrEnum):
 
 Widths = Mapping[str, Width]
 """The layers that have another width, by name."""
-
-Table = Mapping[str, Any]
-"""A rule as a recipe has it."""
 
 _BITS = {Width.NARROW: 4, Width.WIDE: 16}
 _SLOTS = {Width.NARROW: (Slot.WEIGHT,), Width.WIDE: (Slot.INPUT, Slot.WEIGHT, Slot.OUTPUT)}
@@ -180,9 +177,9 @@ class Layered:
 
     def recipe_text(self, widths: Widths) -> str:
         """A recipe file: the user's own rules as they are, and behind them those that make the `widths`."""
-        own = Path(self._recipe).read_text(encoding="utf-8").rstrip() if self._recipe else ""
+        own = rules_of_file(Path(self._recipe)) if self._recipe else ""
         tables = self._probe(self._all_tables(widths)).tables
-        return "\n\n".join([*([own] if own else []), *map(_table_text, tables)]) + "\n"
+        return "\n\n".join([*([own] if own else []), *map(table_text, tables)]) + "\n"
 
     def quantized(self, widths: Widths) -> ModuleOp:
         """The module with these widths, by the passes of `qmlir quantize`."""
@@ -211,12 +208,3 @@ def _elements(op: Operation, place: int) -> int:
     for size in type_.get_shape():
         count *= size
     return count
-
-
-def _value_text(value: object) -> str:
-    """A value in TOML: texts of JSON are texts of TOML but for one character."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _table_text(table: Table) -> str:
-    return "\n".join(["[[rule]]", *(f"{key} = {_value_text(value)}" for key, value in table.items())])

@@ -26,7 +26,7 @@ from xdsl.traits import IsTerminator
 
 from qmlir.dialects.kernel.ops import ContractionOp, ReshapeOp, shaped
 from qmlir.ir.builtin_types import as_dense, as_integer
-from qmlir.ir.provenance import merged_origins, set_origins
+from qmlir.ir.provenance import hand_on_fused
 from qmlir.passes.integer.readings import (
     Assembly,
     Reading,
@@ -353,7 +353,7 @@ class FuseEpilogue(RewritePattern):
             assert each.argument is not None
             assembly.values[each.argument] = element
         fused = assembly.finish(assembly.inline(op.body.block))
-        set_origins(fused, merged_origins((contraction, op)))
+        hand_on_fused(contraction, op, fused)
         made: list[Operation] = [fused]
         if fused.results[0].type != op.res[0].type:
             made.append(ReshapeOp(fused.results[0], op.res[0].type))

@@ -1,7 +1,8 @@
 """`nn-decompose`: composites become primitives whose roles are remembered."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from fnmatch import fnmatchcase
+from typing import ClassVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -13,7 +14,9 @@ from qmlir import registry
 from qmlir.dialects.nn.requantize import hand_on_requantization
 from qmlir.ir.conversion import Legality, convert_partially
 from qmlir.ir.decomposition import Keep, Parts, mark_composite
+from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name
 from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.provenance import origins_of
 from qmlir.ir.statistics import count
 
 
@@ -36,7 +39,8 @@ class NnDecompose(ModulePass):
     """Replace each composite by its parts, unless `keep` names its kind, its node in the model, or a glob of either.
 
     Every part carries the composite's node and its role there, so that it has a profile and parameters of its own.
-    Those that give results carry what the composite was, for `nn-raise`.
+    Those that give results carry what the composite was, for `nn-raise`. A name of `keep` that is neither a kind of
+    composite nor a node of the module is warned of.
 
     Before:
 
@@ -68,9 +72,21 @@ class NnDecompose(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         keep = Keep(self.keep)
+        self._warn_of_unknown(op)
         composites = Legality(
             illegal_operations=tuple(registry.decompositions()), is_kept=lambda composite: composite in keep
         )
         # What has no parts as it is, a convolution without bias or a quantized composite that does not say the types of
         # its parts, stays.
         convert_partially(op, [Decompose()], composites, ctx)
+
+    def _warn_of_unknown(self, module: ModuleOp) -> None:
+        if not self.keep:
+            return
+        kinds = [cast(type[Operation], composite).name for composite in registry.decompositions()]
+        nodes = (origin.name for op in module.walk() for origin in origins_of(op) if origin.name)
+        known = dict.fromkeys((*(kind.partition(".")[2] for kind in kinds), *kinds, *nodes))
+        for pattern in dict.fromkeys(self.keep):
+            if not any(fnmatchcase(name, pattern) for name in known):
+                message = f"nn-decompose keep: '{pattern}' is no kind of composite and no node of the model"
+                emit(Diagnostic(Severity.WARNING, message + nearest_name(pattern, known)))

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qmlir.ir.diagnostics import text_error
+from qmlir.targets.cpu.variables import number_in
 
 MANIFEST = "manifest.json"
 DIRECTORY_VARIABLE = "QMLIR_CACHE_DIR"
@@ -42,10 +43,8 @@ def cache_directory() -> Path:
 
 def size_limit() -> int:
     """The bytes that entries may take together. Raises `DiagnosticError` where the variable is no number."""
-    text = os.environ.get(SIZE_VARIABLE, "").strip()
-    if text and not text.isdecimal():
-        raise text_error(f"{SIZE_VARIABLE} is '{text}': accepted is a number of MiB, such as {DEFAULT_MEBIBYTES}")
-    return (int(text) if text else DEFAULT_MEBIBYTES) << 20
+    given = number_in(SIZE_VARIABLE, "MiB", DEFAULT_MEBIBYTES)
+    return (DEFAULT_MEBIBYTES if given is None else given) << 20
 
 
 def size_used() -> int:

@@ -38,7 +38,7 @@ from qmlir.targets.cpu.host import host_isa, runs_here
 from qmlir.targets.cpu.key import program_key
 from qmlir.targets.cpu.numba.runtime import program as runtime
 from qmlir.targets.cpu.package import CONSTANTS, KERNELS, OnKernel, forget, load_package
-from qmlir.targets.cpu.parallel import helper_count
+from qmlir.targets.cpu.parallel import helper_count, process_limit
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
 from qmlir.text.elements import dense_dtype
 
@@ -49,10 +49,13 @@ _LOWERING = "qmlir.targets.cpu.lowering"
 """What makes programs: imported for the first one that is not in the cache."""
 
 
-def _build(module: ModuleOp, isa: str, threads: int, folder: Path, name: str, on_kernel: OnKernel) -> None:
-    """Lower a static module, write its package into `folder`, and let numba compile and cache its kernels there."""
+def _build(module: ModuleOp, isa: str, threads: int, folder: Path, name: str, on_kernel: OnKernel, limit: int) -> None:
+    """Lower a static module, write its package into `folder`, and let numba compile and cache its kernels there.
+
+    At most `limit` processes compile.
+    """
     source = import_module(_LOWERING).write_program(module, isa, threads, folder)
-    load_package(folder, name, on_kernel, helper_count(source))
+    load_package(folder, name, on_kernel, helper_count(source, limit))
 
 
 _LOADING = RLock()
@@ -76,6 +79,7 @@ def _warn(message: str) -> None:
 
 def compiled_entry(module: ModuleOp, isa: str, threads: int, progress: IO[str] | None = None) -> tuple[Path, Any]:
     """The folder of the compiled program of a static module, and the program: from the cache where it is there."""
+    limit = process_limit()  # before anything is built
     key = program_key(module, isa, threads)
     name = f"qmlir_program_{key[:24]}"
     with _LOADING, _numba_caches_beside_the_source(), bar("compiling", None, progress) as advance:
@@ -83,7 +87,7 @@ def compiled_entry(module: ModuleOp, isa: str, threads: int, progress: IO[str] |
         def on_kernel(kernel: str, number: int, count: int) -> None:
             advance.at(number - 1, count, kernel)
 
-        entry = cache.entry(key, lambda folder: _build(module, isa, threads, folder, name, on_kernel), _warn)
+        entry = cache.entry(key, lambda folder: _build(module, isa, threads, folder, name, on_kernel, limit), _warn)
         package = sys.modules.get(name) or load_package(entry.folder, name, on_kernel)
     return entry.folder, package.program
 

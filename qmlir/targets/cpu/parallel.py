@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from qmlir.targets.cpu.numba.runtime.helper import claimed
+from qmlir.targets.cpu.variables import number_in
 
 PROCESSES_VARIABLE = "QMLIR_COMPILE_PROCESSES"
 """How many processes compile at most; all cores where nothing is said."""
@@ -23,18 +24,19 @@ _LINES_EACH = 1000
 """Lines of kernels that keep a process busy for longer than it takes to start: about four seconds and one."""
 
 
-def _cores() -> int:
-    given = os.environ.get(PROCESSES_VARIABLE, "")
-    if given.isdecimal():
-        return int(given)
+def process_limit() -> int:
+    """How many processes may compile at once. Raises `DiagnosticError` where the variable is no number."""
+    given = number_in(PROCESSES_VARIABLE, "processes", 2)
+    if given is not None:
+        return given
     if multiprocessing.parent_process() is not None:  # its siblings have the other cores
         return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def helper_count(source: str) -> int:
-    """How many helpers pay for the kernels in `source`."""
-    return max(min(_cores(), source.count("\n") // _LINES_EACH) - 1, 0) if sys.executable else 0
+def helper_count(source: str, limit: int) -> int:
+    """How many helpers pay for the kernels in `source`, where so many processes may compile, this one among them."""
+    return max(min(limit, source.count("\n") // _LINES_EACH) - 1, 0) if sys.executable else 0
 
 
 def _started(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes] | None:

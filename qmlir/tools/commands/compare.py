@@ -13,9 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from qmlir.comparison.compare import Comparison, ValueComparison
-from qmlir.ir.diagnostics import Diagnostic, Severity, diagnostic_handler
 from qmlir.specialization.options import parse_shapes
-from qmlir.text.diagnostics import render
 from qmlir.tools.arguments import add_data, add_model, add_shapes, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
@@ -52,17 +50,16 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     """Compare, and print a table: 1 where a value is below the bound. Raises `DiagnosticError`."""
     if arguments.worst is not None and arguments.worst < 1:
         raise UsageError(f"qmlir compare: error: --worst is at least 1, found {arguments.worst}\n")
-    with diagnostic_handler(lambda diagnostic: _tell(diagnostic, session)):
-        found = compare(
-            _side(arguments.reference, session),
-            None if arguments.candidate is None else _side(arguments.candidate, session),
-            arguments.data,
-            level=arguments.level,
-            parts=arguments.parts,
-            shapes=parse_shapes(arguments.shape) or None,
-            limit=arguments.limit,
-            progress=session.progress,
-        )
+    found = compare(
+        _side(arguments.reference, session),
+        None if arguments.candidate is None else _side(arguments.candidate, session),
+        arguments.data,
+        level=arguments.level,
+        parts=arguments.parts,
+        shapes=parse_shapes(arguments.shape) or None,
+        limit=arguments.limit,
+        progress=session.progress,
+    )
     below = [] if arguments.bound is None else list(found.below(arguments.bound))
     for key in found.unmatched:
         session.detail(f"only in {found.reference}: {key}")
@@ -74,12 +71,6 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     }
     session.emit(value, lambda: report(found, arguments, is_terminal=session.stdout.isatty()))
     return 1 if below else 0
-
-
-def _tell(diagnostic: Diagnostic, session: Session) -> None:
-    """Say what passes say on the way; what they decided, for a reader who wants to know more only."""
-    if diagnostic.severity is not Severity.REMARK or session.verbose:
-        session.stderr.write(render(diagnostic))
 
 
 def _side(text: str, session: Session) -> Side:

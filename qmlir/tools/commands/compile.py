@@ -6,12 +6,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from qmlir.inspection.values import bytes_text
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.host import host_isa
 from qmlir.tools.arguments import add_isa, add_model, add_output, add_shapes, add_threads, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.folder import PROGRAM, check_target, written_whole
-from qmlir.workflows.summary import bytes_text
 
 _COMPILER = "qmlir.targets.cpu.compiler"
 """Imported where a program is made: numba takes its time."""

@@ -13,11 +13,11 @@ from typing import Any
 
 from qmlir import registry
 from qmlir.environment import UNIVERSE_GROUP
+from qmlir.inspection.values import bytes_text
 from qmlir.peers.packages import TITLES, installed_version, is_installed
 from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.host import host_features, host_isa, host_name
 from qmlir.tools.frame import Command, Session
-from qmlir.workflows.summary import bytes_text
 
 _PACKAGES = ("xdsl", "numpy", "numba", "llvmlite", "onnx", "safetensors", "ml_dtypes", "rich")
 _GROUPS = (UNIVERSE_GROUP, registry.CONTRIBUTIONS_GROUP, registry.ONNX_IMPORTERS_GROUP)

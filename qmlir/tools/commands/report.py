@@ -5,10 +5,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from qmlir.inspection.values import bytes_text
 from qmlir.specialization.options import parse_shapes
 from qmlir.tools.arguments import add_data, add_isa, add_model, add_output, add_shapes, add_threads, load_model
 from qmlir.tools.frame import Command, Session
-from qmlir.workflows.summary import bytes_text
 
 _MAKING = "qmlir.reporting.making"
 """Imported where a report is made: it needs the compiler, and numba takes its time."""
@@ -28,8 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--reference", metavar="FILE", help="the float model that a quantized module was made of")
     add(
-        "--labels", metavar="FILE",
-        help="the class of each sample, for accuracy: a .npy file, or NAME=FILE.npz; otherwise there is agreement",
+        "--labels", metavar="[NAME=]FILE",
+        help="the class of each sample, for accuracy: whole numbers in a .npy or .npz file, which may be that of "
+        "--data (default: agreement with the float model)",
     )  # fmt: skip
     add("--limit", type=int, metavar="N", help="run so many samples in the interpreter (default: 8)")
     add("--no-time", action="store_true", help="compile nothing: no times, no kernels")

@@ -54,7 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "--labels", metavar="[NAME=]FILE",
-        help="the class of each sample: whole numbers in a .npy or .npz file (default: what the float model says)",
+        help="the class of each sample: whole numbers in a .npy or .npz file, which may be that of --data (default: "
+        "what the float model says)",
     )  # fmt: skip
     goal = parser.add_mutually_exclusive_group(required=True)
     goal.add_argument("--bound", type=float, metavar="A", help="the accuracy that has to hold, from 0 to 1")

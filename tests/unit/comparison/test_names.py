@@ -2,7 +2,11 @@
 
 from typing import Any
 
+import numpy as np
+
+import qmlir
 from qmlir.comparison.names import matched, module_names
+from qmlir.comparison.subjects import ModuleSubject
 from qmlir.environment import default_environment
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
@@ -138,17 +142,43 @@ def test_a_value_is_limited_through_what_moves_it() -> None:
         assert [name.is_limited for name in module_names(module).names][:4] == expected
 
 
-def test_a_fused_operation_has_no_tensor_name_of_its_first_node() -> None:
-    """As a convolution that a normalization was folded into: its value is that of the normalization."""
+def test_a_fused_operation_is_found_by_the_tensor_that_it_gives() -> None:
+    """Whatever the order of its nodes: a normalization that went into the convolution behind it, or before it."""
     apart = of_x(
         """
   %0 = nn.abs %x : tensor<2xf32> {origin = "conv", tensor = "c"}
   %1 = nn.neg %0 : tensor<2xf32> {origin = "norm", tensor = "n"}
   func.return %1 : tensor<2xf32>"""
     )
-    folded = of_x(
-        """
-  %0 = nn.abs %x : tensor<2xf32> {origin = ["conv", "norm"], tensor = "c"}
+    for origins in ('["conv", "norm"]', '["norm", "conv"]', '"other"'):
+        folded = of_x(
+            f"""
+  %0 = nn.abs %x : tensor<2xf32> {{origin = {origins}, tensor = "n"}}
   func.return %0 : tensor<2xf32>"""
-    )
-    assert pairs(apart, folded) == {"x": "x", "norm": "conv+norm", "output:y": "output:y"}
+        )
+        assert pairs(apart, folded)["norm"] == keys(folded)[1]
+        assert "conv" not in pairs(apart, folded)
+
+
+def test_a_convolution_with_a_folded_batch_norm_is_compared_with_the_batch_norm() -> None:
+    batched, channels = "tensor<?x2x4x4xf32>", "tensor<2xf32>"
+    constants = {"s": [3.0, -2.0], "o": [5.0, -4.0], "m": [1.0, 0.5], "v": [0.25, 4.0]}
+    body = f"""
+  %w = nn.constant dense<[[[[1.0]], [[0.5]]], [[[-0.25]], [[2.0]]]]> : tensor<2x2x1x1xf32> {{origin = "w"}}
+  {"".join(f"%{name} = nn.constant dense<{found}> : {channels}{chr(10)}  " for name, found in constants.items())}
+  %0 = nn.conv %x, %w : ({batched}, tensor<2x2x1x1xf32>) -> {batched} {{origin = "conv", tensor = "c"}}
+  %1 = nn.batch_norm %0, %s, %o, %m, %v : ({batched}, {", ".join([channels] * 4)}) -> {batched} NAME
+  %2 = nn.sigmoid %1 : {batched} {{origin = "last"}}
+  func.return %2 : {batched}"""
+    samples = np.random.default_rng(0).normal(size=(16, 2, 4, 4)).astype(np.float32)
+    for name in ('{origin = "norm", tensor = "n"}', '{origin = "norm"}'):
+        model = parsed(body.replace("NAME", name), batched, batched)
+        quantized = qmlir.quantize(model, {"x": samples})
+        found = pairs(model, quantized)
+        assert found["norm"] == "conv+norm"
+        assert "conv" not in found
+        reference = ModuleSubject(model).values({"x": samples})
+        value = ModuleSubject(quantized).values({"x": samples})["conv+norm"][0]
+        signal, noise = np.square(reference["norm"][0]).sum(), np.square(reference["norm"][0] - value).sum()
+        assert 10 * np.log10(signal / noise) > 25
+        assert np.abs(reference["conv"][0] - value).max() > 1

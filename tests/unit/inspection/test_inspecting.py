@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.environment import default_environment
 from qmlir.inspection.inspecting import inspect
-from qmlir.inspection.table import inspection_text, number, size
+from qmlir.inspection.table import inspection_text, number
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
@@ -219,7 +219,7 @@ def test_the_text_has_what_the_data_has() -> None:
     text = inspection_text(inspect(parsed(LAYERS)))
     head, table = text.split("\n\n")
     assert "multiply-adds: 55, 27.3% in integers" in head
-    assert "weights: 60 numbers, 188 B, 240 B as floats" in head
+    assert "weights: 60 numbers, 188 bytes, 240 bytes as floats" in head
     rows = table.splitlines()
     assert rows[0].split()[:2] == ["layer", "operation"]
     assert len(rows) == 1 + 4
@@ -232,4 +232,3 @@ def test_the_text_has_what_the_data_has() -> None:
 )
 def test_numbers_for_readers(count: int | None, text: str) -> None:
     assert number(count) == text
-    assert size(count).removesuffix("B").rstrip() == text

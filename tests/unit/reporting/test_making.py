@@ -100,6 +100,19 @@ def test_weights_sizes_and_kernels(made: tuple[Path, Report, Any, Any]) -> None:
     assert figures["time"].quantized > 0
 
 
+def test_labels_in_the_file_of_the_data(made: tuple[Path, Report, Any, Any], data: Path, tmp_path: Path) -> None:
+    _, report, model, quantized = made
+    both, page = tmp_path / "both.npz", tmp_path / "page.html"
+    np.savez(both, image=np.load(data)["image"], truth=np.arange(24) % 2)
+    found = qmlir.report(quantized, both, page, reference=model, labels=f"truth={both}", samples=24, time=False)
+    # The float model is quantized by the same data.
+    alone = qmlir.report(model, both, page, labels=f"truth={both}", samples=24, time=False)
+    figures, others, expected = ({each.name: each for each in each.figures} for each in (found, alone, report))
+    assert figures["top-1 accuracy"] == others["top-1 accuracy"] == expected["top-1 accuracy"]
+    with pytest.raises(DiagnosticError, match="has no input 'truth'"):
+        qmlir.report(quantized, both, page, reference=model, samples=24, time=False)
+
+
 def test_accuracy_is_by_the_labels(made: tuple[Path, Report, Any, Any], data: Path) -> None:
     _, report, model, quantized = made
     images, labels = np.load(data)["image"], np.arange(24) % 2

@@ -1,12 +1,18 @@
 """The recipe of a folder: read back, its rules are those that options, built-in rules and a recipe file made."""
 
+import tomllib
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+import qmlir
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.quantization.options import make_recipe, simple_rules
 from qmlir.quantization.recipe import read_rules
 from qmlir.workflows.asked import recipe_text
+from qmlir.workflows.quantizing import quantize_with_profile
 
 SETTINGS = [
     {},
@@ -38,3 +44,69 @@ def test_rules_that_decided_nothing_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "written.toml").write_text(recipe_text({2}, {"activations": "u8", "weights": "i4"}))
     (rule,) = read_rules(tmp_path / "written.toml")  # of input, output, weight
     assert rule.slot == "weight"
+
+
+MODEL = Path(__file__).parents[3] / "docs" / "examples" / "digits.onnxtxt"
+DATA = {"image": np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4)}
+OPTIONS: dict[str, Any] = {
+    "activations": "i16", "weights": "i4", "accumulator": "i24", "scheme": "symmetric", "weight_scheme": "asymmetric",
+    "granularity": "tensor", "calibrator": "percentile",
+}  # fmt: skip
+RULES = [
+    {"origin": "relu1", "slot": "output", "storage": "u8"},
+    {"origin": "fc1", "slot": "weight", "storage": "i6", "scheme": "symmetric"},
+    {"slot": "input", "calibrator": {"name": "percentile", "percent": 99.5}},
+]
+AS_TABLES = """\
+[[rule]]
+origin = "relu1"
+slot = "output"
+storage = "u8"
+
+[[rule]]
+origin = "fc1"
+slot = "weight"
+storage = "i6"
+scheme = "symmetric"
+
+[[rule]]
+slot = "input"
+[rule.calibrator]
+name = "percentile"
+percent = 99.5
+"""
+AS_LIST = """\
+rule = [
+  {origin = "relu1", slot = "output", storage = "u8"},
+  {origin = "fc1", slot = "weight", storage = "i6", scheme = "symmetric"},
+  {slot = "input", calibrator = {name = "percentile", percent = 99.5}},
+]
+"""
+
+
+@pytest.mark.parametrize("rules", [AS_TABLES, AS_LIST])
+@pytest.mark.parametrize("keep", [(), ("fully_connected",)])
+def test_what_is_written_makes_the_same_module(rules: str, keep: tuple[str, ...], tmp_path: Path) -> None:
+    """Nothing is a cell, and what stays whole has no accumulator: what was asked for these decides nothing."""
+    mine, written = tmp_path / "mine.toml", tmp_path / "written.toml"
+    mine.write_text(rules)
+    settings: dict[str, Any] = {**OPTIONS, "keep": keep, "recipe": str(mine)}
+    found = quantize_with_profile(qmlir.load(MODEL), DATA, **settings)
+    written.write_text(recipe_text(found.rules_used, settings))
+    assert tomllib.loads(written.read_text())["rule"] == [
+        {"slot": "input", "storage": "i16", "scheme": "symmetric", "calibrator": "percentile"},
+        {"slot": "output", "storage": "i16", "scheme": "symmetric", "calibrator": "percentile"},
+        {"slot": "weight", "storage": "i4", "scheme": "asymmetric", "granularity": "tensor"},
+        *([] if keep else [{"slot": "accumulator", "storage": "i24"}]),
+        *RULES,
+    ]
+    again = quantize_with_profile(qmlir.load(MODEL), DATA, keep=keep, granularity="", recipe=written)
+    assert str(again.module) == str(found.module)
+    without = quantize_with_profile(qmlir.load(MODEL), DATA, keep=keep, **OPTIONS)
+    assert str(found.module) != str(without.module)
+
+
+def test_a_rule_of_the_file_that_matches_nothing(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(f'{AS_TABLES}[[rule]]\norigin = "relu2"\nstorage = "u8"\n')
+    with pytest.raises(DiagnosticError, match=r"rule 4 \(origin = 'relu2'\), did you mean 'relu"):
+        quantize_with_profile(qmlir.load(MODEL), DATA, recipe=tmp_path / "mine.toml", **OPTIONS)

@@ -11,7 +11,17 @@ import qmlir
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.text.parsing import parse_module
-from qmlir.workflows.evaluating import Accuracy, Batch, Batches, Engine, Runner, output_name, predicted, read_labels
+from qmlir.workflows.evaluating import (
+    Accuracy,
+    Batch,
+    Batches,
+    Engine,
+    Runner,
+    data_beside,
+    output_name,
+    predicted,
+    read_labels,
+)
 from tests.support.classifiers import classifier, samples
 
 
@@ -93,6 +103,27 @@ def test_what_has_no_compiled_form_is_interpreted_unless_the_engine_is_chosen() 
     assert outputs == [(1, 4)] * 3
     with pytest.raises(DiagnosticError, match="depends on the data"):
         list(Runner(Engine.COMPILED).outputs(model, Batches(model, data)))
+
+
+def test_labels_are_no_data_but_of_a_model_that_takes_them(tmp_path: Path) -> None:
+    path = tmp_path / "all.npz"
+    x = np.arange(18, dtype=np.float32).reshape(3, 3, 2)
+    np.savez(path, x=x, y=np.array([0, 1, 0]))
+    (tmp_path / "link.npz").symlink_to(path)
+    for labels in (f"y={path}", f"y={tmp_path / 'link.npz'}"):
+        (batch,) = Batches(module(OPEN), data_beside(labels, path))
+        np.testing.assert_array_equal(batch.inputs["x"], x.transpose(1, 0, 2))
+    np.savez(path, x=x, y=x.reshape(3, 6).astype(np.int64))
+    taking = """
+func.func @main(%x: tensor<?x3x2xf32> {nn.name = "x"}, %y: tensor<?x6xi64> {nn.name = "y"})
+    -> (tensor<?x3x2xf32> {nn.name = "z"}) {
+  func.return %x : tensor<?x3x2xf32>
+}
+"""
+    (batch,) = Batches(module(taking), data_beside(f"y={path}", path))
+    assert list(batch.inputs) == ["x", "y"]
+    for labels in (None, f"y={tmp_path / 'other.npz'}", f"{path}", [0, 1, 0]):
+        assert data_beside(labels, path) is path
 
 
 def test_labels_are_read_from_files(tmp_path: Path) -> None:

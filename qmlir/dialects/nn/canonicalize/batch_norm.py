@@ -17,7 +17,7 @@ from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import ConvOp
 from qmlir.dialects.nn.ops.normalization import BatchNormOp
-from qmlir.ir.provenance import hand_on
+from qmlir.ir.provenance import hand_on, hand_on_fused
 from qmlir.text.weights import ExternalWeightsAttr
 
 
@@ -60,7 +60,7 @@ class FoldBatchNormIntoConv(RewritePattern):
             properties=dict(conv.properties),
             attributes=dict(conv.attributes),
         )
-        hand_on((op,), merged)
+        hand_on_fused(conv, op, merged)
         rewriter.replace(op, [new_weight, new_bias, merged])
 
 

@@ -73,7 +73,7 @@ func.func @constants() -> (tensor<3xf32>, tensor<2xi32>, tensor<2x!q>) {
   func.return %1, %4, %6 : tensor<3xf32>, tensor<2xi32>, tensor<2x!q>
 }
 
-// scale / sqrt(variance) is 2 and 4 for the two channels.
+// scale / sqrt(variance) is 2 and 4 for the two channels. What is merged gives the tensor that the batch norm gave.
 func.func @batch_norm(%x: tensor<1x1x2x2xf32>) -> tensor<1x2x2x2xf32> {
   %w = nn.constant dense<[[[[1.0]]], [[[10.0]]]]> : tensor<2x1x1x1xf32> {origin = "w"}
   %b = nn.constant dense<[0.5, 0.25]> : tensor<2xf32> {origin = "b"}
@@ -81,8 +81,8 @@ func.func @batch_norm(%x: tensor<1x1x2x2xf32>) -> tensor<1x2x2x2xf32> {
   %o = nn.constant dense<[100.0, 200.0]> : tensor<2xf32>
   %m = nn.constant dense<[0.0, 1.0]> : tensor<2xf32>
   %v = nn.constant dense<[1.0, 4.0]> : tensor<2xf32>
-  %0 = nn.conv %x, %w, %b : (tensor<1x1x2x2xf32>, tensor<2x1x1x1xf32>, tensor<2xf32>) -> tensor<1x2x2x2xf32> {origin = "conv1", op_type = "Conv"}
-  %1 = nn.batch_norm %0, %s, %o, %m, %v {epsilon = 0.0} : (tensor<1x2x2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x2x2xf32> {origin = "bn1", op_type = "BatchNormalization"}
+  %0 = nn.conv %x, %w, %b : (tensor<1x1x2x2xf32>, tensor<2x1x1x1xf32>, tensor<2xf32>) -> tensor<1x2x2x2xf32> {origin = "conv1", op_type = "Conv", tensor = "c"}
+  %1 = nn.batch_norm %0, %s, %o, %m, %v {epsilon = 0.0} : (tensor<1x2x2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x2x2xf32> {origin = "bn1", op_type = "BatchNormalization", tensor = "n"}
   func.return %1 : tensor<1x2x2x2xf32>
 }
 
@@ -141,7 +141,7 @@ func.func @batch_norm_shared(%x: tensor<1x1x2x2xf32>, %s: tensor<1xf32>) -> (ten
 // CHECK-SAME: [[V0:%.+]]: tensor<1x1x2x2xf32>) -> tensor<1x2x2x2xf32>
 // CHECK-NEXT: [[V1:%.+]] = nn.constant dense<{{\[\[}}{{\[\[}}2.000000e+00]]], {{\[\[}}[4.000000e+01]]]]> : tensor<2x1x1x1xf32> {origin = ["w", "bn1"], op_type = ["", "BatchNormalization"]}
 // CHECK-NEXT: [[V2:%.+]] = nn.constant dense<[1.010000e+02, 1.970000e+02]> : tensor<2xf32> {origin = ["b", "bn1"], op_type = ["", "BatchNormalization"]}
-// CHECK-NEXT: [[V3:%.+]] = nn.conv [[V0]], [[V1]], [[V2]] : (tensor<1x1x2x2xf32>, tensor<2x1x1x1xf32>, tensor<2xf32>) -> tensor<1x2x2x2xf32> {origin = ["conv1", "bn1"], op_type = ["Conv", "BatchNormalization"]}
+// CHECK-NEXT: [[V3:%.+]] = nn.conv [[V0]], [[V1]], [[V2]] : (tensor<1x1x2x2xf32>, tensor<2x1x1x1xf32>, tensor<2xf32>) -> tensor<1x2x2x2xf32> {origin = ["conv1", "bn1"], op_type = ["Conv", "BatchNormalization"], tensor = "n"}
 // CHECK-NEXT: func.return [[V3]] : tensor<1x2x2x2xf32>
 // CHECK-LABEL: @batch_norm_shared(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x1x2x2xf32>, [[V1:%.+]]: tensor<1xf32>) -> (tensor<1x1x2x2xf32>, tensor<1x1x2x2xf32>)

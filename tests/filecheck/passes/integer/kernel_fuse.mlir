@@ -11,7 +11,7 @@
 // Bias, requantization, relu, and a residual sum with its rescale: one convolution, which stands for all of them.
 // CHECK-LABEL: @residual(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x5x5x2xi8>, [[V1:%.+]]: tensor<4x3x3x2xi8>, [[V2:%.+]]: tensor<4xi32>, [[V3:%.+]]: tensor<4xf32>, [[V4:%.+]]: tensor<1x3x3x4xi8>) -> tensor<1x3x3x4xi8>
-// CHECK-NEXT: [[V5:%.+]] = kernel.conv ins([[V0]], [[V1]] : tensor<1x5x5x2xi8>, tensor<4x3x3x2xi8>) epilogue([[V2]], [[V3]], [[V4]] : tensor<4xi32>, tensor<4xf32>, tensor<1x3x3x4xi8>) -> tensor<1x3x3x4xi8> attributes {origin = ["conv1", "relu1", "add1"], strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d3)>, affine_map<(d0, d1, d2, d3) -> (d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>]} {
+// CHECK-NEXT: [[V5:%.+]] = kernel.conv ins([[V0]], [[V1]] : tensor<1x5x5x2xi8>, tensor<4x3x3x2xi8>) epilogue([[V2]], [[V3]], [[V4]] : tensor<4xi32>, tensor<4xf32>, tensor<1x3x3x4xi8>) -> tensor<1x3x3x4xi8> attributes {origin = ["conv1", "relu1", "add1"], tensor = "add1", strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d3)>, affine_map<(d0, d1, d2, d3) -> (d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>]} {
 // CHECK-NEXT: ^bb0([[V6:%.+]]: i32, [[V7:%.+]]: i32, [[V8:%.+]]: f32, [[V9:%.+]]: i8):
 // CHECK-NEXT: [[V10:%.+]] = arith.addi [[V6]], [[V7]] : i32
 // CHECK-NEXT: [[V11:%.+]] = kernel.requantize [[V10]], [[V8]] {mode = #kernel.requantize<f32>, zero_point = -100 : i64, minimum = -100 : i64, maximum = 127 : i64} : i32, f32 -> i8

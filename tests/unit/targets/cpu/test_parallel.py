@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu import parallel
 from qmlir.targets.cpu.lowering import constants_of
 from qmlir.targets.cpu.numba.emit import emit_module
@@ -97,13 +98,25 @@ def test_a_kernel_by_itself(program: Path) -> None:
     np.testing.assert_array_equal(y, x + 2)
 
 
+def _helpers(lines: int) -> int:
+    return parallel.helper_count("\n" * lines, parallel.process_limit())
+
+
 def test_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(parallel.PROCESSES_VARIABLE, "4")
-    assert [parallel.helper_count("\n" * count) for count in (0, 1999, 2000, 3000, 9000)] == [0, 0, 1, 2, 3]
+    assert [_helpers(count) for count in (0, 1999, 2000, 3000, 9000)] == [0, 0, 1, 2, 3]
     monkeypatch.setenv(parallel.PROCESSES_VARIABLE, "1")
-    assert parallel.helper_count("\n" * 9000) == 0
+    assert _helpers(9000) == 0
     monkeypatch.setenv(parallel.PROCESSES_VARIABLE, "")
     monkeypatch.setattr("multiprocessing.parent_process", lambda: object())
-    assert parallel.helper_count("\n" * 9000) == 0
+    assert _helpers(9000) == 0
     monkeypatch.setattr(sys, "executable", "")
-    assert parallel.helper_count("\n" * 9000) == 0
+    assert _helpers(9000) == 0
+
+
+@pytest.mark.parametrize("count", ["two", "-1", "1.5"])
+def test_a_count_that_is_no_number(monkeypatch: pytest.MonkeyPatch, count: str) -> None:
+    monkeypatch.setenv("QMLIR_COMPILE_PROCESSES", count)
+    wanted = f"QMLIR_COMPILE_PROCESSES is '{count}': accepted is a number of processes, such as 2"
+    with pytest.raises(DiagnosticError, match=wanted):
+        parallel.process_limit()

@@ -44,6 +44,26 @@ def test_the_text(folder: Path) -> None:
     assert "run by, on generic\n  @matmul_1x4x2" in out
 
 
+def test_the_rule_that_decides(tmp_path: Path) -> None:
+    """By its place in the recipe of the folder, which leaves out that of the accumulator: what stays whole has none."""
+    np.savez(tmp_path / "samples.npz", image=np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4))
+    (tmp_path / "mine.toml").write_text(
+        'rule = [{slot = "weight", storage = "i6"}, {op = "nn.relu", slot = "output", storage = "u8"}]\n'
+    )
+    code, _, err = run(
+        "quantize", DIGITS, "--data", tmp_path / "samples.npz", "-o", tmp_path / "out", "--activations", "i16",
+        "--accumulator", "i24", "--weights", "i4", "--keep", "fully_connected", "--recipe", tmp_path / "mine.toml",
+    )  # fmt: skip
+    assert code == 0, err
+    recipe = tmp_path / "out" / "recipe.toml"
+    told = run("explain", tmp_path / "out", "fc1")[1]
+    assert f"storage i16: by '{recipe}', rule 1 (slot = 'input')" in told
+    assert f"granularity channel: by '{recipe}', rule 3 (slot = 'weight')" in told
+    assert f"storage i6: by '{recipe}', rule 4 (slot = 'weight')" in told
+    told = run("explain", tmp_path / "out", "relu1")[1]
+    assert f"storage u8: by '{recipe}', rule 5 (op = 'nn.relu', slot = 'output')" in told
+
+
 def test_the_module_in_the_folder_is_the_folder(folder: Path) -> None:
     assert run("explain", folder / "digits.q.mlir", "fc1") == run("explain", folder, "fc1")
 

@@ -24,7 +24,7 @@ def test_the_table() -> None:
     head, table = out.split("\n\n")
     # Three samples, each with two sums of four products; eight weights and two biases of 4 bytes.
     assert "multiply-adds: 24, 0.0% in integers" in head
-    assert "weights: 10 numbers, 40 B" in head
+    assert "weights: 10 numbers, 40 bytes" in head
     names = [line.split()[0] for line in table.splitlines()]
     assert names == ["layer", "fc1", "relu1"]
 
@@ -46,7 +46,7 @@ def test_a_folder_of_quantize(tmp_path: Path) -> None:
     code, out, _ = run(tmp_path / "out")
     assert code == 0
     assert "100.0% in integers" in out
-    assert "16 B, 40 B as floats" in out  # eight bytes of weights, two biases of 32 bits
+    assert "16 bytes, 40 bytes as floats" in out  # eight bytes of weights, two biases of 32 bits
 
 
 MODULE = """

@@ -47,6 +47,29 @@ def test_what_is_found_is_a_folder_of_quantize(folder: Path) -> None:
     np.testing.assert_array_equal(qmlir.interpret(again, {"x": X})["y"], scores)
 
 
+def test_labels_in_the_file_of_the_data(folder: Path) -> None:
+    words = ("--bound", "1", "--weights", "i4", "--json", "-o")
+    expected = json.loads(run(folder, *words, folder / "two")[1])
+    both = folder / "both.npz"
+    np.savez(both, x=X, right=LABELS)
+
+    def found(*more: str | Path) -> tuple[int, str, str]:
+        out, err = io.StringIO(), io.StringIO()
+        given = ["search", folder / "classifier.onnx", "--data", both, *more, *words, folder / "one"]
+        return qmlir_cli.main(list(map(str, given)), stdout=out, stderr=err), out.getvalue(), err.getvalue()
+
+    # Other ways to write the path are the same file.
+    code, out, err = found("--labels", f"right={folder / '..' / folder.name / 'both.npz'}", "--calibration", both)
+    assert (code, err) == (0, "")
+    ours = json.loads(out)
+    assert {**ours, "output": None} == {**expected, "output": None}
+    # Only what is named is left out, and only of that file.
+    for more in ((), ("--labels", f"right={folder / 'labels.npz'}")):
+        code, _, err = found(*more)
+        assert code == 1
+        assert "has no input 'right' (it has: x ?x4 float32)" in err
+
+
 def test_a_second_run_goes_on_from_the_first_and_replaces_it(folder: Path) -> None:
     words = ("--bound", "1", "--weights", "i4", "-o", folder / "out", "--json")
     first, second = (json.loads(run(folder, *words)[1]) for _ in range(2))
