@@ -6,8 +6,11 @@ A pipeline prints as the `-p` text that reproduces it. A package's `Contribution
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
+from typing import TypedDict
 
 from qmlir import registry
+from qmlir.ir.diagnostics import nearest_name
 
 
 @dataclass(frozen=True)
@@ -99,12 +102,60 @@ KEPT_COMPOSITES = (
 normalizations, which are better in float between casts than in parts of 8 bits."""
 
 
+class QuantizeSettings(TypedDict, total=False):
+    """How to quantize: the settings of `qmlir.quantize`, all of which may be left out.
+
+    From `activations` on they are options of `quant-assign-types`, the defaults for all values.
+    """
+
+    keep: Sequence[str]
+    """The composites that stay whole while the others become parts, by kind or node: else `KEPT_COMPOSITES`."""
+
+    activations: str
+    """The storage of activations, `i8` (the default), `u8`, `i16`, `i4`, `i2<-1:1>`, …"""
+
+    weights: str
+    """The storage of weights, `i8<-127:127>` (the default), `i4`, …"""
+
+    accumulator: str
+    """The storage of sums before a bias, `i32` (the default), …"""
+
+    scheme: str
+    """Of activations: `asymmetric` (the default), `symmetric`, `asymmetric_pow2`, `symmetric_pow2`."""
+
+    weight_scheme: str
+    """Of weights: `symmetric` is the default."""
+
+    granularity: str
+    """Of weights: `channel` (the default), `tensor`, `block:N`; where it is empty, the recipe says it."""
+
+    calibrator: str
+    """How a range comes of what was seen: `min_max` is the default."""
+
+    recipe: str | PathLike[str]
+    """A TOML file of rules for chosen values."""
+
+    assert_all_quantized: bool
+    """Whether it is an error, which lists all of it, that something is left in float."""
+
+
+def quantize_options(settings: QuantizeSettings) -> dict[str, str | bool]:
+    """Those of `settings` that are options of `quant-assign-types`. Raises `TypeError` for what is no setting."""
+    known = QuantizeSettings.__annotations__
+    for name in settings:
+        if name not in known:
+            raise TypeError(f"there is no setting '{name}'{nearest_name(name, known)}, there are {', '.join(known)}")
+    given: dict[str, object] = {"granularity": "channel", **settings}
+    return {name: value if isinstance(value, bool) else str(value) for name, value in given.items() if name != "keep"}
+
+
 def _options(values: Mapping[str, str | bool]) -> str:
     """The options of a pass as pipeline text, those left out that are empty or off."""
     written = " ".join(name if value is True else f'{name}="{value}"' for name, value in values.items() if value)
     return f"{{{written}}}" if written else ""
 
 
-def pipeline_values(keep: Sequence[str], settings: Mapping[str, str | bool]) -> dict[str, str]:
-    """What stands for `<keep>` and `<options>` in the pipeline `quantize`."""
-    return {"keep": f"{{keep={','.join(keep)}}}" if keep else "", "options": _options(settings)}
+def pipeline_values(settings: QuantizeSettings) -> dict[str, str]:
+    """What stands for `<keep>` and `<options>` in the pipeline `quantize`. Raises `TypeError` for no such setting."""
+    keep = settings.get("keep", KEPT_COMPOSITES)
+    return {"keep": f"{{keep={','.join(keep)}}}" if keep else "", "options": _options(quantize_options(settings))}

@@ -7,9 +7,9 @@ kernels have names, tells which of them run it. No sample is run and nothing is 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
@@ -26,7 +26,7 @@ from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.passmanager.provenance_changes import Change, ProvenanceChanges
-from qmlir.pipelines import COMPILE, KEPT_COMPOSITES, QUANTIZE, pipeline_values
+from qmlir.pipelines import COMPILE, QUANTIZE, QuantizeSettings, pipeline_values
 from qmlir.profiles.file import Profile
 from qmlir.profiles.keys import is_constant
 from qmlir.quantization.options import watched
@@ -140,20 +140,12 @@ def explain_node(
     profile: Profile,
     *,
     quantized: ModuleOp | None = None,
-    keep: Sequence[str] = KEPT_COMPOSITES,
-    activations: str = "",
-    weights: str = "",
-    accumulator: str = "",
-    scheme: str = "",
-    weight_scheme: str = "",
-    granularity: str = "channel",
-    calibrator: str = "",
-    recipe: str | PathLike[str] = "",
     isa: str = "host",
     threads: int = 1,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    **settings: Unpack[QuantizeSettings],
 ) -> Explanation:
-    """Why `node` of a float `module` is quantized as it is, by its `profile` and the settings of `qmlir.quantize`.
+    """Why `node` of a float `module` is quantized as it is, by its `profile` and the `settings` of `qmlir.quantize`.
 
     `node` is the name of a node, a provenance key (`fc1/matmul`), or the name of a tensor, an input or a weight.
     `quantized` is the module that came of it, where there is one; otherwise the one that comes of it now. `shapes`
@@ -162,11 +154,7 @@ def explain_node(
     Raises `DiagnosticError`, with near names, for a name that the model does not have, and for a profile or a recipe
     that does not fit. Why a kernel cannot be told is in the explanation.
     """
-    settings = {
-        "activations": activations, "weights": weights, "accumulator": accumulator, "scheme": scheme,
-        "weight_scheme": weight_scheme, "granularity": granularity, "calibrator": calibrator, "recipe": str(recipe),
-    }  # fmt: skip
-    values = pipeline_values(keep, settings)
+    values = pipeline_values(settings)
     changes = ProvenanceChanges()
     made = module.clone()
     _run(made, QUANTIZE.text("lower", **values), [changes])

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -14,7 +15,7 @@ from qmlir.environment import default_environment
 from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.pipelines import COMPILE, KEPT_COMPOSITES, QUANTIZE, NamedPipeline, pipeline_values
+from qmlir.pipelines import COMPILE, QUANTIZE, NamedPipeline, QuantizeSettings, pipeline_values
 from qmlir.profiles.file import Profile
 
 GRAPH = "graph"
@@ -51,9 +52,8 @@ def descend(
     *,
     isa: str,
     threads: int = 1,
-    keep: Sequence[str] = KEPT_COMPOSITES,
     instrumentations: Sequence[Instrumentation] = (),
-    **settings: str | bool,
+    **settings: Unpack[QuantizeSettings],
 ) -> Iterator[Step]:
     """`module` at each level in turn, the graph first. `module` stays as it is.
 
@@ -67,7 +67,7 @@ def descend(
     with TemporaryDirectory() as folder:
         path = Path(folder) / "profile.json"
         profile.save(path)
-        values = {"profile": str(path), "isa": isa, "threads": str(threads), **pipeline_values(keep, settings)}
+        values = {"profile": str(path), "isa": isa, "threads": str(threads), **pipeline_values(settings)}
         for level, pipeline, stages in _STEPS:
             text = pipeline.text(*stages, **values)
             PassManager(ctx, parse_pipeline(text, environment.passes), instrumentations).run(current)

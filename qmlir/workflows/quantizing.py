@@ -1,10 +1,8 @@
 """A float module and samples in, a quantized module out: lowered, profiled, decided, raised."""
 
-from collections.abc import Sequence
-from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -14,7 +12,7 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.pipelines import KEPT_COMPOSITES, QUANTIZE, pipeline_values
+from qmlir.pipelines import QUANTIZE, QuantizeSettings, pipeline_values
 from qmlir.profiles.file import Profile
 from qmlir.quantization.options import watched
 from qmlir.workflows.profiling import profile
@@ -37,30 +35,16 @@ def quantize_with_profile(
     data: Data | None = None,
     *,
     profiled: Profile | None = None,
-    keep: Sequence[str] = KEPT_COMPOSITES,
-    activations: str = "",
-    weights: str = "",
-    accumulator: str = "",
-    scheme: str = "",
-    weight_scheme: str = "",
-    granularity: str = "channel",
-    calibrator: str = "",
-    recipe: str | PathLike[str] = "",
-    assert_all_quantized: bool = False,
     processes: int = 1,
     progress: IO[str] | None = None,
+    **settings: Unpack[QuantizeSettings],
 ) -> Quantized:
     """What `quantize` does, with what it made on the way. Raises `DiagnosticError`."""
     if (data is None) == (profiled is None):
         raise text_error("quantize takes samples or a profile, one of them")
     environment = default_environment()
     ctx = environment.new_context()
-    settings = {
-        "activations": activations, "weights": weights, "accumulator": accumulator, "scheme": scheme,
-        "weight_scheme": weight_scheme, "granularity": granularity, "calibrator": calibrator, "recipe": str(recipe),
-        "assert_all_quantized": assert_all_quantized,
-    }  # fmt: skip
-    values = pipeline_values(keep, settings)
+    values = pipeline_values(settings)
 
     def run(target: ModuleOp, *stages: str, **more: str) -> None:
         PassManager(ctx, parse_pipeline(QUANTIZE.text(*stages, **values, **more), environment.passes)).run(target)
@@ -88,43 +72,18 @@ def quantize(
     data: Data | None = None,
     *,
     profiled: Profile | None = None,
-    keep: Sequence[str] = KEPT_COMPOSITES,
-    activations: str = "",
-    weights: str = "",
-    accumulator: str = "",
-    scheme: str = "",
-    weight_scheme: str = "",
-    granularity: str = "channel",
-    calibrator: str = "",
-    recipe: str | PathLike[str] = "",
-    assert_all_quantized: bool = False,
     processes: int = 1,
     progress: IO[str] | None = None,
+    **settings: Unpack[QuantizeSettings],
 ) -> ModuleOp:
     """A quantized module of a float one: lowered, profiled on `data`, decided, raised. `module` stays as it is.
 
-    `profiled` is a profile that was taken before, of the lowered module, in place of `data`. `keep` names the
-    composites that stay whole while the others become parts with parameters of their own. The next seven set the
-    defaults for all values, as the options of `quant-assign-types` do, and `recipe` is a TOML file of rules for chosen
-    ones. The module takes and gives floats as before; between them it computes on integers, except where something was
-    left in float: `assert_all_quantized` makes that an error that lists all of it. A terminal as `progress` gets a bar.
+    `profiled` is a profile that was taken before, of the lowered module, in place of `data`. `settings` are those of
+    `QuantizeSettings`: `keep`, `activations`, `weights`, `accumulator`, `scheme`, `weight_scheme`, `granularity`,
+    `calibrator`, `recipe`, `assert_all_quantized`. The module takes and gives floats as before; between them it
+    computes on integers, except where something was left in float. A terminal as `progress` gets a bar.
 
     Raises `DiagnosticError` for data, a profile or a recipe that does not fit.
     """
-    return quantize_with_profile(
-        module,
-        data,
-        profiled=profiled,
-        keep=keep,
-        activations=activations,
-        weights=weights,
-        accumulator=accumulator,
-        scheme=scheme,
-        weight_scheme=weight_scheme,
-        granularity=granularity,
-        calibrator=calibrator,
-        recipe=recipe,
-        assert_all_quantized=assert_all_quantized,
-        processes=processes,
-        progress=progress,
-    ).module
+    made = quantize_with_profile(module, data, profiled=profiled, processes=processes, progress=progress, **settings)
+    return made.module

@@ -14,7 +14,7 @@ output when only that layer is widened, and by the errors of the layers' own val
 
 import hashlib
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
@@ -24,14 +24,14 @@ from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any, TypeVar
+from typing import IO, Any, TypeVar, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.comparison.errors import ErrorSums
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, nearest_name, text_error, without_remarks
-from qmlir.pipelines import KEPT_COMPOSITES
+from qmlir.pipelines import KEPT_COMPOSITES, QuantizeSettings, quantize_options
 from qmlir.profiles.digest import model_digest
 from qmlir.profiles.file import Profile
 from qmlir.text.parsing import read_source
@@ -309,19 +309,10 @@ def search(
     state: str | PathLike[str] | None = None,
     engine: str = Engine.AUTO,
     threads: int = 1,
-    keep: Sequence[str] = KEPT_COMPOSITES,
-    activations: str = "",
-    weights: str = "",
-    accumulator: str = "",
-    scheme: str = "",
-    weight_scheme: str = "",
-    granularity: str = "channel",
-    calibrator: str = "",
-    recipe: str | PathLike[str] = "",
-    assert_all_quantized: bool = False,
     processes: int = 1,
     progress: IO[str] | None = None,
     on_step: Callable[[Step], object] = lambda step: None,
+    **settings: Unpack[QuantizeSettings],
 ) -> SearchResult:
     """The widths of layers with which `module`, a float model, keeps an accuracy on `data`.
 
@@ -340,10 +331,9 @@ def search(
     """
     _check_bound(bound, drop)
     way, widest, runner = _chosen(Mode, mode), _chosen(Width, to), Runner(_chosen(Engine, engine), threads)
-    settings = {
-        "activations": activations, "weights": weights, "accumulator": accumulator, "scheme": scheme,
-        "weight_scheme": weight_scheme, "granularity": granularity, "calibrator": calibrator,
-    }  # fmt: skip
+    recipe = settings.get("recipe", "")
+    options = quantize_options(settings)
+    widely = {name: str(value) for name, value in options.items() if name not in ("recipe", "assert_all_quantized")}
     batches = Batches(module, data_beside(labels, data))
     known = None if labels is None else read_labels(labels)
     scores = output_name(module, output)
@@ -351,17 +341,18 @@ def search(
 
     def quantized(rules: str | PathLike[str], given: Profile | None) -> Quantized:
         return quantize_with_profile(
-            module, None if given else calibrating, profiled=given, keep=keep, recipe=rules,
-            assert_all_quantized=assert_all_quantized, processes=processes, progress=progress, **settings,
+            module, None if given else calibrating, profiled=given, processes=processes, progress=progress,
+            **{**settings, "recipe": rules},
         )  # fmt: skip
 
     start = quantized(recipe, profiled)
     with _saying_once():
         content, samples = batches.digest()
-        asked = {**settings, "keep": list(keep), "output": scores, "recipe": _text_of(recipe)}
+        keep = list(settings.get("keep", KEPT_COMPOSITES))
+        asked = {**options, "keep": keep, "output": scores, "recipe": _text_of(recipe)}
         measurements = Measurements(_key(module, start.profile, content, known, asked), state)
         accuracy = Accuracy(batches, known, module, scores, runner)
-        layered = Layered(start.profiled, settings, str(recipe))
+        layered = Layered(start.profiled, widely, str(recipe))
         with _bar(len(layered.layers), progress) as advance:
             float_accuracy = measurements.measured("accuracy of the float model", lambda: accuracy.of(module))
             advance(1)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -24,7 +24,7 @@ from qmlir.ir.provenance import origins_of
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.pipelines import QUANTIZE, pipeline_values
+from qmlir.pipelines import QUANTIZE, QuantizeSettings, pipeline_values
 from qmlir.profiles.keys import functions_of
 from qmlir.quantization.decide import decide
 from qmlir.quantization.options import make_recipe, simple_rules
@@ -187,7 +187,8 @@ class Layered:
         with TemporaryDirectory() as folder:
             path = Path(folder) / "recipe.toml"
             path.write_text(self.recipe_text(widths), encoding="utf-8")
-            values = pipeline_values((), {**self._settings, "recipe": str(path)})
+            settings = {"keep": (), "granularity": "", **self._settings, "recipe": path}
+            values = pipeline_values(cast(QuantizeSettings, settings))
             text = QUANTIZE.text("decide", "propagate", "raise", **values)
             PassManager(self._environment.new_context(), parse_pipeline(text, self._environment.passes)).run(module)
         verify(module)

@@ -1,0 +1,23 @@
+"""Settings of quantize: one list of them, and no other is taken in silence."""
+
+import pytest
+
+import qmlir
+from qmlir.pipelines import KEPT_COMPOSITES, pipeline_values
+from tests.support.classifiers import classifier, samples
+
+
+@pytest.mark.parametrize("call", [qmlir.quantize, qmlir.search])
+def test_a_setting_that_is_none_is_an_error(call: object) -> None:
+    assert callable(call)
+    with pytest.raises(TypeError, match="no setting 'activation', did you mean 'activations'"):
+        call(qmlir.load(classifier()), {"x": samples()[0]}, activation="i4")
+
+
+def test_the_text_of_settings() -> None:
+    assert pipeline_values({}) == {
+        "keep": f"{{keep={','.join(KEPT_COMPOSITES)}}}",
+        "options": '{granularity="channel"}',
+    }
+    values = pipeline_values({"keep": (), "weights": "i4", "granularity": "", "assert_all_quantized": True})
+    assert values == {"keep": "", "options": '{weights="i4" assert_all_quantized}'}
