@@ -4,7 +4,10 @@ A metavar PATH, FILE or DIR marks what takes a path: shells complete it, and in 
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,8 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.arithmetic.calibrators import CALIBRATORS
 from qmlir.arithmetic.schemes import Scheme
 from qmlir.environment import default_environment
+from qmlir.interpreter.archives import arrays_of
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
 from qmlir.pipelines import KEPT_COMPOSITES
 from qmlir.specialization.options import parse_shapes
@@ -120,3 +125,24 @@ def load_model(model: str, session: Session, shapes: Sequence[str] = (), functio
     else:
         module = load(QuantizedFolder.open(path).module if path.is_dir() else path)
     return specialize(module, sizes, function=function) if sizes else module
+
+
+@contextmanager
+def labels_beside_data(arguments: argparse.Namespace) -> Generator[None]:
+    """Let the error about an array of `--data` that is no input say how it is named where it holds the labels.
+
+    For commands that have `--data` and `--labels`.
+    """
+    try:
+        yield
+    except DiagnosticError as error:
+        path = Path(arguments.data)
+        if arguments.labels is not None or not path.is_file():
+            raise
+        message = error.diagnostic.message
+        numbers = (name for name, rows in arrays_of(path).items() if rows.shape and prod(rows.shape[1:]) == 1)
+        name = next((each for each in numbers if f"has no input '{each}'" in message), None)
+        if name is None:
+            raise
+        hint = f"; if it holds the labels, say --labels {name}={arguments.data}"
+        raise DiagnosticError(replace(error.diagnostic, message=f"{message}{hint}")) from error

@@ -15,8 +15,10 @@ from os import PathLike, fspath
 from typing import IO, Any, cast
 
 import numpy as np
+from xdsl.dialects.func import FuncOp
 
 from qmlir.ir.diagnostics import Diagnostic, Severity, text_error
+from qmlir.ir.provenance import describe
 from qmlir.text.diagnostics import render
 from qmlir.tools.command import guarded
 from qmlir.tools.configuration import configured, write_configuration
@@ -131,10 +133,16 @@ def build_parser(command: Command) -> ArgumentParser:
 
 
 def _shown(diagnostic: Diagnostic, *, verbose: bool) -> str:
-    """A diagnostic for a user: one line, and no remarks; whoever wants the IR around it asks for `--verbose`."""
+    """A diagnostic for a user: one line, and no remarks; whoever wants the IR around it asks for `--verbose`.
+
+    The function `@main` is the model for who does not read MLIR.
+    """
     if verbose:
         return render(diagnostic)
-    return "" if diagnostic.severity is Severity.REMARK else render(replace(diagnostic, op=None))
+    message, op = diagnostic.message, diagnostic.op
+    if isinstance(op, FuncOp) and op.sym_name.data == "main":
+        message = message.replace(f"{describe(op)} ", "the model ", 1)
+    return "" if diagnostic.severity is Severity.REMARK else render(replace(diagnostic, message=message, op=None))
 
 
 def run_command(command: Command, argv: Sequence[str], streams: Streams, commands: Iterable[str]) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, Float16Type, Float32Type, Float64Type, ModuleOp
+from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, ModuleOp
 from xdsl.dialects.func import FuncOp
 
 import qmlir
@@ -20,13 +20,14 @@ from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.interpreter.values import value_dtype
 from qmlir.ir.builtin_types import ranked_tensor
-from qmlir.ir.diagnostics import op_error, text_error
-from qmlir.ir.signature import Port, inputs_of
+from qmlir.ir.diagnostics import text_error
+from qmlir.ir.signature import inputs_of
 from qmlir.onnx.reading import read_model
 from qmlir.peers.quantizers import is_quantized, modern
 from qmlir.peers.sessions import peer_of, peer_runs
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
+from qmlir.tools.sizes import with_one_sample
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import ONNX_SUFFIXES
 
@@ -82,29 +83,9 @@ def _main(module: ModuleOp) -> FuncOp:
     return function_of(module, "main")
 
 
-def _is_batch(port: Port, axis: int) -> bool:
-    return axis == 0 or (axis < len(port.dims) and port.dims[axis].lower() in ("n", "b", "batch", "batch_size"))
-
-
 def _fixed(module: ModuleOp, shapes: Mapping[str, tuple[int, ...]]) -> ModuleOp:
     """The module with known sizes: those of `shapes`, and 1 where a batch is open."""
-    function, wanted = _main(module), dict[str, tuple[int, ...]]()
-    for port in inputs_of(function):
-        type_ = ranked_tensor(port.type)
-        if type_ is None or type_.has_static_shape():
-            continue
-        sizes = type_.get_shape()
-        open_axes = [axis for axis, size in enumerate(sizes) if size == DYNAMIC_INDEX and not _is_batch(port, axis)]
-        if port.name in shapes:
-            wanted[port.name] = shapes[port.name]
-        elif open_axes:
-            found = "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in sizes)
-            raise op_error(function, f"input '{port.name}' has the shape {found}: say --shape {port.name}=…")
-        else:
-            wanted[port.name] = tuple(1 if size == DYNAMIC_INDEX else size for size in sizes)
-    unknown = sorted(set(shapes) - {port.name for port in inputs_of(function)})
-    if unknown:
-        raise op_error(function, f"has no input '{unknown[0]}' to give a shape")
+    wanted = with_one_sample(_main(module), shapes)
     return specialize(module, wanted, {}) if wanted else module
 
 

@@ -89,7 +89,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             model, folder=Path(folder), against=against, data=arguments.data, shapes=parse_shapes(arguments.shape),
             threads=arguments.threads, isa=arguments.isa, say=session.say,
         )  # fmt: skip
-        session.say(f"timing {len(found.runs)} in {arguments.rounds} rounds")
+        turns = f"{arguments.rounds} round{'s' if arguments.rounds > 1 else ''}"
+        session.say(f"timing {len(found.runs)} in {turns}")
         timings = interleaved(found.runs, arguments.rounds, arguments.seconds, clock)
     lines = _lines(timings, found.multiply_adds)
     value = {

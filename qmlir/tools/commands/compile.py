@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from qmlir.inspection.values import bytes_text
+from qmlir.ir.diagnostics import op_error
+from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.host import host_isa
 from qmlir.tools.arguments import add_isa, add_model, add_output, add_shapes, add_threads, load_model
 from qmlir.tools.frame import Command, Session
+from qmlir.tools.sizes import shapes_text, with_one_sample
 from qmlir.workflows.folder import PROGRAM, check_target, written_whole
 
 _COMPILER = "qmlir.targets.cpu.compiler"
@@ -33,7 +36,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     check_target(output, PROGRAM)
     started = time.perf_counter()
     module = load_model(arguments.model, session, arguments.shape, arguments.function)
-    module = specialize(module, function=arguments.function)  # here what is still open has a name and a remedy
+    function = function_of(module, arguments.function)
+    if still_open := with_one_sample(function, {}):
+        remedy = f"for one sample say {shapes_text(still_open)}"
+        raise op_error(function, f"leaves sizes open, and a program is made for known ones: {remedy}")
+    module = specialize(module, function=arguments.function)
     compiler: Any = import_module(_COMPILER)
     program = compiler.compile_module(
         module, threads=arguments.threads, isa=arguments.isa, function=arguments.function, progress=session.progress

@@ -3,10 +3,16 @@
 import argparse
 
 from qmlir.api import explain
+from qmlir.dialects.kernel.attributes import ISAS
 from qmlir.inspection.wording import explanation_text
+from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
+from qmlir.specialization.inputs import check_known_inputs, function_of
 from qmlir.specialization.options import parse_shapes
 from qmlir.tools.arguments import add_isa, add_model, add_shapes, add_threads
-from qmlir.tools.frame import Command, Session
+from qmlir.tools.frame import Command, Session, plain
+from qmlir.tools.sizes import Shapes, shapes_text, with_one_sample
+from qmlir.workflows.folder import QuantizedFolder
+from qmlir.workflows.loading import load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,15 +28,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Print why the node is what it is. Raises `DiagnosticError` for what is no such folder, and for unknown names."""
-    found = explain(
-        arguments.model,
-        arguments.node,
-        isa=arguments.isa,
-        threads=arguments.threads,
-        shapes=parse_shapes(arguments.shape),
-    )
-    session.emit(found, lambda: explanation_text(found))
+    if arguments.isa not in ("host", *ISAS):
+        near = nearest_name(arguments.isa, ISAS)
+        raise text_error(f"no instruction set '{arguments.isa}'{near}, there are host, {', '.join(ISAS)}")
+    given = parse_shapes(arguments.shape)
+    shapes = _completed(arguments.model, given)
+    found = explain(arguments.model, arguments.node, isa=arguments.isa, threads=arguments.threads, shapes=shapes)
+    is_assumed = bool(found.kernels) and shapes != given
+    assumed = f"  sizes that are open are taken as one sample has them: {shapes_text(shapes)}\n" if is_assumed else ""
+    session.emit({**plain(found), "shapes": shapes}, lambda: explanation_text(found) + assumed)
     return 0
+
+
+def _completed(model: str, given: Shapes) -> Shapes:
+    """`given`, and the shapes of inputs whose batch is open, for one sample."""
+    function = function_of(load(QuantizedFolder.open(model).module), "main")
+    check_known_inputs(function, given)
+    try:
+        return with_one_sample(function, given)
+    except DiagnosticError:  # more is open than a batch: the explanation says so in place of the kernels
+        return given
 
 
 COMMAND = Command("explain", "say why a node is quantized as it is, and what became of it", add_arguments, run)

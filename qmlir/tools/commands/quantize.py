@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from qmlir.ir.diagnostics import text_error
 from qmlir.pipelines import QUANTIZE
 from qmlir.profiles.file import Profile
 from qmlir.text.printing import PrintOptions, Weights, save_module
@@ -16,7 +17,7 @@ from qmlir.tools.arguments import (
     quantization_settings,
 )
 from qmlir.tools.frame import Command, Session
-from qmlir.workflows.folder import check_file, check_target, save_quantized
+from qmlir.workflows.folder import QuantizedFolder, check_file, check_target, save_quantized
 from qmlir.workflows.quantizing import quantize_with_profile
 from qmlir.workflows.summary import summarize
 
@@ -39,6 +40,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     output = Path(arguments.output)
     is_module = output.suffix == _MODULE or (output.exists() and not output.is_dir() and not output.is_file())
     (check_file if is_module else check_target)(output)  # before samples take their time
+    if arguments.model != "-" and QuantizedFolder.holds(arguments.model):
+        source = QuantizedFolder.open(arguments.model).float_module
+        raise text_error(f"'{arguments.model}' is quantized already: its float model is '{source}'")
     module = load_model(arguments.model, session, arguments.shape)
     settings = quantization_settings(arguments)
     quantized = quantize_with_profile(

@@ -7,7 +7,16 @@ from typing import Any
 
 from qmlir.inspection.values import bytes_text
 from qmlir.specialization.options import parse_shapes
-from qmlir.tools.arguments import add_data, add_isa, add_model, add_output, add_shapes, add_threads, load_model
+from qmlir.tools.arguments import (
+    add_data,
+    add_isa,
+    add_model,
+    add_output,
+    add_shapes,
+    add_threads,
+    labels_beside_data,
+    load_model,
+)
 from qmlir.tools.frame import Command, Session
 
 _MAKING = "qmlir.reporting.making"
@@ -45,20 +54,21 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     making: Any = import_module(_MAKING)
     output = Path(arguments.output or OUTPUT)
     model = load_model(arguments.model, session) if arguments.model == "-" else arguments.model
-    found = making.report(
-        model,
-        arguments.data,
-        output,
-        reference=arguments.reference,
-        labels=arguments.labels,
-        shapes=parse_shapes(arguments.shape) or None,
-        samples=making.SAMPLES if arguments.limit is None else arguments.limit,
-        time=not arguments.no_time,
-        threads=arguments.threads,
-        isa=arguments.isa,
-        title=arguments.title,
-        progress=session.progress,
-    )
+    with labels_beside_data(arguments):
+        found = making.report(
+            model,
+            arguments.data,
+            output,
+            reference=arguments.reference,
+            labels=arguments.labels,
+            shapes=parse_shapes(arguments.shape) or None,
+            samples=making.SAMPLES if arguments.limit is None else arguments.limit,
+            time=not arguments.no_time,
+            threads=arguments.threads,
+            isa=arguments.isa,
+            title=arguments.title,
+            progress=session.progress,
+        )
     size = output.stat().st_size
     kinds = {each.kind: sum(other.kind == each.kind for other in found.findings) for each in found.findings}
     value = {

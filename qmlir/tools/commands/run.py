@@ -15,7 +15,7 @@ from xdsl.dialects.func import FuncOp
 from qmlir.api import interpret
 from qmlir.interpreter.machine import Interpreter
 from qmlir.interpreter.run import Array
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.text.weights import write_atomically
 from qmlir.tools.arguments import add_isa, add_model, add_output, add_shapes, add_threads, load_model
 from qmlir.tools.frame import Command, Session
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "--input", action="append", default=[], metavar="[NAME=]FILE",
-        help="arrays by name from a .npz file, or one array from a .npy file: name=x.npy",
+        help="arrays by name from a .npz file, or one array for an input: name=x.npy, name=x.npz",
     )  # fmt: skip
     add(
         "--function", metavar="NAME",
@@ -74,15 +74,25 @@ def read_inputs(entries: Sequence[str]) -> dict[str, Array]:
     inputs: dict[str, Array] = {}
     for entry in entries:
         name, equals, file = entry.partition("=")
-        for key, array in _read_arrays(Path(file if equals else entry)):
-            if equals and key:
-                raise text_error(f"'{entry}' names one input, but the file holds several: give the file alone")
-            if not equals and not key:
-                raise text_error(f"'{entry}' holds one array: say which input it is, as name={entry}")
-            if (name if equals else key) in inputs:
-                raise text_error(f"input '{name if equals else key}' is given twice")
-            inputs[name if equals else key] = array
+        found = dict(_read_arrays(Path(file if equals else entry)))
+        if equals:
+            found = {name: _array_for(name, file, found)}
+        elif "" in found:
+            raise text_error(f"'{entry}' holds one array: say which input it is, as name={entry}")
+        for key, array in found.items():
+            if key in inputs:
+                raise text_error(f"input '{key}' is given twice")
+            inputs[key] = array
     return inputs
+
+
+def _array_for(name: str, file: str, found: Mapping[str, Array]) -> Array:
+    """The only array of a file, or the one with the name of the input."""
+    if len(found) == 1:
+        return next(iter(found.values()))
+    if name not in found:
+        raise text_error(f"'{file}' has no array '{name}'{nearest_name(name, found)} (it has: {', '.join(found)})")
+    return found[name]
 
 
 def _as_arrays(outputs: Mapping[str, Any]) -> Iterator[tuple[str, Array]]:

@@ -23,6 +23,7 @@ from qmlir.tools.arguments import (
     add_quantization,
     add_shapes,
     add_threads,
+    labels_beside_data,
     load_model,
     quantization_settings,
 )
@@ -124,13 +125,14 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     state = output / STATE
     if state.is_file():
         session.detail(f"going on with what '{state}' has, where it is of this model, data and settings")
-    found = search(
-        source.module, arguments.data, labels=arguments.labels, bound=arguments.bound, drop=arguments.drop,
-        mode=arguments.mode, to=arguments.to, calibration=arguments.calibration, profiled=source.profile,
-        output=arguments.scores, max_steps=arguments.max_steps, state=state, engine=arguments.engine,
-        threads=arguments.threads, progress=session.progress, on_step=lambda step: session.detail(_step(step)),
-        **source.settings,
-    )  # fmt: skip
+    with labels_beside_data(arguments):
+        found = search(
+            source.module, arguments.data, labels=arguments.labels, bound=arguments.bound, drop=arguments.drop,
+            mode=arguments.mode, to=arguments.to, calibration=arguments.calibration, profiled=source.profile,
+            output=arguments.scores, max_steps=arguments.max_steps, state=state, engine=arguments.engine,
+            threads=arguments.threads, progress=session.progress, on_step=lambda step: session.detail(_step(step)),
+            **source.settings,
+        )  # fmt: skip
     if found.is_reached:
         _save(output, source, found, arguments)
     session.emit(

@@ -39,6 +39,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "net.mlir").write_text(MODEL)
     np.savez(folder / "samples.npz", image=X)
     np.savez(folder / "x.npz", image=X[:2])
+    np.savez(folder / "two.npz", first=X[:2], second=X[2:4])
     assert run("quantize", folder / "net.mlir", "--data", folder / "samples.npz", "-o", folder / "q")[0] == 0
     code, said, err = run("compile", folder / "q", "--shape", "image=2x4", "-o", folder / "program", "--json")
     assert (code, err) == (0, "")
@@ -84,10 +85,20 @@ def test_the_program_runs_without_qmlir(work: Path) -> None:
     assert done.stdout == f"{expected['out'].tolist()}\n"
 
 
+def test_an_array_of_a_file_for_an_input(work: Path, tmp_path: Path) -> None:
+    """The only one, whatever its name, or the one of the input's name."""
+    np.savez(tmp_path / "single.npz", other=X[:2])
+    np.savez(tmp_path / "several.npz", image=X[:2], labels=np.arange(2))
+    expected = run("run", work / "q", "--input", work / "x.npz")
+    assert expected[0] == 0
+    for file in ("single.npz", "several.npz"):
+        assert run("run", work / "q", "--input", f"image={tmp_path / file}") == expected
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["compile", "q", "-o", "new"], 1, "has the shape ?x4: give all its sizes, as image=1x3x224x224"),
+        (["compile", "q", "-o", "new"], 1, "for one sample say --shape image=1x4"),
         (["compile", "q", "-o", "new", "--shape", "image=2x5"], 1, "input 'image' has the shape ?x4, found 2x5"),
         (["compile", "q", "-o", "new", "--shape", "imag=2x4"], 1, "did you mean 'image'? (it has: image)"),
         (["compile", "q", "-o", "new", "--shape", "image=2x4", "--isa", "avx3"], 1, "no instruction set 'avx3'"),
@@ -97,7 +108,8 @@ def test_the_program_runs_without_qmlir(work: Path) -> None:
         (["compile", "nothing", "-o", "new"], 1, "cannot read 'nothing': No such file or directory"),
         (["run", "program", "--engine", "interpreter"], 2, "'program' is a compiled program: --engine interpreter is"),
         (["run", "program"], 1, "error: the program lacks the input image"),
-        (["run", "program", "--input", "image=samples.npz"], 1, "names one input, but the file holds several"),
+        (["run", "q", "--input", "image=two.npz"], 1, "'two.npz' has no array 'image' (it has: first, second)"),
+        (["run", "q", "--input", "x.npz", "--input", "image=x.npz"], 1, "input 'image' is given twice"),
         (["run", "q", "--input", "samples.npz", "-o", "none/x.npz"], 1, "cannot write 'none/x.npz'"),
         (["run", "q", "--input", "samples.npz", "-o", "/dev/full"], 1, "cannot write '/dev/full': No space left"),
         (["run", "."], 1, "'.' is no folder of qmlir quantize"),

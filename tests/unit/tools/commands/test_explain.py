@@ -44,6 +44,17 @@ def test_the_text(folder: Path) -> None:
     assert "run by, on generic\n  @matmul_1x4x2" in out
 
 
+def test_an_open_batch_is_one_sample(folder: Path) -> None:
+    """The kernels are those of the shape that is told, in the words that the command takes."""
+    words = ("explain", folder, "fc1", "--isa", "generic")
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    assumed = "  sizes that are open are taken as one sample has them: --shape image=1x4\n"
+    assert out.endswith(assumed)
+    assert out.removesuffix(assumed) == run(*words, "--shape", "image=1x4")[1]
+    assert json.loads(run(*words, "--json")[1])["shapes"] == {"image": [1, 4]}
+
+
 def test_the_rule_that_decides(tmp_path: Path) -> None:
     """By its place in the recipe of the folder, which leaves out that of the accumulator: what stays whole has none."""
     np.savez(tmp_path / "samples.npz", image=np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4))
@@ -110,6 +121,10 @@ def test_bad_arguments(folder: Path, tmp_path: Path) -> None:
     assert (code, out) == (1, "")
     assert "there are fc1" in err
     assert err.count("\n") == 1
+    code, _, err = run("explain", folder, "fc1", "--isa", "avx3")
+    assert (code, "no instruction set 'avx3', did you mean 'avx2'?" in err) == (1, True)
+    code, _, err = run("explain", folder, "fc1", "--shape", "imag=1x4")
+    assert (code, "the model has no input 'imag', did you mean 'image'?" in err) == (1, True)
     code, _, err = run("explain", tmp_path, "fc1")
     assert (code, err.count("\n")) == (1, 1)
     assert "summary.json" in err

@@ -170,6 +170,20 @@ def test_a_folder_that_nobody_can_write(model: Path, tmp_path: Path) -> None:
     assert err.count("\n") == 1
 
 
+def test_what_is_quantized_already(model: Path, tmp_path: Path) -> None:
+    """The error names the float model, from which the same folder comes."""
+    words = ("--data", tmp_path / "samples.npz", "-o", tmp_path / "again")
+    made = tmp_path / "made"
+    assert run(model, "--data", tmp_path / "samples.npz", "-o", made)[0] == 0
+    for given in (made, made / "net.q.mlir"):
+        code, _, err = run(given, *words)
+        assert (code, err) == (
+            1, f"error: '{given}' is quantized already: its float model is '{made / 'net.float.mlir'}'\n"
+        )  # fmt: skip
+    assert run(made / "net.float.mlir", *words)[0] == 0
+    assert (tmp_path / "again" / "net.q.mlir").read_bytes() == (made / "net.q.mlir").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -67,7 +67,8 @@ def test_labels_in_the_file_of_the_data(folder: Path) -> None:
     for more in ((), ("--labels", f"right={folder / 'labels.npz'}")):
         code, _, err = found(*more)
         assert code == 1
-        assert "has no input 'right' (it has: x ?x4 float32)" in err
+        assert "the model has no input 'right' (it has: x ?x4 float32)" in err
+        assert (f"if it holds the labels, say --labels right={both}" in err) == (not more)
 
 
 def test_a_second_run_goes_on_from_the_first_and_replaces_it(folder: Path) -> None:

@@ -1,0 +1,57 @@
+"""Sizes that the command line leaves open: a batch is one sample, where what a command tells needs known sizes."""
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.func import FuncOp
+
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.signature import Port, inputs_of
+from qmlir.specialization.inputs import check_known_inputs, shape_text
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+_BATCH_NAMES = ("n", "b", "batch", "batch_size")
+
+
+def _is_batch(port: Port, axis: int) -> bool:
+    return axis == 0 or (axis < len(port.dims) and port.dims[axis].lower() in _BATCH_NAMES)
+
+
+def _named_sizes(function: FuncOp, shapes: Shapes) -> dict[str, int]:
+    """The sizes that `shapes` gives under a name, which are those of other inputs too."""
+    return {
+        dim: size
+        for port in inputs_of(function)
+        for dim, size in zip(port.dims, shapes.get(port.name, ()), strict=False)
+        if dim
+    }
+
+
+def with_one_sample(function: FuncOp, shapes: Shapes) -> dict[str, tuple[int, ...]]:
+    """`shapes`, and those of the other inputs that are open: a size has that of its name in `shapes`, a batch is 1.
+
+    Raises `DiagnosticError` for an input that the function does not have, and for one whose other sizes are open.
+    """
+    check_known_inputs(function, shapes)
+    found, named = dict(shapes), _named_sizes(function, shapes)
+    for port in inputs_of(function):
+        type_ = ranked_tensor(port.type)
+        if type_ is None or type_.has_static_shape() or port.name in shapes:
+            continue
+        dims = dict(enumerate(port.dims))
+        sizes: list[int] = []
+        for axis, size in enumerate(type_.get_shape()):
+            known = named.get(dims.get(axis) or "") if size == DYNAMIC_INDEX else size
+            if known is None and not _is_batch(port, axis):
+                shape = shape_text(type_.get_shape())
+                raise op_error(function, f"input '{port.name}' has the shape {shape}: say --shape {port.name}=…")
+            sizes.append(1 if known is None else known)
+        found[port.name] = tuple(sizes)
+    return found
+
+
+def shapes_text(shapes: Shapes) -> str:
+    """`--shape image=1x3x224x224`, for each shape, as the command line takes them."""
+    return " ".join(f"--shape {name}={shape_text(shape)}" for name, shape in shapes.items())
