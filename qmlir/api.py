@@ -3,34 +3,38 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from qmlir.interpreter.run import interpret
-from qmlir.profiles.file import Profile
-from qmlir.workflows.loading import load
-from qmlir.workflows.profiling import profile
-from qmlir.workflows.quantizing import quantize
-
 if TYPE_CHECKING:
     from qmlir.inspection.inspecting import inspect as inspect
+    from qmlir.interpreter.run import interpret as interpret
+    from qmlir.profiles.file import Profile as Profile
     from qmlir.reporting.making import report as report
     from qmlir.targets.cpu.compiler import Program as Program
     from qmlir.targets.cpu.compiler import compile_module as compile
     from qmlir.targets.cpu.compiler import load_program as load_program
     from qmlir.workflows.comparing import compare as compare
     from qmlir.workflows.explaining import explain as explain
+    from qmlir.workflows.loading import load as load
+    from qmlir.workflows.profiling import profile as profile
+    from qmlir.workflows.quantizing import quantize as quantize
     from qmlir.workflows.searching import search as search
 
 _COMPILER = "qmlir.targets.cpu.compiler"
 _LATE = {
+    "Profile": ("qmlir.profiles.file", "Profile"),
     "Program": (_COMPILER, "Program"),
     "compile": (_COMPILER, "compile_module"),
     "load_program": (_COMPILER, "load_program"),
     "compare": ("qmlir.workflows.comparing", "compare"),
     "explain": ("qmlir.workflows.explaining", "explain"),
     "inspect": ("qmlir.inspection.inspecting", "inspect"),
+    "interpret": ("qmlir.interpreter.run", "interpret"),
+    "load": ("qmlir.workflows.loading", "load"),
+    "profile": ("qmlir.workflows.profiling", "profile"),
+    "quantize": ("qmlir.workflows.quantizing", "quantize"),
     "report": ("qmlir.reporting.making", "report"),
     "search": ("qmlir.workflows.searching", "search"),
 }
-"""What is imported when it is first asked for, by module and name there: numba comes with the compiler."""
+"""By module and name there: each is imported when it is first asked for, and with it what it needs, no more."""
 
 __all__ = [
     "Profile",

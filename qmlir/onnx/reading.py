@@ -14,11 +14,9 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto, numpy_helper, parser, version_converter
 
 from qmlir.onnx.errors import model_error
+from qmlir.onnx.suffixes import TEXT_SUFFIXES
 from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name
 from qmlir.text.elements import dense_dtype
-
-TEXT_SUFFIXES = frozenset({".onnxtxt", ".onnxtext"})
-"""Files in ONNX's own textual syntax, for tests and for reading along."""
 
 OLDEST_OPSET = 7
 """The oldest version of ONNX's own operators that is imported; ONNX brings older models to it."""

@@ -19,13 +19,14 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.archives import arrays_of
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
+from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.pipelines import KEPT_COMPOSITES
 from qmlir.specialization.options import parse_shapes
 from qmlir.specialization.specialize import specialize
 from qmlir.text.parsing import STDIN, parse_module
 from qmlir.tools.frame import Session
 from qmlir.workflows.folder import QuantizedFolder
-from qmlir.workflows.loading import ONNX_SUFFIXES, load
+from qmlir.workflows.loading import load
 
 _SETTINGS = (
     "activations", "weights", "accumulator", "scheme", "weight_scheme", "granularity", "calibrator", "recipe",

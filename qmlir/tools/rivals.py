@@ -23,13 +23,13 @@ from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.signature import inputs_of
 from qmlir.onnx.reading import read_model
+from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.peers.quantizers import is_quantized, modern
 from qmlir.peers.sessions import peer_of, peer_runs
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.tools.sizes import with_one_sample
 from qmlir.workflows.folder import QuantizedFolder
-from qmlir.workflows.loading import ONNX_SUFFIXES
 
 Array = npt.NDArray[Any]
 Run = Callable[[], object]

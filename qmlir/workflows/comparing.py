@@ -37,6 +37,7 @@ from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.ir.signature import Port, outputs_of, set_ports
 from qmlir.ir.verification import verify
+from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.peers.onnx_runtime import Options
@@ -45,7 +46,7 @@ from qmlir.profiles.keys import ENTRY
 from qmlir.targets.cpu.compiler import load_program
 from qmlir.targets.cpu.package import KERNELS
 from qmlir.workflows.folder import QuantizedFolder
-from qmlir.workflows.loading import ONNX_SUFFIXES, load
+from qmlir.workflows.loading import load
 
 Side: TypeAlias = ModuleOp | Subject | Callable[..., Mapping[str, Any]] | str | PathLike[str]
 """A module, a subject, a program, or a path, which may have a runtime in front."""

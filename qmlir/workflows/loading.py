@@ -1,22 +1,23 @@
 """A model as a module: an ONNX file or the text of a module in, the verified module out."""
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.environment import default_environment
 from qmlir.ir.verification import verify
-from qmlir.onnx.importer import import_model
-from qmlir.onnx.reading import TEXT_SUFFIXES, read_model
+from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.text.parsing import load_module
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-ONNX_SUFFIXES = frozenset({".onnx", *TEXT_SUFFIXES})
+_ONNX = ("qmlir.onnx.reading", "qmlir.onnx.importer")
+"""Imported for the first ONNX model: the text of a module is read without."""
 
 
 def load(source: "str | PathLike[str] | ModelProto", *, shapes: Mapping[str, Sequence[int]] | None = None) -> ModuleOp:
@@ -26,10 +27,17 @@ def load(source: "str | PathLike[str] | ModelProto", *, shapes: Mapping[str, Seq
     `DiagnosticError` where the model cannot be read or holds what cannot be imported.
     """
     if not isinstance(source, str | PathLike):
-        return import_model(read_model(source), shapes=shapes)
+        return _imported(source, shapes)
     path = Path(source)
     if path.suffix in ONNX_SUFFIXES:
-        return import_model(read_model(path), shapes=shapes)
+        return _imported(path, shapes)
     module = load_module(default_environment().new_context(), path)
     verify(module)
+    return module
+
+
+def _imported(source: "Path | ModelProto", shapes: Mapping[str, Sequence[int]] | None) -> ModuleOp:
+    reading, importer = (import_module(name) for name in _ONNX)
+    module: Any = importer.import_model(reading.read_model(source), shapes=shapes)
+    assert isinstance(module, ModuleOp)
     return module
