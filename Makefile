@@ -35,7 +35,7 @@ referee: $(STAMP) ## compare with upstream MLIR (Debian: mlir-22-tools, llvm-22-
 sweep: $(STAMP) ## many random cases down all levels and against guarded memory (an hour and more)
 	$(BIN)/python -m pytest -n 2 --timeout 1800 -m sweep
 
-conformance: $(STAMP) ## run all of ONNX's node tests at the integer level and compiled (about ten minutes)
+conformance: $(STAMP) ## run all of ONNX's node tests at the integer level and compiled (about twenty minutes)
 	$(BIN)/python -m pytest -n 2 --timeout 600 tests/conformance/test_compiled.py tests/conformance/test_integer_level.py
 
 bench: bench-ir bench-onnx bench-compiled ## measure everything that is timed, other runtimes beside

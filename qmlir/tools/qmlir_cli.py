@@ -7,6 +7,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from typing import IO, Any, NoReturn
@@ -85,7 +86,15 @@ def main(
     words = sys.argv[1:] if argv is None else list(argv)
     row = next((row for row in ROWS if words[:1] == [row.name]), None)
     if row is None:
-        code = parse_arguments(build_argument_parser()[0], words, streams)
+        parser, commands = build_argument_parser()
+        if not words:
+            streams.stderr.write(parser.format_help())
+            return 2
+        if not words[0].startswith("-"):
+            near = "".join(f", did you mean '{name}'?" for name in get_close_matches(words[0], commands, 1))
+            streams.stderr.write(f"qmlir: error: there is no command '{words[0]}'{near} (see qmlir --help)\n")
+            return 2
+        code = parse_arguments(parser, words, streams)
         assert isinstance(code, int)  # without a command there is help, a version or an error
         return code
     frame: Any = import_module("qmlir.tools.frame")  # only now: the compiler comes with it

@@ -58,8 +58,8 @@ def test_the_compiler_stays_where_it_is(words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "qmlir: error: the following arguments are required: COMMAND"),
-        (["quantise"], "invalid choice: 'quantise' (choose from 'quantize'"),
+        (["quantise"], "there is no command 'quantise', did you mean 'quantize'?"),
+        (["xyz"], "there is no command 'xyz' (see qmlir --help)"),
         (["run"], "qmlir run: error: the following arguments are required: MODEL (see qmlir run --help)"),
         (["run", "a.mlir", "--engin", "compiled"], "unrecognized arguments: --engin compiled"),
         (["run", "a.mlir", "--threads", "many"], "argument --threads: invalid int value: 'many'"),
@@ -78,3 +78,9 @@ def test_the_help_of_a_command() -> None:
     code, out, err = run("quantize", "--help")
     assert (code, err) == (0, "")
     assert "--weight-scheme {asymmetric," in out
+
+
+def test_no_word_at_all_is_answered_with_the_help() -> None:
+    code, out, err = run()
+    assert (code, out) == (2, "")
+    assert all(row.summary[:30] in err for row in qmlir_cli.ROWS)
