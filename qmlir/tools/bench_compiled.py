@@ -1,8 +1,9 @@
 """Measures compiled programs beside other runtimes: `make bench-compiled`.
 
-ResNet-50 with random weights and four digit classifiers, int8, batch 1, one thread. ONNX Runtime and OpenVINO, where
-they are installed, run the same models in the same process, in turns; what they run in int8 was quantized by ONNX
-Runtime's static quantizer. Compiling, starting and memory are measured in processes of their own.
+The models of `bench_models`, which have random weights, and four digit classifiers, in int8 and in float, batch 1, one
+thread. ONNX Runtime and OpenVINO, where they are installed, run the same models in the same process, in turns; what
+they run in int8 was quantized by ONNX Runtime's quantizers. Compiling, starting and memory are measured in processes of
+their own.
 """
 
 import argparse
@@ -26,105 +27,157 @@ from rich.console import Console
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from qmlir.inspection.inspecting import inspect
 from qmlir.peers import onnx_runtime
 from qmlir.peers.packages import TITLES, is_installed
-from qmlir.peers.quantizers import modern
-from qmlir.peers.sessions import PEERS, peer_runs
+from qmlir.peers.quantizers import FORMS, modern
+from qmlir.peers.quantizers import quantize as quantize_by_peer
+from qmlir.peers.sessions import PEERS, peer_of, peer_runs
 from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE
 from qmlir.text.printing import PrintOptions, Weights, save_module
-from qmlir.tools.architectures import random_inputs, with_random_weights
+from qmlir.tools.architectures import random_inputs
 from qmlir.tools.bench_accuracy import MODELS, NAMES, Digits
+from qmlir.tools.bench_models import BENCH_MODELS
 from qmlir.tools.benchmark import Clock, Row, Timing, add_json_option, interleaved, print_rows
 
 Array = npt.NDArray[Any]
 Run = Callable[[], object]
 
-LARGE = "resnet50"
 ROUNDS = 5
 SAMPLES = 2
-"""Random inputs that calibrate ResNet-50, in ours and in ONNX Runtime: they only have to give some ranges."""
+"""Random inputs that calibrate a model of random weights, in ours and in ONNX Runtime: they only give some ranges."""
 
-OURS = "qmlir int8, exact"
+INT8, FLOAT = "qmlir int8, exact", "qmlir f32"
+_STATIC, _DYNAMIC = "u8s8", "dynamic"
+_RUNTIME = TITLES[onnx_runtime.PACKAGE]
+_RUNTIME_FLOAT, _RUNTIME_DYNAMIC = f"{_RUNTIME} f32", f"{_RUNTIME} {_DYNAMIC}"
+
+_INT8_TO_FLOAT = "int8 over ONNX Runtime f32"
+_INT8_TO_U8S8 = "int8 over the faster u8s8"
+_INT8_TO_DYNAMIC = "int8 over ONNX Runtime dynamic int8"
+_FLOAT_TO_FLOAT = "f32 over ONNX Runtime f32"
+
+BARS: Mapping[tuple[str, str], float] = {
+    ("resnet50", _INT8_TO_U8S8): 1.3,
+    ("resnet50", _FLOAT_TO_FLOAT): 1.2,
+    ("mobilenetv2", _INT8_TO_U8S8): 0.85,
+    ("squeezenet", _INT8_TO_U8S8): 0.85,
+    ("mlp", _INT8_TO_U8S8): 0.6,
+    ("lstm", _INT8_TO_DYNAMIC): 0.8,
+    ("encoder", _INT8_TO_DYNAMIC): 0.9,
+    ("digits_cnn", _INT8_TO_U8S8): 0.6,
+    ("digits_lstm", _INT8_TO_FLOAT): 1.0,
+}
+"""What ratios of times are held against, by model and ratio."""
+
+STARTED: Mapping[str, float] = {"resnet50": 60, "mobilenetv2": 45}
+"""The models whose compiling, starting and memory are measured, with the bar of a cold compile in seconds."""
+
+_FLOAT_BOUND = 1e-4
+"""How far our floats may be from the interpreter's, relative to the largest: they are summed up in other orders."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A model that is timed: in ONNX for the peers, quantized for us, and one input."""
+    """A model that is timed: in ONNX for the peers, in float and quantized for us, and one input."""
 
     name: str
     path: Path
+    module: ModuleOp
     quantized: ModuleOp
     samples: Sequence[Mapping[str, Array]]
+    """Those that calibrate."""
+
     inputs: Mapping[str, Array]
-    peers_in_int8: bool
-    """Whether ONNX Runtime's quantizer makes integers of it: it leaves LSTM and GRU in float."""
+    peer_form: str
+    """What the peers run in int8, by name in `peers.quantizers.FORMS`; empty where that leaves the model in float."""
 
 
-def _large(folder: Path) -> Subject:
-    model = with_random_weights(LARGE)
-    path = folder / f"{LARGE}.onnx"
+def _random(name: str, folder: Path) -> Subject:
+    row = BENCH_MODELS[name]
+    model = row.build()
+    path = folder / f"{name}.onnx"
     path.write_bytes(modern(model).SerializeToString())
     samples = [random_inputs(model, seed) for seed in range(SAMPLES)]
-    quantized = qmlir.quantize(qmlir.load(model), samples)
-    return Subject(LARGE, path, quantized, samples, random_inputs(model, SAMPLES), peers_in_int8=True)
+    module = qmlir.load(model)
+    quantized = qmlir.quantize(module, samples)
+    return Subject(name, path, module, quantized, samples, random_inputs(model, SAMPLES), row.peer_form)
 
 
 def _digits(name: str, models: Path) -> Subject:
     digits = Digits.of(name, models)
     axis = 0 if name.endswith(("cnn", "mlp")) else 1
     samples = [{"input": digits.calibration.take([place], axis)} for place in range(64)]
-    shape = samples[0]["input"].shape
-    quantized = qmlir.quantize(qmlir.load(digits.path, shapes={"input": shape}), samples)
+    module = qmlir.load(digits.path, shapes={"input": samples[0]["input"].shape})
     inputs = {"input": np.ascontiguousarray(digits.test.take([0], axis))}
-    return Subject(name, digits.path, quantized, samples, inputs, peers_in_int8=axis == 0)
+    form = "" if axis else _STATIC  # LSTM and GRU stay in float
+    return Subject(name, digits.path, module, qmlir.quantize(module, samples), samples, inputs, form)
 
 
-# Peers
+# Runs
 
 
 def _peer_runs(subject: Subject, folder: Path, threads: int, say: Callable[[str], object]) -> Iterator[tuple[str, Run]]:
     for package in PEERS:
         if not is_installed(package):
             say(f"{TITLES[package]} is left out: the package {package} is not installed")
-    can_quantize = is_installed(onnx_runtime.PACKAGE) and subject.peers_in_int8
+    can_quantize = is_installed(onnx_runtime.PACKAGE)
     yield from peer_runs(
         [package for package in PEERS if is_installed(package)], subject.path, subject.inputs, threads=threads,
-        folder=folder, samples=subject.samples if can_quantize else (),
+        folder=folder, samples=subject.samples if can_quantize and subject.peer_form == _STATIC else (),
     )  # fmt: skip
+    if can_quantize and subject.peer_form == _DYNAMIC:
+        form, target = FORMS[_DYNAMIC], folder / f"{subject.name}.{_DYNAMIC}.onnx"
+        quantize_by_peer(subject.path, target, form)
+        yield _RUNTIME_DYNAMIC, peer_of(onnx_runtime.PACKAGE).open(target, subject.inputs, threads, form)
+
+
+def _check(found: Mapping[str, Array], expected: Mapping[str, Array], bound: float) -> None:
+    """Raise `AssertionError` where outputs are further apart than `bound`, relative to the largest."""
+    for name, array in expected.items():
+        np.testing.assert_allclose(found[name], array, rtol=0, atol=bound * float(np.abs(array).max()))
+
+
+def _our_runs(subject: Subject, threads: int, say: Callable[[str], object]) -> Iterator[tuple[str, Run]]:
+    for name, module, bound in ((INT8, subject.quantized, 0), (FLOAT, subject.module, _FLOAT_BOUND)):
+        say(f"{subject.name}: {name}: compiling")
+        program = qmlir.compile(module, threads=threads)
+        _check(program(subject.inputs), qmlir.interpret(module, subject.inputs), bound)
+        yield name, partial(program, subject.inputs)
 
 
 # Times
 
 
-def _ratio_rows(subject: Subject, timings: Mapping[str, Timing]) -> list[Row]:
-    """Our time over that of the rival that the bar names."""
+_RATIOS: Sequence[tuple[str, str, Sequence[str]]] = (
+    (_INT8_TO_FLOAT, INT8, (_RUNTIME_FLOAT,)),
+    (_INT8_TO_U8S8, INT8, tuple(f"{title} {_STATIC}" for title in TITLES.values())),
+    (_INT8_TO_DYNAMIC, INT8, (_RUNTIME_DYNAMIC,)),
+    (_FLOAT_TO_FLOAT, FLOAT, (_RUNTIME_FLOAT,)),
+)
+"""What is divided by the fastest of which rivals, where these are there."""
 
-    def ratio(what: str, rivals: Sequence[str], bar: float | None) -> list[Row]:
-        there = [timings[name].median for name in rivals if name in timings]
-        return [Row(f"{subject.name}: {what}", timings[OURS].median / min(there), bar, "x")] if there else []
 
-    in_float = ratio("ours over ONNX Runtime f32", ["ONNX Runtime f32"], 1.0 if subject.name == "digits_lstm" else None)
-    if not subject.peers_in_int8:
-        return in_float
-    rivals = [f"{title} u8s8" for title in TITLES.values()]
-    return [*in_float, *ratio("ours over the faster u8s8", rivals, 1.3 if subject.name == LARGE else None)]
+def ratio_rows(name: str, timings: Mapping[str, Timing]) -> Iterator[Row]:
+    """Our times of a model over those of the fastest rival of each kind that is among the timings."""
+    for what, ours, rivals in _RATIOS:
+        if there := [timings[rival].median for rival in rivals if rival in timings]:
+            yield Row(f"{name}: {what}", timings[ours].median / min(there), BARS.get((name, what)), "x")
 
 
 def times(subject: Subject, folder: Path, threads: int, clock: Clock, say: Callable[[str], object]) -> list[Row]:
-    """The times of one run of a model, ours and those of the peers, in turns."""
-    say(f"{subject.name}: compiling")
-    program = qmlir.compile(subject.quantized, threads=threads)
-    expected = qmlir.interpret(subject.quantized, subject.inputs)
-    for name, array in program(subject.inputs).items():
-        np.testing.assert_array_equal(array, expected[name])
-    runs: dict[str, Run] = {OURS: partial(program, subject.inputs)}
+    """The times of one run of a model, ours and those of the peers, in turns; multiply-adds a second; ratios."""
+    runs: dict[str, Run] = dict(_our_runs(subject, threads, say))
     runs.update(_peer_runs(subject, folder, threads, say))
     say(f"{subject.name}: timing")
     found = interleaved(runs, ROUNDS, clock=clock)
-    scale, unit = (1e3, "ms") if found[OURS].median > 1e-3 else (1e6, "us")
+    scale, unit = (1e3, "ms") if found[INT8].median > 1e-3 else (1e6, "us")
+    products = inspect(subject.module).multiply_adds
+    rates = () if products is None else ((name, products / timing.median) for name, timing in found.items())
     return [
         *(timing.row(f"{subject.name}: {name}", scale, unit) for name, timing in found.items()),
-        *_ratio_rows(subject, found),
+        *(Row(f"{subject.name}: {name}, multiply-adds", rate / 1e9, None, "G/s") for name, rate in rates),
+        *ratio_rows(subject.name, found),
     ]
 
 
@@ -183,7 +236,7 @@ def starts(subject: Subject, folder: Path, say: Callable[[str], object]) -> list
         ]
 
     return [
-        *rows_of("cold compile to the first result", cold, 60),
+        *rows_of("cold compile to the first result", cold, STARTED[subject.name]),
         *rows_of("warm start from the cache to the first result", warm, 2),
         *rows_of("import of the saved program to the first result", imported, 2),
         row("peak memory of the compile", [each.peak_bytes / mega for each in cold], 1500, "MB"),
@@ -221,10 +274,10 @@ def measure(
             folder = Path(temporary) / name
             folder.mkdir()
             say(f"{name}: quantizing")
-            subject = _large(folder) if name == LARGE else _digits(name, models)
+            subject = _random(name, folder) if name in BENCH_MODELS else _digits(name, models)
             if "times" in kinds:
                 rows += times(subject, folder, threads, clock, say)
-            if "starts" in kinds and name == LARGE:
+            if "starts" in kinds and name in STARTED:
                 rows += starts(subject, folder, say)
     return rows
 
@@ -235,7 +288,8 @@ KINDS = ("times", "starts")
 def main() -> int:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(prog="bench-compiled", description="Measures compiled programs beside peers.")
-    parser.add_argument("--model", action="append", choices=(LARGE, *NAMES), help="only this model; may be repeated")
+    every = (*BENCH_MODELS, *NAMES)
+    parser.add_argument("--model", action="append", choices=every, help="only this model; may be repeated")
     parser.add_argument("--models", type=Path, default=MODELS, metavar="DIR", help="where the digit classifiers are")
     parser.add_argument("--threads", type=int, default=1, help="of ours and of the peers")
     parser.add_argument("--only", choices=KINDS, help="times of runs beside peers, or compiling, starting and memory")
@@ -246,11 +300,13 @@ def main() -> int:
     )
     add_json_option(parser)
     arguments = parser.parse_args()
-    names = arguments.model or (LARGE, *NAMES)
+    names: Sequence[str] = arguments.model or every
     progress = Console(stderr=True)
-    if any(name != LARGE for name in names) and not arguments.models.is_dir():
-        progress.print(f"no models in {arguments.models}: say where they are with --models")
-        return 1
+    if not set(names) <= set(BENCH_MODELS) and not arguments.models.is_dir():
+        progress.print(f"no digit classifiers in {arguments.models}: say where they are with --models")
+        if arguments.model:
+            return 1
+        names = tuple(BENCH_MODELS)
     kinds = (arguments.only,) if arguments.only else KINDS
     clock = time.process_time if arguments.processor_time else time.perf_counter
     rows = measure(names, arguments.models, threads=arguments.threads, clock=clock, kinds=kinds, say=progress.print)
