@@ -1,4 +1,4 @@
-"""Collects the FileCheck files, fixes hypothesis' seeds in CI, and refuses imports through the links at the top."""
+"""Collects the FileCheck files, fixes the seeds of random data, and refuses imports through the links at the top."""
 
 import os
 import sys
@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from zlib import crc32
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -31,6 +33,15 @@ class RefuseLinks(MetaPathFinder):
 
 
 sys.meta_path.insert(0, RefuseLinks())
+
+
+@pytest.fixture(autouse=True)
+def same_data_in_any_order(request: pytest.FixtureRequest) -> None:
+    """Start the generators of a module from the test's name, whichever tests ran before it in this process."""
+    module = getattr(request, "module", None)
+    for value in vars(module).values() if module is not None else ():
+        if isinstance(value, np.random.Generator):
+            value.bit_generator.state = np.random.default_rng(crc32(request.node.nodeid.encode())).bit_generator.state
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -174,7 +174,8 @@ def test_casts(source: type[np.generic], target: type[np.generic]) -> None:
         x = GENERATOR.standard_normal(500) * 1000
         if issubclass(target, np.integer):
             x = np.clip(x, *((max(np.iinfo(target).min, -30000), min(np.iinfo(target).max, 30000))))
-        x = x.astype(source)
+        # ONNX Runtime rounds twice from f64 to f16, over f32: what f32 holds is rounded once.
+        x = x.astype(np.float32).astype(source)
     else:
         x = GENERATOR.choice([True, False], 50)
     agree("Cast", [x], opset=13, **EQUAL, to=helper.np_dtype_to_tensor_dtype(np.dtype(target)))
