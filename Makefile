@@ -49,8 +49,8 @@ bench-onnx: $(STAMP) ## measure ONNX import and the interpreter on a real model
 bench-accuracy: $(STAMP) ## measure the accuracy of quantized models, ONNX Runtime's beside
 	$(BIN)/python -m qmlir.tools.bench_accuracy
 
-bench-compiled: $(STAMP) ## measure compiled programs, ONNX Runtime and OpenVINO beside (pip install -e '.[peers]')
-	$(BIN)/python -m qmlir.tools.bench_compiled
+bench-compiled: $(STAMP) ## measure compiled programs on 1 and 2 threads, ONNX Runtime and OpenVINO beside (pip install -e '.[peers]')
+	$(BIN)/python -m qmlir.tools.bench_compiled --threads 1 2
 
 demo: $(STAMP) ## take a trained model from ONNX to an exact int8 program, with a report, into build/demo
 	$(BIN)/python -m qmlir.tools.demo

@@ -100,12 +100,22 @@ class _Net:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
 
 
-def mlp(sizes: Sequence[int] = (784, 512, 256, 10)) -> ModelProto:
+def mlp(sizes: Sequence[int] = (784, 512, 256, 10), batch: int = 1) -> ModelProto:
     """A multilayer perceptron with rectifiers between its layers."""
     net, value = _Net(), "input"
     for place, (inputs, outputs) in enumerate(pairwise(sizes)):
         value = net.linear(net.node("Relu", value) if place else value, inputs, outputs, _RELU if place else 1.0)
-    return net.model("mlp", [1, sizes[0]], [1, sizes[-1]])
+    return net.model("mlp", [batch, sizes[0]], [batch, sizes[-1]])
+
+
+def convnet(batch: int = 1, size: int = 32, classes: int = 10) -> ModelProto:
+    """A small plain network for images of 32x32: five 3x3 convolutions, two of them with stride 2."""
+    net, value, channels = _Net(), "input", 3
+    for place, (made, stride) in enumerate(((32, 1), (64, 2), (64, 1), (128, 2), (128, 1))):
+        value = net.node("Relu", net.convolution(value, channels, made, 3, stride, gain=_RELU if place else 1.0))
+        channels = made
+    net.linear(net.node("Flatten", net.node("GlobalAveragePool", value)), channels, classes, _RELU)
+    return net.model("convnet", [batch, 3, size, size], [batch, classes])
 
 
 def lstm(sequence: int = 32, inputs: int = 64, hidden: int = 256, classes: int = 10) -> ModelProto:

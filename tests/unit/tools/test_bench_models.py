@@ -16,11 +16,13 @@ from qmlir.peers.packages import is_installed
 from qmlir.peers.quantizers import FORMS, OPSET
 from qmlir.tools.architectures import random_inputs
 from qmlir.tools.bench_accuracy import NAMES
-from qmlir.tools.bench_compiled import BARS, FLOAT, INT8, STARTED, ratio_rows
-from qmlir.tools.bench_models import BENCH_MODELS, encoder, lstm, mlp, mobilenet_v2
+from qmlir.tools.bench_contest import BARS, GAIN_BARS, ratio_rows
+from qmlir.tools.bench_models import BENCH_MODELS, convnet, encoder, lstm, mlp, mobilenet_v2
+from qmlir.tools.bench_starts import STARTED
+from qmlir.tools.bench_subjects import FLOAT, INT8, PEER_FORMS
 from qmlir.tools.benchmark import Timing
 
-OWN = {"mlp": mlp, "lstm": lstm, "mobilenetv2": mobilenet_v2, "encoder": encoder}
+OWN = {"mlp": mlp, "lstm": lstm, "mobilenetv2": mobilenet_v2, "encoder": encoder, "convnet": convnet}
 
 
 @pytest.mark.parametrize("build", OWN.values(), ids=OWN)
@@ -55,8 +57,15 @@ def test_multiply_adds(name: str) -> None:
     assert inspect(qmlir.load(BENCH_MODELS[name].build())).multiply_adds == MULTIPLY_ADDS[name]
 
 
+def test_a_batch_multiplies_the_work() -> None:
+    image = 32**2 * 3 * 32 * 9 + 16**2 * (32 * 64 + 64 * 64) * 9 + 8**2 * (64 * 128 + 128 * 128) * 9 + 128 * 10
+    assert inspect(qmlir.load(convnet(batch=3))).multiply_adds == 3 * image
+    assert inspect(qmlir.load(mlp(batch=3))).multiply_adds == 3 * MULTIPLY_ADDS["mlp"]
+
+
 SMALL = {
     "mlp": mlp,
+    "convnet": partial(convnet, batch=2, size=8),
     "lstm": lstm,
     "encoder": partial(encoder, layers=2, width=48, heads=4, sequence=8),
 }
@@ -78,14 +87,15 @@ def test_onnx_runtime_computes_the_same(build: Callable[[], ModelProto]) -> None
 
 def test_bars_and_forms_are_of_models_and_forms_that_exist() -> None:
     names = {*BENCH_MODELS, *NAMES}
-    assert {name for name, _ in BARS} <= names
+    assert {name for name, *_ in (*BARS, *GAIN_BARS)} <= names
     assert set(STARTED) <= set(BENCH_MODELS)
-    assert {each.peer_form for each in BENCH_MODELS.values()} <= set(FORMS)
+    assert {each.peer_form for each in BENCH_MODELS.values()} <= set(PEER_FORMS)
+    assert {form for peers in PEER_FORMS.values() for forms in peers.values() for form in forms} <= set(FORMS)
 
 
-def ratios(name: str, seconds: Mapping[str, float]) -> list[tuple[str, float, float | None]]:
+def ratios(name: str, seconds: Mapping[str, float], threads: int = 1) -> list[tuple[str, float, float | None]]:
     timings = {key: Timing(each, each, each) for key, each in seconds.items()}
-    return [(row.what, row.figure, row.bar) for row in ratio_rows(name, timings)]
+    return [(row.title, row.figure, row.bar) for row in ratio_rows(name, timings, threads)]
 
 
 def test_ratios_are_to_the_fastest_of_those_that_ran() -> None:
@@ -99,3 +109,9 @@ def test_ratios_are_to_the_fastest_of_those_that_ran() -> None:
     dynamic = ratios("lstm", ours | {"ONNX Runtime dynamic": 4.0, "OpenVINO f32": 1.0})
     assert dynamic == [("lstm: int8 over ONNX Runtime dynamic int8", 0.5, 0.8)]
     assert ratios("encoder", ours) == []
+
+
+def test_bars_belong_to_a_number_of_threads() -> None:
+    seconds = {INT8: 1.0, FLOAT: 6.0, "OpenVINO u8s8": 4.0}
+    bars = [ratios("resnet50", seconds, threads)[0][2] for threads in (1, 2, 3)]
+    assert bars == [0.85, 0.9, None]
