@@ -5,7 +5,7 @@ A pipeline prints as the `-p` text that reproduces it. A package's `Contribution
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import TypedDict
 
@@ -29,6 +29,8 @@ class NamedPipeline:
     name: str
     summary: str
     stages: tuple[Stage, ...]
+    defaults: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What stands for `<name>` where `text` is given no value of `name`."""
 
     def _parts(self, values: Mapping[str, str], names: tuple[str, ...]) -> Iterator[str]:
         for stage in self.stages:
@@ -37,7 +39,7 @@ class NamedPipeline:
             point = f"{self.name}.{stage.name}"
             yield from registry.inserted_passes(f"{point}.before")
             text = stage.passes
-            for key, value in values.items():
+            for key, value in {**self.defaults, **values}.items():
                 text = text.replace(f"<{key}>", value)
             yield text
             yield from registry.inserted_passes(f"{point}.after")
@@ -48,6 +50,18 @@ class NamedPipeline:
 
 
 CLEAN = "canonicalize,cse,dce"
+
+IMPORT = NamedPipeline(
+    "import",
+    "a model that came quantized, operations between casts, to one whose operations compute on integers",
+    (
+        Stage(
+            "raise",
+            "quant-propagate-types,dce",
+            "an operation between casts becomes one on quantized types, with one rounding",
+        ),
+    ),
+)
 
 QUANTIZE = NamedPipeline(
     "quantize",
@@ -74,13 +88,16 @@ COMPILE = NamedPipeline(
         Stage("lower", f"{CLEAN},convert-nn-to-kernel,{CLEAN}", "stored integers, every rounding in the open"),
         Stage(
             "fuse",
-            f"kernel-propagate-layout,kernel-fuse,kernel-analyze-ranges,math-expand,{CLEAN}",
+            f"kernel-propagate-layout,kernel-fuse,kernel-tabulate,kernel-narrow,kernel-analyze-ranges,"
+            f"kernel-simplify-rounding,math-expand,{CLEAN}",
             "channels last throughout, chains of elements in one kernel; every sum is proven to fit",
         ),
         Stage(
             "schedule",
-            'kernel-assign-schedule{isa="<isa>" threads=<threads>},kernel-pack',
-            "tiles from the table of the instruction set, weights in the layout that they want",
+            'kernel-winograd{isa="<isa>" threads=<threads><tuned>},kernel-interleave,'
+            'kernel-assign-schedule{isa="<isa>" threads=<threads><tuned>},kernel-pack,'
+            "kernel-fill-borders",
+            "algorithms and tiles from the tables of the instruction set, weights in the layout that they want",
         ),
         Stage(
             "bufferize",
@@ -89,9 +106,10 @@ COMPILE = NamedPipeline(
         ),
         Stage("loops", f"convert-kernel-to-loops,simd-legalize,{CLEAN}", "loops over register tiles"),
     ),
+    defaults={"tuned": ""},
 )
 
-PIPELINES: Mapping[str, NamedPipeline] = {pipeline.name: pipeline for pipeline in (QUANTIZE, COMPILE)}
+PIPELINES: Mapping[str, NamedPipeline] = {pipeline.name: pipeline for pipeline in (IMPORT, QUANTIZE, COMPILE)}
 """Every named pipeline."""
 
 KEPT_COMPOSITES = (

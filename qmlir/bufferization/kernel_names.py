@@ -10,6 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation
 from qmlir.bufferization.destinations import destination_style
 from qmlir.bufferization.slices import AnyMemRef, as_memory
 from qmlir.dialects.kernel.ops import ConvOp, MatMulOp, shaped
+from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.provenance import merged_origins
 
@@ -31,7 +32,7 @@ def kernel_name(op: Operation) -> str:
     written = _written(op)
     if written is not None:
         shape = written.get_shape()
-        if isinstance(op, ConvOp) and shape[0] == 1:
+        if isinstance(op, ConvOp | WinogradOp) and shape[0] == 1:
             shape = shape[1:]
         parts += ["x".join(map(str, _matmul_shape(op) if isinstance(op, MatMulOp) else shape)) or "scalar"]
         parts += [str(written.get_element_type())]
@@ -55,6 +56,8 @@ def _matmul_shape(op: MatMulOp) -> Sequence[int]:
 def _contraction(op: Operation) -> str:
     if isinstance(op, MatMulOp):
         return "matmul"
+    if isinstance(op, WinogradOp):
+        return "winograd"
     if not isinstance(op, ConvOp):
         return ""
     taps, strides, dilations = shaped(op.w)[0][1:-1], integer_list(op.strides), integer_list(op.dilations)

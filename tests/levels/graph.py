@@ -94,7 +94,8 @@ class Graph:
         self.scheme = scheme or schemes[int(self.random.integers(len(schemes)))]
         self.mode, self.ties = Mode.F32, self.pick(list(Ties))
         if self.chance(0.4):
-            self.mode = self.pick([each for each in Mode if each is not Mode.SHIFT or self.scheme.is_power_of_two])
+            modes = [each for each in Mode if each is not Mode.QLINEAR]  # that one is for some operations alone
+            self.mode = self.pick([each for each in modes if each is not Mode.SHIFT or self.scheme.is_power_of_two])
         self.block = Block()
         self.values: list[Value] = []
         self._names = 0

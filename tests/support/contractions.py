@@ -128,6 +128,68 @@ def convolution(seed: int) -> Case:
     return Case(_module(parameters, lines, operation, arguments, body, sums.shape, element), given, expected)
 
 
+_EPILOGUES = ("sums", "requantized", "narrow", "residual")
+
+
+def depthwise(
+    seed: int, sizes: Sequence[int] = (), channels: int = 0, taps: Sequence[int] = (), epilogue: str = ""
+) -> Case:
+    """A depthwise convolution of an image in bytes, whose weights without zero points are bytes too."""
+    rng = np.random.default_rng(seed)
+    channels = channels or int(rng.choice(np.array([rng.integers(2, 20), rng.integers(20, 150), 16, 32, 64, 96])))
+    taps = taps or rng.choice([3, 3, 5, 1, 2, 4, 7], 2).tolist()
+    if list(taps) == [1, 1]:
+        taps = [2, 1]
+    strides, dilations = rng.choice([1, 1, 2, 3], 2).tolist(), rng.choice([1, 1, 1, 2], 2).tolist()
+    sizes = sizes or [(t - 1) * d + 1 + int(rng.integers(0, 12)) for t, d in zip(taps, dilations, strict=True)]
+    unsigned, extreme = bool(rng.random() < 0.5), bool(rng.random() < 0.3)
+    x = _integers(rng, (int(rng.integers(1, 3)), *sizes, channels), unsigned, 8, extreme)
+    w = _integers(rng, (channels, *taps, 1), False, 8, extreme)
+    zero_point = int(_integers(rng, (), unsigned, 8, False))
+    expected = convolved(x - zero_point, w, strides, dilations, channels)
+    epilogue = epilogue or str(rng.choice(_EPILOGUES))
+    attributes = [
+        f"strides = array<i64: {', '.join(map(str, strides))}>",
+        f"dilations = array<i64: {', '.join(map(str, dilations))}>",
+        f"groups = {channels} : i64",
+        f"input_zero_point = {zero_point} : i32",
+        *(["input_unsigned"] if unsigned else []),
+    ]
+    bias = rng.integers(-1000, 1000, channels).astype(np.int32)
+    multiplier = rng.uniform(1e-4, 2e-3, channels).astype(np.float32)
+    residual: Array = rng.integers(-100, 100, expected.shape).astype(np.int32)
+    by_channel, identity = "affine_map<(a, b, c, d) -> (d)>", "affine_map<(a, b, c, d) -> (a, b, c, d)>"
+    given, parameters = [x.astype(np.uint8).view(np.int8)], [f"%x: {tensor(x.shape, 'i8')}"]
+    lines, element, operands = [f"%w = {constant(w.astype(np.int8), 'i8')}"], "i32", ""
+    arguments, body = ["%acc: i32"], ["kernel.yield %acc : i32"]
+    if epilogue == "residual":
+        expected = expected + residual
+        given.append(residual)
+        parameters.append(f"%c: {tensor(residual.shape, 'i32')}")
+        operands = f"epilogue(%c : {tensor(residual.shape, 'i32')})"
+        attributes.append(f"epilogue_maps = [{identity}]")
+        arguments.append("%cc: i32")
+        body = ["%s = arith.addi %acc, %cc : i32", "kernel.yield %s : i32"]
+    elif epilogue != "sums":
+        low = -128 if epilogue == "requantized" else -5
+        element, expected = "i8", np.maximum(requantized(expected + bias, multiplier), low)
+        lines += [f"%b = {constant(bias, 'i32')}", f"%m = {constant(multiplier, 'f32')}"]
+        operands = f"epilogue(%b, %m : {tensor((channels,), 'i32')}, {tensor((channels,), 'f32')})"
+        attributes.append(f"epilogue_maps = [{by_channel}, {by_channel}]")
+        arguments += ["%bb: i32", "%mm: f32"]
+        body = [
+            "%s = arith.addi %acc, %bb : i32",
+            "%q = kernel.requantize %s, %mm {mode = #kernel.requantize<f32>, zero_point = 3, "
+            f"minimum = {low}, maximum = 127}} : i32, f32 -> i8",
+            "kernel.yield %q : i8",
+        ]
+    operation = (
+        f"kernel.conv ins(%x, %w : {tensor(x.shape, 'i8')}, {tensor(w.shape, 'i8')}) {operands} "
+        f"-> {tensor(expected.shape, element)} attributes {{{', '.join(attributes)}}}"
+    )
+    return Case(_module(parameters, lines, operation, arguments, body, expected.shape, element), given, expected)
+
+
 def _module(
     parameters: Sequence[str], lines: Sequence[str], operation: str, arguments: Sequence[str], body: Sequence[str],
     shape: Sequence[int], element: str,
@@ -153,10 +215,14 @@ _DTYPES: dict[str, Any] = {
 }  # fmt: skip
 
 
+_FEW_BITS = ("i7", "i6", "i5", "i4", "i2")
+"""Weights by bytes: of 4 and of 2 bits by their type, of the others by what they are."""
+
+
 def product(seed: int) -> Case:
     """A product of matrices of any type and any batches, a residual and a bias by row, sometimes a lookup."""
     rng = np.random.default_rng(seed)
-    kind = str(rng.choice(["i8", "u8", "i16", "i4", "i2", "f16", "f32", "f64"]))
+    kind = str(rng.choice(["i8", "u8", "i16", *_FEW_BITS, "f16", "f32", "f64"]))
     batches = [int(size) for size in rng.integers(1, 3, int(rng.integers(0, 3)))]
     rows, terms, columns = (int(size) for size in rng.integers(1, 24, 3))
     x_shape: tuple[int, ...] = (*batches, rows, terms)
@@ -171,7 +237,7 @@ def product(seed: int) -> Case:
         stored = x, w
     else:
         unsigned, bits = kind == "u8", 16 if kind == "i16" else 8
-        weight_bits = int(kind[1:]) if kind in ("i4", "i2") else bits
+        weight_bits = int(kind[1:]) if kind in _FEW_BITS else bits
         x, w = _integers(rng, x_shape, unsigned, bits, False), _integers(rng, w_shape, unsigned, weight_bits, False)
         zero_points = [int(_integers(rng, (), unsigned, width, False)) for width in (bits, weight_bits)]
         if weight_bits < 8:

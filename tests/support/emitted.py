@@ -16,6 +16,7 @@ from qmlir.interpreter.run import interpret
 from qmlir.ir.builtin_types import as_dense
 from qmlir.ir.verification import verify
 from qmlir.targets.cpu.numba.emit import emit_module
+from qmlir.targets.cpu.numba.runtime.program import places_of
 from qmlir.text.elements import dense_array
 from qmlir.text.parsing import parse_module
 
@@ -58,7 +59,7 @@ def compiled_outputs(module: ModuleOp, inputs: Sequence[Any], folder: Path) -> d
     outputs = {name: np.zeros(shape, dtype) for name, dtype, shape, *_ in code.OUTPUTS}
     arena = np.full(code.ARENA_BYTES, 0x55, np.int8)
     targets = [flat(each) for each in outputs.values()]
-    code.main(arena, *constants, *map(flat, inputs), *targets)
+    code.main(arena, places_of(constants), *map(flat, inputs), *targets)
     return {
         name: target.view(array.dtype).reshape(array.shape)
         for (name, array), target in zip(outputs.items(), targets, strict=True)

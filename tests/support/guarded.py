@@ -24,7 +24,7 @@ from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.targets.cpu.lowering import constants_of, lowered
 from qmlir.targets.cpu.numba.emit import emit_module
-from qmlir.targets.cpu.numba.runtime.program import CompiledModule
+from qmlir.targets.cpu.numba.runtime.program import CompiledModule, places_of
 from qmlir.targets.cpu.package import load_package, write_package
 from qmlir.text.parsing import parse_module
 from tests.levels.generator import case_of
@@ -65,16 +65,18 @@ class Guards:
 
 def guarded(kernels: Any, constants: Mapping[str, Any], *, at_end: bool, filling: int) -> CompiledModule:
     """An emitted module as a program whose arrays are guarded; what nobody has written yet is bytes of `filling`."""
-    readable = len(kernels.CONSTANTS) + len(kernels.INPUTS)
+    readable = len(kernels.INPUTS)
+    weights = [np.asarray(constants[name]).reshape(-1).view(dtype) for name, dtype, _ in kernels.CONSTANTS]
 
-    def main(arena: Any, *arrays: Any) -> None:
+    def main(arena: Any, addresses: Any, *arrays: Any) -> None:
         guards = Guards(at_end=at_end)
         arena.view(np.uint8)[...] = filling
         read = [guards.array(each, _READ) for each in arrays[:readable]]
         for each in arrays[readable:]:
             each.view(np.uint8)[...] = filling
         written = [guards.array(each, _WRITE) for each in arrays[readable:]]
-        kernels.main(guards.array(arena, _WRITE), *read, *written)
+        places = places_of([guards.array(each, _READ) for each in weights])
+        kernels.main(guards.array(arena, _WRITE), places, *read, *written)
         for target, found in zip(arrays[readable:], written, strict=True):
             target[...] = found
 

@@ -2,7 +2,8 @@
 
 from xdsl.ir import Dialect
 
+from qmlir.dialects.kernel import winograd
 from qmlir.dialects.kernel.attributes import ATTRIBUTES
 from qmlir.dialects.kernel.ops import OPERATIONS
 
-Kernel = Dialect("kernel", list(OPERATIONS), list(ATTRIBUTES))
+Kernel = Dialect("kernel", [*OPERATIONS, *winograd.OPERATIONS], list(ATTRIBUTES))

@@ -76,9 +76,11 @@ class RequantizeAttr(ParametrizedAttribute):
 class ScheduleAttr(ParametrizedAttribute):
     """How a kernel is made into loops: `#kernel.schedule<variant = "u8s8_dot", rows = 6, vectors = 4, …>`.
 
-    `rows` positions by `vectors` vectors of `lanes` channels are computed at a time, `k_unroll` terms in a step.
-    `threads` says whether the outermost loop may be divided among threads, and `packed` that the constant operands have
-    the layout of the variant.
+    `rows` positions by `vectors` vectors of `lanes` channels are computed at a time, `k_unroll` terms in a step, and
+    `block` positions go through all stages of a family that has several before the next ones do. `prefetch` is the
+    level of the cache into which weights are asked for before they are read, 0 where they are not. `threads` says
+    whether the outermost loop may be divided among threads, and `packed` that the constant operands have the layout of
+    the variant.
     """
 
     name = "kernel.schedule"
@@ -88,10 +90,21 @@ class ScheduleAttr(ParametrizedAttribute):
     vector_count: IntAttr
     lane_count: IntAttr
     term_count: IntAttr
+    block_count: IntAttr
+    prefetch_level: IntAttr
     thread_flag: IntAttr
     packed_flag: IntAttr
 
-    FIELDS: ClassVar[tuple[str, ...]] = ("rows", "vectors", "lanes", "k_unroll", "threads", "packed")
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "rows", "vectors", "lanes", "k_unroll", "block", "prefetch", "threads", "packed",
+    )  # fmt: skip
+    NUMBERS: ClassVar[tuple[str, ...]] = FIELDS[:6]
+    """The fields that are numbers; the others are flags."""
+
+    _DEFAULTS: ClassVar[dict[str, int]] = {
+        "rows": 1, "vectors": 1, "lanes": 1, "k_unroll": 1, "block": 1, "prefetch": 0, "threads": 0, "packed": 0,
+    }  # fmt: skip
+    """What a field is where it is left out, and the least that a number may be."""
 
     @staticmethod
     def of(
@@ -102,9 +115,11 @@ class ScheduleAttr(ParametrizedAttribute):
         k_unroll: int = 1,
         threads: bool = False,
         packed: bool = False,
+        block: int = 1,
+        prefetch: int = 0,
     ) -> "ScheduleAttr":
         """The schedule of these numbers."""
-        numbers = (rows, vectors, lanes, k_unroll, int(threads), int(packed))
+        numbers = (rows, vectors, lanes, k_unroll, block, prefetch, int(threads), int(packed))
         return ScheduleAttr.new([StringAttr(variant), *map(IntAttr, numbers)])
 
     @property
@@ -133,9 +148,19 @@ class ScheduleAttr(ParametrizedAttribute):
         return self.term_count.data
 
     @property
+    def block(self) -> int:
+        """Positions that go through all stages together."""
+        return self.block_count.data
+
+    @property
     def threads(self) -> bool:
         """Whether the outermost loop may be divided among threads."""
         return bool(self.thread_flag.data)
+
+    @property
+    def prefetch(self) -> int:
+        """The level of the cache into which weights are asked for before they are read; 0: they are not."""
+        return self.prefetch_level.data
 
     @property
     def packed(self) -> bool:
@@ -145,17 +170,17 @@ class ScheduleAttr(ParametrizedAttribute):
     def as_packed(self) -> "ScheduleAttr":
         """The same schedule for packed operands."""
         numbers = (self.rows, self.vectors, self.lanes, self.k_unroll, self.threads)
-        return ScheduleAttr.of(self.variant, *numbers, packed=True)
+        return ScheduleAttr.of(self.variant, *numbers, packed=True, block=self.block, prefetch=self.prefetch)
 
     def verify(self) -> None:
-        numbers = {"rows": self.rows, "vectors": self.vectors, "lanes": self.lanes, "k_unroll": self.k_unroll}
-        for name, number in numbers.items():
-            if number < 1:
-                raise VerifyException(f"{name} must be 1 or more, found {number}")
+        for name in self.NUMBERS:
+            number, least = getattr(self, name), self._DEFAULTS[name]
+            if number < least:
+                raise VerifyException(f"{name} must be {least} or more, found {number}")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        found = {"rows": 1, "vectors": 1, "lanes": 1, "k_unroll": 1, "threads": 0, "packed": 0}
+        found = dict(cls._DEFAULTS)
         with parser.in_angle_brackets():
             parser.parse_characters("variant")
             parser.parse_punctuation("=")
@@ -163,14 +188,17 @@ class ScheduleAttr(ParametrizedAttribute):
             while parser.parse_optional_punctuation(",") is not None:
                 field = _one_of(parser, "field of a schedule", cls.FIELDS)
                 parser.parse_punctuation("=")
-                found[field] = int(parser.parse_boolean()) if field in cls.FIELDS[4:] else parser.parse_integer()
+                found[field] = parser.parse_integer() if field in cls.NUMBERS else int(parser.parse_boolean())
         return (StringAttr(variant), *(IntAttr(found[field]) for field in cls.FIELDS))
 
     def print_parameters(self, printer: Printer) -> None:
-        values = (self.rows, self.vectors, self.lanes, self.k_unroll)
         texts = [f'variant = "{self.variant}"']
-        texts += [f"{field} = {value}" for field, value in zip(self.FIELDS[:4], values, strict=True) if value != 1]
-        texts += [f"{field} = true" for field in self.FIELDS[4:] if getattr(self, field)]
+        texts += [
+            f"{field} = {getattr(self, field)}"
+            for field in self.NUMBERS
+            if getattr(self, field) != self._DEFAULTS[field]
+        ]
+        texts += [f"{field} = true" for field in self.FIELDS if field not in self.NUMBERS and getattr(self, field)]
         printer.print_string(f"<{', '.join(texts)}>")
 
 
@@ -230,7 +258,13 @@ class TargetAttr(ParametrizedAttribute):
 TARGET = "kernel.target"
 """The attribute of a module that says what its loops may assume."""
 
+OVERWRITTEN = "kernel.overwritten"
+"""The discardable attribute of a fill: the slice that is written over before anything is read, offsets and sizes."""
+
 SCHEDULE = "kernel.schedule"
 """The discardable attribute that schedules an operation which has no property for it."""
+
+TUNED = "kernel.tuned"
+"""The discardable attribute of a contraction whose schedule a search found, not the table."""
 
 ATTRIBUTES: tuple[type[ParametrizedAttribute], ...] = (RequantizeAttr, ScheduleAttr, TargetAttr)

@@ -20,6 +20,7 @@ from qmlir.arithmetic.requantization import (
     Mode,
     magnitude,
     requantize_double_round,
+    requantize_qlinear,
     requantize_shift,
     requantize_single_round,
     saturate,
@@ -27,6 +28,7 @@ from qmlir.arithmetic.requantization import (
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, RequantizeOp, ReshapeOp, scalar_of, shaped
 from qmlir.dialects.kernel.packed import packed_sums
 from qmlir.dialects.kernel.variants import VARIANTS
+from qmlir.dialects.kernel.winograd import WinogradOp, winograd_sums
 from qmlir.dialects.quant.infer import integer_dtype
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.ir.evaluation import Meaning, RunsRegions
@@ -91,6 +93,10 @@ def _conv_sums(op: ConvOp, x: Array, w: Array) -> Array:
     right = w.reshape(groups, channels, terms)
     sums = _product(op, left, right.swapaxes(-1, -2))  # [groups, rows, channels]
     return np.moveaxis(sums, 0, 1).reshape(shape)
+
+
+def _winograd_sums(op: WinogradOp, x: Array, w: Array) -> Array:
+    return winograd_sums(x, w)
 
 
 def _accumulated(op: ContractionOp, sums: Array) -> Array:
@@ -167,6 +173,8 @@ def _requantize(op: RequantizeOp, accumulator: Any, parameters: tuple[Any, ...])
             # A multiplier of 1 is no exception here: what f32 leaves out is rounded, as the loops do.
             rounded = np.rint(wide.astype(np.float32) * given[0].astype(np.float32)).astype(np.float64)
             result = saturate(rounded, zero_point, limits)
+        case Mode.QLINEAR:
+            result = requantize_qlinear(wide, given[0].astype(np.float32), zero_point, limits)
         case Mode.SINGLE_ROUND:
             result = requantize_single_round(wide, given[0], given[1], zero_point, limits)
         case Mode.DOUBLE_ROUND:
@@ -185,4 +193,5 @@ MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
     MatMulOp: _contraction(_matmul_sums),
     RequantizeOp: _requantize,
     ReshapeOp: _reshape,
+    WinogradOp: _contraction(_winograd_sums),
 }

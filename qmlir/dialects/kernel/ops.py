@@ -112,9 +112,9 @@ class ReshapeOp(IRDLOperation):
 class RequantizeOp(IRDLOperation):
     """An integer rescaled, moved by the zero point and kept inside the limits, by the arithmetic that is named.
 
-    The parameters are the multiplier (f32) in mode `f32`, the multiplier (i32) and the shift (i8) in the modes
-    `single_round` and `double_round`, and the shift (i8) in mode `shift`. On vectors it works lane by lane. The
-    formulas are those of `qmlir.arithmetic.requantization`; a multiplier of 1 is no exception here.
+    The parameters are the multiplier (f32) in the modes `f32` and `qlinear`, the multiplier (i32) and the shift (i8)
+    in the modes `single_round` and `double_round`, and the shift (i8) in mode `shift`. On vectors it works lane by
+    lane. The formulas are those of `qmlir.arithmetic.requantization`; a multiplier of 1 is no exception here.
     """
 
     name = "kernel.requantize"
@@ -138,6 +138,7 @@ class RequantizeOp(IRDLOperation):
         Mode.SINGLE_ROUND: ("i32", "i8"),
         Mode.DOUBLE_ROUND: ("i32", "i8"),
         Mode.SHIFT: ("i8",),
+        Mode.QLINEAR: ("f32",),
     }
 
     def __init__(

@@ -14,13 +14,24 @@ from xdsl.dialects.builtin import AnyFloat
 from qmlir.arithmetic.exact_sums import exact_matmul, sum_dtype
 from qmlir.arithmetic.requantization import magnitude
 from qmlir.dialects.kernel.attributes import ScheduleAttr
+from qmlir.dialects.kernel.interleaved import QUAD, rows_there
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
-from qmlir.dialects.kernel.variants import DEPTHWISE, S8S8_DOT, U8S2_DOT, U8S4_DOT, U8S8_DOT, WEIGHT_BITS
+from qmlir.dialects.kernel.variants import (
+    DEPTHWISE,
+    DEPTHWISE_DOT,
+    S8S8_DOT,
+    SHORT_STEPS,
+    U8S2_DOT,
+    U8S4_DOT,
+    U8S8_DOT,
+    WEIGHT_BITS,
+)
+from qmlir.dialects.kernel.winograd import WinogradOp, winograd_sums
 from qmlir.ir.builtin_types import as_integer, integer_list
 
 Array = npt.NDArray[Any]
 
-_READ_AS_UNSIGNED = (U8S8_DOT, U8S4_DOT, U8S2_DOT)
+_READ_AS_UNSIGNED = (U8S8_DOT, U8S4_DOT, U8S2_DOT, *SHORT_STEPS, DEPTHWISE_DOT)
 """These add 128 to signed bytes; the one that reads signed ones takes 128 off unsigned ones."""
 
 
@@ -38,19 +49,30 @@ def _read(op: ContractionOp, variant: str, x: Array) -> Array:
     return wide - 128 if variant == S8S8_DOT and is_unsigned else wide
 
 
-def _unpacked(weights: Array, schedule: ScheduleAttr, channels: int) -> Array:
+def unpacked_weights(weights: Array, schedule: ScheduleAttr, channels: int) -> Array:
     """Packed weights as `[groups, channels, taps…, terms]`, the terms filled up; those that share bytes apart."""
     bits, width, group = WEIGHT_BITS.get(schedule.variant, 8), schedule.vectors * schedule.lanes, schedule.k_unroll
     groups, blocks, *taps, steps, _ = weights.shape
     if bits < 8:
-        places = (np.arange(8 // bits) * bits)[:, None]
-        raised = (weights.view(np.uint8)[..., None, :] >> places) & ((1 << bits) - 1)
-        weights = (raised.astype(np.int64) - (1 << (bits - 1))).reshape(groups, blocks, *taps, -1, width * group)
+        above = (8 - bits - np.arange(8 // bits) * bits)[:, None]
+        own = (weights.view(np.uint8)[..., None, :] << above).astype(np.uint8).view(np.int8) >> (8 - bits)
+        weights = own.astype(np.int64).reshape(groups, blocks, *taps, -1, width * group)
         steps = weights.shape[-2]
     split = weights.reshape(groups, blocks, *taps, steps, width, group)
     rank = len(taps)
     ordered = split.transpose(0, 1, 3 + rank, *range(2, 3 + rank), 4 + rank)
     return ordered.reshape(groups, blocks * width, *taps, steps * group)[:, :channels]
+
+
+def _windows(op: ConvOp, weights: Array, schedule: ScheduleAttr) -> Array:
+    """The weights of `depthwise_dot` as `[1, channels, rows, columns, 1]`, without rows that lie outside of `x`."""
+    _, blocks, quads, columns, *_ = weights.shape
+    split = weights.reshape(blocks, quads, columns, QUAD, -1, QUAD, QUAD)
+    ordered = split.transpose(0, 4, 3, 5, 1, 6, 2)
+    whole = ordered.reshape(1, blocks * schedule.vectors * schedule.lanes, quads * QUAD, columns, 1)
+    sizes = shaped(op.x)[0][1], shaped(op.target)[0][1]
+    there = rows_there(*sizes, integer_list(op.strides)[0], integer_list(op.dilations)[0])
+    return whole[:, : op.channels(), :there]
 
 
 def _by(left: Array, right: Array, terms: int) -> Array:
@@ -105,13 +127,18 @@ def packed_sums(op: ContractionOp, x: Array, w: Array) -> Array:
     assert schedule is not None
     groups = w.shape[0]
     is_conv = isinstance(op, ConvOp)
-    weights = _unpacked(w, schedule, op.channels() // (groups if is_conv else 1))
+    if isinstance(op, ConvOp) and schedule.variant == DEPTHWISE_DOT:
+        weights = _windows(op, w, schedule)
+    else:
+        weights = unpacked_weights(w, schedule, op.channels() // (groups if is_conv else 1))
     read = _read(op, schedule.variant, x)
     if not isinstance(op.accumulator_type, AnyFloat):
         weights = weights.astype(np.int64)
+    if isinstance(op, WinogradOp):
+        return winograd_sums(read, weights[0, ..., : x.shape[-1]])
     if not is_conv:
         sums = _matmul(op, read, weights)
     else:
-        sums = _conv(op, read, weights, is_lanewise=schedule.variant == DEPTHWISE)
+        sums = _conv(op, read, weights, is_lanewise=schedule.variant in (DEPTHWISE, DEPTHWISE_DOT))
     integer = as_integer(op.accumulator_type)
     return sums if integer is None else sums.astype(f"i{integer.width.data // 8}")

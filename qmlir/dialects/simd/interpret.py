@@ -28,7 +28,10 @@ from qmlir.dialects.simd.ops import (
     LoadGroupSplatOp,
     LoadOp,
     LoadPartialOp,
+    LookUpOp,
+    MultiplyPairsOp,
     NarrowOp,
+    PrefetchOp,
     ReduceAddOp,
     RoundToIntOp,
     SelectOp,
@@ -109,11 +112,19 @@ def _store_partial(op: StorePartialOp, value: Array, array: Array, place: Place,
     return ()
 
 
+def _prefetch(op: PrefetchOp, array: Array, index: int) -> tuple[()]:
+    return ()
+
+
 def _gather(op: GatherOp, table: Array, places: Array) -> tuple[Array]:
     wrong = (places < 0) | (places >= table.size)
     if wrong.any():
         raise InterpretationError(f"place {places[wrong][0]} lies outside the table of {table.size} elements")
     return (table[places],)
+
+
+def _look_up(op: LookUpOp, table: Array, places: Array) -> tuple[Array]:
+    return (table[places.view(np.uint8)],)
 
 
 # --- Registers --------------------------------------------------------------------------------------------------------
@@ -124,6 +135,11 @@ def _dot_accumulate(op: DotAccumulateOp, accumulator: Array, x: Array, w: Array)
     products = left.astype(np.int64) * w.astype(np.int64)
     sums = accumulator.astype(np.int64) + products.reshape(accumulator.size, -1).sum(axis=1)
     return (sums.astype(np.int32),)
+
+
+def _multiply_pairs(op: MultiplyPairsOp, x: Array, w: Array) -> tuple[Array]:
+    products = x.view(np.uint8).astype(np.int64) * w.astype(np.int64)
+    return (products.reshape(-1, 2).sum(axis=1).clip(-(1 << 15), (1 << 15) - 1).astype(np.int16),)
 
 
 def _convert(op: ConvertOp, value: Array) -> tuple[Array]:
@@ -142,11 +158,11 @@ def _round_to_int(op: RoundToIntOp, value: Array) -> tuple[Array]:
     return (rounded.astype(np.int32),)
 
 
-def _narrow(op: NarrowOp, value: Array) -> tuple[Array]:
+def _narrow(op: NarrowOp, values: Sequence[Array]) -> tuple[Array]:
     element = element_of(op.result)
     bits = bits_of(element)
     low, high = (0, (1 << bits) - 1) if op.unsigned is not None else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-    return (_wrapped(np.clip(value.astype(np.int64), low, high), element),)
+    return (_wrapped(np.clip(np.concatenate(values).astype(np.int64), low, high), element),)
 
 
 def _wrapped(value: Array, element: Attribute) -> Array:
@@ -218,8 +234,11 @@ MEANINGS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = {
     LoadGroupSplatOp: _load_group_splat,
     StoreOp: _store,
     StorePartialOp: _store_partial,
+    PrefetchOp: _prefetch,
     GatherOp: _gather,
+    LookUpOp: _look_up,
     DotAccumulateOp: _dot_accumulate,
+    MultiplyPairsOp: _multiply_pairs,
     ConvertOp: _convert,
     RoundToIntOp: _round_to_int,
     NarrowOp: _narrow,

@@ -1,14 +1,17 @@
 """The operations of `simd` on registers: dot products, conversions, comparisons, lanes that change places."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import ClassVar
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr, StringAttr, UnitAttr, VectorType, f32, i1, i32, i64
+from xdsl.dialects.builtin import AnyFloat, IntegerAttr, StringAttr, UnitAttr, VectorType, f32, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
+    AtLeast,
     IRDLOperation,
     ParsePropInAttrDict,
+    RangeOf,
     VarConstraint,
     base,
     irdl_op_definition,
@@ -17,6 +20,7 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
+    var_operand_def,
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -76,6 +80,29 @@ class DotAccumulateOp(IRDLOperation):
             raise VerifyException(f"signs are {', '.join(Signs)}, found {self.signs.data}")
         if self.signs.data != Signs.SS and bits_of(element_of(self.x)) != 8:
             raise VerifyException(f"integers of 16 bits are signed: found signs {self.signs.data}")
+
+
+@irdl_op_definition
+class MultiplyPairsOp(IRDLOperation):
+    """Unsigned bytes times signed ones, the products of neighbours added and kept inside 16 bits."""
+
+    name = "simd.multiply_pairs"
+
+    x = operand_def(VectorType)
+    w = operand_def(VectorType)
+    result = result_def(VectorType)
+
+    assembly_format = "$x `,` $w attr-dict `:` type($x) `,` type($w) `->` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(self, x: SSAValue, w: SSAValue):
+        super().__init__(operands=[x, w], result_types=[vector(lanes_of(x) // 2, i16)])
+
+    def verify_(self) -> None:
+        if self.x.type != self.w.type or element_of(self.x) != i8 or lanes_of(self.x) % 2:
+            raise VerifyException(f"multiplies two vectors of pairs of i8, found {self.x.type} and {self.w.type}")
+        if self.result.type != vector(lanes_of(self.x) // 2, i16):
+            raise VerifyException(f"gives {vector(lanes_of(self.x) // 2, i16)}, found {self.result.type}")
 
 
 class Conversion(StrEnum):
@@ -184,31 +211,37 @@ class RoundToIntOp(IRDLOperation):
 
 @irdl_op_definition
 class NarrowOp(IRDLOperation):
-    """Signed integers in a narrower type, saturated to its signed range, or with `unsigned` to its unsigned one."""
+    """Signed integers in a narrower type, saturated to its signed range, or with `unsigned` to its unsigned one.
+
+    Of several vectors of one type the lanes stand one behind the other.
+    """
 
     name = "simd.narrow"
 
-    value = operand_def(VectorType)
+    T: ClassVar = VarConstraint("T", base(VectorType[Attribute]))
+
+    values = var_operand_def(RangeOf(T).of_length(AtLeast(1)))
     unsigned = opt_prop_def(UnitAttr)
     result = result_def(VectorType)
 
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$value attr-dict `:` type($value) `to` type($result)"
+    assembly_format = "$values attr-dict `:` type($values) `to` type($result)"
     traits = traits_def(Pure())
 
-    def __init__(self, value: SSAValue, element: Attribute, *, unsigned: bool = False):
+    def __init__(self, values: Sequence[SSAValue], element: Attribute, *, unsigned: bool = False):
         super().__init__(
-            operands=[value],
+            operands=[values],
             properties={"unsigned": UnitAttr() if unsigned else None},
-            result_types=[vector(lanes_of(value), element)],
+            result_types=[vector(sum(map(lanes_of, values)), element)],
         )
 
     def verify_(self) -> None:
-        source, target = element_of(self.value), element_of(self.result)
+        source, target = element_of(self.values[0]), element_of(self.result)
         if not is_signless(source) or not is_signless(target) or bits_of(target) >= bits_of(source):
             raise VerifyException(f"takes integers to narrower ones, found {source} and {target}")
-        if lanes_of(self.value) != lanes_of(self.result):
-            raise VerifyException(f"keeps the lanes, found {self.value.type} and {self.result.type}")
+        if sum(map(lanes_of, self.values)) != lanes_of(self.result):
+            found = " and ".join(str(type_) for type_ in (*self.values.types, self.result.type))
+            raise VerifyException(f"keeps the lanes, found {found}")
 
 
 @irdl_op_definition
@@ -341,6 +374,7 @@ class ReduceAddOp(IRDLOperation):
 
 OPERATIONS = (
     DotAccumulateOp,
+    MultiplyPairsOp,
     ConvertOp,
     RoundToIntOp,
     NarrowOp,

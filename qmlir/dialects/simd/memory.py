@@ -7,12 +7,14 @@ next one; that it stays inside the memory, or inside the slack behind it, is up 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType, MemRefType, VectorType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, VectorType, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
+    ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
+    prop_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -21,6 +23,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.simd.base import AnyVector, bits_of, check_place, element_of, is_signless, lanes_of
+from qmlir.ir.builtin_types import memref_type
 
 GROUP_BITS = 32
 """The bits that `simd.load_group_splat` repeats: one lane of the sums of `simd.dot_accumulate`."""
@@ -131,6 +134,33 @@ class StorePartialOp(IRDLOperation):
 
 
 @irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """Ask for the cache line of a place of a memory of one axis, which may lie behind its end: changes no value.
+
+    `level` is that of the cache that it shall come into, 1 the nearest, 2 or 3.
+    """
+
+    name = "simd.prefetch"
+
+    memory = operand_def(MemRefType)
+    index = operand_def(IndexType)
+    level = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$memory `[` $index `]` attr-dict `:` type($memory)"
+    # It writes nothing; the effect says that it counts although nobody takes a result of it.
+    traits = traits_def(MemoryWriteEffect())
+
+    def __init__(self, memory: SSAValue, index: SSAValue, level: int = 1):
+        super().__init__(operands=[memory, index], properties={"level": IntegerAttr(level, i64)})
+
+    def verify_(self) -> None:
+        check_place(self.memory, [self.index], None)
+        if self.level.value.data not in (1, 2, 3):
+            raise VerifyException(f"levels of caches are 1, 2 and 3, found {self.level.value.data}")
+
+
+@irdl_op_definition
 class GatherOp(IRDLOperation):
     """The elements of a table of one axis at the places that the lanes of `places` give.
 
@@ -158,4 +188,42 @@ class GatherOp(IRDLOperation):
             raise VerifyException(f"gives a lane for each place, found {self.places.type} and {self.result.type}")
 
 
-OPERATIONS = (LoadOp, LoadPartialOp, LoadGroupSplatOp, StoreOp, StorePartialOp, GatherOp)
+BYTE_VALUES = 256
+"""The elements of a table that `simd.look_up` reads: one for each byte."""
+
+
+@irdl_op_definition
+class LookUpOp(IRDLOperation):
+    """The bytes of a table of 256 at the places that the lanes of `places` give, read as unsigned bytes.
+
+    It is `simd.gather` for the one kind of table that registers hold: a processor that permutes bytes of several
+    registers by a register needs no memory for it.
+    """
+
+    name = "simd.look_up"
+
+    table = operand_def(MemRefType)
+    places = operand_def(VectorType)
+    result = result_def(VectorType)
+
+    assembly_format = "$table `[` $places `]` attr-dict `:` type($table) `,` type($places) `to` type($result)"
+    traits = traits_def(MemoryReadEffect())
+
+    def __init__(self, table: SSAValue, places: SSAValue):
+        super().__init__(operands=[table, places], result_types=[places.type])
+
+    def verify_(self) -> None:
+        check_place(self.table, [self.places], element_of(self.result))
+        if self.result.type != self.places.type or not is_signless(element_of(self.places), 8):
+            raise VerifyException(f"gives a byte for each byte, found {self.places.type} and {self.result.type}")
+        if not is_byte_table(self.table):
+            raise VerifyException(f"takes a table of {BYTE_VALUES} bytes, found {self.table.type}")
+
+
+def is_byte_table(table: SSAValue) -> bool:
+    """Whether a table has a byte for each byte."""
+    type_ = memref_type(table)
+    return type_ is not None and type_.get_shape() == (BYTE_VALUES,) and is_signless(type_.get_element_type(), 8)
+
+
+OPERATIONS = (LoadOp, LoadPartialOp, LoadGroupSplatOp, StoreOp, StorePartialOp, PrefetchOp, GatherOp, LookUpOp)

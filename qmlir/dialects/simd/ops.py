@@ -9,13 +9,23 @@ from qmlir.dialects.simd.lanes import (
     InterleaveHighOp,
     InterleaveLowOp,
     InterleaveOp,
+    MultiplyPairsOp,
     NarrowOp,
     ReduceAddOp,
     RoundToIntOp,
     SelectOp,
     Signs,
 )
-from qmlir.dialects.simd.memory import GatherOp, LoadGroupSplatOp, LoadOp, LoadPartialOp, StoreOp, StorePartialOp
+from qmlir.dialects.simd.memory import (
+    GatherOp,
+    LoadGroupSplatOp,
+    LoadOp,
+    LoadPartialOp,
+    LookUpOp,
+    PrefetchOp,
+    StoreOp,
+    StorePartialOp,
+)
 
 __all__ = [
     "OPERATIONS",
@@ -30,7 +40,10 @@ __all__ = [
     "LoadGroupSplatOp",
     "LoadOp",
     "LoadPartialOp",
+    "LookUpOp",
+    "MultiplyPairsOp",
     "NarrowOp",
+    "PrefetchOp",
     "ReduceAddOp",
     "RoundToIntOp",
     "SelectOp",

@@ -9,12 +9,12 @@ from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects import math
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.functions import FUNCTIONS
+from qmlir.arithmetic.fused import sum_to_odd
 from qmlir.interpreter.upstream.arith import elementwise, exact, has_any, of_floats
 from qmlir.interpreter.upstream.scalars import element_of, is_array, round_to, signed, unsigned, width_of, wrap
 from qmlir.ir.evaluation import Meaning, RunsRegions
@@ -68,19 +68,6 @@ def _fused_f64(a: float, b: float, c: float) -> float:
 _fused_f64_arrays = np.frompyfunc(_fused_f64, 3, 1)
 
 
-def _sum_to_odd(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """`x + y`, the last bit set where that was not exact: then rounding to 51 bits or fewer rounds the exact sum."""
-    total = np.asarray(x + y)
-    # Knuth's sum without error: what the rounded sum lacks.
-    back = total - x
-    lack = np.asarray((x - (total - back)) + (y - back))
-    inexact = np.isfinite(total) & (lack != 0)
-    bits = total.view(np.int64)
-    # Toward zero where the sum was rounded away from it; the bits of a float count up with its magnitude.
-    truncated = bits - (inexact & ((lack < 0) != (total < 0)))
-    return np.asarray(truncated | inexact).view(np.float64)
-
-
 def fused_multiply_add(a: Any, b: Any, c: Any) -> Any:
     """`a * b + c` rounded once, ties to even, on elements or arrays of one float type."""
     x, y, z = (np.asarray(value) for value in (a, b, c))
@@ -88,7 +75,7 @@ def fused_multiply_add(a: Any, b: Any, c: Any) -> Any:
         return np.asarray(_fused_f64_arrays(x, y, z)).astype(np.float64)
     # The product of two values of f32 or less is exact in f64, and so is the test for what the sum lacks.
     product = np.asarray(x.astype(np.float64) * y.astype(np.float64))
-    return round_to(_sum_to_odd(product, z.astype(np.float64)), x.dtype)
+    return round_to(sum_to_odd(product, z.astype(np.float64)), x.dtype)
 
 
 # --- Integers ---------------------------------------------------------------------------------------------------------

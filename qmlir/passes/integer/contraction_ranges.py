@@ -14,13 +14,11 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
+from qmlir.dialects.kernel.winograd import SCALE_BITS, TAPS, WEIGHTS, WinogradOp, transformed
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.passes.integer.intervals import Interval, constant_elements, range_of_array, times, unsigned
 
 Array = npt.NDArray[Any]
-
-WINOGRAD_TAPS = 3
-"""Taps along each axis of F(2, 3): tiles of 2 results from 4 elements."""
 
 
 def constant_of(value: SSAValue) -> Array | None:
@@ -92,6 +90,13 @@ def sum_interval(op: ContractionOp, x: Interval, w: Interval) -> Interval | None
     left = centred_input(op, x)
     if left is None or _bits(op.w) is None:
         return None
+    return _sums(op, left, w)
+
+
+def _sums(op: ContractionOp, left: Interval, w: Interval) -> Interval:
+    """The sums of elements of `x` in the interval `left`."""
+    if isinstance(op, WinogradOp):
+        return Interval(-(1 << 31) >> SCALE_BITS, (1 << 31) - 1 >> SCALE_BITS)  # whatever they are, after the shift
     known = known_weights(op)
     if known is None:
         right = centred_weights(op, w)
@@ -145,6 +150,9 @@ class Winograd:
         """F(2x2, 3x3) and so on."""
         return f"F({'x'.join('2' * self.axes)}, {'x'.join('3' * self.axes)})"
 
+    def __str__(self) -> str:
+        return f"{self.name} with {self.input} by {self.weights} and sums in {self.sums}"
+
     @property
     def fits(self) -> bool:
         """Whether 16 bits hold both operands, and 32 the scaled sums."""
@@ -152,19 +160,27 @@ class Winograd:
         return narrow and self.sums.within(-(1 << 31), (1 << 31) - 1)
 
 
-def winograd(op: ContractionOp, x: Interval, w: Interval) -> Winograd | None:
-    """The bounds of F(2, 3), where the operation is a convolution of 3 taps along each axis, without gaps."""
+def winograd(op: ContractionOp, x: Interval, w: Interval, *, with_zero_point: bool = False) -> Winograd | None:
+    """The bounds of F(2, 3), where the operation is a convolution of 3 taps along each axis, without gaps.
+
+    With `with_zero_point` they are also those of `x` as it is read, for loops that correct the sums afterwards.
+    """
     if not isinstance(op, ConvOp) or op.group_count != 1:
         return None
     taps = shaped(op.w)[0][1:-1]
-    if set(taps) != {WINOGRAD_TAPS} or {*integer_list(op.strides), *integer_list(op.dilations)} != {1}:
+    if set(taps) != {TAPS} or {*integer_list(op.strides), *integer_list(op.dilations)} != {1}:
         return None
-    left, right, sums = centred_input(op, x), centred_weights(op, w), sum_interval(op, x, w)
-    if left is None or right is None or sums is None:
+    left, right = centred_input(op, x), centred_weights(op, w)
+    if left is None or right is None:
         return None
+    read, sums = left, _sums(op, left, w)
+    if with_zero_point:
+        zero = op.input_zero_point.value.data
+        read = Interval(left.low + zero, left.high + zero)
+        sums = sums.joined(_sums(op, read, w))
     axes, scale = len(taps), 1 << len(taps)
     # Along an axis two elements are added, or one is taken off the other.
-    same = Interval(scale * left.low, scale * left.high)
+    same = Interval(scale * left.low, scale * left.high).joined(Interval(scale * read.low, scale * read.high))
     half = scale // 2 * (left.high - left.low)
     found = _transformed_weights(right, axes)
     known = known_weights(op)
@@ -189,9 +205,6 @@ def _transformed_weights(weights: Interval, axes: int) -> Interval:
 
 
 def _exact_transform(weights: Array, axes: int) -> Interval:
-    moved: Array = weights.astype(np.int64 if weights.dtype != object else object)
-    for axis in range(1, axes + 1):
-        first, second, third = (moved.take(tap, axis) for tap in range(WINOGRAD_TAPS))
-        rows = (2 * first, first + second + third, first - second + third, 2 * third)
-        moved = np.stack(rows, axis)
+    wide = weights.astype(np.int64 if weights.dtype != object else object)
+    moved = transformed(WEIGHTS, wide, range(1, axes + 1))
     return range_of_array(moved) if moved.dtype != object else Interval(moved.min(), moved.max())

@@ -42,7 +42,7 @@ _MOVES = frozenset(
         "arith.constant", "arith.select", "linalg.fill", "linalg.generic", "linalg.yield", "linalg.index",
         "kernel.yield", "kernel.reshape", "vector.broadcast", "simd.load", "simd.load_partial", "simd.store",
         "simd.store_partial", "simd.load_group_splat", "simd.select", "simd.gather", "simd.interleave_low",
-        "simd.interleave_high",
+        "simd.interleave_high", "simd.prefetch",
     }
 )  # fmt: skip
 """Other operations that move values, or whose body is what computes."""
@@ -82,19 +82,26 @@ def _is_constant(op: Operation) -> bool:
 def _quantized_reason(op: NnOp) -> str | None:
     """Why an operation on quantized values computes on floats; `None` where it does not."""
     if op.components is not None:
-        return None if op.requantize is not None and op.requantize.mode is not Mode.F32 else "has parts that may do so"
+        return None if _has_integer_mode(op) else "has parts that may do so"
     if op.quantization_slots().shares_parameters:
         return None
     data = [value for value in op.data_operands() if isinstance(element_of(value), StoredType)]
     if isinstance(op, _EXACT_COMPARISONS) and has_common_scale(op) and _has_one_scale(data[0]):
         return None
     if requantizes(op):
-        if (op.requantize is not None and op.requantize.mode is not Mode.F32) or (ratios(op) == 1).all():
-            return None
-        return "requantizes by a product of floats (mode f32)"
+        if op.requantize is not None and op.requantize.mode is Mode.QLINEAR:
+            return "computes on floats (mode qlinear)"
+        return None if _has_integer_mode(op) or (ratios(op) == 1).all() else _BY_FLOATS.format(Mode.F32)
     if len(op.operands) == 1 and _is_lookup(op, data[0]):
         return None
     return "computes on floats"
+
+
+_BY_FLOATS = "requantizes by a product of floats (mode {})"
+
+
+def _has_integer_mode(op: NnOp) -> bool:
+    return op.requantize is not None and not op.requantize.mode.uses_floats
 
 
 def _has_one_scale(value: SSAValue) -> bool:
@@ -113,7 +120,7 @@ def _reason(op: Operation) -> str | None:
     if op.dialect_name() in _STRUCTURAL or op.name in _MOVES or _is_constant(op):
         return None
     if isinstance(op, RequantizeOp):
-        return "requantizes by a product of floats (mode f32)" if op.mode.mode is Mode.F32 else None
+        return _BY_FLOATS.format(op.mode.mode) if op.mode.mode.uses_floats else None
     if isinstance(op, NnOp):
         kinds = {kind_of(element_of(value)) for value in op.data_operands()}
         if Kind.QUANTIZED in kinds:

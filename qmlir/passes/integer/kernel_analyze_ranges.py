@@ -10,7 +10,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.kernel.ops import ContractionOp, RequantizeOp
 from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.preservation import EVERY_BIT, Preservation
@@ -72,9 +71,8 @@ class ContractionBounds:
         pairs = "fit" if self.fits_pairs else "don't fit"
         parts.append(f"operands in {self.input} by {self.weights} {pairs} pairs of i16")
         if self.winograd is not None:
-            found = self.winograd
-            fits = "fit" if found.fits else "don't fit"
-            parts.append(f"{found.name} with {found.input} by {found.weights} and sums in {found.sums} {fits}")
+            fits = "fit" if self.winograd.fits else "don't fit"
+            parts.append(f"{self.winograd} {fits}")
         return "; ".join(parts)
 
 
@@ -90,7 +88,7 @@ def bounds_of(op: ContractionOp, ranges: ValueRanges) -> ContractionBounds | Non
         added = last.result
     requantized = EMPTY
     for each in block.walk():
-        if isinstance(each, RequantizeOp) and each.mode.mode is Mode.F32:
+        if isinstance(each, RequantizeOp) and each.mode.mode.uses_floats:
             requantized = requantized.joined(ranges[each.accumulator])
         elif isinstance(each, arith.SIToFPOp) and each.result.type == f32:
             requantized = requantized.joined(ranges[each.input])

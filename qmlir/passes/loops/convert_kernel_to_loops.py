@@ -12,6 +12,7 @@ from qmlir import registry
 from qmlir.ir.conversion import Legality, convert
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.statistics import count
+from qmlir.passes.loops.borders import BorderToFills
 from qmlir.passes.loops.requantize import ExpandRequantize
 from qmlir.passes.loops.reshapes import ReshapeToViews
 from qmlir.passes.loops.structured import CopyToLoops, StructuredToLoops
@@ -19,7 +20,7 @@ from qmlir.passes.loops.structured import CopyToLoops, StructuredToLoops
 PATTERN_SET = "kernel.to_loops"
 """The pattern set of the registry by which a package makes loops of operations of its own."""
 
-PATTERNS = (StructuredToLoops(), CopyToLoops(), ReshapeToViews(), ExpandRequantize())
+PATTERNS = (BorderToFills(), StructuredToLoops(), CopyToLoops(), ReshapeToViews(), ExpandRequantize())
 """`linalg`, copies, reshapes and requantization."""
 
 _LEGALITY = Legality(

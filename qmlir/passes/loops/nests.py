@@ -196,11 +196,11 @@ class _Operand:
         return [*self.groups[:first], joined, *self.groups[last + 1 :]]
 
 
-def collapse(emit: Emitter, nest: Nest, plan: Plan, apart: frozenset[int]) -> tuple[Nest, Plan]:
-    """Make neighbouring loops one where all operands allow it; the iterators in `apart` keep a loop of their own."""
+def collapse(emit: Emitter, nest: Nest, plan: Plan) -> tuple[Nest, Plan]:
+    """Make neighbouring loops one where all operands allow it."""
     operands = [_operand(access) for access in nest.accesses]
     ranges, order, carried = list(nest.ranges), list(plan.order), plan.carried
-    apart = apart | nest.indexed()
+    apart = nest.indexed()
     place = 0
     while place + 1 < len(order):
         outer, inner = order[place : place + 2]

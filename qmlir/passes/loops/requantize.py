@@ -29,11 +29,11 @@ def expand_requantize(
 ) -> SSAValue:
     """Write what `op` computes of `accumulator` and `parameters`, which are values of the kind of `emit`.
 
-    Raises `DiagnosticError` for results of more than 32 bits in the mode `f32`, or with limits of more than 61 bits in
-    the others, and in the modes with an integer multiplier for accumulators of more than 32.
+    Raises `DiagnosticError` for results of more than 32 bits in the modes of floats, or with limits of more than 61
+    bits in the others, and in the modes with an integer multiplier for accumulators of more than 32.
     """
     result = scalar_of(op.result.type)
-    if bits_of(result) > 32 and (op.mode.mode is Mode.F32 or max(map(abs, op.limits)) > _WIDEST):
+    if bits_of(result) > 32 and (op.mode.mode.uses_floats or max(map(abs, op.limits)) > _WIDEST):
         accepted = f"accepted are up to 32 bits, and i64 with limits of up to {_WIDEST} in a mode without floats"
         raise op_error(op, f"makes results of {result} from {op.limits[0]} to {op.limits[1]}: {accepted}")
     zero_point, (low, high) = op.zero_point.value.data, op.limits
@@ -41,6 +41,8 @@ def expand_requantize(
     match op.mode.mode:
         case Mode.F32:
             return emit.resize(_by_float(emit, accumulator, parameters[0], zero_point, bounds), result)
+        case Mode.QLINEAR:
+            return emit.resize(_by_float_moved(emit, accumulator, parameters[0], zero_point, op.limits), result)
         case Mode.SHIFT:
             moved = _by_shift(emit, accumulator, parameters[0], op.mode.ties, bounds)
         case Mode.SINGLE_ROUND | Mode.DOUBLE_ROUND:
@@ -55,12 +57,29 @@ def expand_requantize(
     return emit.resize(kept, result)
 
 
+def _scaled(emit: Emitter, accumulator: SSAValue, multiplier: SSAValue) -> SSAValue:
+    wide = emit.convert(arith.SIToFPOp, accumulator, scalar_of(multiplier.type))
+    return emit.binary(arith.MulfOp, wide, multiplier)
+
+
 def _by_float(
     emit: Emitter, accumulator: SSAValue, multiplier: SSAValue, zero_point: int, bounds: tuple[int, int]
 ) -> SSAValue:
-    scaled = emit.binary(
-        arith.MulfOp, emit.convert(arith.SIToFPOp, accumulator, scalar_of(multiplier.type)), multiplier
-    )
+    return _rounded(emit, _scaled(emit, accumulator, multiplier), zero_point, bounds)
+
+
+def _by_float_moved(
+    emit: Emitter, accumulator: SSAValue, multiplier: SSAValue, zero_point: int, limits: tuple[int, int]
+) -> SSAValue:
+    """The zero point is added before rounding."""
+    scaled = _scaled(emit, accumulator, multiplier)
+    if zero_point:
+        scaled = emit.binary(arith.AddfOp, scaled, emit.constant(zero_point, scalar_of(multiplier.type)))
+    return _rounded(emit, scaled, 0, limits)
+
+
+def _rounded(emit: Emitter, scaled: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:
+    """`saturate(rne(scaled)) + zero_point`."""
     if max(map(abs, bounds)) <= _EXACT_ROUNDING:
         return emit.round_to_integer(emit.clamp(scaled, *bounds), zero_point)
     # f32 does not hold every bound of 32 bits, f64 does.

@@ -1,4 +1,4 @@
-"""`simd-legalize`: dot products that the target has no instruction for become ones that it has, or plain arithmetic.
+"""`simd-legalize`: dot products and tables as the instructions of the target have them, or by plain arithmetic.
 
 Which there are is one table below; everything else in `simd` is arithmetic or movement that every CPU has.
 """
@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     BytesAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    IndexType,
     IntegerType,
     ModuleOp,
     VectorType,
@@ -25,7 +26,17 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
 from qmlir.dialects.simd.base import as_vector, bits_of, element_of, lanes_of, vector
-from qmlir.dialects.simd.ops import Conversion, ConvertOp, DotAccumulateOp, Signs
+from qmlir.dialects.simd.memory import is_byte_table
+from qmlir.dialects.simd.ops import (
+    Conversion,
+    ConvertOp,
+    DotAccumulateOp,
+    GatherOp,
+    LookUpOp,
+    MultiplyPairsOp,
+    NarrowOp,
+    Signs,
+)
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.text.elements import dense_dtype
@@ -40,18 +51,24 @@ class Instructions:
 
     bytes: frozenset[int] = frozenset()
     pairs: frozenset[int] = frozenset()
+    products: frozenset[int] = frozenset()
+    """The lanes of products of bytes whose neighbours are added in 16 bits."""
+
+    tables: int = 0
+    """The bytes that are looked up in registers at a time, 0 where a table is read from memory."""
 
 
 _TO_256, _TO_512 = frozenset({4, 8}), frozenset({4, 8, 16})
+_SHORT_TO_256 = frozenset({8, 16})
 
 INSTRUCTIONS: dict[str, Instructions] = {
     "generic": Instructions(),
-    "avx2": Instructions(pairs=_TO_256),
-    "avx2-vnni": Instructions(bytes=_TO_256, pairs=_TO_256),
-    "avx512-vnni": Instructions(bytes=_TO_512, pairs=_TO_512),
+    "avx2": Instructions(pairs=_TO_256, products=_SHORT_TO_256),
+    "avx2-vnni": Instructions(bytes=_TO_256, pairs=_TO_256, products=_SHORT_TO_256),
+    "avx512-vnni": Instructions(bytes=_TO_512, pairs=_TO_512, products=_SHORT_TO_256 | {32}, tables=64),
     "neon": Instructions(),
 }
-"""What each instruction set has: `vpdpbusd`, and `vpmaddwd` with an addition."""
+"""What each instruction set has: `vpdpbusd`, `vpmaddwd` with an addition, and `vpmaddubsw`."""
 
 
 def isa_of(module: ModuleOp) -> str:
@@ -177,11 +194,50 @@ class LegalizeDot(RewritePattern):
 
 
 @dataclass(frozen=True)
+class LegalizeProducts(RewritePattern):
+    """Products of bytes by products of 16 bits, which hold them, and a sum of 32 that is narrowed."""
+
+    instructions: Instructions
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MultiplyPairsOp, rewriter: PatternRewriter, /) -> None:
+        lanes = lanes_of(op.result)
+        if lanes in self.instructions.products:
+            return
+        write, wide = _Writer(rewriter), vector(lanes, IntegerType(32))
+        products: list[SSAValue] = []
+        for place in range(2):
+            x, w = write.part(op.x, place, 8, 16, signed=False), write.part(op.w, place, 8, 16, signed=True)
+            products.append(write.insert(arith.MuliOp(x, w)))
+        first, second = (write.insert(ConvertOp(each, Conversion.EXTSI, wide)) for each in products)
+        rewriter.replace(op, [NarrowOp([write.insert(arith.AddiOp(first, second))], IntegerType(16))])
+
+
+@dataclass(frozen=True)
+class LegalizeGather(RewritePattern):
+    """Keep a table of 256 bytes in registers: places inside it are unsigned bytes."""
+
+    instructions: Instructions
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GatherOp, rewriter: PatternRewriter, /) -> None:
+        lanes = lanes_of(op.places)
+        if not lanes <= self.instructions.tables or not is_byte_table(op.table):
+            return
+        write, places = _Writer(rewriter), op.places
+        if isinstance(element_of(places), IndexType):
+            places = write.insert(ConvertOp(places, Conversion.INDEX_CAST, vector(lanes, IntegerType(64))))
+        narrow = write.insert(ConvertOp(places, Conversion.TRUNCI, vector(lanes, IntegerType(8))))
+        rewriter.replace(op, [LookUpOp(op.table, narrow)])
+
+
+@dataclass(frozen=True)
 class SimdLegalize(ModulePass):
     """Expand the dot products that the target of the module (`kernel.target`) has no instruction for.
 
     Wider ones are cut in halves, signed bytes are moved to unsigned ones, bytes become pairs of 16 bits, and where
-    there is nothing at all, products of 32 bits. Without a target, the loops run everywhere.
+    there is nothing at all, products of 32 bits. Tables of 256 bytes that are gathered from become `simd.look_up` where
+    four registers hold one. Without a target, the loops run everywhere.
 
     Before:
 
@@ -220,4 +276,6 @@ class SimdLegalize(ModulePass):
     preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns_greedily(op, [LegalizeDot(INSTRUCTIONS[isa_of(op)])], ctx)
+        instructions = INSTRUCTIONS[isa_of(op)]
+        patterns = [LegalizeDot(instructions), LegalizeProducts(instructions), LegalizeGather(instructions)]
+        apply_patterns_greedily(op, patterns, ctx)

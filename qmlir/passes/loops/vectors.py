@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.kernel.ops import scalar_of
@@ -65,6 +66,15 @@ class VectorEmitter(Emitter):
 
     def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
         return self.insert(SelectOp(condition, a, b))
+
+    def part(self, value: SSAValue, start: int, count: int) -> SSAValue:
+        """Some lanes of a vector, one behind the other."""
+        mask = DenseArrayBase.from_list(i64, list(range(start, start + count)))
+        return self.insert(vector.ShuffleOp(value, value, mask, result_type=vector_type(count, scalar_of(value.type))))
+
+    def lane(self, value: SSAValue, place: int) -> SSAValue:
+        """One lane of a vector."""
+        return self.insert(vector.ExtractOp(value, [place], scalar_of(value.type)))
 
     def round_to_integer(self, value: SSAValue, offset: int) -> SSAValue:
         rounded = self.insert(RoundToIntOp(value))

@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.requantization import Mode, Ties
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.requantize import may_requantize, verify_requantization
+from qmlir.dialects.nn.requantize import may_requantize, requantizes, verify_requantization
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
@@ -20,6 +20,9 @@ from qmlir.ir.statistics import count
 @dataclass(frozen=True)
 class QuantSetRequantize(ModulePass):
     """Let every operation that rescales exact integers do it by `mode`; a shift rounds half-way cases to `ties`.
+
+    The arithmetic of ONNX Runtime's QLinear operators, which an imported model has as mode `qlinear`, goes: with mode
+    `f32` an imported model computes as one that was quantized here.
 
     The modes are `f32`, `single_round`, `double_round` and `shift`. With one of the last three no float operation is
     left where operations have exact integers; a shift needs scales whose ratios are powers of two (scheme
@@ -64,7 +67,8 @@ class QuantSetRequantize(ModulePass):
         for nested in op.walk():
             if not isinstance(nested, NnOp) or not may_requantize(nested):
                 continue
-            nested.requantize = None if mode is Mode.F32 else attribute
+            has_integers = nested.components is not None or requantizes(nested)
+            nested.requantize = None if mode is Mode.F32 or not has_integers else attribute
             try:
                 verify_requantization(nested)
             except VerifyException as error:

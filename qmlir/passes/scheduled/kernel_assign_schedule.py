@@ -1,24 +1,23 @@
-"""`kernel-assign-schedule`: which loops each contraction becomes, from the table of the instruction set."""
+"""`kernel-assign-schedule`: which loops each contraction and structured operation becomes, by the instruction set."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.passes import ModulePass
 
-from qmlir import registry
-from qmlir.dialects.kernel.attributes import ISAS, SCHEDULE, TARGET, TargetAttr
+from qmlir.dialects.kernel.attributes import SCHEDULE, TARGET, TUNED, TargetAttr
 from qmlir.dialects.kernel.ops import ContractionOp
 from qmlir.dialects.kernel.variants import VARIANTS
-from qmlir.ir.diagnostics import nearest_name, op_error
+from qmlir.ir.diagnostics import op_error
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
-from qmlir.passes.scheduled.schedule_table import elements_schedule, schedule_for
-
-_HOST = "qmlir.targets.cpu.host:host_isa"
-"""What says which instruction set this machine has; it lies above the passes and is asked only for `isa=host`."""
+from qmlir.passes.scheduled.elements_schedule import elements_schedule
+from qmlir.passes.scheduled.isas import IsaName, resolved_isa
+from qmlir.passes.scheduled.schedule_table import schedule_for
+from qmlir.passes.scheduled.tuned_choices import TunedChoices
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,9 @@ class KernelAssignSchedule(ModulePass):
 
     `isa` is `host` (the processor of this machine), `generic`, `avx2`, `avx2-vnni`, `avx512-vnni` or `neon`; `threads`
     is how many threads may run: what has enough work is divided among them. The schedule comes from one table; an
-    operation that has one keeps it.
+    operation that has one keeps it. `tuned` is a file of `qmlir tune`: contractions that it has a faster schedule for
+    get that, and `kernel.tuned`. A structured operation goes over vectors of as many elements as a register holds of
+    the widest number that it computes with.
 
     Before:
 
@@ -61,33 +62,34 @@ class KernelAssignSchedule(ModulePass):
     name = "kernel-assign-schedule"
     preserves: ClassVar[Preservation] = EVERY_BIT
 
-    isa: Literal["host", "generic", "avx2", "avx2-vnni", "avx512-vnni", "neon"] = "generic"
+    isa: IsaName = "generic"
     threads: int = 1
+    tuned: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        isa: str = registry.load(_HOST)() if self.isa == "host" else self.isa
-        if isa not in ISAS:
-            raise op_error(
-                op, f"no instruction set '{isa}'{nearest_name(isa, ISAS)}; accepted: host, {', '.join(ISAS)}"
-            )
+        isa = resolved_isa(op, self.isa)
         if self.threads < 1:
             raise op_error(op, f"found threads = {self.threads}, accepted are 1 or more")
         op.attributes[TARGET] = TargetAttr.of(isa, self.threads)
+        choices = TunedChoices(self.tuned, isa, self.threads)
         for each in op.walk():
             if isinstance(each, LinalgStructuredOperation):
-                self._divide(each)
+                self._schedule_elements(each, isa)
             if not isinstance(each, ContractionOp):
                 continue
-            if each.schedule is None:
+            if each.schedule is None and (found := choices.schedule(each)) is not None:
+                each.schedule, each.attributes[TUNED] = found, UnitAttr()
+                count("contractions scheduled as a search found")
+            elif each.schedule is None:
                 each.schedule = schedule_for(each, isa, self.threads)
                 count("contractions scheduled")
             elif each.schedule.variant not in VARIANTS:
                 accepted = ", ".join(VARIANTS)
                 raise op_error(each, f"has a schedule for '{each.schedule.variant}' loops, there are {accepted}")
 
-    def _divide(self, op: LinalgStructuredOperation) -> None:
-        """Let threads divide a large elementwise operation or reduction."""
-        schedule = elements_schedule(op, self.threads)
+    def _schedule_elements(self, op: LinalgStructuredOperation, isa: str) -> None:
+        """Let an elementwise operation or a reduction go over vectors, and threads divide a large one."""
+        schedule = elements_schedule(op, isa, self.threads)
         if schedule is not None and SCHEDULE not in op.attributes:
             op.attributes[SCHEDULE] = schedule
-            count("structured operations divided among threads")
+            count("structured operations divided among threads", schedule.threads)

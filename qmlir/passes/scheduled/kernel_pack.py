@@ -1,5 +1,6 @@
 """`kernel-pack`: the operands of contractions in the layout of their schedules, zero points folded into the bias."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,17 +26,32 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.lowering.types import integer_types
 from qmlir.dialects.kernel.ops import ContractionOp, ReshapeOp, shaped
-from qmlir.dialects.kernel.variants import I16_PAIRS, S8S8_DOT, SCALAR, U8S2_DOT, U8S4_DOT, U8S8_DOT
+from qmlir.dialects.kernel.variants import (
+    DEPTHWISE_DOT,
+    I16_PAIRS,
+    NARROW_TERMS,
+    S8S8_DOT,
+    SCALAR,
+    SHORT_BITS,
+    SHORT_STEPS,
+    U8S2_DOT,
+    U8S4_DOT,
+    U8S8_DOT,
+    WEIGHT_BITS,
+)
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.rewriting import apply_patterns_greedily
+from qmlir.passes.scheduled import schedule_table
 from qmlir.passes.scheduled.packing import (
     Array,
-    centred_weights,
     channel_map,
     constant_of,
     correction,
     layout_of,
     packed_element,
+    packed_weights,
+    row_correction,
+    row_map,
 )
 
 
@@ -43,7 +59,7 @@ def input_offset(op: ContractionOp, variant: str) -> int:
     """What the loops of a variant read instead of `x - z_x`, less that: `read = x - z_x + offset`."""
     zero_point, is_unsigned = op.input_zero_point.value.data, op.input_unsigned is not None
     match variant:
-        case v if v in (U8S8_DOT, U8S4_DOT, U8S2_DOT):
+        case v if v in (U8S8_DOT, U8S4_DOT, U8S2_DOT, *SHORT_STEPS, DEPTHWISE_DOT):
             return zero_point + (0 if is_unsigned else 128)
         case v if v == S8S8_DOT:
             return zero_point - (128 if is_unsigned else 0)
@@ -145,8 +161,8 @@ class _Epilogue:
     values: list[SSAValue]
     maps: list[AffineMapAttr]
 
-    def add(self, change: SSAValue | Array) -> None:
-        """Add `change` to each sum, by way of the bias where there is one."""
+    def add(self, change: SSAValue | Array, map_: AffineMap | None = None) -> None:
+        """Add `change`, of each channel or as `map_` says, to each sum, by way of the bias where there is one."""
         if isinstance(change, np.ndarray):
             if not change.any():
                 return
@@ -167,7 +183,7 @@ class _Epilogue:
         addition = builder.insert(arith.AddiOp(sums, argument))
         sums.replace_uses_with_if(addition.result, lambda use: use.operation is not addition)
         self.values.append(value)
-        self.maps.append(AffineMapAttr(channel_map(self.op, len(shaped(value)[0]))))
+        self.maps.append(AffineMapAttr(map_ or channel_map(self.op, len(shaped(value)[0]))))
 
 
 def _replacement(
@@ -195,6 +211,18 @@ def _replacement(
     )
 
 
+def _refuse_wide(op: ContractionOp, at: Lowering, variant: str) -> None:
+    """Raise an error where a variant for weights of few bits is given others."""
+    bits = WEIGHT_BITS.get(variant, SHORT_BITS.get(variant))
+    if bits is None:
+        return
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    found = schedule_table.centred_weights(op)
+    if found is None or found[0] < low or found[1] > high:
+        kind = "of floats" if found is None else f"from {found[0]} to {found[1]}"
+        raise at.error(f"has weights {kind}: '{variant}' takes {low} to {high}")
+
+
 class PackContraction(RewritePattern):
     """Give a contraction the operands that the loops of its schedule read."""
 
@@ -205,11 +233,18 @@ class PackContraction(RewritePattern):
             return
         at = Lowering(op, rewriter, integer_types())
         layout, element = layout_of(op, schedule), packed_element(op, schedule.variant)
-        weights = centred_weights(op, at, element)
+        terms = math.prod(layout.taps) * layout.run
+        if layout.parts > 1 and terms > NARROW_TERMS:
+            raise at.error(f"has sums of {terms} products: '{schedule.variant}' adds up to {NARROW_TERMS}")
+        weights = packed_weights(op, at, element)
+        _refuse_wide(op, at, schedule.variant)
         epilogue = _Epilogue(op, at, list(op.epilogue), list(op.epilogue_maps.data))
         change = correction(op, at, weights, input_offset(op, schedule.variant))
         if change is not None:
             epilogue.add(change)
+        by_row = row_correction(op, at, weights)
+        if by_row is not None:
+            epilogue.add(by_row, row_map(op))
         if weights.array is not None:
             packed = at.constant(layout.pack(weights.array), element)
         else:
@@ -225,10 +260,11 @@ class PackContraction(RewritePattern):
 class KernelPack(ModulePass):
     """Lay the weights of each scheduled contraction out as its loops read them.
 
-    Channels are padded to whole vectors and terms to whole groups, with zeros; zero points of the weights are taken off
-    and those of the input become a part of the bias. Constants are packed at once, computed weights by operations of
-    their own. An input that loops read in groups past its end is copied where it does not lie in the arena: an
-    argument, a result, a constant.
+    Channels are padded to whole vectors and terms to whole groups, with zeros; zero points of the weights are taken
+    off and those of the input become a part of the bias. Where bytes don't hold weights without their zero point, they
+    keep it, and the product of the zero point with the sum of each row of the input is taken off the sums. Constants
+    are packed at once, computed weights by operations of their own. An input that loops read in groups past its end is
+    copied where it does not lie in the arena: an argument, a result, a constant.
 
     Before:
 

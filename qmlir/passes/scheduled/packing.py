@@ -6,7 +6,7 @@ packed by structured operations.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
@@ -17,15 +17,39 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
+from qmlir.dialects.kernel.interleaved import QUAD
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, constant_array
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
-from qmlir.dialects.kernel.variants import DEPTHWISE, I16_PAIRS, S8S8_DOT, U8S2_DOT, U8S4_DOT, U8S8_DOT, WEIGHT_BITS
+from qmlir.dialects.kernel.variants import (
+    DEPTHWISE,
+    DEPTHWISE_DOT,
+    I16_PAIRS,
+    S8S8_DOT,
+    SHORT_STEPS,
+    U8S2_DOT,
+    U8S4_DOT,
+    U8S8_DOT,
+    WEIGHT_BITS,
+    WINOGRAD,
+)
+from qmlir.dialects.kernel.winograd import SUM_OF_TAPS, WinogradOp
 from qmlir.ir.builtin_types import as_integer, integer_list
+from qmlir.ir.diagnostics import op_error
+from qmlir.passes.scheduled.schedule_table import has_offset_bytes
 
 Array = npt.NDArray[Any]
 
-_NARROW: dict[str, IntegerType] = {U8S8_DOT: i8, U8S4_DOT: i8, U8S2_DOT: i8, S8S8_DOT: i8, I16_PAIRS: i16}
+_NARROW: dict[str, IntegerType] = {
+    U8S8_DOT: i8,
+    U8S4_DOT: i8,
+    U8S2_DOT: i8,
+    **dict.fromkeys(SHORT_STEPS, i8),
+    S8S8_DOT: i8,
+    I16_PAIRS: i16,
+    WINOGRAD: i16,
+    DEPTHWISE_DOT: i8,
+}
 """What packed weights are held in; otherwise in the type of the sum."""
 
 _DTYPES: dict[Attribute, type[np.generic]] = {
@@ -98,12 +122,12 @@ class Layout:
         return self._joined(ordered.reshape(*self.shape[:-2], self.steps, self.parts, self.shape[-1]))
 
     def _joined(self, steps: Array) -> Array:
-        """Steps `[…, parts, width]` as bytes: each weight plus half its range, the first one in the lowest bits."""
+        """Steps `[…, parts, width]` as bytes: the first one in the lowest bits."""
         if self.parts == 1:
             return np.ascontiguousarray(steps[..., 0, :])
         bits = 8 // self.parts
-        raised = (steps.astype(np.int64) + (1 << (bits - 1))) << (np.arange(self.parts) * bits)[:, None]
-        return np.ascontiguousarray(raised.sum(axis=-2).astype(np.uint8).view(np.int8))
+        placed = (steps.astype(np.int64) & ((1 << bits) - 1)) << (np.arange(self.parts) * bits)[:, None]
+        return np.ascontiguousarray(placed.sum(axis=-2).astype(np.uint8).view(np.int8))
 
     def pack_computed(self, at: Lowering, weights: SSAValue) -> SSAValue:
         """The same by operations, for weights that nobody knows yet."""
@@ -113,12 +137,51 @@ class Layout:
         return at.reshape(at.transpose(at.reshape(padded, self._split), self._order), self.shape)
 
 
+class InterleavedLayout(Layout):
+    """The sizes of the packed weights of `depthwise_dot`: lanes hold four rows of the window, `taps` are its sizes."""
+
+    @property
+    def _quads(self) -> int:
+        return -(-self.taps[0] // QUAD)
+
+    @property
+    def reads_past(self) -> bool:
+        return False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (1, self.blocks, self._quads, self.taps[1], 1, self.width * QUAD)
+
+    @property
+    def _unpadded(self) -> tuple[int, ...]:
+        return (self.channels, *self.taps)
+
+    @property
+    def _padded(self) -> tuple[int, ...]:
+        return (self.blocks * self.width, self._quads * QUAD, self.taps[1])
+
+    @property
+    def _split(self) -> tuple[int, ...]:
+        # A channel is a block of 128 bits, a register, and a place in the block.
+        return (self.blocks, self.schedule.lanes // QUAD, QUAD, QUAD, self._quads, QUAD, self.taps[1])
+
+    @property
+    def _order(self) -> tuple[int, ...]:
+        return (0, 4, 6, 2, 1, 3, 5)
+
+
 def layout_of(op: ContractionOp, schedule: ScheduleAttr) -> Layout:
     """How `schedule` wants the weights of `op`, which are not packed yet."""
     shape = shaped(op.w)[0]
+    if isinstance(op, WinogradOp):
+        return Layout(1, shape[0], shape[1:-1], shape[-1], schedule)
     if not isinstance(op, ConvOp):
         return Layout(math.prod(shape[:-2]), shape[-2], (), shape[-1], schedule)
     channels, taps, terms = shape[0], shape[1:-1], shape[-1]
+    if schedule.variant == DEPTHWISE_DOT:
+        if len(taps) != 2:
+            raise op_error(op, f"has {len(taps)} axes of taps: '{DEPTHWISE_DOT}' packs rows and columns")
+        return InterleavedLayout(1, channels, taps, terms, schedule)
     if schedule.variant == DEPTHWISE:
         return Layout(1, channels, taps, terms, schedule)
     if op.group_count == 1 and integer_list(op.dilations)[-1] == 1:
@@ -134,10 +197,12 @@ def packed_element(op: ContractionOp, variant: str) -> Attribute:
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights without zero points in the type they are packed in: numbers, or a value where they are computed."""
+    """Weights in the type they are packed in: numbers, or a value where they are computed."""
 
     array: Array | None
     value: SSAValue | None
+    offset: int = 0
+    """What each is more than without its zero point."""
 
 
 def _rows(op: ContractionOp, rank: int) -> AffineMap:
@@ -146,10 +211,19 @@ def _rows(op: ContractionOp, rank: int) -> AffineMap:
     return AffineMap(rank, 0, (AffineExpr.dimension(axis),))
 
 
-def centred_weights(op: ContractionOp, at: Lowering, element: Attribute) -> Weights:
-    """`w - z_w` of each weight, exactly, in the type `element`."""
+def packed_weights(op: ContractionOp, at: Lowering, element: Attribute) -> Weights:
+    """Each weight in the type `element`, exactly: without its zero point, or as a signed byte where that is no byte."""
+    number = op.weight_zero_point.value.data
+    if element == i8 and has_offset_bytes(op):
+        taken = 128 if op.weight_unsigned is not None else 0
+        return replace(_less(op, at, element, taken), offset=number - taken)
+    return _less(op, at, element, number)
+
+
+def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int) -> Weights:
+    """Each weight less its zero point, of which `number` is the one of all of them, in the type `element`."""
     source, shape = shaped(op.w)[1], shaped(op.w)[0]
-    is_unsigned, number = op.weight_unsigned is not None, op.weight_zero_point.value.data
+    is_unsigned = op.weight_unsigned is not None
     known = at.known(op.w)
     zero_points = None if op.weight_zero_points is None else at.known(op.weight_zero_points)
     if known is not None and (op.weight_zero_points is None or zero_points is not None):
@@ -182,14 +256,19 @@ def centred_weights(op: ContractionOp, at: Lowering, element: Attribute) -> Weig
 
 
 def correction(op: ContractionOp, at: Lowering, weights: Weights, offset: int) -> SSAValue | Array | None:
-    """`-offset * sum(w)` of each output channel (in each batch of weights), `None` where the offset is 0."""
+    """`-offset * sum(w)` of each output channel (in each batch of weights), `None` where the offset is 0.
+
+    With weights `w = w' - z_w + p` and an input `x = x' - z_x + offset`, `sum (x' - z_x)(w' - z_w)` is
+    `sum x w - offset * sum(w) - p * sum (x' - z_x)`: the last is `row_correction`.
+    """
     element = op.accumulator_type
     if not offset or isinstance(element, AnyFloat):
         return None
     is_product = isinstance(op, MatMulOp)
     if weights.array is not None:
-        axes = (-1,) if is_product else tuple(range(1, weights.array.ndim))
-        sums = weights.array.astype(np.int64).sum(axis=axes)
+        known = weights.array[:, *SUM_OF_TAPS] if isinstance(op, WinogradOp) else weights.array
+        axes = (-1,) if is_product else tuple(range(1, known.ndim))
+        sums = known.astype(np.int64).sum(axis=axes)
         return cast(Array, -offset * sums).astype(_DTYPES[element])
     assert weights.value is not None
     shape = shaped(weights.value)[0]
@@ -205,9 +284,31 @@ def correction(op: ContractionOp, at: Lowering, weights: Weights, offset: int) -
     return at.compute([Input(sums, identity)], kept, element, partial(Scalar.__mul__, other=-offset))
 
 
+def row_correction(op: ContractionOp, at: Lowering, weights: Weights) -> SSAValue | None:
+    """`-offset * sum(x - z_x)` of each row, `None` where weights have no offset."""
+    if not weights.offset:
+        return None
+    shape, element = shaped(op.x)[0], op.accumulator_type
+    kept, rank = shape[:-1], len(shape)
+    sums = at.reduce(
+        Input(op.x, AffineMap.identity(rank), op.input_unsigned is not None),
+        (rank - 1,),
+        at.fill(kept, element, -op.input_zero_point.value.data * shape[-1]),
+        lambda each, so_far: so_far + each.to(element),
+    )
+    identity = AffineMap.identity(rank - 1)
+    return at.compute([Input(sums, identity)], kept, element, partial(Scalar.__mul__, other=-weights.offset))
+
+
 def constant_of(value: SSAValue) -> Array | None:
     """The elements of a constant tensor, `None` for a value that is computed."""
     return constant_array(value.owner) if isinstance(value.owner, Operation) else None
+
+
+def row_map(op: ContractionOp) -> AffineMap:
+    """From the dimensions of the result to those of a correction of its rows."""
+    rank = len(shaped(op.target)[0])
+    return AffineMap(rank, 0, tuple(AffineExpr.dimension(axis) for axis in range(rank - 1)))
 
 
 def channel_map(op: ContractionOp, correction_rank: int) -> AffineMap:

@@ -8,24 +8,32 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import AnyFloat, NoneAttr, TensorType, i32
-from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.builtin import AnyFloat, NoneAttr, i32
 from xdsl.ir import SSAValue
 
 from qmlir.dialects.kernel.attributes import ISAS, ScheduleAttr
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
+from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
 from qmlir.dialects.kernel.variants import (
     DEPTHWISE,
+    DEPTHWISE_DOT,
     GROUP,
     I16_PAIRS,
+    NARROW_TERMS,
     S8S8_DOT,
-    SCALAR,
     SPLAT,
+    SPLAT_FMA,
     U8S2_DOT,
     U8S4_DOT,
+    U8S4_SHORT,
+    U8S5_SHORT,
+    U8S6_SHORT,
+    U8S7_SHORT,
     U8S8_DOT,
 )
+from qmlir.dialects.kernel.winograd import WinogradOp
+from qmlir.dialects.simd.base import bits_of
 from qmlir.ir.builtin_types import as_dense, as_integer
+from qmlir.passes.scheduled.winograd_table import winograd_schedule
 from qmlir.text.elements import dense_array, narrowed
 
 
@@ -76,28 +84,81 @@ def _is_depthwise(op: ContractionOp) -> bool:
     return isinstance(op, ConvOp) and op.group_count > 1 and op.group_count == op.channels() == shaped(op.x)[0][-1]
 
 
-def _takes_bytes(op: ContractionOp) -> bool:
+UNROLLED_TAPS = 49
+"""The taps of a window that one tile goes through without loops, those of 7x7: beyond, code grows for little use."""
+
+
+def _is_of_bytes(op: ContractionOp) -> bool:
     """Whether `x` is bytes and the weights without zero points are signed bytes, summed in 32 bits."""
     element = as_integer(shaped(op.x)[1])
     is_byte = element is not None and element.width.data == 8
-    return is_byte and op.accumulator_type == i32 and _fits(centred_weights(op), 8) and not _is_depthwise(op)
+    return is_byte and op.accumulator_type == i32 and _fits(centred_weights(op), 8)
+
+
+def _takes_depthwise_bytes(op: ContractionOp) -> bool:
+    """Whether it is a depthwise convolution by a small window of an image, of bytes."""
+    taps = shaped(op.w)[0][1:-1]
+    return _is_depthwise(op) and _is_of_bytes(op) and len(taps) == 2 and 1 < math.prod(taps) <= UNROLLED_TAPS
+
+
+def _takes_bytes(op: ContractionOp) -> bool:
+    """The same for what is no depthwise convolution."""
+    return _is_of_bytes(op) and not _is_depthwise(op)
+
+
+def has_offset_bytes(op: ContractionOp) -> bool:
+    """Whether it is a product of matrices of bytes, whose weights without their one zero point are no signed bytes."""
+    elements = [as_integer(shaped(each)[1]) for each in (op.x, op.w)]
+    are_bytes = all(element is not None and element.width.data == 8 for element in elements)
+    is_product = isinstance(op, MatMulOp) and op.weight_zero_points is None and op.accumulator_type == i32
+    return is_product and are_bytes and not _fits(centred_weights(op), 8)
+
+
+def terms_of(op: ContractionOp) -> int:
+    """How many products a sum has."""
+    shape = shaped(op.w)[0]
+    return math.prod(shape[1:]) if isinstance(op, ConvOp) else shape[-1]
+
+
+OFFSET_PRODUCTS = 8192
+"""Products of a row of the input by all weights, from which on four bytes a lane save more than sums of rows take.
+
+Attention of 12 heads, products with all that they read: of 64 tokens (2048) 69 us and 56 in pairs, of 512 (16384) 1.61
+ms and 2.39.
+"""
+
+
+def _takes_offset_bytes(op: ContractionOp) -> bool:
+    """Whether, of such products, it is one that makes up for the sums of its rows."""
+    return has_offset_bytes(op) and op.channels() * terms_of(op) >= OFFSET_PRODUCTS
 
 
 def _takes_narrow(bits: int) -> Callable[[ContractionOp], bool]:
-    """Whether, besides, the weights are constants of a type of so few bits, which they keep without zero points."""
+    """Whether, besides, the weights are constants of a type of so few bits, which they keep without zero points, and
+    few enough for a sum."""
 
     def accepts(op: ContractionOp) -> bool:
         element = as_integer(shaped(op.w)[1])
         is_narrow = element is not None and element.width.data <= bits and isinstance(op.w.owner, ConstantOp)
-        return is_narrow and _takes_bytes(op) and _fits(centred_weights(op), bits)
+        is_short = terms_of(op) <= NARROW_TERMS
+        return is_narrow and is_short and _takes_bytes(op) and _fits(centred_weights(op), bits)
 
     return accepts
+
+
+def _takes_short(bits: int) -> Callable[[ContractionOp], bool]:
+    """Whether, besides, the weights without zero points fit so few bits."""
+    return lambda op: _takes_bytes(op) and _fits(centred_weights(op), bits)
 
 
 def _takes_pairs(op: ContractionOp) -> bool:
     """Whether both operands without zero points fit 16 bits and are summed in 32."""
     fit = _fits(centred_input(op), 16) and _fits(centred_weights(op), 16)
     return fit and op.accumulator_type == i32 and not _is_depthwise(op)
+
+
+def _takes_floats(op: ContractionOp) -> bool:
+    return isinstance(op.accumulator_type, AnyFloat) and not _is_depthwise(op)
 
 
 def _takes_any(op: ContractionOp) -> bool:
@@ -108,7 +169,8 @@ def _takes_any(op: ContractionOp) -> bool:
 class Row:
     """A way to make loops: for the instruction sets `isas` where `accepts` holds.
 
-    A tile has up to `rows` positions by `vectors` registers of `bits`.
+    A tile has up to `rows` positions by `vectors` registers of `bits`. Weights that no near cache holds are asked for
+    ahead into the level `prefetch`, where it was measured to be faster.
     """
 
     isas: tuple[str, ...]
@@ -118,23 +180,36 @@ class Row:
     vectors: int
     bits: int
     measured: str
+    prefetch: int = 0
 
 
 TABLE: tuple[Row, ...] = (
-    Row(("avx512-vnni",), _takes_narrow(2), U8S2_DOT, 6, 4, 512, "Zen 4: 105 GMAC/s at 784x512x256; bytes: 229"),
-    Row(("avx512-vnni",), _takes_narrow(4), U8S4_DOT, 6, 4, 512, "Zen 4: 199 GMAC/s at 784x512x256; bytes: 229"),
-    Row(("avx2-vnni",), _takes_narrow(2), U8S2_DOT, 6, 2, 256, "not measured"),
-    Row(("avx2-vnni",), _takes_narrow(4), U8S4_DOT, 6, 2, 256, "not measured"),
-    Row(("avx512-vnni",), _takes_bytes, U8S8_DOT, 6, 4, 512, "Zen 4: 168-228 GMAC/s; 12 x 2 and 4 x 4 within 5%"),
+    Row(("avx512-vnni",), _takes_narrow(2), U8S2_DOT, 4, 4, 512, "Zen 4: 182 GMAC/s at 128x1024x1024, 111 by 6 x 4"),
+    Row(("avx512-vnni",), _takes_narrow(4), U8S4_DOT, 4, 4, 512, "Zen 4: 229 GMAC/s at 128x1024x1024, 204 by 6 x 4"),
+    Row(("avx2-vnni",), _takes_narrow(2), U8S2_DOT, 4, 2, 256, "not measured"),
+    Row(("avx2-vnni",), _takes_narrow(4), U8S4_DOT, 4, 2, 256, "not measured"),
+    Row(("avx512-vnni",), _takes_bytes, U8S8_DOT, 6, 4, 512, "Zen 4: 165-232 GMAC/s; 12 x 2 and 4 x 4 within 5%", 1),
     Row(("avx2-vnni",), _takes_bytes, U8S8_DOT, 6, 2, 256, "not measured: the tile of avx2"),
     Row(("neon",), _takes_bytes, S8S8_DOT, 6, 4, 128, "not measured: 29 of 32 registers are in use"),
+    Row(("avx512-vnni",), _takes_offset_bytes, U8S8_DOT, 6, 4, 512, "Zen 4: 120-208 GMAC/s, pairs 87-112, 512 tokens"),
+    Row(("avx2-vnni",), _takes_offset_bytes, U8S8_DOT, 6, 2, 256, "not measured"),
+    Row(("neon",), _takes_offset_bytes, S8S8_DOT, 6, 4, 128, "not measured"),
     Row(("avx512-vnni",), _takes_pairs, I16_PAIRS, 6, 4, 512, "Zen 4: 115 GMAC/s at 3x3, 28x28x128"),
+    Row(("avx2",), _takes_short(4), U8S4_SHORT, 4, 2, 256, "Zen 4: 147 GMAC/s at 120x1024x1024, pairs 106; 2 x 4 150"),
+    Row(("avx2",), _takes_short(5), U8S5_SHORT, 4, 2, 256, "Zen 4: 143 GMAC/s, the same product; 2 x 4 151"),
+    Row(("avx2",), _takes_short(6), U8S6_SHORT, 4, 2, 256, "Zen 4: 137 GMAC/s, the same product; 2 x 4 142"),
+    Row(("avx2",), _takes_short(7), U8S7_SHORT, 4, 2, 256, "Zen 4: 111 GMAC/s, the same product; 6 x 2 113"),
     Row(("avx2", "avx2-vnni"), _takes_pairs, I16_PAIRS, 6, 2, 256, "Zen 4: 105 GMAC/s at 3x3, 28x28x128"),
     Row(("neon",), _takes_pairs, I16_PAIRS, 6, 4, 128, "not measured"),
+    Row(("avx512-vnni",), _takes_depthwise_bytes, DEPTHWISE_DOT, 4, 4, 512, "Zen 4: 61 GMAC/s at 3x3, 56x56x144"),
+    Row(("avx2-vnni",), _takes_depthwise_bytes, DEPTHWISE_DOT, 4, 4, 256, "not measured"),
     Row(("avx512-vnni",), _is_depthwise, DEPTHWISE, 4, 2, 512, "Zen 4: 29 GMAC/s at 3x3, 56x56x144"),
     Row(("avx2", "avx2-vnni"), _is_depthwise, DEPTHWISE, 4, 2, 256, "not measured"),
     Row(("neon", "generic"), _is_depthwise, DEPTHWISE, 4, 2, 128, "not measured"),
-    Row(("avx512-vnni",), _takes_any, SPLAT, 6, 4, 512, "Zen 4: 44 GMAC/s in f32 at 784x512x256"),
+    Row(("avx512-vnni",), _takes_floats, SPLAT_FMA, 6, 4, 512, "Zen 4: 57 GMAC/s in f32 at 3x3, 14x14x256"),
+    Row(("avx2", "avx2-vnni"), _takes_floats, SPLAT_FMA, 6, 2, 256, "not measured"),
+    Row(("neon",), _takes_floats, SPLAT_FMA, 6, 4, 128, "not measured: 29 of 32 registers are in use"),
+    Row(("avx512-vnni",), _takes_any, SPLAT, 6, 4, 512, "Zen 4: 44 GMAC/s in f32 at 3x3, 14x14x256"),
     Row(("avx2", "avx2-vnni"), _takes_any, SPLAT, 6, 2, 256, "not measured"),
     Row(("neon", "generic"), _takes_any, SPLAT, 4, 2, 128, "Zen 4: 10 GMAC/s in i32 at 3x3, 28x28x128"),
 )  # fmt: skip
@@ -156,45 +231,70 @@ def positions_of(op: ContractionOp) -> int:
 
 
 def _tile_rows(positions: int, most: int) -> int:
-    """Rows that leave no rest, at least half of `most`; otherwise tiles of about the same size."""
+    """Rows that leave no rest, more than half of `most`; otherwise those that make the last tile the largest."""
     if positions <= most:
         return max(positions, 1)
-    for rows in range(most, (most + 1) // 2, -1):
-        if positions % rows == 0:
-            return rows
-    return -(-positions // -(-positions // most))
+    return max(range(most, (most + 1) // 2, -1), key=lambda rows: (positions % rows == 0, positions % rows))
 
 
-THREADED_MULTIPLY_ADDS = 6_000_000
-"""Multiply-adds of a contraction from which on threads divide it; see `docs/performance.md`."""
+PREFETCHED_BYTES = 256 * 1024
+"""Weights that are prefetched at least: on Zen 4 with 1 MB in the second cache, prefetching those of 64 KB on gained
+nothing more in ResNet-50."""
 
-THREADED_ELEMENTS = 150_000
+PREFETCHED_POSITIONS = 16
+"""The positions from which on a block of weights is used long enough for the next one to come meanwhile."""
+
+
+def _prefetches(op: ContractionOp) -> bool:
+    """Whether weights come from further away than the second cache, while others are used."""
+    size = math.prod(shaped(op.w)[0]) * bits_of(shaped(op.w)[1]) // 8
+    return size >= PREFETCHED_BYTES and math.prod(shaped(op.target)[0][:-1]) >= PREFETCHED_POSITIONS
+
+
+THREADED_MICROSECONDS = 3.0
+"""Work of a contraction on one core from which on threads divide it; see `docs/performance.md`."""
+
+_CYCLES = 3500
+"""Cycles of a core in a microsecond, in each of which one vector of `lanes` sums takes a group of terms."""
+
+_TRANSFORMED_TERMS = 64
+"""The same of Winograd's products: about as many of the convolution's own terms in a cycle."""
+
+THREADED_ELEMENTS = 20_000
 """Elements read and written by an elementwise operation or a reduction, from which on threads divide it."""
 
 
-def elements_schedule(op: LinalgStructuredOperation, threads: int) -> ScheduleAttr | None:
-    """The schedule of a structured operation that is large enough for several threads, `None` for the others."""
-    sizes = [math.prod(shaped(value)[0]) for value in op.operands if isinstance(value.type, TensorType)]
-    if threads == 1 or sum(sizes) < THREADED_ELEMENTS:
-        return None
-    return ScheduleAttr.of(SCALAR, threads=True)
+def _is_large(op: ContractionOp, terms: int) -> bool:
+    """Whether threads divide a contraction of which one core adds so many terms in a cycle."""
+    return op.multiply_adds() / (terms * _CYCLES) >= THREADED_MICROSECONDS
 
 
 def schedule_for(op: ContractionOp, isa: str, threads: int) -> ScheduleAttr:
     """The schedule of the first row of the table that fits."""
     assert isa in ISAS
+    if isinstance(op, WinogradOp):
+        return winograd_schedule(op, isa, threads if _is_large(op, _TRANSFORMED_TERMS) else 1)
     row = next(row for row in TABLE if isa in row.isas and row.accepts(op))
+    return schedule_of(op, row, _tile_rows(positions_of(op), row.rows), row.vectors, threads)
+
+
+def schedule_of(op: ContractionOp, row: Row, rows: int, vectors: int, threads: int) -> ScheduleAttr:
+    """The schedule by a row of the table with tiles of so many rows and at most so many vectors."""
     accumulator = op.accumulator_type
     integer = as_integer(accumulator)
     width = accumulator.bitwidth if isinstance(accumulator, AnyFloat) else 0 if integer is None else integer.width.data
     lanes = row.bits // width
+    group = GROUP.get(row.variant, 1)
     groups = op.group_count if isinstance(op, ConvOp) and row.variant != DEPTHWISE else 1
-    vectors = min(row.vectors, max(-(-op.channels() // groups // lanes), 1))
+    # Interleaved bytes are always four of them.
+    least = row.vectors if row.variant == DEPTHWISE_DOT else 1
+    vectors = min(vectors, max(-(-op.channels() // groups // lanes), least))
     return ScheduleAttr.of(
         row.variant,
-        _tile_rows(positions_of(op), row.rows),
+        rows,
         vectors,
         lanes,
-        GROUP.get(row.variant, 1),
-        threads=threads > 1 and op.multiply_adds() >= THREADED_MULTIPLY_ADDS,
+        group,
+        threads=threads > 1 and _is_large(op, lanes if _is_depthwise(op) else lanes * group),
+        prefetch=row.prefetch if _prefetches(op) else 0,
     )

@@ -27,6 +27,9 @@ MANIFEST = "manifest.json"
 DIRECTORY_VARIABLE = "QMLIR_CACHE_DIR"
 SIZE_VARIABLE = "QMLIR_CACHE_SIZE"
 DEFAULT_MEBIBYTES = 2048
+TUNED = "tuned"
+"""The folder in the cache's own that holds tuned schedules, and no program: it is small, and stays."""
+
 _BUILDING = "building-"
 _LEFT_BEHIND = 24 * 60 * 60.0
 """Seconds after which a folder that is being built belongs to nobody any more."""
@@ -63,8 +66,8 @@ def _files(folder: Path) -> Iterator[Path]:
     return (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != MANIFEST)
 
 
-def _is_private(path: Path) -> bool:
-    """Whether `path` is the user's own, no link, and nobody else can write or read it."""
+def is_private(path: Path) -> bool:
+    """Whether `path` is the user's own, no link, and nobody else can write or read it. Raises `OSError`."""
     found = path.lstat()
     if stat.S_ISLNK(found.st_mode):
         return False
@@ -80,7 +83,7 @@ def write_manifest(folder: Path) -> None:
 def is_intact(folder: Path) -> bool:
     """Whether every file of an entry is there, is what was built, and is nobody else's."""
     try:
-        if not _is_private(folder):
+        if not is_private(folder):
             return False
         digests = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         found = {path.relative_to(folder).as_posix(): path for path in _files(folder)}
@@ -111,7 +114,7 @@ def _remove(folder: Path) -> None:
 def _trim(directory: Path, kept: Path, limit: int) -> None:
     """Remove the entries that were used longest ago until the rest has at most `limit` bytes; `kept` stays."""
     entries: list[tuple[float, int, Path]] = []
-    for folder in directory.iterdir():
+    for folder in (each for each in directory.iterdir() if each.name != TUNED):
         with suppress(FileNotFoundError):  # another process removes, too
             used = folder.stat().st_mtime
             if not folder.name.startswith(_BUILDING):

@@ -5,6 +5,7 @@ What a program computes is what the interpreter computes on the module that it w
 
 import hashlib
 import os
+import secrets
 import shutil
 import sys
 import warnings
@@ -40,6 +41,7 @@ from qmlir.targets.cpu.numba.runtime import program as runtime
 from qmlir.targets.cpu.package import CONSTANTS, KERNELS, OnKernel, forget, load_package
 from qmlir.targets.cpu.parallel import helper_count, process_limit
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
+from qmlir.targets.cpu.tuned import UNTUNED, Tuned, tuned_for
 from qmlir.text.elements import dense_dtype
 
 Array = npt.NDArray[Any]
@@ -49,12 +51,14 @@ _LOWERING = "qmlir.targets.cpu.lowering"
 """What makes programs: imported for the first one that is not in the cache."""
 
 
-def _build(module: ModuleOp, isa: str, threads: int, folder: Path, name: str, on_kernel: OnKernel, limit: int) -> None:
+def _build(
+    module: ModuleOp, isa: str, threads: int, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel, limit: int
+) -> None:
     """Lower a static module, write its package into `folder`, and let numba compile and cache its kernels there.
 
     At most `limit` processes compile.
     """
-    source = import_module(_LOWERING).write_program(module, isa, threads, folder)
+    source = import_module(_LOWERING).write_program(module, isa, threads, folder, tuned)
     load_package(folder, name, on_kernel, helper_count(source, limit))
 
 
@@ -77,17 +81,22 @@ def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
-def compiled_entry(module: ModuleOp, isa: str, threads: int, progress: IO[str] | None = None) -> tuple[Path, Any]:
+def compiled_entry(
+    module: ModuleOp, isa: str, threads: int, progress: IO[str] | None = None, *, tuned: bool = True
+) -> tuple[Path, Any]:
     """The folder of the compiled program of a static module, and the program: from the cache where it is there."""
     limit = process_limit()  # before anything is built
-    key = program_key(module, isa, threads)
+    found = tuned_for(isa, threads, _warn) if tuned else UNTUNED
+    key = program_key(module, isa, threads, found.digest)
     name = f"qmlir_program_{key[:24]}"
     with _LOADING, _numba_caches_beside_the_source(), bar("compiling", None, progress) as advance:
 
         def on_kernel(kernel: str, number: int, count: int) -> None:
             advance.at(number - 1, count, kernel)
 
-        entry = cache.entry(key, lambda folder: _build(module, isa, threads, folder, name, on_kernel, limit), _warn)
+        entry = cache.entry(
+            key, lambda folder: _build(module, isa, threads, found, folder, name, on_kernel, limit), _warn
+        )
         package = sys.modules.get(name) or load_package(entry.folder, name, on_kernel)
     return entry.folder, package.program
 
@@ -126,13 +135,21 @@ class Program:
     """
 
     def __init__(
-        self, module: ModuleOp, *, isa: str, threads: int, function: str = "main", progress: IO[str] | None = None
+        self,
+        module: ModuleOp,
+        *,
+        isa: str,
+        threads: int,
+        function: str = "main",
+        progress: IO[str] | None = None,
+        tuned: bool = True,
     ) -> None:
         self._module = module
         self._isa = isa
         self._threads = threads
         self._function = function
         self._progress = progress
+        self._tuned = tuned
         self._ports = inputs_of(function_of(module, function))
         self._open = [_open_port(function_of(module, function), port) for port in self._ports]
         self._parameters = frozenset(parameter_inputs(module, function))
@@ -162,7 +179,7 @@ class Program:
 
     def _make(self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]) -> _Made:
         module = specialize(self._module, shapes, values, function=self._function)
-        return _Made(*compiled_entry(module, self._isa, self._threads, self._progress))
+        return _Made(*compiled_entry(module, self._isa, self._threads, self._progress, tuned=self._tuned))
 
     def _made_for(self, values: Mapping[str, Array]) -> _Made:
         known = {name: np.asarray(values[name], order="C") for name in self._parameters}
@@ -246,18 +263,10 @@ def _umask() -> int:
     return mask
 
 
-def compile_module(
-    module: ModuleOp,
-    *,
-    threads: int = 1,
-    isa: str = "host",
-    function: str = "main",
-    progress: IO[str] | None = None,
-) -> Program:
-    """A program that computes what `module` computes, for the instruction set `isa` and so many threads.
+def checked_isa(isa: str, threads: int) -> str:
+    """The instruction set `isa`, or this processor's, for so many threads.
 
-    A terminal as `progress` is told which kernel is being compiled. Raises `DiagnosticError` for an instruction set
-    that nobody has heard of or that this processor lacks, and for what has no compiled form.
+    Raises `DiagnosticError` for one that nobody has heard of or that this processor lacks, and for less than a thread.
     """
     wanted = host_isa() if isa == "host" else isa
     if wanted not in ISAS:
@@ -266,7 +275,43 @@ def compile_module(
         raise text_error(f"this processor lacks {wanted}: it has {host_isa()}")
     if threads < 1:
         raise text_error(f"a program runs on one thread or more, found {threads}")
-    return Program(module, isa=wanted, threads=threads, function=function, progress=progress)
+    return wanted
+
+
+@contextmanager
+def temporary_program(loops: ModuleOp) -> Generator[Any]:
+    """The program of a module of loops inside the `with` block: nothing of it is kept, or looked for in the cache."""
+    limit = process_limit()
+    name = f"qmlir_temporary_{secrets.token_hex(12)}"
+    with TemporaryDirectory(prefix="qmlir-") as folder:
+        with _LOADING, _numba_caches_beside_the_source():
+            source = import_module(_LOWERING).write_loops(loops, Path(folder))
+            package: Any = load_package(Path(folder), name, None, helper_count(source, limit))
+        try:
+            yield package.program
+        finally:
+            forget(name)
+
+
+def compile_module(
+    module: ModuleOp,
+    *,
+    threads: int = 1,
+    isa: str = "host",
+    function: str = "main",
+    progress: IO[str] | None = None,
+    tuned: bool = True,
+) -> Program:
+    """A program that computes what `module` computes, for the instruction set `isa` and so many threads.
+
+    Schedules are those that `tune` found on this machine, where it ran, and otherwise those of the tables; without
+    `tuned` always those of the tables. A terminal as `progress` is told which kernel is being compiled.
+
+    Raises `DiagnosticError` for an instruction set that nobody has heard of or that this processor lacks, and for what
+    has no compiled form.
+    """
+    wanted = checked_isa(isa, threads)
+    return Program(module, isa=wanted, threads=threads, function=function, progress=progress, tuned=tuned)
 
 
 def load_program(folder: str | PathLike[str]) -> Any:

@@ -1,5 +1,6 @@
-"""What this machine's processor can do, in the words of the schedule: the instruction set that kernels are made for."""
+"""What this machine's processor can do, in the words of the schedule: the instruction set for kernels; its cores."""
 
+import os
 from functools import cache
 from typing import cast
 
@@ -20,8 +21,8 @@ def host_name() -> str:
 
 _NEEDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("avx512-vnni", frozenset({"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni"})),
-    ("avx2-vnni", frozenset({"avx2", "avxvnni"})),
-    ("avx2", frozenset({"avx2"})),
+    ("avx2-vnni", frozenset({"avx2", "fma", "avxvnni"})),
+    ("avx2", frozenset({"avx2", "fma"})),
     ("neon", frozenset({"neon"})),
 )
 """Instruction sets, the best first, and the features that each needs."""
@@ -30,6 +31,11 @@ _NEEDS: tuple[tuple[str, frozenset[str]], ...] = (
 def host_isa() -> str:
     """The best instruction set that this processor has, `generic` where none is known."""
     return next((isa for isa, needed in _NEEDS if needed <= host_features()), "generic")
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def runs_here(isa: str) -> bool:

@@ -35,13 +35,14 @@ def _code_digest() -> str:
     return found.hexdigest()
 
 
-def program_key(module: ModuleOp, isa: str, threads: int) -> str:
-    """What the program of a static module is kept under."""
+def program_key(module: ModuleOp, isa: str, threads: int, tuned: str = "") -> str:
+    """What the program of a static module is kept under; `tuned` is a digest of the schedules that a search found."""
     parts = {
         "module": fingerprint(module),
         "code": _code_digest(),
         "isa": isa,
         "threads": threads,
+        "tuned": tuned,
         "processor": [host_name(), sorted(host_features())],
         "versions": [platform.python_version(), numba.__version__, llvmlite.__version__, np.__version__],
     }

@@ -16,15 +16,16 @@ from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.targets.cpu.numba.emit import emit_module
 from qmlir.targets.cpu.package import write_package
+from qmlir.targets.cpu.tuned import UNTUNED, Tuned
 from qmlir.text.elements import dense_array
 
 
-def lowered(module: ModuleOp, isa: str, threads: int = 1) -> ModuleOp:
+def lowered(module: ModuleOp, isa: str, threads: int = 1, tuned: Tuned = UNTUNED) -> ModuleOp:
     """A clone of a static module of the quantized level (or in float), taken down to the loops for `isa`."""
     environment = default_environment()
     ctx = environment.new_context()
     clone = module.clone()
-    text = COMPILE.text(isa=isa, threads=str(threads))
+    text = COMPILE.text(isa=isa, threads=str(threads), tuned=tuned.option)
     PassManager(ctx, parse_pipeline(text, environment.passes)).run(clone)
     return clone
 
@@ -38,9 +39,13 @@ def constants_of(module: ModuleOp) -> dict[str, npt.NDArray[Any]]:
     return found
 
 
-def write_program(module: ModuleOp, isa: str, threads: int, folder: Path) -> str:
+def write_program(module: ModuleOp, isa: str, threads: int, folder: Path, tuned: Tuned = UNTUNED) -> str:
     """Lower a static module and write its package into `folder`; the source of its kernels."""
-    loops = lowered(module, isa, threads)
+    return write_loops(lowered(module, isa, threads, tuned), folder)
+
+
+def write_loops(loops: ModuleOp, folder: Path) -> str:
+    """Write the package of a module of loops into `folder`; the source of its kernels."""
     source = emit_module(loops)
     write_package(folder, source, constants_of(loops))
     return source

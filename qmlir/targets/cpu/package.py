@@ -11,6 +11,7 @@ A cache entry and a saved program are the same thing. It needs NumPy, numba and 
 import importlib
 import importlib.util
 import itertools
+import json
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -45,12 +46,39 @@ program = CompiledModule(kernels, mapped(Path(__file__).with_name("constants.saf
 '''
 
 
+_LINE = 64
+"""Bytes of a cache line: a vector that lies in two of them is read twice."""
+
+
+def _size(entry: Mapping[str, Any]) -> int:
+    begin, end = entry["data_offsets"]
+    return end - begin
+
+
+def _in_lines(data: bytes) -> bytes:
+    """A safetensors file in which constants begin at multiples of a line, but for those behind one of an odd size."""
+    length = int.from_bytes(data[:8], "little")
+    header, tensors = json.loads(data[8 : 8 + length]), memoryview(data)[8 + length :]
+    entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
+    pieces: list[memoryview] = []
+    place = 0
+    whole_lines_first = sorted(entries.values(), key=lambda entry: _size(entry) % _LINE > 0)
+    for entry in whole_lines_first:
+        begin, end = entry["data_offsets"]
+        entry["data_offsets"] = [place, place + end - begin]
+        pieces.append(tensors[begin:end])
+        place += end - begin
+    text = json.dumps(header).encode()
+    text += b" " * (-(8 + len(text)) % _LINE)
+    return b"".join([len(text).to_bytes(8, "little"), text, *pieces])
+
+
 def write_package(folder: Path, source: str, constants: Mapping[str, npt.NDArray[Any]]) -> None:
     """Write the package of an emitted module into `folder`, which exists."""
     (folder / "__init__.py").write_text(_INIT, encoding="utf-8")
     (folder / KERNELS).write_text(source, encoding="utf-8")
     arrays = {name: np.asarray(array, order="C") for name, array in constants.items()}
-    (folder / CONSTANTS).write_bytes(safetensors.numpy.save(arrays))
+    (folder / CONSTANTS).write_bytes(_in_lines(safetensors.numpy.save(arrays)))
     with as_file(files(_RUNTIME_PACKAGE)) as runtime:
         shutil.copytree(runtime, folder / RUNTIME, ignore=shutil.ignore_patterns("__pycache__"))
 

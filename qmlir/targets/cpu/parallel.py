@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from qmlir.targets.cpu.host import available_cores
 from qmlir.targets.cpu.numba.runtime.helper import claimed
 from qmlir.targets.cpu.variables import number_in
 
@@ -31,7 +32,7 @@ def process_limit() -> int:
         return given
     if multiprocessing.parent_process() is not None:  # its siblings have the other cores
         return 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return available_cores()
 
 
 def helper_count(source: str, limit: int) -> int:

@@ -4,6 +4,7 @@ Kernels are called one by one, on the memory that they have in a run. A call fro
 more than one inside the program, so the times of very small kernels are too large.
 """
 
+import ctypes
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +42,17 @@ def _view(array: Array, start: int, count: int, dtype: str) -> Array:
     return array[start : start + count * np.dtype(dtype).itemsize].view(dtype)
 
 
+def _array_at(addresses: Array, number: int, count: int, dtype: str) -> Array:
+    """A constant, as emitted code calls it."""
+    size = count * np.dtype(dtype).itemsize
+    memory: Any = (ctypes.c_char * size).from_address(int(addresses[number]))
+    return np.frombuffer(memory, dtype) if count else np.empty(0, dtype)
+
+
+def _no_barrier(team: Array) -> None:
+    """One thread waits for nobody."""
+
+
 def _tail(array: Array, offset: int) -> Array:
     """A buffer from some element on, as emitted code calls it."""
     return array[offset:]
@@ -69,24 +81,31 @@ class _Watch:
                 kernel(*arrays)
                 self.shortest[number] = min(self.shortest[number], time.perf_counter() - start)
 
-            changed = {**known, "call": call, "view": _view, "tail": _tail}
+            changed = {**known, "call": call, "view": _view, "array_at": _array_at, "tail": _tail}
+            changed["barrier"] = _no_barrier
             FunctionType(function.__code__, changed)(*arguments)
 
         return run
 
 
-def time_steps(program: Any, inputs: Mapping[str, Any] | Sequence[Any], rounds: int = ROUNDS) -> tuple[KernelTime, ...]:
+def time_steps(
+    program: Any,
+    inputs: Mapping[str, Any] | Sequence[Any],
+    rounds: int = ROUNDS,
+    outputs: Mapping[str, Array] | None = None,
+) -> tuple[KernelTime, ...]:
     """The time of every call of a kernel of `program`, a compiled module, in order.
 
-    One run more than `rounds` is made, which does not count. Raises `DiagnosticError` for less than one round.
+    One run more than `rounds` is made, which does not count. What the program gives is written into `outputs`; memory
+    that is new in each round would be seen in the times. Raises `DiagnosticError` for less than one round.
     """
     if rounds < 1:
         raise text_error(f"kernels are timed in 1 round or more, found {rounds}")
     watch = _Watch(program.calls)
     timed = program.with_steps(watch.steps)
-    timed(inputs)
+    timed(inputs, outputs)
     watch.shortest = [math.inf] * len(watch.calls)
     for _ in range(rounds):
-        timed(inputs)
+        timed(inputs, outputs)
     rows = zip(watch.calls, watch.shortest, strict=True)
     return tuple(KernelTime(name, nodes, seconds) for (name, nodes), seconds in rows)

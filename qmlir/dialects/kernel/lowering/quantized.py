@@ -230,21 +230,28 @@ def requantization_of(at: Lowering) -> RequantizeAttr:
 
 
 def requantizing(
-    at: Lowering, index: int, scale: npt.ArrayLike, largest: int, map_: AffineMap, count: npt.ArrayLike = 1
+    at: Lowering,
+    index: int,
+    scale: npt.ArrayLike,
+    largest: int,
+    map_: AffineMap,
+    count: npt.ArrayLike = 1,
+    mode: RequantizeAttr | None = None,
 ) -> Writing:
     """Exact integers of the f32 `scale`, up to `largest`, stored as a result of the operation has them.
 
     `scale` broadcasts against the result, whose axes `map_` gives; the integers of a mean are sums of `count`
     elements. Where the multiplier is 1, so where the scales are the same, the integer is kept: below 2^24 the rounding
-    does that by itself.
+    does that by itself. `mode` is the operation's own where none is given.
     """
     element = uniform_element(at, at.op.results[index])
     assert element is not None
     output_scale, zero_points = broadcast_parameters(element, tensor_type(at.op.results[index].type).get_shape())
-    target, mode = accumulator_scale(output_scale, count), requantization_of(at)
-    if mode.mode is Mode.F32:
+    target, mode = accumulator_scale(output_scale, count), mode or requantization_of(at)
+    if mode.mode.uses_floats:
         factors = np.asarray(f32_multiplier(scale, target), np.float32)
-        return _f32_rescaling(at, element, factors, zero_points, largest, map_)
+        rescale = _f32_rescaling if mode.mode is Mode.F32 else _qlinear_rescaling
+        return rescale(at, element, factors, zero_points, largest, map_)
     limits = element.storage_min, element.storage_max
     rescaled = rescaling(at, mode, _ratio(scale, target), zero_points, limits, IntegerType(element.bits), map_)
     return Writing(rescaled.inputs, rescaled.write)
@@ -309,6 +316,22 @@ def _f32_rescaling(
         return multiplier.compare("eq", 1.0).select(_keep(integer, offset.of(offsets, integer), limits, result), value)
 
     return Writing((*factor.inputs, *offset.inputs), write)
+
+
+def _qlinear_rescaling(
+    at: Lowering, element: UniformQuantizedType, factors: Array, zero_points: Array, largest: int, map_: AffineMap
+) -> Writing:
+    """One zero point, which is added before rounding; a multiplier of 1 is no exception."""
+    factor, offset = parameter(at, factors, f32, map_), int(zero_points.item())
+    limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
+
+    def write(integer: Scalar, scalars: Sequence[Scalar]) -> Scalar:
+        multiplier = factor.of(scalars, integer)
+        mode = RequantizeAttr.of(Mode.QLINEAR)
+        op = RequantizeOp(integer.value, [multiplier.value], result, mode, offset, limits)
+        return Scalar(integer.builder.insert(op).result, integer.builder)
+
+    return Writing(factor.inputs, write)
 
 
 def rescaling(

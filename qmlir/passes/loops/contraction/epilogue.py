@@ -9,7 +9,7 @@ from xdsl.builder import Builder
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Block, SSAValue
-from xdsl.ir.affine import AffineDimExpr
+from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from qmlir.dialects.kernel.ops import ContractionOp, YieldOp, scalar_of, shaped
@@ -17,9 +17,13 @@ from qmlir.dialects.simd.ops import StoreOp, StorePartialOp
 from qmlir.passes.loops.affine import Index, emit_place
 from qmlir.passes.loops.contraction.forms import form_of, has_form, is_held
 from qmlir.passes.loops.contraction.geometry import Geometry, Reading, add, innermost_is_dense
+from qmlir.passes.loops.contraction.shortcuts import saturation_of, start_of
 from qmlir.passes.loops.contraction.steps import load
 from qmlir.passes.loops.emitter import Emitter
 from qmlir.passes.loops.vectors import VectorEmitter
+
+_JOINED = 4
+"""Registers of sums that become one of bytes: as wide as one of them."""
 
 
 def _is_of_channels(reading: Reading, rank: int) -> bool:
@@ -29,6 +33,11 @@ def _is_of_channels(reading: Reading, rank: int) -> bool:
     *leading, last = reading.map_.results
     apart = all(rank - 1 not in each.used_dims() for each in leading)
     return last == AffineDimExpr(rank - 1) and apart and innermost_is_dense(reading.memory)
+
+
+def _last_of(rank: int) -> AffineMap:
+    """From the dimensions of the result to the channel."""
+    return AffineMap(rank, 0, (AffineDimExpr(rank - 1),))
 
 
 def _is_of_positions(reading: Reading, rank: int) -> bool:
@@ -47,12 +56,17 @@ def is_vector_work(op: ContractionOp, geometry: Geometry) -> bool:
     )
 
 
-def _write_body(
-    emit: Emitter, block: Block, arguments: Sequence[SSAValue], values: dict[SSAValue, SSAValue]
-) -> SSAValue:
-    """Write the operations of an epilogue on `arguments`; what it yields."""
+def write_body(
+    emit: Emitter, block: Block, arguments: Sequence[SSAValue], values: dict[SSAValue, SSAValue],
+    last: SSAValue | None = None,
+) -> SSAValue:  # fmt: skip
+    """Write the operations of an epilogue on `arguments`; what it yields, or the value `last` in it."""
     values = {**values, **dict(zip(block.args, arguments, strict=True))}
     for op in block.ops:
+        if last is not None and last in values:
+            return values[last]
+        if op.results and op.results[0] in values:
+            continue
         operands = [values.get(operand, operand) for operand in op.operands]
         if isinstance(op, YieldOp):
             return operands[0]
@@ -78,12 +92,32 @@ def _is_scalar(value: SSAValue) -> bool:
 class Epilogue:
     """Writes what becomes of the sums of a tile."""
 
-    def __init__(self, op: ContractionOp, geometry: Geometry):
+    def __init__(self, op: ContractionOp, geometry: Geometry, *, is_started: bool = False):
+        """`is_started`: the sums that come begin with `initial`."""
         self.op = op
         self.geometry = geometry
         self.is_vector_work = is_vector_work(op, geometry)
         self.rank = len(geometry.positions) + 1
         self.ranges = (*geometry.positions, geometry.channels)
+        self.saturation = saturation_of(op.body.block) if self.is_vector_work else None
+        start = start_of(op.body.block) if self.is_vector_work and is_started else None
+        is_by_channel = start is not None and geometry.readings[start.operand].map_ == _last_of(self.rank)
+        self.start = start if is_by_channel else None
+
+    def initial(self, emit: VectorEmitter, channel: Index, valid: int) -> list[SSAValue]:
+        """What the sums of a block of channels begin with: 0, or what would be added to them."""
+        lanes = emit.lanes
+        count = -(-valid // lanes)
+        if self.start is None:
+            return [emit.constant(0, self.op.accumulator_type)] * count
+        memory = self.geometry.readings[self.start.operand].memory
+        return [
+            load(
+                emit, memory, [add(emit, channel, vector * lanes)], lanes,
+                valid - vector * lanes if valid < (vector + 1) * lanes else None,
+            )
+            for vector in range(count)
+        ]  # fmt: skip
 
     def write(
         self, emit: VectorEmitter, sums: Sequence[Sequence[SSAValue]], positions: Sequence[Index], channel: Index,
@@ -99,25 +133,51 @@ class Epilogue:
         self, emit: VectorEmitter, sums: Sequence[Sequence[SSAValue]], positions: Sequence[Index], channel: Index,
         valid: int,
     ) -> None:  # fmt: skip
-        lanes = emit.lanes
         shared: dict[tuple[int, int], SSAValue] = {}
         for row, registers in enumerate(sums):
             place = [*positions[:-1], add(emit, positions[-1], row)]
-            for vector, register in enumerate(registers):
-                dims = [*place, add(emit, channel, vector * lanes)]
-                count = valid - vector * lanes if valid < (vector + 1) * lanes else None
-                elements = [
-                    self._vector(emit, index, dims, count, shared, vector)
-                    for index in range(len(self.geometry.readings))
-                ]
-                result = _write_body(emit, self.op.body.block, [register, *elements], {})
-                if _is_scalar(result):
-                    result = emit.splat(result)
-                indices = [emit.index(each) for each in dims]
-                if count is None:
-                    emit.builder.insert(StoreOp(result, self.geometry.y, indices))
-                else:
-                    emit.builder.insert(StorePartialOp(result, self.geometry.y, indices, emit.index(count)))
+            written = [
+                self._body(emit, register, vector, [*place, add(emit, channel, vector * emit.lanes)], valid, shared)
+                for vector, register in enumerate(registers)
+            ]
+            self._store(emit, written, place, channel, valid)
+
+    def _body(
+        self, emit: VectorEmitter, register: SSAValue, vector: int, dims: Sequence[Index], valid: int,
+        shared: dict[tuple[int, int], SSAValue],
+    ) -> SSAValue:  # fmt: skip
+        """What becomes of one register, but for the saturation at the end."""
+        block, lanes = self.op.body.block, emit.lanes
+        count = valid - vector * lanes if valid < (vector + 1) * lanes else None
+        known = {} if self.start is None else {self.start.total: register}
+        elements = [
+            register if self.start is not None and self.start.operand == index
+            else self._vector(emit, index, dims, count, shared, vector)
+            for index in range(len(self.geometry.readings))
+        ]  # fmt: skip
+        last = None if self.saturation is None else self.saturation.value
+        result = write_body(emit, block, [register, *elements], known, last)
+        return emit.splat(result) if _is_scalar(result) else result
+
+    def _store(
+        self, emit: VectorEmitter, registers: Sequence[SSAValue], place: Sequence[Index], channel: Index, valid: int
+    ) -> None:
+        """Write the registers of a row; whole ones that are saturated go together, by powers of two."""
+        lanes, first = emit.lanes, 0
+        whole = valid // lanes
+        while first < len(registers):
+            count = 1
+            while self.saturation is not None and count < _JOINED and first + 2 * count <= whole:
+                count *= 2
+            group = registers[first : first + count]
+            value = group[0] if self.saturation is None else self.saturation.write(emit, group)
+            indices = [emit.index(each) for each in (*place, add(emit, channel, first * lanes))]
+            if first < whole:
+                emit.builder.insert(StoreOp(value, self.geometry.y, indices))
+            else:
+                rest = emit.index(valid - first * lanes)
+                emit.builder.insert(StorePartialOp(value, self.geometry.y, indices, rest))
+            first += count
 
     def _vector(
         self, emit: VectorEmitter, index: int, dims: Sequence[Index], count: int | None,
@@ -172,7 +232,7 @@ def write_element(
         emit.load(reading.memory, emit_place(emit, reading.map_, dims, ranges)) if argument.uses else total
         for reading, argument in zip(readings, op.body.block.args[1:], strict=True)
     ]
-    emit.store(_write_body(emit, op.body.block, [total, *elements], {}), y, dims)
+    emit.store(write_body(emit, op.body.block, [total, *elements], {}), y, dims)
 
 
 def for_each(

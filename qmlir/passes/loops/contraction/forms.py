@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import arith, math, memref
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, f32, i32
+from xdsl.dialects.vector import FMAOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir import registry
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.dialects.simd.base import bits_of
-from qmlir.dialects.simd.ops import GatherOp
+from qmlir.dialects.simd.ops import GatherOp, RoundToIntOp
 from qmlir.passes.loops.contraction.geometry import innermost_is_dense
 from qmlir.passes.loops.emitter import Emitter
 from qmlir.passes.loops.expansion import expanded, function_name
@@ -56,6 +57,18 @@ def _convert(emit: Emitter, op: Operation, values: Sequence[SSAValue]) -> SSAVal
     return emit.convert(type(op), values[0], op.results[0].type)
 
 
+def _to_integer(emit: Emitter, op: arith.FPToSIOp, values: Sequence[SSAValue]) -> SSAValue:
+    """A whole number that was rounded from a float is that float, rounded and converted in one step."""
+    whole = values[0].owner
+    if isinstance(whole, math.RoundEvenOp) and op.input.type == f32 and op.result.type == i32:
+        return emit.insert(RoundToIntOp(whole.operand))
+    return _convert(emit, op, values)
+
+
+def _fused(emit: Emitter, op: math.FmaOp, values: Sequence[SSAValue]) -> SSAValue:
+    return emit.insert(FMAOp(*values))
+
+
 def _constant(emit: Emitter, op: arith.ConstantOp, values: Sequence[SSAValue]) -> SSAValue:
     assert isinstance(op.value, IntegerAttr | FloatAttr)
     return emit.constant(cast(Any, op.value).value.data, op.result.type)
@@ -81,16 +94,26 @@ def _is_table(op: memref.LoadOp) -> bool:
     return len(op.indices) == 1 and innermost_is_dense(op.memref) and is_held(op.res.type, in_memory=True)
 
 
+def _unary(emit: Emitter, op: Operation, values: Sequence[SSAValue]) -> SSAValue:
+    return emit.insert(cast(Any, type(op))(values[0]))
+
+
+_OF_ONE: tuple[type[Operation], ...] = (arith.NegfOp, math.AbsFOp, math.CeilOp, math.FloorOp, math.SqrtOp)
+"""The same of one operand."""
+
 _LANEWISE: tuple[type[Operation], ...] = (
     arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp, arith.ShLIOp, arith.ShRSIOp,
     arith.ShRUIOp, arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp, arith.AddfOp, arith.SubfOp, arith.MulfOp,
-    arith.DivfOp, arith.MaximumfOp, arith.MinimumfOp,
+    arith.DivfOp, arith.MaximumfOp, arith.MinimumfOp, math.CopySignOp,
 )  # fmt: skip
 """Operations of two operands that take vectors as they take scalars."""
 
 FORMS: Mapping[type[Operation], Form] = {
     **dict.fromkeys(_LANEWISE, Form(_binary)),
+    **dict.fromkeys(_OF_ONE, Form(_unary)),
     **dict.fromkeys(CONVERSIONS, Form(_convert)),
+    arith.FPToSIOp: Form(_to_integer),
+    math.FmaOp: Form(_fused),
     arith.ConstantOp: Form(_constant, writes_scalars=True),
     arith.CmpiOp: _compare(_INTEGER_PREDICATES),
     arith.CmpfOp: _compare(_FLOAT_PREDICATES),

@@ -106,10 +106,13 @@ class Window:
 
     def row(self, emit: Emitter, row: int) -> list[Index]:
         """The place of a row of the tile."""
-        stride = self.geometry.strides[-1]
+        return self.column(emit, row * self.geometry.strides[-1])
+
+    def column(self, emit: Emitter, column: int) -> list[Index]:
+        """The place so many positions of `x` further on."""
         if self.geometry.row is not None:
-            return [*self.leading, add(emit, self.last, row * stride * self.geometry.row)]
-        return [*self.leading[:-1], add(emit, self.leading[-1], row * stride), self.last]
+            return [*self.leading, add(emit, self.last, column * self.geometry.row)]
+        return [*self.leading[:-1], add(emit, self.leading[-1], column), self.last]
 
 
 def _join_positions(
@@ -169,7 +172,7 @@ def geometry_of(op: ContractionOp, emit: Emitter) -> Geometry:
         # Positions and terms as one axis: runs of terms go on through the taps beside each other.
         axes = [[axis] for axis in range(leading - 1)]
         x, row = collapse_axes(emit, x, [*axes, [leading - 1, leading]]), terms
-    elif is_run_of_taps or (op.schedule.variant != "splat" and not innermost_is_dense(x)):
+    elif is_run_of_taps or (step.reads_neighbours and not innermost_is_dense(x)):
         raise op_error(op, f"reads runs of memory, found gaps in {x.type}: its last two axes must lie as one")
     return Geometry(
         Operand(x, op.input_unsigned is not None, op.accumulator_type), op.w, y, readings, positions, tuple(strides),

@@ -1,18 +1,34 @@
 """The patterns that make loops of contractions on memory, from their schedules alone."""
 
+from collections.abc import Mapping
+
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.variants import DEPTHWISE_DOT, SHORT_STEPS
+from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.diagnostics import op_error
+from qmlir.passes.loops.contraction.depthwise import DepthwiseDotWriter
 from qmlir.passes.loops.contraction.scalar import ScalarWriter
+from qmlir.passes.loops.contraction.short_sums import ShortSumWriter
 from qmlir.passes.loops.contraction.steps import STEPS
 from qmlir.passes.loops.contraction.tiles import TileWriter
 from qmlir.passes.loops.emitter import Emitter
 from qmlir.passes.loops.structured import replace_by_loops
+from qmlir.passes.loops.winograd import WinogradWriter
+
+WRITERS: Mapping[str, type[TileWriter]] = {
+    DEPTHWISE_DOT: DepthwiseDotWriter,
+    **dict.fromkeys(SHORT_STEPS, ShortSumWriter),
+}
+"""What writes the loops of a variant, where that is not a `TileWriter`."""
 
 
 def _write(op: ContractionOp, emit: Emitter) -> None:
     schedule = op.schedule
+    if isinstance(op, WinogradOp):
+        WinogradWriter(op).write(emit)
+        return
     if schedule is None or not schedule.packed:
         # A schedule says how packed operands are read; others are read one by one.
         ScalarWriter(op).write(emit)
@@ -22,7 +38,7 @@ def _write(op: ContractionOp, emit: Emitter) -> None:
     if schedule.k_unroll != STEPS[schedule.variant].group:
         group = STEPS[schedule.variant].group
         raise op_error(op, f"is packed in groups of {schedule.k_unroll}, '{schedule.variant}' reads groups of {group}")
-    TileWriter(op, emit).write(emit)
+    WRITERS.get(schedule.variant, TileWriter)(op, emit).write(emit)
 
 
 class ContractionToLoops(RewritePattern):

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import arith
+from xdsl.dialects import vector as vector_ops
 from xdsl.dialects.builtin import AnyFloat, MemRefType, i8, i16
 from xdsl.ir import Attribute, SSAValue
 
 from qmlir.dialects.kernel.ops import scalar_of
+from qmlir.dialects.kernel.variants import SHORT_STEPS
 from qmlir.dialects.simd.base import lanes_of, vector
 from qmlir.dialects.simd.ops import DotAccumulateOp, LoadGroupSplatOp, LoadOp, LoadPartialOp, Signs
 from qmlir.passes.loops.affine import Index
@@ -56,16 +58,38 @@ class Step:
     parts: int = 1
     """How many weights share a byte, those of steps behind each other."""
 
+    @property
+    def reads_neighbours(self) -> bool:
+        """Whether it reads elements of `x` that must lie beside each other."""
+        return self.group > 1 or self.is_lanewise
+
+    @property
+    def spare(self) -> int:
+        """The bits of a byte beyond those of a weight: so far to the left are the sums."""
+        return 8 - 8 // self.parts
+
     def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
-        """The weights of a step out of the bytes that hold those of several, each raised by half its range."""
+        """The weights of a step out of the bytes that hold those of several, in the highest bits of bytes of their own.
+
+        There they have their sign, and are `2^spare` times what they are: one or two instructions, where the lowest
+        bits take three. `totals` takes the factor off the sums.
+        """
         if self.parts == 1:
             return weights
-        bits = 8 // self.parts
         wide = emit.with_lanes(lanes_of(weights))
+        above = self.spare - part * (8 // self.parts)
+        if above:
+            weights = wide.binary(arith.ShLIOp, weights, wide.constant(above, i8))
         if part:
-            weights = wide.binary(arith.ShRUIOp, weights, wide.constant(part * bits, i8))
-        own = wide.binary(arith.AndIOp, weights, wide.constant((1 << bits) - 1, i8))
-        return wide.binary(arith.SubiOp, own, wide.constant(1 << (bits - 1), i8))
+            weights = wide.binary(arith.AndIOp, weights, wide.constant(-1 << self.spare, i8))
+        return weights
+
+    def totals(self, emit: VectorEmitter, sums: list[list[SSAValue]]) -> list[list[SSAValue]]:
+        """The sums of a tile, of what steps have added up."""
+        if self.parts == 1:
+            return sums
+        count = emit.constant(self.spare, scalar_of(sums[0][0].type))
+        return [[emit.binary(arith.ShRSIOp, register, count) for register in row] for row in sums]
 
 
 def _bytes(flipped: bool) -> Callable[[VectorEmitter, Operand, Place, int | None], SSAValue]:
@@ -77,6 +101,13 @@ def _bytes(flipped: bool) -> Callable[[VectorEmitter, Operand, Place, int | None
         return wide.binary(arith.XOrIOp, value, wide.constant(-128, i8)) if x.is_unsigned == flipped else value
 
     return read
+
+
+def _row_of_bytes(emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
+    """A register of bytes beside each other, unsigned."""
+    wide = emit.with_lanes(4 * emit.lanes)
+    value = load(wide, x.memory, place, wide.lanes, count)
+    return value if x.is_unsigned else wide.binary(arith.XOrIOp, value, wide.constant(-128, i8))
 
 
 def _pairs(emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
@@ -116,13 +147,20 @@ def _multiply_add(emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue)
     return emit.binary(arith.AddfOp if is_float else arith.AddiOp, sums, product)
 
 
+def _fused(emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
+    return emit.insert(vector_ops.FMAOp(x, w, sums))
+
+
 STEPS: Mapping[str, Step] = {
     "u8s8_dot": Step(4, _bytes(flipped=False), _dot(Signs.US)),
     "u8s4_dot": Step(4, _bytes(flipped=False), _dot(Signs.US), parts=2),
     "u8s2_dot": Step(4, _bytes(flipped=False), _dot(Signs.US), parts=4),
+    **dict.fromkeys(SHORT_STEPS, Step(4, _bytes(flipped=False), _dot(Signs.US))),
     "s8s8_dot": Step(4, _bytes(flipped=True), _dot(Signs.SS)),
     "i16_pairs": Step(2, _pairs, _dot(Signs.SS)),
     "splat": Step(1, _one, _multiply_add),
+    "splat_fma": Step(1, _one, _fused),
     "depthwise": Step(1, _channels, _multiply_add, is_lanewise=True),
+    "depthwise_dot": Step(4, _row_of_bytes, _dot(Signs.US), is_lanewise=True),
 }
 """Variant of a schedule to its step."""

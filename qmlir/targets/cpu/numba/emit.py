@@ -1,7 +1,7 @@
 """A module of loops as one Python module: a compiled function for each kernel, and `main`, which calls them all.
 
-The source says what it needs: `CONSTANTS` (name, NumPy type, elements) in the order in which `main` takes them,
-`INPUTS` and `OUTPUTS` (name, NumPy type of the caller's array, shape, whether NaN is refused, the width of
+The source says what it needs: `CONSTANTS` (name, NumPy type, elements) in the order in which `main` takes their
+addresses, `INPUTS` and `OUTPUTS` (name, NumPy type of the caller's array, shape, whether NaN is refused, the width of
 integers that do not fill their NumPy type), `CALLS` (the kernel of each call, and the model's nodes that it is for),
 `ARENA_BYTES`. It imports its runtime as `.runtime.operations`, so it lies
 beside a copy of `qmlir.targets.cpu.numba.runtime`.
@@ -13,10 +13,11 @@ import math
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import ModuleOp, NoneAttr, TensorType
+from xdsl.dialects import func, memref, scf
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
 
 from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
 from qmlir.ir.diagnostics import op_error, text_error
@@ -24,6 +25,7 @@ from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import REFUSES_NAN, Port, inputs_of, memory_outputs_of
 from qmlir.targets.cpu.numba.elements import caller_dtype, item_size, memory_name, register_name, unfilled_bits
 from qmlir.targets.cpu.numba.families import EMISSIONS
+from qmlir.targets.cpu.numba.families.shares import is_divided, write_divided
 from qmlir.targets.cpu.numba.function import INDENT, EmitOperation, FunctionWriter, Tables, memref_type
 from qmlir.targets.cpu.numba.runtime import operations
 from qmlir.targets.cpu.numba.text import Index, Names, Text, name_text
@@ -35,8 +37,8 @@ SLACK = 64
 """Bytes behind the last buffer that vector loads may read."""
 
 _OF_THE_MODULE = (
-    "main", "steps", "arena", "kernels", "np", "prange", "ARENA_BYTES", "CALLS", "CONSTANTS", "DIGEST", "INPUTS",
-    "KERNELS", "OUTPUTS", "team",
+    "main", "steps", "arena", "constants", "kernels", "np", "together", "ARENA_BYTES", "CALLS", "CONSTANTS",
+    "DIGEST", "INPUTS", "KERNELS", "OUTPUTS", "TEAM",
 )  # fmt: skip
 """Names that the emitted module has itself."""
 
@@ -55,6 +57,9 @@ class _ModuleWriter:
         self.globals = {op.sym_name.data: op for op in module.ops if isinstance(op, memref.GlobalOp)}
         self.functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
         self.kernels: dict[str, str] = {}
+        self.divided: set[str] = set()
+        """The kernels of which each thread does a share."""
+
         self.texts: list[str] = []
 
     def kernel(self, function: FuncOp) -> None:
@@ -65,12 +70,17 @@ class _ModuleWriter:
         self.kernels[function.sym_name.data] = name
         write = FunctionWriter(EMISSIONS, self.tables, Names(self.reserved(), _is_operation))
         arguments = [self.argument(write, function, value) for value in function.body.block.args]
-        write.block(function.body.block)
+        if is_divided(function.body.block):
+            self.divided.add(function.sym_name.data)
+            arguments[:0] = _OF_THREADS
+            write_divided(write, function.body.block)
+        else:
+            write.block(function.body.block)
         self.texts.append(self.function(write, name, arguments, _comment(function)))
 
     def reserved(self) -> list[str]:
         """Names that no variable of a function may have."""
-        return ["np", "prange", "True", "range", *self.kernels.values()]
+        return ["np", "True", "range", "max", "min", "team", "number", *self.kernels.values()]
 
     def argument(self, write: FunctionWriter, function: FuncOp, value: SSAValue) -> tuple[str, str]:
         """The name and the type of an argument."""
@@ -92,8 +102,7 @@ class _ModuleWriter:
         is_entry: bool = False,
     ) -> str:
         """The source of a function; an entry is one that Python calls."""
-        options = [f"{word}=True" for word, holds in (("parallel", write.is_parallel), ("entry", is_entry)) if holds]
-        types = ", ".join([*(f'"{kind}"' for _, kind in arguments), *options])
+        types = ", ".join([*(f'"{kind}"' for _, kind in arguments), *(["entry=True"] if is_entry else [])])
         self.tables.imported.add("kernel")
         head = [
             f"@kernel({types})",
@@ -101,6 +110,10 @@ class _ModuleWriter:
             *([f'{INDENT}"""{comment}"""'] if comment else []),
         ]
         return "\n".join([*head, *(write.lines or [f"{INDENT}pass"])])
+
+
+_OF_THREADS = [("team", "int64"), ("number", "value index")]
+"""What a function takes in front that all threads of a team run: who they are, and which of them it is."""
 
 
 def _quoted(text: str) -> str:
@@ -144,8 +157,8 @@ def _is_written(value: SSAValue) -> bool:
 
 
 _READERS = frozenset(
-    {"simd.load", "simd.load_partial", "simd.load_group_splat", "simd.gather", "vector.load", "vector.maskedload",
-     "memref.dim", "memref.rank"}
+    {"simd.load", "simd.load_partial", "simd.load_group_splat", "simd.prefetch", "simd.gather", "vector.load",
+     "vector.maskedload", "memref.dim", "memref.rank"}
 )  # fmt: skip
 
 
@@ -159,14 +172,22 @@ class _MainWriter:
         self.arena_is_written = False
         self.constants: dict[str, str] = {}
         self.call_rows: list[str] = []
+        self.is_together = bool(parts.divided)
+        """Whether threads run the steps, each all of them."""
+
+        self.threads = _threads(function)
+        self.is_behind = False
+        """Whether the first thread alone does something that the others haven't waited for."""
+
         emissions: dict[type[Operation], EmitOperation] = {
             **EMISSIONS,
             memref.AllocOp: cast(EmitOperation, self._allocate),
             memref.GetGlobalOp: cast(EmitOperation, self._get_global),
             func.CallOp: cast(EmitOperation, self._call),
+            scf.ForOp: cast(EmitOperation, self._loop),
         }
         self.write = FunctionWriter(
-            emissions, parts.tables, Names(("kernels", "arena", *parts.reserved()), _is_operation)
+            emissions, parts.tables, Names(("kernels", "arena", "constants", *parts.reserved()), _is_operation)
         )
 
     def _allocate(self, write: FunctionWriter, op: memref.AllocOp) -> None:
@@ -200,10 +221,37 @@ class _MainWriter:
             raise op_error(op, f"calls @{symbol}, and the module has no such kernel")
         order = list(self.parts.kernels)
         arguments = [self._given(write, value) for value in op.arguments]
+        is_divided = symbol in self.parts.divided
+        if is_divided:
+            arguments[:0] = map(name_text, ("team", "number"))
         call = write.call("call", name_text("kernels"), order.index(symbol), *arguments)
-        write.line(f"{call}  # {self.parts.kernels[symbol]}")
+        line = f"{call}  # {self.parts.kernels[symbol]}"
+        if is_divided:
+            self._meet()
+            write.line(line)
+            self._wait()
+        elif not self.is_together:
+            write.line(line)
+        else:
+            write.line("if number == 0:")
+            write.line(f"{INDENT}{line}")
+            self.is_behind = True
         nodes = json.dumps([str(origin) for origin in origins_of(op)])
         self.call_rows.append(f"({_quoted(self.parts.kernels[symbol])}, {nodes})")
+
+    def _meet(self) -> None:
+        """Let the other threads wait for the first one, where it was alone."""
+        if self.is_behind:
+            self._wait()
+
+    def _wait(self) -> None:
+        self.write.line(str(self.write.call("barrier", name_text("team"))))
+        self.is_behind = False
+
+    def _loop(self, write: FunctionWriter, op: scf.ForOp) -> None:
+        """A loop around calls: what the first thread does last may be what the next step begins with."""
+        self.is_behind = self.is_together
+        EMISSIONS[scf.ForOp](write, op)
 
     def _given(self, write: FunctionWriter, value: SSAValue) -> Text:
         if memref_type(value) is None:
@@ -220,9 +268,42 @@ class _MainWriter:
         count = len(inputs_of(function))  # they come first, and the caller's arrays may be read-only
         ports[:count] = [(name, f"const {kind.removeprefix('const ')}") for name, kind in ports[:count]]
         write.block(function.body.block)
-        constants = [(name, f"const {self._kind(symbol)}") for symbol, name in self.constants.items()]
-        arguments = [("kernels", "const int64"), ("arena", "int8"), *constants, *ports]
+        write.lines[:0] = self._constant_lines()
+        if self.is_together:
+            write.lines[:0] = self._job_lines(ports)
+            return parts.function(write, "steps", [*_OF_THREADS, ("job", "const int64")])
+        arguments = [("kernels", "const int64"), ("arena", "int8"), ("constants", "const int64"), *ports]
         return parts.function(write, "steps", arguments, is_entry=True)
+
+    def _job_lines(self, ports: Sequence[tuple[str, str]]) -> list[str]:
+        """The arrays that a job is done on, of which threads get the addresses."""
+        sizes = [math.prod(_memory(value).get_shape()) for value in self.main.body.block.args]
+        kinds = [kind.removeprefix("const ") for _, kind in ports]
+        rows = [
+            ("kernels", len(self.parts.kernels), "int64"),
+            ("arena", self.arena_bytes + SLACK, "int8"),
+            ("constants", len(self.constants), "int64"),
+            *((name, size, kind) for (name, _), size, kind in zip(ports, sizes, kinds, strict=True)),
+        ]
+        return [
+            f"{INDENT}{name} = {self.write.call('array_at', name_text('job'), number, size, _quoted(kind))}"
+            for number, (name, size, kind) in enumerate(rows)
+        ]
+
+    def run_line(self) -> str:
+        """What `main` does."""
+        if not self.is_together:
+            return f"{INDENT}steps(KERNELS, arena, constants, *arrays)"
+        return f"{INDENT}TEAM(steps, KERNELS, arena, constants, *arrays)"
+
+    def _constant_lines(self) -> list[str]:
+        """The arrays of the constants, which come as one table of addresses: fewer arguments to unpack."""
+        lines: list[str] = []
+        for number, (symbol, name) in enumerate(self.constants.items()):
+            count = math.prod(self.parts.globals[symbol].type.get_shape())
+            made = self.write.call("array_at", name_text("constants"), number, count, f'"{self._kind(symbol)}"')
+            lines.append(f"{INDENT}{name} = {made}")
+        return lines
 
     def _kind(self, symbol: str) -> str:
         op = self.parts.globals[symbol]
@@ -235,6 +316,12 @@ class _MainWriter:
             type_ = self.parts.globals[symbol].type
             rows.append(f"({_quoted(symbol)}, {_quoted(self._kind(symbol))}, {math.prod(type_.get_shape())})")
         return rows
+
+
+def _memory(value: SSAValue) -> MemRefType[Attribute]:
+    type_ = memref_type(value)
+    assert type_ is not None
+    return type_
 
 
 def _memory_element(op: memref.GlobalOp) -> Attribute:
@@ -269,9 +356,18 @@ def _table(name: str, rows: Sequence[str]) -> str:
     return f"{name} = [\n{body}]"
 
 
-def _threads(module: ModuleOp) -> int:
-    """How many threads run the kernels that are divided: what the target of the module says, otherwise two."""
-    target = module.attributes.get(TARGET)
+_OF_ALL = (func.CallOp, scf.ForOp, scf.YieldOp, func.ReturnOp, memref.AllocOp, memref.GetGlobalOp)
+
+
+def _threads(main: FuncOp) -> int:
+    """How many threads go through the steps of @main: what the target of the module says, otherwise two.
+
+    One alone where @main reads memory or decides something, which each thread would for itself.
+    """
+    module = main.parent_op()
+    if not all(isinstance(op, _OF_ALL) or is_side_effect_free(op) for op in main.body.walk()):
+        return 1
+    target = None if module is None else module.attributes.get(TARGET)
     return target.threads if isinstance(target, TargetAttr) and target.threads > 1 else 2
 
 
@@ -293,16 +389,12 @@ def emit_module(module: ModuleOp) -> str:
     head = ['"""Kernels of a neural network, emitted by qmlir; `main` runs them over the arena."""', ""]
     if parts.tables.lanes:
         head.append("import numpy as np")
-    if parts.tables.uses_prange:
-        head.append("from numba import prange")
     if len(head) > 2:
         head.append("")
     names = "".join(f"{INDENT}{name},\n" for name in sorted(parts.tables.imported))
     head.append(f"from .runtime.operations import (\n{names})")
-    run = f"{INDENT}steps(KERNELS, arena, *arrays)"
-    if parts.tables.uses_prange:
-        head.append("from .runtime.threads import team")
-        run = f"{INDENT}with team({_threads(module)}):\n{INDENT}{run}"
+    if writer.is_together:
+        head.append("from .runtime.threads import together")
     tables = "\n".join(
         [
             _table("CONSTANTS", writer.constant_rows()),
@@ -313,11 +405,15 @@ def emit_module(module: ModuleOp) -> str:
             *(f"{name} = np.array({numbers}, np.{kind})" for (kind, numbers), name in parts.tables.lanes.items()),
         ]
     )
-    kernels = f"KERNELS = addresses({', '.join(parts.kernels.values())})"
+    # What threads run together is called by address, too.
+    called = [*parts.kernels.values(), *(["steps"] if writer.is_together else [])]
+    kernels = f"KERNELS = addresses({', '.join(called)})"
+    if writer.is_together:
+        kernels += f"\nTEAM = together(DIGEST, {writer.threads})"
     call = (
-        "def main(arena, *arrays):\n"
-        f'{INDENT}"""Compute: `arrays` are the constants, the inputs and memory for the outputs, each flat."""\n'
-        f"{run}"
+        "def main(arena, constants, *arrays):\n"
+        f'{INDENT}"""Compute: `arrays` are inputs and memory for outputs, each flat; constants are addresses."""\n'
+        f"{writer.run_line()}"
     )
     body = [*parts.texts, steps, kernels, call]
     digest = hashlib.sha256("\n".join([tables, *body]).encode()).hexdigest()[:24]

@@ -84,7 +84,6 @@ class FunctionWriter:
         self.lines: list[str] = []
         self.depth = 1
         self.values: dict[SSAValue, Value] = {}
-        self.is_parallel = False
 
     # --- Statements ---------------------------------------------------------------------------------------------------
 
@@ -196,11 +195,15 @@ class FunctionWriter:
         for op in block.ops:
             if op.has_trait(IsTerminator):
                 return tuple(op.operands)
-            emit = self.emissions.get(type(op))
-            if emit is None:
-                raise op_error(op, "has no compiled form: loops hold scf, memref, arith, math, vector and simd")
-            emit(self, op)
+            self.operation(op)
         return ()
+
+    def operation(self, op: Operation) -> None:
+        """Write an operation. Raises `DiagnosticError` where it has no compiled form."""
+        emit = self.emissions.get(type(op))
+        if emit is None:
+            raise op_error(op, "has no compiled form: loops hold scf, memref, arith, math, vector and simd")
+        emit(self, op)
 
     def region(self, region: Region) -> tuple[SSAValue, ...]:
         """Write the one block of a region."""
@@ -213,4 +216,3 @@ class Tables:
     def __init__(self) -> None:
         self.imported: set[str] = set()
         self.lanes: dict[tuple[str, str], str] = {}
-        self.uses_prange = False

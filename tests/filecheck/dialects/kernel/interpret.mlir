@@ -114,6 +114,8 @@ func.func @requantize() {
   // rne(2.5) = 2, and 3 for the zero point.
   %0 = kernel.requantize %five, %half {mode = #kernel.requantize<f32>, zero_point = 3, minimum = -128, maximum = 127} : i32, f32 -> i8
   %1 = kernel.requantize %many, %half {mode = #kernel.requantize<f32>, zero_point = 3, minimum = -128, maximum = 100} : i32, f32 -> i8
+  // rne(2.5 + 3) = 6: the zero point is added first.
+  %13 = kernel.requantize %five, %half {mode = #kernel.requantize<qlinear>, zero_point = 3, minimum = -128, maximum = 127} : i32, f32 -> i8
   // 5 * 2^-1: ties to even, up, away from 0.
   %n = arith.constant 1 : i8
   %2 = kernel.requantize %five, %n {mode = #kernel.requantize<shift, even>, zero_point = 0, minimum = -128, maximum = 127} : i32, i8 -> i8
@@ -134,9 +136,9 @@ func.func @requantize() {
   %one = arith.constant 1.000000e+00 : f32
   %9 = kernel.requantize %odd, %one {mode = #kernel.requantize<f32>, zero_point = 0, minimum = -2147483648, maximum = 2147483647} : i32, f32 -> i32
   %10 = kernel.requantize %many, %half {mode = #kernel.requantize<f32>, zero_point = 0, minimum = 0, maximum = 200} : i32, f32 -> i8
-  %bytes = tensor.from_elements %0, %1, %2, %3, %4, %5, %6, %7, %8, %10 : tensor<10xi8>
-  %expected = arith.constant dense<[5, 100, 2, -2, -3, 3, -2, -1, -2, -56]> : tensor<10xi8>
-  check.expect_eq %bytes, %expected : tensor<10xi8>
+  %bytes = tensor.from_elements %0, %1, %2, %3, %4, %5, %6, %7, %8, %10, %13 : tensor<11xi8>
+  %expected = arith.constant dense<[5, 100, 2, -2, -3, 3, -2, -1, -2, -56, 6]> : tensor<11xi8>
+  check.expect_eq %bytes, %expected : tensor<11xi8>
   %word = tensor.from_elements %9 : tensor<1xi32>
   %expected_word = arith.constant dense<[16777216]> : tensor<1xi32>
   check.expect_eq %word, %expected_word : tensor<1xi32>

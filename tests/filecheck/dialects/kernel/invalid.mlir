@@ -246,7 +246,7 @@ func.func private @shift_without_ties() attributes {a = #kernel.requantize<shift
 // expected-error @+1 {{rows must be 1 or more, found 0}}
 func.func private @no_rows() attributes {a = #kernel.schedule<variant = "plain", rows = 0>}
 // -----
-// expected-error @+1 {{no field of a schedule 'columns', there are rows, vectors, lanes, k_unroll, threads, packed}}
+// expected-error @+1 {{no field of a schedule 'columns', there are rows, vectors, lanes, k_unroll, block, prefetch, threads, packed}}
 func.func private @unknown_field() attributes {a = #kernel.schedule<variant = "plain", columns = 2>}
 // -----
 // expected-error @+1 {{no instruction set 'sse', there are generic, avx2}}

@@ -48,14 +48,30 @@ func.func @dots() {
   func.return
 }
 
+func.func @short_dots() {
+  %x = arith.constant dense<[-1, 1, -1, -1, -1, -1]> : vector<6xi8>
+  %w = arith.constant dense<[-2, 10, -128, -128, 127, 127]> : vector<6xi8>
+  // 255 * -2 + 10; what 16 bits don't hold stops at their limits.
+  %0 = simd.multiply_pairs %x, %w : vector<6xi8>, vector<6xi8> -> vector<3xi16>
+  %1 = vector.extract %0[0] : i16 from vector<3xi16>
+  %2 = vector.extract %0[1] : i16 from vector<3xi16>
+  %3 = vector.extract %0[2] : i16 from vector<3xi16>
+  %found = tensor.from_elements %1, %2, %3 : tensor<3xi16>
+  %expected = arith.constant dense<[-500, -32768, 32767]> : tensor<3xi16>
+  check.expect_eq %found, %expected : tensor<3xi16>
+  func.return
+}
+
 func.func @lanes() {
   %f = arith.constant dense<[0.5, 1.5, -2.5, 300.0]> : vector<4xf32>
   %r = simd.round_to_int %f : vector<4xf32> to vector<4xi32>
-  // 0 + 2 - 2 + 127, and without sign 0 + 2 + 0 - 1 (255).
+  // 0 + 2 - 2 + 127, and without sign 0 + 2 + 0 - 1 (255); two vectors behind each other.
   %n = simd.narrow %r : vector<4xi32> to vector<4xi8>
   %0 = simd.reduce_add %n : vector<4xi8> to i8
   %u = simd.narrow %r {unsigned} : vector<4xi32> to vector<4xi8>
   %1 = simd.reduce_add %u : vector<4xi8> to i8
+  %two = simd.narrow %r, %r : vector<4xi32>, vector<4xi32> to vector<8xi8>
+  %6 = vector.extract %two[6] : i8 from vector<8xi8>
   %zero = arith.constant dense<0> : vector<4xi32>
   %c = simd.compare %r, %zero {predicate = "slt"} : vector<4xi32> -> vector<4xi1>
   %b = simd.convert %c {kind = "extui"} : vector<4xi1> to vector<4xi8>
@@ -68,8 +84,33 @@ func.func @lanes() {
   %4 = vector.extract %low[3] : i8 from vector<4xi8>
   %high = simd.interleave_high %x, %y {block = 2 : i64} : vector<4xi8>
   %5 = vector.extract %high[2] : i8 from vector<4xi8>
-  %found = tensor.from_elements %0, %1, %2, %3, %4, %5 : tensor<6xi8>
-  %expected = arith.constant dense<[127, 1, 1, -2, 6, 4]> : tensor<6xi8>
-  check.expect_eq %found, %expected : tensor<6xi8>
+  %found = tensor.from_elements %0, %1, %2, %3, %4, %5, %6 : tensor<7xi8>
+  %expected = arith.constant dense<[127, 1, 1, -2, 6, 4, -2]> : tensor<7xi8>
+  check.expect_eq %found, %expected : tensor<7xi8>
+  func.return
+}
+
+// A byte of a table of 256 for each byte, read as unsigned: the table is twice its place, modulo 256.
+func.func @look_up() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c256 = arith.constant 256 : index
+  %t = memref.alloc() : memref<256xi8>
+  scf.for %i = %c0 to %c256 step %c1 {
+    %n = arith.index_cast %i : index to i32
+    %two = arith.addi %n, %n : i32
+    %b = arith.trunci %two : i32 to i8
+    memref.store %b, %t[%i] : memref<256xi8>
+  }
+  %places = arith.constant dense<[3, 127, -1, -128]> : vector<4xi8>
+  %v = simd.look_up %t[%places] : memref<256xi8>, vector<4xi8> to vector<4xi8>
+  %0 = vector.extract %v[0] : i8 from vector<4xi8>
+  %1 = vector.extract %v[1] : i8 from vector<4xi8>
+  %2 = vector.extract %v[2] : i8 from vector<4xi8>
+  %3 = vector.extract %v[3] : i8 from vector<4xi8>
+  %found = tensor.from_elements %0, %1, %2, %3 : tensor<4xi8>
+  // 2 * 3, 2 * 127, 2 * 255 - 256, 2 * 128 - 256
+  %expected = arith.constant dense<[6, -2, -2, 0]> : tensor<4xi8>
+  check.expect_eq %found, %expected : tensor<4xi8>
   func.return
 }

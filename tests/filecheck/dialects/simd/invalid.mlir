@@ -48,6 +48,24 @@ func.func @places_and_lanes(%t: memref<256xi8>, %p: vector<16xi32>) {
   func.return
 }
 // -----
+func.func @look_up_places(%t: memref<256xi8>, %p: vector<16xi32>) {
+  // expected-error @+1 {{takes memory of i32, found memref<256xi8>}}
+  %0 = simd.look_up %t[%p] : memref<256xi8>, vector<16xi32> to vector<16xi32>
+  func.return
+}
+// -----
+func.func @look_up_lanes(%t: memref<256xi8>, %p: vector<16xi8>) {
+  // expected-error @+1 {{gives a byte for each byte, found vector<16xi8> and vector<8xi8>}}
+  %0 = simd.look_up %t[%p] : memref<256xi8>, vector<16xi8> to vector<8xi8>
+  func.return
+}
+// -----
+func.func @look_up_table(%t: memref<128xi8>, %p: vector<16xi8>) {
+  // expected-error @+1 {{takes a table of 256 bytes, found memref<128xi8>}}
+  %0 = simd.look_up %t[%p] : memref<128xi8>, vector<16xi8> to vector<16xi8>
+  func.return
+}
+// -----
 func.func @accumulator(%a: vector<16xi16>, %x: vector<64xi8>) {
   // expected-error @+1 {{adds to a vector of i32 of one type, found vector<16xi16>}}
   %0 = simd.dot_accumulate %a, %x, %x : vector<16xi16>, vector<64xi8>, vector<64xi8> -> vector<16xi16>
@@ -75,6 +93,18 @@ func.func @signs(%a: vector<16xi32>, %x: vector<64xi8>) {
 func.func @unsigned_pairs(%a: vector<16xi32>, %x: vector<32xi16>) {
   // expected-error @+1 {{integers of 16 bits are signed: found signs us}}
   %0 = simd.dot_accumulate %a, %x, %x {signs = "us"} : vector<16xi32>, vector<32xi16>, vector<32xi16> -> vector<16xi32>
+  func.return
+}
+// -----
+func.func @multiplied(%x: vector<32xi8>, %w: vector<32xi16>) {
+  // expected-error @+1 {{multiplies two vectors of pairs of i8, found vector<32xi8> and vector<32xi16>}}
+  %0 = simd.multiply_pairs %x, %w : vector<32xi8>, vector<32xi16> -> vector<16xi16>
+  func.return
+}
+// -----
+func.func @added_neighbours(%x: vector<32xi8>) {
+  // expected-error @+1 {{gives vector<16xi16>, found vector<16xi32>}}
+  %0 = simd.multiply_pairs %x, %x : vector<32xi8>, vector<32xi8> -> vector<16xi32>
   func.return
 }
 // -----
@@ -117,6 +147,12 @@ func.func @narrower(%a: vector<16xi8>) {
 func.func @narrow_lanes(%a: vector<16xi32>) {
   // expected-error @+1 {{keeps the lanes, found vector<16xi32> and vector<8xi8>}}
   %0 = simd.narrow %a : vector<16xi32> to vector<8xi8>
+  func.return
+}
+// -----
+func.func @narrowed_lanes(%a: vector<16xi32>) {
+  // expected-error @+1 {{keeps the lanes, found vector<16xi32> and vector<16xi32> and vector<16xi8>}}
+  %0 = simd.narrow %a, %a : vector<16xi32>, vector<16xi32> to vector<16xi8>
   func.return
 }
 // -----

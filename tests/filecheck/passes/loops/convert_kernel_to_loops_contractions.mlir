@@ -6,58 +6,54 @@
 // CHECK-NEXT: [[V5:%.+]] = arith.constant 0 : index
 // CHECK-NEXT: [[V6:%.+]] = arith.constant 2 : index
 // CHECK-NEXT: [[V7:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V8:%.+]] = arith.constant 0 : i32
-// CHECK-NEXT: [[V9:%.+]] = vector.broadcast [[V8]] : i32 to vector<4xi32>
-// CHECK-NEXT: [[V10:%.+]] = arith.constant 8 : index
-// CHECK-NEXT: [[V11:%.+]] = arith.constant 4 : index
-// CHECK-NEXT: [[V12:%.+]] = arith.constant -128 : i8
-// CHECK-NEXT: [[V13:%.+]] = vector.broadcast [[V12]] : i8 to vector<16xi8>
-// CHECK-NEXT: [[V14:%.+]] = arith.constant 3 : index
-// CHECK-NEXT: [[V15:%.+]] = arith.constant -1.280000e+02 : f32
+// CHECK-NEXT: [[V8:%.+]] = arith.constant 3 : index
+// CHECK-NEXT: [[V9:%.+]] = arith.constant 8 : index
+// CHECK-NEXT: [[V10:%.+]] = arith.constant 4 : index
+// CHECK-NEXT: [[V11:%.+]] = arith.constant -128 : i8
+// CHECK-NEXT: [[V12:%.+]] = vector.broadcast [[V11]] : i8 to vector<16xi8>
+// CHECK-NEXT: [[V13:%.+]] = arith.constant -1.280000e+02 : f32
+// CHECK-NEXT: [[V14:%.+]] = vector.broadcast [[V13]] : f32 to vector<4xf32>
+// CHECK-NEXT: [[V15:%.+]] = arith.constant 1.270000e+02 : f32
 // CHECK-NEXT: [[V16:%.+]] = vector.broadcast [[V15]] : f32 to vector<4xf32>
-// CHECK-NEXT: [[V17:%.+]] = arith.constant 1.270000e+02 : f32
-// CHECK-NEXT: [[V18:%.+]] = vector.broadcast [[V17]] : f32 to vector<4xf32>
-// CHECK-NEXT: [[V19:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64], [2 : i64]] : memref<1x4x8xi8> into memref<4x8xi8>
-// CHECK-NEXT: [[V20:%.+]] = memref.collapse_shape [[V4]] {{\[\[}}0 : i64, 1 : i64], [2 : i64]] : memref<1x4x3xi8> into memref<4x3xi8>
-// CHECK-NEXT: [[V21:%.+]] = memref.collapse_shape [[V19]] {{\[\[}}0 : i64, 1 : i64]] : memref<4x8xi8> into memref<32xi8>
-// CHECK-NEXT: scf.for [[V22:%.+]] = [[V5]] to [[V6]] step [[V7]] {
-// CHECK-NEXT: [[V23:%.+]] = arith.muli [[V22]], [[V6]] : index
-// CHECK-NEXT: [[V24:%.+]] = arith.muli [[V23]], [[V10]] : index
-// CHECK-NEXT: [[V25:%.+]], [[V26:%.+]] = scf.for [[V27:%.+]] = [[V5]] to [[V6]] step [[V7]] iter_args([[V28:%.+]] = [[V9]], [[V29:%.+]] = [[V9]]) -> (vector<4xi32>, vector<4xi32>) {
-// CHECK-NEXT: [[V30:%.+]] = simd.load [[V1]][[[V5]], [[V5]], [[V27]], [[V5]]] : memref<1x1x2x16xi8> to vector<16xi8>
-// CHECK-NEXT: [[V31:%.+]] = arith.muli [[V27]], [[V11]] : index
-// CHECK-NEXT: [[V32:%.+]] = arith.addi [[V24]], [[V31]] : index
-// CHECK-NEXT: [[V33:%.+]] = simd.load_group_splat [[V21]][[[V32]]] : memref<32xi8> to vector<16xi8>
-// CHECK-NEXT: [[V34:%.+]] = arith.xori [[V33]], [[V13]] : vector<16xi8>
-// CHECK-NEXT: [[V35:%.+]] = simd.dot_accumulate [[V28]], [[V34]], [[V30]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
-// CHECK-NEXT: [[V36:%.+]] = arith.addi [[V32]], [[V10]] : index
-// CHECK-NEXT: [[V37:%.+]] = simd.load_group_splat [[V21]][[[V36]]] : memref<32xi8> to vector<16xi8>
-// CHECK-NEXT: [[V38:%.+]] = arith.xori [[V37]], [[V13]] : vector<16xi8>
-// CHECK-NEXT: [[V39:%.+]] = simd.dot_accumulate [[V29]], [[V38]], [[V30]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
-// CHECK-NEXT: scf.yield [[V35]], [[V39]] : vector<4xi32>, vector<4xi32>
-// CHECK: [[V40:%.+]] = simd.load_partial [[V2]][[[V5]]], [[V14]] : memref<3xi32> to vector<4xi32>
-// CHECK-NEXT: [[V41:%.+]] = simd.load_partial [[V3]][[[V5]]], [[V14]] : memref<3xf32> to vector<4xf32>
-// CHECK-NEXT: [[V42:%.+]] = arith.addi [[V25]], [[V40]] : vector<4xi32>
-// CHECK-NEXT: [[V43:%.+]] = simd.convert [[V42]] {kind = "sitofp"} : vector<4xi32> to vector<4xf32>
-// CHECK-NEXT: [[V44:%.+]] = arith.mulf [[V43]], [[V41]] : vector<4xf32>
-// CHECK-NEXT: [[V45:%.+]] = simd.compare [[V44]], [[V16]] {predicate = "ogt"} : vector<4xf32> -> vector<4xi1>
-// CHECK-NEXT: [[V46:%.+]] = simd.select [[V45]], [[V44]], [[V16]] : vector<4xi1>, vector<4xf32>
-// CHECK-NEXT: [[V47:%.+]] = simd.compare [[V46]], [[V18]] {predicate = "olt"} : vector<4xf32> -> vector<4xi1>
-// CHECK-NEXT: [[V48:%.+]] = simd.select [[V47]], [[V46]], [[V18]] : vector<4xi1>, vector<4xf32>
-// CHECK-NEXT: [[V49:%.+]] = simd.round_to_int [[V48]] : vector<4xf32> to vector<4xi32>
-// CHECK-NEXT: [[V50:%.+]] = simd.convert [[V49]] {kind = "trunci"} : vector<4xi32> to vector<4xi8>
-// CHECK-NEXT: simd.store_partial [[V50]], [[V20]][[[V23]], [[V5]]], [[V14]] : vector<4xi8>, memref<4x3xi8>
-// CHECK-NEXT: [[V51:%.+]] = arith.addi [[V23]], [[V7]] : index
-// CHECK-NEXT: [[V52:%.+]] = arith.addi [[V26]], [[V40]] : vector<4xi32>
-// CHECK-NEXT: [[V53:%.+]] = simd.convert [[V52]] {kind = "sitofp"} : vector<4xi32> to vector<4xf32>
-// CHECK-NEXT: [[V54:%.+]] = arith.mulf [[V53]], [[V41]] : vector<4xf32>
-// CHECK-NEXT: [[V55:%.+]] = simd.compare [[V54]], [[V16]] {predicate = "ogt"} : vector<4xf32> -> vector<4xi1>
-// CHECK-NEXT: [[V56:%.+]] = simd.select [[V55]], [[V54]], [[V16]] : vector<4xi1>, vector<4xf32>
-// CHECK-NEXT: [[V57:%.+]] = simd.compare [[V56]], [[V18]] {predicate = "olt"} : vector<4xf32> -> vector<4xi1>
-// CHECK-NEXT: [[V58:%.+]] = simd.select [[V57]], [[V56]], [[V18]] : vector<4xi1>, vector<4xf32>
-// CHECK-NEXT: [[V59:%.+]] = simd.round_to_int [[V58]] : vector<4xf32> to vector<4xi32>
-// CHECK-NEXT: [[V60:%.+]] = simd.convert [[V59]] {kind = "trunci"} : vector<4xi32> to vector<4xi8>
-// CHECK-NEXT: simd.store_partial [[V60]], [[V20]][[[V51]], [[V5]]], [[V14]] : vector<4xi8>, memref<4x3xi8>
+// CHECK-NEXT: [[V17:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64], [2 : i64]] : memref<1x4x8xi8> into memref<4x8xi8>
+// CHECK-NEXT: [[V18:%.+]] = memref.collapse_shape [[V4]] {{\[\[}}0 : i64, 1 : i64], [2 : i64]] : memref<1x4x3xi8> into memref<4x3xi8>
+// CHECK-NEXT: [[V19:%.+]] = memref.collapse_shape [[V17]] {{\[\[}}0 : i64, 1 : i64]] : memref<4x8xi8> into memref<32xi8>
+// CHECK-NEXT: scf.for [[V20:%.+]] = [[V5]] to [[V6]] step [[V7]] {
+// CHECK-NEXT: [[V21:%.+]] = arith.muli [[V20]], [[V6]] : index
+// CHECK-NEXT: [[V22:%.+]] = simd.load_partial [[V2]][[[V5]]], [[V8]] : memref<3xi32> to vector<4xi32>
+// CHECK-NEXT: [[V23:%.+]] = arith.muli [[V21]], [[V9]] : index
+// CHECK-NEXT: [[V24:%.+]], [[V25:%.+]] = scf.for [[V26:%.+]] = [[V5]] to [[V6]] step [[V7]] iter_args([[V27:%.+]] = [[V22]], [[V28:%.+]] = [[V22]]) -> (vector<4xi32>, vector<4xi32>) {
+// CHECK-NEXT: [[V29:%.+]] = simd.load [[V1]][[[V5]], [[V5]], [[V26]], [[V5]]] : memref<1x1x2x16xi8> to vector<16xi8>
+// CHECK-NEXT: [[V30:%.+]] = arith.muli [[V26]], [[V10]] : index
+// CHECK-NEXT: [[V31:%.+]] = arith.addi [[V23]], [[V30]] : index
+// CHECK-NEXT: [[V32:%.+]] = simd.load_group_splat [[V19]][[[V31]]] : memref<32xi8> to vector<16xi8>
+// CHECK-NEXT: [[V33:%.+]] = arith.xori [[V32]], [[V12]] : vector<16xi8>
+// CHECK-NEXT: [[V34:%.+]] = simd.dot_accumulate [[V27]], [[V33]], [[V29]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
+// CHECK-NEXT: [[V35:%.+]] = arith.addi [[V31]], [[V9]] : index
+// CHECK-NEXT: [[V36:%.+]] = simd.load_group_splat [[V19]][[[V35]]] : memref<32xi8> to vector<16xi8>
+// CHECK-NEXT: [[V37:%.+]] = arith.xori [[V36]], [[V12]] : vector<16xi8>
+// CHECK-NEXT: [[V38:%.+]] = simd.dot_accumulate [[V28]], [[V37]], [[V29]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
+// CHECK-NEXT: scf.yield [[V34]], [[V38]] : vector<4xi32>, vector<4xi32>
+// CHECK: [[V39:%.+]] = simd.load_partial [[V3]][[[V5]]], [[V8]] : memref<3xf32> to vector<4xf32>
+// CHECK-NEXT: [[V40:%.+]] = simd.convert [[V24]] {kind = "sitofp"} : vector<4xi32> to vector<4xf32>
+// CHECK-NEXT: [[V41:%.+]] = arith.mulf [[V40]], [[V39]] : vector<4xf32>
+// CHECK-NEXT: [[V42:%.+]] = simd.compare [[V41]], [[V14]] {predicate = "ogt"} : vector<4xf32> -> vector<4xi1>
+// CHECK-NEXT: [[V43:%.+]] = simd.select [[V42]], [[V41]], [[V14]] : vector<4xi1>, vector<4xf32>
+// CHECK-NEXT: [[V44:%.+]] = simd.compare [[V43]], [[V16]] {predicate = "olt"} : vector<4xf32> -> vector<4xi1>
+// CHECK-NEXT: [[V45:%.+]] = simd.select [[V44]], [[V43]], [[V16]] : vector<4xi1>, vector<4xf32>
+// CHECK-NEXT: [[V46:%.+]] = simd.round_to_int [[V45]] : vector<4xf32> to vector<4xi32>
+// CHECK-NEXT: [[V47:%.+]] = simd.convert [[V46]] {kind = "trunci"} : vector<4xi32> to vector<4xi8>
+// CHECK-NEXT: simd.store_partial [[V47]], [[V18]][[[V21]], [[V5]]], [[V8]] : vector<4xi8>, memref<4x3xi8>
+// CHECK-NEXT: [[V48:%.+]] = arith.addi [[V21]], [[V7]] : index
+// CHECK-NEXT: [[V49:%.+]] = simd.convert [[V25]] {kind = "sitofp"} : vector<4xi32> to vector<4xf32>
+// CHECK-NEXT: [[V50:%.+]] = arith.mulf [[V49]], [[V39]] : vector<4xf32>
+// CHECK-NEXT: [[V51:%.+]] = simd.compare [[V50]], [[V14]] {predicate = "ogt"} : vector<4xf32> -> vector<4xi1>
+// CHECK-NEXT: [[V52:%.+]] = simd.select [[V51]], [[V50]], [[V14]] : vector<4xi1>, vector<4xf32>
+// CHECK-NEXT: [[V53:%.+]] = simd.compare [[V52]], [[V16]] {predicate = "olt"} : vector<4xf32> -> vector<4xi1>
+// CHECK-NEXT: [[V54:%.+]] = simd.select [[V53]], [[V52]], [[V16]] : vector<4xi1>, vector<4xf32>
+// CHECK-NEXT: [[V55:%.+]] = simd.round_to_int [[V54]] : vector<4xf32> to vector<4xi32>
+// CHECK-NEXT: [[V56:%.+]] = simd.convert [[V55]] {kind = "trunci"} : vector<4xi32> to vector<4xi8>
+// CHECK-NEXT: simd.store_partial [[V56]], [[V18]][[[V48]], [[V5]]], [[V8]] : vector<4xi8>, memref<4x3xi8>
 // CHECK: func.return
 func.func @bytes(
     %x: memref<1x4x8xi8>, %w: memref<1x1x2x16xi8>, %b: memref<3xi32>, %m: memref<3xf32>, %y: memref<1x4x3xi8>) {
@@ -82,32 +78,24 @@ func.func @bytes(
 // CHECK-NEXT: [[V5:%.+]] = arith.constant 0 : index
 // CHECK-NEXT: [[V6:%.+]] = arith.constant 4 : index
 // CHECK-NEXT: [[V7:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V8:%.+]] = arith.constant 0 : index
-// CHECK-NEXT: [[V9:%.+]] = arith.constant 2 : index
-// CHECK-NEXT: [[V10:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V11:%.+]] = arith.constant 4 : index
-// CHECK-NEXT: [[V12:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<2x4xf32> into memref<8xf32>
-// CHECK-NEXT: [[V13:%.+]], [[V14:%.+]] = scf.for [[V15:%.+]] = [[V5]] to [[V6]] step [[V7]] iter_args([[V16:%.+]] = [[V4]], [[V17:%.+]] = [[V4]]) -> (vector<4xf32>, vector<4xf32>) {
-// CHECK-NEXT: [[V18:%.+]] = simd.load [[V1]][[[V5]], [[V5]], [[V15]], [[V5]]] : memref<1x1x4x4xf32> to vector<4xf32>
-// CHECK-NEXT: [[V19:%.+]] = memref.load [[V12]][[[V15]]] : memref<8xf32>
-// CHECK-NEXT: [[V20:%.+]] = vector.broadcast [[V19]] : f32 to vector<4xf32>
-// CHECK-NEXT: [[V21:%.+]] = arith.mulf [[V20]], [[V18]] : vector<4xf32>
-// CHECK-NEXT: [[V22:%.+]] = arith.addf [[V16]], [[V21]] : vector<4xf32>
-// CHECK-NEXT: [[V23:%.+]] = arith.addi [[V15]], [[V6]] : index
-// CHECK-NEXT: [[V24:%.+]] = memref.load [[V12]][[[V23]]] : memref<8xf32>
-// CHECK-NEXT: [[V25:%.+]] = vector.broadcast [[V24]] : f32 to vector<4xf32>
-// CHECK-NEXT: [[V26:%.+]] = arith.mulf [[V25]], [[V18]] : vector<4xf32>
-// CHECK-NEXT: [[V27:%.+]] = arith.addf [[V17]], [[V26]] : vector<4xf32>
-// CHECK-NEXT: scf.yield [[V22]], [[V27]] : vector<4xf32>, vector<4xf32>
-// CHECK: [[V28:%.+]] = memref.alloca() : memref<2x4xf32>
-// CHECK-NEXT: simd.store [[V13]], [[V28]][[[V5]], [[V5]]] : vector<4xf32>, memref<2x4xf32>
-// CHECK-NEXT: simd.store [[V14]], [[V28]][[[V7]], [[V5]]] : vector<4xf32>, memref<2x4xf32>
-// CHECK-NEXT: scf.for [[V29:%.+]] = [[V8]] to [[V9]] step [[V10]] {
-// CHECK-NEXT: scf.for [[V30:%.+]] = [[V8]] to [[V11]] step [[V10]] {
-// CHECK-NEXT: [[V31:%.+]] = memref.load [[V28]][[[V29]], [[V30]]] : memref<2x4xf32>
-// CHECK-NEXT: [[V32:%.+]] = math.floor [[V31]] : f32
-// CHECK-NEXT: memref.store [[V32]], [[V2]][[[V29]], [[V30]]] : memref<2x4xf32>
-// CHECK: func.return
+// CHECK-NEXT: [[V8:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<2x4xf32> into memref<8xf32>
+// CHECK-NEXT: [[V9:%.+]], [[V10:%.+]] = scf.for [[V11:%.+]] = [[V5]] to [[V6]] step [[V7]] iter_args([[V12:%.+]] = [[V4]], [[V13:%.+]] = [[V4]]) -> (vector<4xf32>, vector<4xf32>) {
+// CHECK-NEXT: [[V14:%.+]] = simd.load [[V1]][[[V5]], [[V5]], [[V11]], [[V5]]] : memref<1x1x4x4xf32> to vector<4xf32>
+// CHECK-NEXT: [[V15:%.+]] = memref.load [[V8]][[[V11]]] : memref<8xf32>
+// CHECK-NEXT: [[V16:%.+]] = vector.broadcast [[V15]] : f32 to vector<4xf32>
+// CHECK-NEXT: [[V17:%.+]] = arith.mulf [[V16]], [[V14]] : vector<4xf32>
+// CHECK-NEXT: [[V18:%.+]] = arith.addf [[V12]], [[V17]] : vector<4xf32>
+// CHECK-NEXT: [[V19:%.+]] = arith.addi [[V11]], [[V6]] : index
+// CHECK-NEXT: [[V20:%.+]] = memref.load [[V8]][[[V19]]] : memref<8xf32>
+// CHECK-NEXT: [[V21:%.+]] = vector.broadcast [[V20]] : f32 to vector<4xf32>
+// CHECK-NEXT: [[V22:%.+]] = arith.mulf [[V21]], [[V14]] : vector<4xf32>
+// CHECK-NEXT: [[V23:%.+]] = arith.addf [[V13]], [[V22]] : vector<4xf32>
+// CHECK-NEXT: scf.yield [[V18]], [[V23]] : vector<4xf32>, vector<4xf32>
+// CHECK: [[V24:%.+]] = math.floor [[V9]] : vector<4xf32>
+// CHECK-NEXT: simd.store [[V24]], [[V2]][[[V5]], [[V5]]] : vector<4xf32>, memref<2x4xf32>
+// CHECK-NEXT: [[V25:%.+]] = math.floor [[V10]] : vector<4xf32>
+// CHECK-NEXT: simd.store [[V25]], [[V2]][[[V7]], [[V5]]] : vector<4xf32>, memref<2x4xf32>
+// CHECK-NEXT: func.return
 func.func @scalar_epilogue(%x: memref<2x4xf32>, %w: memref<1x1x4x4xf32>, %y: memref<2x4xf32>) {
   kernel.matmul ins(%x, %w : memref<2x4xf32>, memref<1x1x4x4xf32>) outs(%y : memref<2x4xf32>) attributes {
     schedule = #kernel.schedule<variant = "splat", rows = 2, lanes = 4, packed = true>} {
@@ -124,17 +112,17 @@ func.func @scalar_epilogue(%x: memref<2x4xf32>, %w: memref<1x1x4x4xf32>, %y: mem
 // CHECK-NEXT: [[V3:%.+]] = arith.constant 0 : index
 // CHECK-NEXT: [[V4:%.+]] = arith.constant 2 : index
 // CHECK-NEXT: [[V5:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V6:%.+]] = arith.constant 0 : i32
-// CHECK-NEXT: [[V7:%.+]] = vector.broadcast [[V6]] : i32 to vector<4xi32>
-// CHECK-NEXT: [[V8:%.+]] = arith.constant 4 : index
+// CHECK-NEXT: [[V6:%.+]] = arith.constant 4 : index
+// CHECK-NEXT: [[V7:%.+]] = arith.constant 0 : i32
+// CHECK-NEXT: [[V8:%.+]] = vector.broadcast [[V7]] : i32 to vector<4xi32>
 // CHECK-NEXT: [[V9:%.+]] = arith.constant 8 : index
 // CHECK-NEXT: [[V10:%.+]] = arith.constant 16 : index
 // CHECK-NEXT: [[V11:%.+]] = arith.constant 3 : index
 // CHECK-NEXT: [[V12:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64], [1 : i64, 2 : i64]] : memref<1x5x8xi8> into memref<1x40xi8>
 // CHECK-NEXT: "scf.parallel"([[V3]], [[V4]], [[V5]]) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
 // CHECK-NEXT: ^bb0([[V13:%.+]]: index):
-// CHECK-NEXT: [[V14:%.+]] = arith.muli [[V13]], [[V8]] : index
-// CHECK-NEXT: [[V15:%.+]], [[V16:%.+]], [[V17:%.+]] = scf.for [[V18:%.+]] = [[V3]] to [[V11]] step [[V5]] iter_args([[V19:%.+]] = [[V7]], [[V20:%.+]] = [[V7]], [[V21:%.+]] = [[V7]]) -> (vector<4xi32>, vector<4xi32>, vector<4xi32>) {
+// CHECK-NEXT: [[V14:%.+]] = arith.muli [[V13]], [[V6]] : index
+// CHECK-NEXT: [[V15:%.+]], [[V16:%.+]], [[V17:%.+]] = scf.for [[V18:%.+]] = [[V3]] to [[V11]] step [[V5]] iter_args([[V19:%.+]] = [[V8]], [[V20:%.+]] = [[V8]], [[V21:%.+]] = [[V8]]) -> (vector<4xi32>, vector<4xi32>, vector<4xi32>) {
 // CHECK-NEXT: [[V22:%.+]] = arith.muli [[V18]], [[V9]] : index
 // CHECK-NEXT: [[V23:%.+]] = arith.addi [[V22]], [[V14]] : index
 // CHECK-NEXT: [[V24:%.+]] = simd.load [[V1]][[[V3]], [[V13]], [[V18]], [[V3]], [[V3]]] : memref<1x2x3x1x4xi32> to vector<4xi32>
@@ -163,6 +151,124 @@ func.func @depthwise(%x: memref<1x5x8xi8>, %w: memref<1x2x3x1x4xi32>, %y: memref
   kernel.conv ins(%x, %w : memref<1x5x8xi8>, memref<1x2x3x1x4xi32>) outs(%y : memref<1x3x8xi32>) attributes {
     strides = array<i64: 1>, dilations = array<i64: 1>, groups = 8,
     schedule = #kernel.schedule<variant = "depthwise", rows = 3, lanes = 4, threads = true, packed = true>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return
+}
+
+// A product and its sum are rounded once where the variant says so.
+// CHECK-LABEL: @fused(
+// CHECK-SAME: [[V0:%.+]]: memref<1x2xf32>, [[V1:%.+]]: memref<1x1x2x4xf32>, [[V2:%.+]]: memref<1x4xf32>)
+// CHECK-NEXT: [[V3:%.+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT: [[V4:%.+]] = vector.broadcast [[V3]] : f32 to vector<4xf32>
+// CHECK-NEXT: [[V5:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V6:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V7:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V8:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<1x2xf32> into memref<2xf32>
+// CHECK-NEXT: [[V9:%.+]] = scf.for [[V10:%.+]] = [[V5]] to [[V6]] step [[V7]] iter_args([[V11:%.+]] = [[V4]]) -> (vector<4xf32>) {
+// CHECK-NEXT: [[V12:%.+]] = simd.load [[V1]][[[V5]], [[V5]], [[V10]], [[V5]]] : memref<1x1x2x4xf32> to vector<4xf32>
+// CHECK-NEXT: [[V13:%.+]] = memref.load [[V8]][[[V10]]] : memref<2xf32>
+// CHECK-NEXT: [[V14:%.+]] = vector.broadcast [[V13]] : f32 to vector<4xf32>
+// CHECK-NEXT: [[V15:%.+]] = vector.fma [[V14]], [[V12]], [[V11]] : vector<4xf32>
+// CHECK-NEXT: scf.yield [[V15]] : vector<4xf32>
+// CHECK: simd.store [[V9]], [[V2]][[[V5]], [[V5]]] : vector<4xf32>, memref<1x4xf32>
+// CHECK-NEXT: func.return
+func.func @fused(%x: memref<1x2xf32>, %w: memref<1x1x2x4xf32>, %y: memref<1x4xf32>) {
+  kernel.matmul ins(%x, %w : memref<1x2xf32>, memref<1x1x2x4xf32>) outs(%y : memref<1x4xf32>) attributes {
+    schedule = #kernel.schedule<variant = "splat_fma", lanes = 4, packed = true>} {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  }
+  func.return
+}
+
+// Threads divide two blocks of channels and two tiles, of which one is smaller, together.
+// CHECK-LABEL: @blocks_and_tiles(
+// CHECK-SAME: [[V0:%.+]]: memref<3x2xi32>, [[V1:%.+]]: memref<1x2x2x4xi32>, [[V2:%.+]]: memref<3x8xi32>)
+// CHECK-NEXT: [[V3:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V4:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V5:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V6:%.+]] = arith.constant 4 : index
+// CHECK-NEXT: [[V7:%.+]] = arith.constant 0 : i32
+// CHECK-NEXT: [[V8:%.+]] = vector.broadcast [[V7]] : i32 to vector<4xi32>
+// CHECK-NEXT: [[V9:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<3x2xi32> into memref<6xi32>
+// CHECK-NEXT: "scf.parallel"([[V3]], [[V4]], [[V5]]) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+// CHECK-NEXT: ^bb0([[V10:%.+]]: index):
+// CHECK-NEXT: "scf.parallel"([[V3]], [[V4]], [[V5]]) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+// CHECK-NEXT: ^bb0([[V11:%.+]]: index):
+// CHECK-NEXT: [[V12:%.+]] = arith.muli [[V11]], [[V4]] : index
+// CHECK-NEXT: [[V13:%.+]] = arith.cmpi slt, [[V11]], [[V5]] : index
+// CHECK-NEXT: scf.if [[V13]] {
+// CHECK-NEXT: [[V14:%.+]] = arith.muli [[V10]], [[V6]] : index
+// CHECK-NEXT: [[V15:%.+]] = arith.muli [[V12]], [[V4]] : index
+// CHECK-NEXT: [[V16:%.+]], [[V17:%.+]] = scf.for [[V18:%.+]] = [[V3]] to [[V4]] step [[V5]] iter_args([[V19:%.+]] = [[V8]], [[V20:%.+]] = [[V8]]) -> (vector<4xi32>, vector<4xi32>) {
+// CHECK-NEXT: [[V21:%.+]] = simd.load [[V1]][[[V3]], [[V10]], [[V18]], [[V3]]] : memref<1x2x2x4xi32> to vector<4xi32>
+// CHECK-NEXT: [[V22:%.+]] = arith.addi [[V15]], [[V18]] : index
+// CHECK-NEXT: [[V23:%.+]] = memref.load [[V9]][[[V22]]] : memref<6xi32>
+// CHECK-NEXT: [[V24:%.+]] = vector.broadcast [[V23]] : i32 to vector<4xi32>
+// CHECK-NEXT: [[V25:%.+]] = arith.muli [[V24]], [[V21]] : vector<4xi32>
+// CHECK-NEXT: [[V26:%.+]] = arith.addi [[V19]], [[V25]] : vector<4xi32>
+// CHECK-NEXT: [[V27:%.+]] = arith.addi [[V22]], [[V4]] : index
+// CHECK-NEXT: [[V28:%.+]] = memref.load [[V9]][[[V27]]] : memref<6xi32>
+// CHECK-NEXT: [[V29:%.+]] = vector.broadcast [[V28]] : i32 to vector<4xi32>
+// CHECK-NEXT: [[V30:%.+]] = arith.muli [[V29]], [[V21]] : vector<4xi32>
+// CHECK-NEXT: [[V31:%.+]] = arith.addi [[V20]], [[V30]] : vector<4xi32>
+// CHECK-NEXT: scf.yield [[V26]], [[V31]] : vector<4xi32>, vector<4xi32>
+// CHECK: simd.store [[V16]], [[V2]][[[V12]], [[V14]]] : vector<4xi32>, memref<3x8xi32>
+// CHECK-NEXT: [[V32:%.+]] = arith.addi [[V12]], [[V5]] : index
+// CHECK-NEXT: simd.store [[V17]], [[V2]][[[V32]], [[V14]]] : vector<4xi32>, memref<3x8xi32>
+// CHECK-NEXT: } else {
+// CHECK-NEXT: [[V33:%.+]] = arith.muli [[V10]], [[V6]] : index
+// CHECK-NEXT: [[V34:%.+]] = scf.for [[V35:%.+]] = [[V3]] to [[V4]] step [[V5]] iter_args([[V36:%.+]] = [[V8]]) -> (vector<4xi32>) {
+// CHECK-NEXT: [[V37:%.+]] = simd.load [[V1]][[[V3]], [[V10]], [[V35]], [[V3]]] : memref<1x2x2x4xi32> to vector<4xi32>
+// CHECK-NEXT: [[V38:%.+]] = arith.addi [[V6]], [[V35]] : index
+// CHECK-NEXT: [[V39:%.+]] = memref.load [[V9]][[[V38]]] : memref<6xi32>
+// CHECK-NEXT: [[V40:%.+]] = vector.broadcast [[V39]] : i32 to vector<4xi32>
+// CHECK-NEXT: [[V41:%.+]] = arith.muli [[V40]], [[V37]] : vector<4xi32>
+// CHECK-NEXT: [[V42:%.+]] = arith.addi [[V36]], [[V41]] : vector<4xi32>
+// CHECK-NEXT: scf.yield [[V42]] : vector<4xi32>
+// CHECK: simd.store [[V34]], [[V2]][[[V4]], [[V33]]] : vector<4xi32>, memref<3x8xi32>
+// CHECK: scf.reduce
+// CHECK-NEXT: }) : (index, index, index) -> ()
+// CHECK-NEXT: scf.reduce
+// CHECK-NEXT: }) : (index, index, index) -> ()
+// CHECK-NEXT: func.return
+func.func @blocks_and_tiles(%x: memref<3x2xi32>, %w: memref<1x2x2x4xi32>, %y: memref<3x8xi32>) {
+  kernel.matmul ins(%x, %w : memref<3x2xi32>, memref<1x2x2x4xi32>) outs(%y : memref<3x8xi32>) attributes {
+    schedule = #kernel.schedule<variant = "splat", rows = 2, lanes = 4, threads = true, packed = true>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return
+}
+
+// Many positions and small weights: threads divide the positions alone, the second axis.
+// CHECK-LABEL: @positions(
+// CHECK-SAME: [[V0:%.+]]: memref<14x1xi32>, [[V1:%.+]]: memref<1x2x1x4xi32>, [[V2:%.+]]: memref<14x8xi32>)
+// CHECK-NEXT: [[V3:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V4:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V5:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V6:%.+]] = arith.constant 14 : index
+// CHECK-NEXT: [[V7:%.+]] = arith.constant 4 : index
+// CHECK-NEXT: [[V8:%.+]] = arith.constant 0 : i32
+// CHECK-NEXT: [[V9:%.+]] = vector.broadcast [[V8]] : i32 to vector<4xi32>
+// CHECK-NEXT: [[V10:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<14x1xi32> into memref<14xi32>
+// CHECK-NEXT: "scf.parallel"([[V3]], [[V3]], [[V4]], [[V6]], [[V5]], [[V5]]) <{operandSegmentSizes = array<i32: 2, 2, 2, 0>}> ({
+// CHECK-NEXT: ^bb0([[V11:%.+]]: index, [[V12:%.+]]: index):
+// CHECK-NEXT: [[V13:%.+]] = arith.muli [[V11]], [[V7]] : index
+// CHECK-NEXT: [[V14:%.+]] = simd.load [[V1]][[[V3]], [[V11]], [[V3]], [[V3]]] : memref<1x2x1x4xi32> to vector<4xi32>
+// CHECK-NEXT: [[V15:%.+]] = memref.load [[V10]][[[V12]]] : memref<14xi32>
+// CHECK-NEXT: [[V16:%.+]] = vector.broadcast [[V15]] : i32 to vector<4xi32>
+// CHECK-NEXT: [[V17:%.+]] = arith.muli [[V16]], [[V14]] : vector<4xi32>
+// CHECK-NEXT: [[V18:%.+]] = arith.addi [[V9]], [[V17]] : vector<4xi32>
+// CHECK-NEXT: simd.store [[V18]], [[V2]][[[V12]], [[V13]]] : vector<4xi32>, memref<14x8xi32>
+// CHECK-NEXT: scf.reduce
+// CHECK-NEXT: }) : (index, index, index, index, index, index) -> ()
+// CHECK-NEXT: func.return
+func.func @positions(%x: memref<14x1xi32>, %w: memref<1x2x1x4xi32>, %y: memref<14x8xi32>) {
+  kernel.matmul ins(%x, %w : memref<14x1xi32>, memref<1x2x1x4xi32>) outs(%y : memref<14x8xi32>) attributes {
+    schedule = #kernel.schedule<variant = "splat", lanes = 4, threads = true, packed = true>} {
   ^bb0(%acc: i32):
     kernel.yield %acc : i32
   }

@@ -29,6 +29,19 @@ builtin.module attributes {kernel.target = #kernel.target<isa = "avx2">} {
   }
 }
 // -----
+// Products whose neighbours are added in 16 bits are one instruction of AVX2, and six operations elsewhere.
+builtin.module attributes {kernel.target = #kernel.target<isa = "avx2">} {
+  func.func @short(%x: vector<32xi8>, %w: vector<32xi8>) -> vector<16xi16> {
+    %0 = simd.multiply_pairs %x, %w : vector<32xi8>, vector<32xi8> -> vector<16xi16>
+    func.return %0 : vector<16xi16>
+  }
+}
+// -----
+func.func @short_anywhere(%x: vector<32xi8>, %w: vector<32xi8>) -> vector<16xi16> {
+  %0 = simd.multiply_pairs %x, %w : vector<32xi8>, vector<32xi8> -> vector<16xi16>
+  func.return %0 : vector<16xi16>
+}
+// -----
 // A target that does not say: products.
 func.func @products(%acc: vector<2xi32>, %x: vector<4xi16>, %w: vector<4xi16>) -> vector<2xi32> {
   %0 = simd.dot_accumulate %acc, %x, %w : vector<2xi32>, vector<4xi16>, vector<4xi16> -> vector<2xi32>
@@ -106,3 +119,21 @@ func.func @products(%acc: vector<2xi32>, %x: vector<4xi16>, %w: vector<4xi16>) -
 // CHECK-NEXT: [[V16:%.+]] = arith.muli [[V13]], [[V15]] : vector<2xi32>
 // CHECK-NEXT: [[V17:%.+]] = arith.addi [[V11]], [[V16]] : vector<2xi32>
 // CHECK-NEXT: func.return [[V17]] : vector<2xi32>
+// -----
+// A table of 256 bytes stays in registers where bytes are permuted by a register, and is read from memory elsewhere.
+builtin.module attributes {kernel.target = #kernel.target<isa = "avx512-vnni">} {
+  func.func @tables(%t: memref<256xi8>, %short: memref<128xi8>, %i: vector<16xindex>, %n: vector<16xi32>, %many: vector<128xi32>) -> (vector<16xi8>, vector<16xi8>, vector<16xi8>, vector<128xi8>) {
+    %0 = simd.gather %t[%i] : memref<256xi8>, vector<16xindex> to vector<16xi8>
+    %1 = simd.gather %t[%n] : memref<256xi8>, vector<16xi32> to vector<16xi8>
+    %2 = simd.gather %short[%n] : memref<128xi8>, vector<16xi32> to vector<16xi8>
+    %3 = simd.gather %t[%many] : memref<256xi8>, vector<128xi32> to vector<128xi8>
+    func.return %0, %1, %2, %3 : vector<16xi8>, vector<16xi8>, vector<16xi8>, vector<128xi8>
+  }
+}
+// -----
+builtin.module attributes {kernel.target = #kernel.target<isa = "avx2">} {
+  func.func @table_in_memory(%t: memref<256xi8>, %n: vector<16xi32>) -> vector<16xi8> {
+    %0 = simd.gather %t[%n] : memref<256xi8>, vector<16xi32> to vector<16xi8>
+    func.return %0 : vector<16xi8>
+  }
+}

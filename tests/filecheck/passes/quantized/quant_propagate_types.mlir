@@ -138,3 +138,42 @@ func.func @pairs(%x: tensor<2x!x>, %t: tensor<2x!t>, %f: tensor<2xf32>) -> (tens
 // CHECK-NEXT: [[V5:%.+]] = quant.qcast [[V2]] : tensor<2xf32> to tensor<2x!q6>
 // CHECK-NEXT: [[V6:%.+]] = nn.constant dense<[11, 127]> : tensor<2xi8> -> tensor<2x!q1>
 // CHECK-NEXT: func.return [[V0]], [[V4]], [[V5]], [[V6]] : tensor<2x!q3>, tensor<2x!q6>, tensor<2x!q6>, tensor<2x!q1>
+
+// What only limits a value lets the quantize cast pass: 0 and 1 are integers of the type as well. A float bias in front
+// of it becomes integers of the scale of the sums, so that all of it is one operation.
+func.func @bias(%x: tensor<1x1x4x4x!quant.uniform<i8:f32, 0.5>>) -> (tensor<1x2x3x3x!quant.uniform<i8:f32, 0.25:-3>>, tensor<1x2x3x3x!quant.uniform<i8:f32, 0.25:-3>>) {
+  %w = nn.constant dense<1> : tensor<2x1x2x2xi8> -> tensor<2x1x2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+  %b = nn.constant dense<[0.3, -0.7]> : tensor<2xf32> {origin = "b"}
+  %0 = quant.dcast %x : tensor<1x1x4x4x!quant.uniform<i8:f32, 0.5>> to tensor<1x1x4x4xf32>
+  %1 = quant.dcast %w : tensor<2x1x2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>> to tensor<2x1x2x2xf32>
+  %2 = nn.conv %0, %1, %b : (tensor<1x1x4x4xf32>, tensor<2x1x2x2xf32>, tensor<2xf32>) -> tensor<1x2x3x3xf32> {origin = "relu_conv"}
+  %3 = nn.relu %2 : tensor<1x2x3x3xf32> {origin = "relu"}
+  %4 = quant.qcast %3 : tensor<1x2x3x3xf32> to tensor<1x2x3x3x!quant.uniform<i8:f32, 0.25:-3>>
+  %5 = nn.conv %0, %1, %b : (tensor<1x1x4x4xf32>, tensor<2x1x2x2xf32>, tensor<2xf32>) -> tensor<1x2x3x3xf32> {origin = "clip_conv"}
+  %6 = nn.clip %5 {minimum = 0.0 : f32, maximum = 1.0 : f32} : tensor<1x2x3x3xf32> {origin = "clip"}
+  %7 = quant.qcast %6 : tensor<1x2x3x3xf32> to tensor<1x2x3x3x!quant.uniform<i8:f32, 0.25:-3>>
+  func.return %4, %7 : tensor<1x2x3x3x!quant.uniform<i8:f32, 0.25:-3>>, tensor<1x2x3x3x!quant.uniform<i8:f32, 0.25:-3>>
+}
+
+// A bias that 32 bits do not hold leaves its operation in float; so does one in front of a float result.
+func.func @bias_stays(%x: tensor<1x1x!quant.uniform<i8:f32, 1.0e-8>>) -> (tensor<1x1x!quant.uniform<i8:f32, 0.25>>, tensor<1x1xf32>) {
+  %w = nn.constant dense<1> : tensor<1x1xi8> -> tensor<1x1x!quant.uniform<i8:f32, 1.0e-8>>
+  %v = nn.constant dense<1> : tensor<1x1xi8> -> tensor<1x1x!quant.uniform<i8:f32, 1.0>>
+  %b = nn.constant dense<0.3> : tensor<1xf32>
+  %0 = quant.dcast %x : tensor<1x1x!quant.uniform<i8:f32, 1.0e-8>> to tensor<1x1xf32>
+  %1 = quant.dcast %w : tensor<1x1x!quant.uniform<i8:f32, 1.0e-8>> to tensor<1x1xf32>
+  %2 = nn.fully_connected %0, %1, %b : (tensor<1x1xf32>, tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32> {origin = "too_large"}
+  %3 = quant.qcast %2 : tensor<1x1xf32> to tensor<1x1x!quant.uniform<i8:f32, 0.25>>
+  %4 = quant.dcast %v : tensor<1x1x!quant.uniform<i8:f32, 1.0>> to tensor<1x1xf32>
+  %5 = nn.fully_connected %0, %4, %b : (tensor<1x1xf32>, tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32> {origin = "float_result"}
+  func.return %3, %5 : tensor<1x1x!quant.uniform<i8:f32, 0.25>>, tensor<1x1xf32>
+}
+
+// Operands of other types are rescaled where they are joined, one by one; the one that has the type already is not.
+func.func @rescaled(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>, %b: tensor<3x!quant.uniform<i8:f32, 0.25:-3>>, %c: tensor<2xf32>) -> tensor<7x!quant.uniform<i8:f32, 0.25:-3>> {
+  %0 = quant.dcast %a : tensor<2x!quant.uniform<i8:f32, 0.5>> to tensor<2xf32>
+  %1 = quant.dcast %b : tensor<3x!quant.uniform<i8:f32, 0.25:-3>> to tensor<3xf32>
+  %2 = nn.concat %0, %1, %c {axis = 0} : (tensor<2xf32>, tensor<3xf32>, tensor<2xf32>) -> tensor<7xf32> {origin = "joined"}
+  %3 = quant.qcast %2 : tensor<7xf32> to tensor<7x!quant.uniform<i8:f32, 0.25:-3>>
+  func.return %3 : tensor<7x!quant.uniform<i8:f32, 0.25:-3>>
+}

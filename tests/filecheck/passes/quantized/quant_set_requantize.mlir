@@ -2,6 +2,7 @@
 // RUN: qmlir-opt %s -p 'quant-set-requantize{mode=double_round}' | filecheck %s --check-prefix=DOUBLE
 // RUN: qmlir-opt %s -p 'quant-set-requantize{mode=shift},quant-set-requantize{mode=f32}' | filecheck %s --check-prefix=F32
 // RUN: qmlir-opt %s -p 'quant-set-requantize{mode=single_round},nn-decompose' | filecheck %s --check-prefix=PARTS
+// RUN: qmlir-opt %s -p 'quant-set-requantize{mode=single_round}' | filecheck %s --check-prefix=IMPORTED
 // RUN: not qmlir-opt %s -p 'quant-set-requantize{mode=single_round ties=up}' 2>&1 | filecheck %s --check-prefix=TIES
 // RUN: not qmlir-opt %s -p 'quant-set-requantize{mode=round}' 2>&1 | filecheck %s --check-prefix=UNKNOWN
 
@@ -35,4 +36,17 @@ func.func @main(%x: tensor<2x4x!x>, %w: tensor<2x4x!w>, %k: tensor<2x4x!k>, %c: 
   // SHIFT: nn.transpose {{%.+}} {permutation = [1, 0]} :
   %4 = nn.transpose %3 {permutation = [1, 0]} : (tensor<2x4x!b>) -> tensor<4x2x!b>
   func.return %0, %1, %2 : tensor<2x2x!x>, tensor<2x2x!x>, tensor<2x4x!x>
+}
+
+// The arithmetic of an imported model goes; an operation that has no exact integers then computes through floats.
+// F32-LABEL: @imported
+// IMPORTED-LABEL: @imported
+func.func @imported(%x: tensor<2x!x>) -> tensor<2x!x> {
+  // F32: nn.add {{%.+}}, {{%.+}} :
+  // IMPORTED: nn.add {{.*}}{requantize = {{.*}}}
+  %0 = nn.add %x, %x {requantize = #kernel.requantize<qlinear>} : tensor<2x!x>
+  // F32: nn.sigmoid {{%.+}} :
+  // IMPORTED: nn.sigmoid {{%.+}} :
+  %1 = nn.sigmoid %0 {requantize = #kernel.requantize<qlinear>} : tensor<2x!x>
+  func.return %1 : tensor<2x!x>
 }

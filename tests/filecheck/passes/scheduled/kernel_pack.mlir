@@ -51,6 +51,30 @@ func.func @computed(%x: tensor<2x1x4xi8>, %w: tensor<2x3x4xi8>) -> tensor<2x1x3x
   func.return %0 : tensor<2x1x3xi32>
 }
 
+// Weights that are no bytes without their zero point keep it: it times the sum of a row without the input's zero point,
+// which that sum begins with, is taken off as well.
+func.func @offset(%x: tensor<2x1x4xi8>, %w: tensor<2x3x4xi8>) -> tensor<2x1x3xi32> {
+  %0 = kernel.matmul ins(%x, %w : tensor<2x1x4xi8>, tensor<2x3x4xi8>) -> tensor<2x1x3xi32> attributes {
+    input_zero_point = -128 : i32, weight_zero_point = 5 : i32,
+    schedule = #kernel.schedule<variant = "u8s8_dot", lanes = 4, k_unroll = 4>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<2x1x3xi32>
+}
+
+// Unsigned ones become signed, which the zero point follows.
+func.func @unsigned_offset(%x: tensor<1x4xi8>) -> tensor<1x2xi32> {
+  %w = arith.constant dense<[[0, 1, 2, 3], [-1, -2, -3, -4]]> : tensor<2x4xi8>
+  %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<2x4xi8>) -> tensor<1x2xi32> attributes {
+    input_unsigned, input_zero_point = 3 : i32, weight_unsigned, weight_zero_point = 100 : i32,
+    schedule = #kernel.schedule<variant = "u8s8_dot", lanes = 2, k_unroll = 4>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x2xi32>
+}
+
 // Loops over scalars take operands as they are.
 func.func @scalar(%x: tensor<1x4xi8>, %w: tensor<2x4xi8>) -> tensor<1x2xi32> {
   %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<2x4xi8>) -> tensor<1x2xi32> attributes {
@@ -59,6 +83,18 @@ func.func @scalar(%x: tensor<1x4xi8>, %w: tensor<2x4xi8>) -> tensor<1x2xi32> {
     kernel.yield %acc : i32
   }
   func.return %0 : tensor<1x2xi32>
+}
+
+
+// Two weights of 4 bits in a byte, each raised by 8: terms 0 to 3 in the low halves, 4 and 5 in the high ones.
+func.func @halves(%x: tensor<1x6xi8>) -> tensor<1x1xi32> {
+  %w = arith.constant dense<[[0, 1, 2, 3, -8, 7]]> : tensor<1x6xi4>
+  %0 = kernel.matmul ins(%x, %w : tensor<1x6xi8>, tensor<1x6xi4>) -> tensor<1x1xi32> attributes {
+    input_unsigned, schedule = #kernel.schedule<variant = "u8s4_dot", k_unroll = 4>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x1xi32>
 }
 
 // CHECK: #k0 = #kernel.schedule<variant = "u8s8_dot", lanes = 2, k_unroll = 4, packed = true>
@@ -138,6 +174,66 @@ func.func @scalar(%x: tensor<1x4xi8>, %w: tensor<2x4xi8>) -> tensor<1x2xi32> {
 // CHECK-NEXT: [[V29:%.+]] = arith.addi [[V27]], [[V28]] : i32
 // CHECK-NEXT: kernel.yield [[V29]] : i32
 // CHECK: func.return [[V26]] : tensor<2x1x3xi32>
+// CHECK-LABEL: @offset(
+// CHECK-SAME: [[V0:%.+]]: tensor<2x1x4xi8>, [[V1:%.+]]: tensor<2x3x4xi8>) -> tensor<2x1x3xi32>
+// CHECK-NEXT: [[V2:%.+]] = tensor.empty() : tensor<2x1xi32>
+// CHECK-NEXT: [[V3:%.+]] = arith.constant 512 : i32
+// CHECK-NEXT: [[V4:%.+]] = linalg.fill ins([[V3]] : i32) outs([[V2]] : tensor<2x1xi32>) -> tensor<2x1xi32>
+// CHECK-NEXT: [[V5:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<2x1x4xi8>) outs([[V4]] : tensor<2x1xi32>) {
+// CHECK-NEXT: ^bb0([[V6:%.+]]: i8, [[V7:%.+]]: i32):
+// CHECK-NEXT: [[V8:%.+]] = arith.extsi [[V6]] : i8 to i32
+// CHECK-NEXT: [[V9:%.+]] = arith.addi [[V7]], [[V8]] : i32
+// CHECK-NEXT: linalg.yield [[V9]] : i32
+// CHECK-NEXT: } -> tensor<2x1xi32>
+// CHECK-NEXT: [[V10:%.+]] = tensor.empty() : tensor<2x1xi32>
+// CHECK-NEXT: [[V11:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V5]] : tensor<2x1xi32>) outs([[V10]] : tensor<2x1xi32>) {
+// CHECK-NEXT: ^bb0([[V12:%.+]]: i32, [[V13:%.+]]: i32):
+// CHECK-NEXT: [[V14:%.+]] = arith.constant -5 : i32
+// CHECK-NEXT: [[V15:%.+]] = arith.muli [[V12]], [[V14]] : i32
+// CHECK-NEXT: linalg.yield [[V15]] : i32
+// CHECK-NEXT: } -> tensor<2x1xi32>
+// CHECK-NEXT: [[V16:%.+]] = tensor.empty() : tensor<2x4x4xi8>
+// CHECK-NEXT: [[V17:%.+]] = arith.constant 0 : i8
+// CHECK-NEXT: [[V18:%.+]] = linalg.fill ins([[V17]] : i8) outs([[V16]] : tensor<2x4x4xi8>) -> tensor<2x4x4xi8>
+// CHECK-NEXT: [[V19:%.+]] = tensor.insert_slice [[V1]] into [[V18]][0, 0, 0] [2, 3, 4] [1, 1, 1] : tensor<2x3x4xi8> into tensor<2x4x4xi8>
+// CHECK-NEXT: [[V20:%.+]] = kernel.reshape [[V19]] : tensor<2x4x4xi8> to tensor<2x1x4x1x4xi8>
+// CHECK-NEXT: [[V21:%.+]] = tensor.empty() : tensor<2x1x1x4x4xi8>
+// CHECK-NEXT: [[V22:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d3, d2, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins([[V20]] : tensor<2x1x4x1x4xi8>) outs([[V21]] : tensor<2x1x1x4x4xi8>) {
+// CHECK-NEXT: ^bb0([[V23:%.+]]: i8, [[V24:%.+]]: i8):
+// CHECK-NEXT: linalg.yield [[V23]] : i8
+// CHECK-NEXT: } -> tensor<2x1x1x4x4xi8>
+// CHECK-NEXT: [[V25:%.+]] = kernel.reshape [[V22]] : tensor<2x1x1x4x4xi8> to tensor<2x1x1x16xi8>
+// CHECK-NEXT: [[V26:%.+]] = kernel.matmul ins([[V0]], [[V25]] : tensor<2x1x4xi8>, tensor<2x1x1x16xi8>) epilogue([[V11]] : tensor<2x1xi32>) -> tensor<2x1x3xi32> attributes {epilogue_maps = [affine_map<(d0, d1, d2) -> (d0, d1)>], schedule = #k3} {
+// CHECK-NEXT: ^bb0([[V27:%.+]]: i32, [[V28:%.+]]: i32):
+// CHECK-NEXT: [[V29:%.+]] = arith.addi [[V27]], [[V28]] : i32
+// CHECK-NEXT: kernel.yield [[V29]] : i32
+// CHECK: func.return [[V26]] : tensor<2x1x3xi32>
+// CHECK-LABEL: @unsigned_offset(
+// CHECK-SAME: [[V0:%.+]]: tensor<1x4xi8>) -> tensor<1x2xi32>
+// CHECK-NEXT: [[V1:%.+]] = arith.constant dense<[1518, -1506]> : tensor<2xi32>
+// CHECK-NEXT: [[V2:%.+]] = tensor.empty() : tensor<1xi32>
+// CHECK-NEXT: [[V3:%.+]] = arith.constant -12 : i32
+// CHECK-NEXT: [[V4:%.+]] = linalg.fill ins([[V3]] : i32) outs([[V2]] : tensor<1xi32>) -> tensor<1xi32>
+// CHECK-NEXT: [[V5:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins([[V0]] : tensor<1x4xi8>) outs([[V4]] : tensor<1xi32>) {
+// CHECK-NEXT: ^bb0([[V6:%.+]]: i8, [[V7:%.+]]: i32):
+// CHECK-NEXT: [[V8:%.+]] = arith.extui [[V6]] : i8 to i32
+// CHECK-NEXT: [[V9:%.+]] = arith.addi [[V7]], [[V8]] : i32
+// CHECK-NEXT: linalg.yield [[V9]] : i32
+// CHECK-NEXT: } -> tensor<1xi32>
+// CHECK-NEXT: [[V10:%.+]] = tensor.empty() : tensor<1xi32>
+// CHECK-NEXT: [[V11:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins([[V5]] : tensor<1xi32>) outs([[V10]] : tensor<1xi32>) {
+// CHECK-NEXT: ^bb0([[V12:%.+]]: i32, [[V13:%.+]]: i32):
+// CHECK-NEXT: [[V14:%.+]] = arith.constant 28 : i32
+// CHECK-NEXT: [[V15:%.+]] = arith.muli [[V12]], [[V14]] : i32
+// CHECK-NEXT: linalg.yield [[V15]] : i32
+// CHECK-NEXT: } -> tensor<1xi32>
+// CHECK-NEXT: [[V16:%.+]] = arith.constant dense<{{\[\[}}{{\[\[}}-128, -127, -126, -125, 127, 126, 125, 124]]]]> : tensor<1x1x1x8xi8>
+// CHECK-NEXT: [[V17:%.+]] = kernel.matmul ins([[V0]], [[V16]] : tensor<1x4xi8>, tensor<1x1x1x8xi8>) epilogue([[V1]], [[V11]] : tensor<2xi32>, tensor<1xi32>) -> tensor<1x2xi32> attributes {input_unsigned, epilogue_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0)>], schedule = #k0} {
+// CHECK-NEXT: ^bb0([[V18:%.+]]: i32, [[V19:%.+]]: i32, [[V20:%.+]]: i32):
+// CHECK-NEXT: [[V21:%.+]] = arith.addi [[V18]], [[V20]] : i32
+// CHECK-NEXT: [[V22:%.+]] = arith.addi [[V21]], [[V19]] : i32
+// CHECK-NEXT: kernel.yield [[V22]] : i32
+// CHECK: func.return [[V17]] : tensor<1x2xi32>
 // CHECK-LABEL: @scalar(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x4xi8>, [[V1:%.+]]: tensor<2x4xi8>) -> tensor<1x2xi32>
 // CHECK-NEXT: [[V2:%.+]] = kernel.matmul ins([[V0]], [[V1]] : tensor<1x4xi8>, tensor<2x4xi8>) -> tensor<1x2xi32> attributes {schedule = #k4} {
@@ -146,7 +242,7 @@ func.func @scalar(%x: tensor<1x4xi8>, %w: tensor<2x4xi8>) -> tensor<1x2xi32> {
 // CHECK: func.return [[V2]] : tensor<1x2xi32>
 // CHECK-LABEL: @halves(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x6xi8>) -> tensor<1x1xi32>
-// CHECK-NEXT: [[V1:%.+]] = arith.constant dense<{{\[\[}}{{\[\[}}8, -7, -118, -117]]]]> : tensor<1x1x1x4xi8>
+// CHECK-NEXT: [[V1:%.+]] = arith.constant dense<{{\[\[}}{{\[\[}}-128, 113, 2, 3]]]]> : tensor<1x1x1x4xi8>
 // CHECK-NEXT: [[V2:%.+]] = tensor.empty() : tensor<1x6xi8>
 // CHECK-NEXT: [[V3:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V0]] : tensor<1x6xi8>) outs([[V2]] : tensor<1x6xi8>) {
 // CHECK-NEXT: ^bb0([[V4:%.+]]: i8, [[V5:%.+]]: i8):
@@ -156,14 +252,3 @@ func.func @scalar(%x: tensor<1x4xi8>, %w: tensor<2x4xi8>) -> tensor<1x2xi32> {
 // CHECK-NEXT: ^bb0([[V7:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V7]] : i32
 // CHECK: func.return [[V6]] : tensor<1x1xi32>
-
-// Two weights of 4 bits in a byte, each raised by 8: terms 0 to 3 in the low halves, 4 and 5 in the high ones.
-func.func @halves(%x: tensor<1x6xi8>) -> tensor<1x1xi32> {
-  %w = arith.constant dense<[[0, 1, 2, 3, -8, 7]]> : tensor<1x6xi4>
-  %0 = kernel.matmul ins(%x, %w : tensor<1x6xi8>, tensor<1x6xi4>) -> tensor<1x1xi32> attributes {
-    input_unsigned, schedule = #kernel.schedule<variant = "u8s4_dot", k_unroll = 4>} {
-  ^bb0(%acc: i32):
-    kernel.yield %acc : i32
-  }
-  func.return %0 : tensor<1x1xi32>
-}

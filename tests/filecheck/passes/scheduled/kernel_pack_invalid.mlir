@@ -1,5 +1,43 @@
 // RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p kernel-pack
 
+func.func @long(%x: tensor<1x65794xi8>) -> tensor<1x1xi32> {
+  %w = arith.constant dense<-8> : tensor<1x65794xi4>
+  // expected-error@+1 {{'kernel.matmul' op has sums of 65794 products: 'u8s4_dot' adds up to 65793}}
+  %0 = kernel.matmul ins(%x, %w : tensor<1x65794xi8>, tensor<1x65794xi4>) -> tensor<1x1xi32> attributes {
+    input_unsigned, schedule = #kernel.schedule<variant = "u8s4_dot", k_unroll = 4>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x1xi32>
+}
+
+// -----
+
+func.func @wide(%x: tensor<1x4xi8>) -> tensor<1x1xi32> {
+  %w = arith.constant dense<[[0, 1, 2, 8]]> : tensor<1x4xi8>
+  // expected-error@+1 {{'kernel.matmul' op has weights from 0 to 8: 'u8s4_short' takes -8 to 7}}
+  %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<1x4xi8>) -> tensor<1x1xi32> attributes {
+    input_unsigned, schedule = #kernel.schedule<variant = "u8s4_short", k_unroll = 4>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x1xi32>
+}
+
+// -----
+
+func.func @computed_wide(%x: tensor<1x4xi8>, %w: tensor<1x4xi8>) -> tensor<1x1xi32> {
+  // expected-error@+1 {{'kernel.matmul' op has weights from -128 to 127: 'u8s7_short' takes -64 to 63}}
+  %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<1x4xi8>) -> tensor<1x1xi32> attributes {
+    input_unsigned, schedule = #kernel.schedule<variant = "u8s7_short", k_unroll = 4>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x1xi32>
+}
+
+// -----
+
 func.func @computed(%x: tensor<1x6xi8>, %w: tensor<1x6xi4>) -> tensor<1x1xi32> {
   // expected-error@+1 {{'kernel.matmul' op has weights that are computed: 'u8s4_dot' packs constants only}}
   %0 = kernel.matmul ins(%x, %w : tensor<1x6xi8>, tensor<1x6xi4>) -> tensor<1x1xi32> attributes {

@@ -11,6 +11,7 @@ from qmlir.arithmetic.requantization import (
     Ties,
     requantize_double_round,
     requantize_f32,
+    requantize_qlinear,
     requantize_shift,
     requantize_single_round,
 )
@@ -77,14 +78,15 @@ def _crossed(bits: int, *parameters: Array) -> list[Array]:
     ]
 
 
+@pytest.mark.parametrize(("mode", "function"), [("f32", requantize_f32), ("qlinear", requantize_qlinear)])
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 @pytest.mark.parametrize("result", RESULTS, ids=str)
-def test_f32(result: tuple[str, int, tuple[int, int]], bits: int) -> None:
+def test_floats(result: tuple[str, int, tuple[int, int]], bits: int, mode: str, function: Any) -> None:
     random = np.random.default_rng(7)
     multipliers = [0.5, 0.25, 1.5, 2.0, 3e-5, 1e-38, 1e-45, 1e30, 3e38, 1 / 3, 0.0117, *random.uniform(1e-6, 4, 10)]
     inputs = _crossed(bits, np.array(multipliers, np.float32))
-    expected = requantize_f32(inputs[0].astype(np.int64), inputs[1], result[1], result[2])
-    _check(_expanded("f32", f"i{bits}", "f32", result), inputs, expected, result)
+    expected = function(inputs[0].astype(np.int64), inputs[1], result[1], result[2])
+    _check(_expanded(mode, f"i{bits}", "f32", result), inputs, expected, result)
 
 
 @pytest.mark.parametrize("is_double", [False, True])
@@ -118,7 +120,8 @@ def test_wide_accumulator_of_an_integer_multiplier() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "parameters", "limits"), [("f32", "f32", (-128, 127)), ("shift, even", "i8", (-(2**62), 2**62))]
+    ("mode", "parameters", "limits"),
+    [("f32", "f32", (-128, 127)), ("qlinear", "f32", (-128, 127)), ("shift, even", "i8", (-(2**62), 2**62))],
 )
 def test_wide_result(mode: str, parameters: str, limits: tuple[int, int]) -> None:
     with pytest.raises(DiagnosticError, match=r"makes results of i64 from .*: accepted are up to 32 bits, and"):

@@ -23,7 +23,7 @@ class RandomNest:
     def __init__(self, seed: int):
         self.random = np.random.default_rng(seed)
         rank = int(self.random.integers(1, 5))
-        self.ranges = [int(self.random.choice([1, 2, 3, 5, 9])) for _ in range(rank)]
+        self.ranges = [int(self.random.choice([1, 2, 3, 5, 9, 18])) for _ in range(rank)]
         self.is_reduction = [bool(self.random.random() < 0.35) for _ in range(rank)]
         self.element = str(self.random.choice(list(DTYPES)))
         self.types: list[str] = []
@@ -75,15 +75,19 @@ class RandomNest:
             ]
             last = "%w"
         arguments = ", ".join(f"{name}: {type_}" for name, type_ in zip(names, self.types, strict=True))
-        threads = ""
-        if self.random.random() < 0.3:
-            threads = 'attrs = {kernel.schedule = #kernel.schedule<variant = "rows", threads = true>}'
+        schedule = ""
+        if self.random.random() < 0.7:
+            fields = ["lanes = 4"] * bool(self.random.random() < 0.8) + ["threads = true"] * bool(
+                self.random.random() < 0.4
+            )
+            chosen = ", ".join(['variant = "lanes"', *fields])
+            schedule = f"attrs = {{kernel.schedule = #kernel.schedule<{chosen}>}}"
         body = ", ".join(f"%a{place}: {self.element}" for place in range(len(names)))
         return f"""
         func.func @main({arguments}) {{
           linalg.generic {{indexing_maps = [{", ".join(self.maps)}], iterator_types = [{kinds}]}}
               ins({", ".join(names[:-1])} : {", ".join(self.types[:-1])})
-              outs({names[-1]} : {self.types[-1]}) {threads} {{
+              outs({names[-1]} : {self.types[-1]}) {schedule} {{
           ^bb0({body}):
             {chr(10).join(lines)}
             linalg.yield {last} : {self.element}
@@ -100,7 +104,7 @@ def _written(interpreter: Interpreter, arrays: list[Array]) -> Array:
     return bases[-1]
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(200))
 def test_random_nest(seed: int) -> None:
     nest = RandomNest(seed)
     context = default_environment().new_context()

@@ -126,8 +126,8 @@ def test_only_the_shapes_that_were_used_last_stay_in_memory(monkeypatch: pytest.
     entry = compiler.compiled_entry
     alive: dict[int, weakref.ref[Any]] = {}
 
-    def counted(specialized: ModuleOp, *rest: Any) -> tuple[Path, Any]:
-        found = entry(specialized, *rest)
+    def counted(specialized: ModuleOp, *rest: Any, **options: Any) -> tuple[Path, Any]:
+        found = entry(specialized, *rest, **options)
         batch = found[1].inputs[0].shape[0]
         built.append(batch)
         alive[batch] = weakref.ref(found[1])

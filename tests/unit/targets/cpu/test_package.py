@@ -14,14 +14,17 @@ from qmlir.targets.cpu.numba.runtime.constants import mapped
 from qmlir.targets.cpu.package import CONSTANTS, KERNELS, RUNTIME, load_package, write_package
 
 SOURCE = """
+import ctypes
+
 CONSTANTS = [("weights", "float32", 3)]
 INPUTS = []
 OUTPUTS = [("y", "float32", (3,), False, 0)]
 ARENA_BYTES = 64
 
 
-def main(arena, weights, y):
-    y[:] = weights * FACTOR
+def main(arena, constants, y):
+    weights = (ctypes.c_float * 3).from_address(int(constants[0]))
+    y[:] = [each * FACTOR for each in weights]
 """
 
 
@@ -83,6 +86,17 @@ def test_constants_are_mapped(tmp_path: Path) -> None:
     for name, array in found.items():
         assert not array.flags.writeable
         np.testing.assert_array_equal(array.view(arrays[name].dtype), arrays[name], strict=True)
+
+
+def test_constants_of_whole_lines_begin_at_lines(tmp_path: Path) -> None:
+    """Those of odd sizes come behind them."""
+    sizes = {"a": 100, "b": 128, "c": 3, "d": 64 * 50, "e": 0}
+    arrays = {name: np.full(size, number, np.int8) for number, (name, size) in enumerate(sizes.items())}
+    write_package(tmp_path, "", {**arrays, "f": np.ones((4, 4), np.float32)})
+    found = mapped(tmp_path / CONSTANTS)
+    assert {name: array.ctypes.data % 64 for name, array in found.items() if name in "bdf"} == {"b": 0, "d": 0, "f": 0}
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array)
 
 
 @pytest.mark.parametrize("left", [0.1, 0.5, 0.9])

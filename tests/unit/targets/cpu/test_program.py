@@ -181,7 +181,7 @@ def test_one_array_for_two_outputs_is_computed_as_two() -> None:
     seen: list[np.ndarray] = []
     rows = [(name, "float32", (2,), False, 0) for name in ("first", "second")]
 
-    def main(arena: np.ndarray, *arrays: np.ndarray) -> None:
+    def main(arena: np.ndarray, constants: np.ndarray, *arrays: np.ndarray) -> None:
         seen.extend(arrays)
         for number, array in enumerate(arrays):
             array[...] = number

@@ -5,7 +5,7 @@ from typing import cast
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.numba.function import EmitOperation, FunctionWriter, memref_type
@@ -56,35 +56,15 @@ def _parallel(write: FunctionWriter, op: scf.ParallelOp) -> None:
         raise op_error(op, "reduces over parallel steps, which has no compiled form")
     depth = write.depth
     rows = zip(op.body.block.args, op.lowerBound, op.upperBound, op.step, strict=True)
-    for axis, (induction, lower, upper, step) in enumerate(rows):
+    for induction, lower, upper, step in rows:
         bounds = write.index(lower), write.index(upper), write.index(step)
-        is_outermost = axis == 0 and depth == 1
-        write.is_parallel |= is_outermost
-        write.tables.uses_prange |= is_outermost
-        name = write.variable(induction, "i")
-        if is_outermost and bounds[2].number != 1:
-            _strided_prange(write, induction, name, bounds)
-        else:
-            write.line(f"for {name} in {'prange' if is_outermost else 'range'}({_range_text(*bounds)}):")
-            write.depth += 1
+        write.line(f"for {write.variable(induction, 'i')} in range({_range_text(*bounds)}):")
+        write.depth += 1
     count = len(write.lines)
     write.block(op.body.block)
     if len(write.lines) == count:
         write.line("pass")
     write.depth = depth
-
-
-def _strided_prange(
-    write: FunctionWriter, induction: BlockArgument, name: str, bounds: tuple[Index, Index, Index]
-) -> None:
-    """numba divides only loops of step 1 among threads."""
-    lower, upper, step = (bound.number for bound in bounds)
-    if lower is None or upper is None or step is None:
-        raise op_error(cast(Operation, induction.block.parent_op()), "runs in steps that are not known")
-    number = write.names.new(f"{name}_number")
-    write.line(f"for {number} in prange({max(-(-(upper - lower) // step), 0)}):")
-    write.depth += 1
-    write.values[induction] = Index({name_text(number): step}, lower)
 
 
 def _condition(write: FunctionWriter, value: SSAValue) -> Text:

@@ -64,6 +64,11 @@ def _store_partial(write: FunctionWriter, op: simd.StorePartialOp) -> None:
     write.line(str(write.call("store_partial", Text(memory.array), place, value, write.index(op.count))))
 
 
+def _prefetch(write: FunctionWriter, op: simd.PrefetchOp) -> None:
+    memory, place = _place(write, op.memory, (op.index,))
+    write.line(str(write.call("prefetch", Text(memory.array), place, op.level.value.data)))
+
+
 def _masked_store(write: FunctionWriter, op: vector.MaskedStoreOp) -> None:
     memory, place = _place(write, op.base, tuple(op.indices))
     value = as_memory(write, op, memory, write.text(op.value_to_store))
@@ -76,6 +81,12 @@ def _gather(write: FunctionWriter, op: simd.GatherOp) -> None:
     if memory.offset.number != 0:
         raise op_error(op, "reads a table that does not begin where its array does")
     load_value(write, op, op.result, memory, "gather", places)
+
+
+def _look_up(write: FunctionWriter, op: simd.LookUpOp) -> None:
+    memory = write.memory(op.table)
+    place = memory.place([Index()])
+    write.define(op.result, write.call("look_up", Text(memory.array), place, write.text(op.places)))
 
 
 # --- Lanes ------------------------------------------------------------------------------------------------------------
@@ -161,6 +172,10 @@ def _dot_accumulate(write: FunctionWriter, op: simd.DotAccumulateOp) -> None:
     write.define(op.result, write.call(name, *(write.text(value) for value in op.operands)))
 
 
+def _multiply_pairs(write: FunctionWriter, op: simd.MultiplyPairsOp) -> None:
+    write.define(op.result, write.call("multiply_pairs", *(write.text(value) for value in op.operands)))
+
+
 _PREFIXES = {
     simd.Conversion.EXTUI: "unsigned_",
     simd.Conversion.UITOFP: "unsigned_",
@@ -180,7 +195,8 @@ def _round_to_int(write: FunctionWriter, op: simd.RoundToIntOp) -> None:
 
 def _narrow(write: FunctionWriter, op: simd.NarrowOp) -> None:
     kind = "i" if op.unsigned is None else "u"
-    write.define(op.result, write.call(f"narrow_{kind}{bits_of(element_of(op.result))}", write.text(op.value)))
+    name = f"narrow_{kind}{bits_of(element_of(op.result))}"
+    write.define(op.result, write.call(name, *(write.text(value) for value in op.values)))
 
 
 def _compare(write: FunctionWriter, op: simd.CompareOp) -> None:
@@ -220,10 +236,13 @@ EMISSIONS = cast(
         simd.LoadOp: _load,
         simd.LoadPartialOp: _load_partial,
         simd.LoadGroupSplatOp: _load_group_splat,
+        simd.PrefetchOp: _prefetch,
         simd.StoreOp: _store,
         simd.StorePartialOp: _store_partial,
         simd.GatherOp: _gather,
+        simd.LookUpOp: _look_up,
         simd.DotAccumulateOp: _dot_accumulate,
+        simd.MultiplyPairsOp: _multiply_pairs,
         simd.ConvertOp: _convert,
         simd.RoundToIntOp: _round_to_int,
         simd.NarrowOp: _narrow,

@@ -43,6 +43,11 @@ class Emission:
         return self.target.data_model_manager[array_type].get(self.builder, array, name)
 
 
+def has_feature(emission: Emission, name: str) -> bool:
+    """Whether the processor that numba compiles for has a feature, by LLVM's name."""
+    return f"+{name}" in emission.target.codegen()._tm_features.split(",")
+
+
 def declared(module: Any, name: str, result: Any, operands: list[Any]) -> Any:
     """The function `name` of an LLVM module, declared where it is not yet."""
     known = module.globals.get(name)
@@ -59,6 +64,24 @@ _FIRST = {"target": "cpu"}
 """numba asks what belongs to a target before what belongs to all: `+` of registers before the thirty other meanings."""
 
 
+_REGISTER_BYTES = 64
+"""The widest registers there are."""
+
+_STACK_BYTES = 16
+"""What the stack of a function is aligned to by itself."""
+
+
+def _align_stack(builder: Any, result: Any) -> None:
+    """Let registers lie aligned on the stack: LLVM finds out too late that it puts some there, and half of their loads
+    would cross lines of the cache.
+    """
+    size = result.lanes * result.bits // 8 if isinstance(result, Register) else 0
+    widest = _REGISTER_BYTES if size > _REGISTER_BYTES else size
+    attributes = builder.function.attributes
+    if widest > max(attributes.alignstack, _STACK_BYTES) and not widest & (widest - 1):
+        attributes.alignstack = widest
+
+
 def _attach(key: Any, name: str, typed: ResultType, lower: Lowering, kinds: tuple[Any, ...], literal: bool) -> type:
     def generic(self: Any, operands: tuple[Any, ...], keywords: Any) -> Any:
         result = None if keywords else typed(*operands)
@@ -67,6 +90,7 @@ def _attach(key: Any, name: str, typed: ResultType, lower: Lowering, kinds: tupl
         return signature(result, *(types.unliteral(each) if not literal else each for each in operands))
 
     def compute(target: Any, builder: Any, sig: Any, values: Any) -> Any:
+        _align_stack(builder, sig.return_type)
         return lower(Emission(target, builder, sig.return_type, tuple(sig.args)), *values)
 
     lower_builtin(key, *kinds)(compute)

@@ -25,9 +25,8 @@ jit: Any = njit  # its type knows fewer options than it takes
 settings: Any = config  # made when it is imported, of the environment
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
-PARALLEL = {**_OPTIONS, "parallel": True}
 SERIAL = {**_OPTIONS, "_nrt": False, "pipeline_class": KernelCompiler}
-"""How kernels are compiled, those that divide a loop among threads and those that don't."""
+"""How kernels are compiled."""
 
 
 def _argument(text: str) -> Any:
@@ -80,6 +79,11 @@ class Kernel:
         on_kernel(self.name)
         return jit(signature, cache=True, **options)(function)
 
+    @property
+    def py_func(self) -> Callable[..., None]:
+        """The function as it is written."""
+        return self._parts[0]
+
     @cached_property
     def address(self) -> int:
         """Where the code lies."""
@@ -100,23 +104,23 @@ def _run_one(table: Any, *arrays: Any) -> None:
     _CALL(table, 0, *arrays)
 
 
-def kernel(*arguments: str, parallel: bool = False, entry: bool = False) -> Callable[[Callable[..., None]], Any]:
+def kernel(*arguments: str, entry: bool = False) -> Callable[[Callable[..., None]], Any]:
     """A function of flat arrays of these NumPy types to be compiled, and cached on disk beside its file.
 
     Only an `entry` is made for being called from Python, at once; the others are compiled by `addresses`.
     """
     signature = types.void(*map(_argument, arguments))
-    options = {**(PARALLEL if parallel else SERIAL), "no_cpython_wrapper": not entry}
+    options = {**SERIAL, "no_cpython_wrapper": not entry}
 
     def made(function: Callable[..., None]) -> Any:
-        function.__module__ = _home(cast(FunctionType, function).__globals__["DIGEST"])
+        function.__module__ = home(cast(FunctionType, function).__globals__["DIGEST"])
         found = Kernel(function, signature, options)
         return found.compiled if entry and not work.is_helper else found
 
     return made
 
 
-def _home(digest: str) -> str:
+def home(digest: str) -> str:
     """The module whose name numba gives the code of a program, known by this name wherever the program lies.
 
     The name must belong to the program alone: numba names code by it, in its cache too, and one process may load many.

@@ -57,6 +57,21 @@ def _dot_pairs(emission: Emission, accumulator: Any, x: Any, w: Any) -> Any:
     return emission.builder.add(accumulator, sums)
 
 
+_PRODUCTS = {
+    128: "llvm.x86.ssse3.pmadd.ub.sw.128", 256: "llvm.x86.avx2.pmadd.ub.sw", 512: "llvm.x86.avx512.pmaddubs.w.512",
+}  # fmt: skip
+
+
+def _pairs_type(x: Any, w: Any) -> Any:
+    fits = isinstance(x, Register) and x == w and x.element == "i8" and 8 * x.lanes in _PRODUCTS
+    return Register("i16", x.lanes // 2) if fits else None
+
+
+def _multiply_pairs(emission: Emission, x: Any, w: Any) -> Any:
+    """One instruction of SSSE3, AVX2 or AVX512."""
+    return emission.intrinsic(_PRODUCTS[8 * x.type.count], emission.result.llvm, (x, w))
+
+
 # --- Lanes ------------------------------------------------------------------------------------------------------------
 
 
@@ -203,20 +218,57 @@ _FOLDS: dict[str, tuple[Lowering | None, Lowering | None]] = {
 
 
 def _narrow_type(bits: int) -> Callable[..., Any]:
-    def typed(value: Any) -> Any:
+    def typed(value: Any, *others: Any) -> Any:
         fits = isinstance(value, Register) and not value.is_float and value.bits > bits
-        return value.of(f"i{bits}") if fits else None
+        if not fits or any(other != value for other in others):
+            return None
+        return Register(f"i{bits}", (1 + len(others)) * value.lanes)
 
     return typed
+
+
+def joined(builder: Any, vectors: Sequence[Any]) -> Any:
+    """The lanes of vectors of one type, one behind the other."""
+    whole = vectors[0]
+    for added in vectors[1:]:
+        count, other = whole.type.count, added.type.count
+        if count != other:  # LLVM mixes vectors of one length
+            nothing = ir.Constant(added.type, ir.Undefined)
+            added = shuffled(builder, added, nothing, [min(lane, other - 1) for lane in range(count)])
+        whole = shuffled(builder, whole, added, range(count + other))
+    return whole
+
+
+def _is_packed(values: Sequence[Any], bits: int) -> bool:
+    """Whether four registers of AVX512 become one of bytes."""
+    is_whole = len(values) == 4 and values[0].type == ir.VectorType(_INT32, 16)
+    return is_whole and bits == 8 and _HOST.get("avx512bw", False)
+
+
+def _packed(emission: Emission, values: Sequence[Any]) -> Any:
+    """Two steps of saturation inside the quarters of registers, and the quarters in their order: half the instructions
+    of one conversion each."""
+    builder = emission.builder
+    halves, bytes_ = ir.VectorType(ir.IntType(16), 32), ir.VectorType(ir.IntType(8), 64)
+    pairs = [
+        emission.intrinsic("llvm.x86.avx512.packssdw.512", halves, tuple(pair)) for pair in (values[:2], values[2:])
+    ]
+    mixed = builder.bitcast(emission.intrinsic("llvm.x86.avx512.packsswb.512", bytes_, tuple(pairs)), values[0].type)
+    nothing = ir.Constant(mixed.type, ir.Undefined)
+    order = [4 * quarter + register for register in range(4) for quarter in range(4)]
+    return builder.bitcast(shuffled(builder, mixed, nothing, order), bytes_)
 
 
 def _narrow(low: int, high: int) -> Callable[..., Any]:
     """Clamped and truncated, which LLVM makes one instruction where there is one."""
 
-    def lower(emission: Emission, value: Any) -> Any:
+    def lower(emission: Emission, *values: Any) -> Any:
+        if low < 0 and _is_packed(values, emission.result.bits):
+            return _packed(emission, values)
+        value = joined(emission.builder, values)
         for name, bound in (("smax", low), ("smin", high)):
-            values = (value, splat_constant(value.type, bound))
-            value = emission.intrinsic(f"llvm.{name}.{suffix(value.type)}", value.type, values)
+            pair = (value, splat_constant(value.type, bound))
+            value = emission.intrinsic(f"llvm.{name}.{suffix(value.type)}", value.type, pair)
         return emission.builder.trunc(value, emission.result.llvm)
 
     return lower
@@ -234,6 +286,7 @@ def _round_to_int(emission: Emission, value: Any) -> Any:
 OPERATIONS: dict[str, Any] = {
     "dot_us": operation("dot_us", _dot_type("i8"), _dot_us),
     "dot_pairs": operation("dot_pairs", _dot_type("i16"), _dot_pairs),
+    "multiply_pairs": operation("multiply_pairs", _pairs_type, _multiply_pairs),
     "splat": operation("splat", _splat_type, _splat, literal=True),
     "shuffle": operation("shuffle", _shuffle_type, _shuffle, literal=True),
     "interleave_low": operation("interleave_low", _interleave_type, _interleave(0), literal=True),

@@ -1,7 +1,7 @@
 """Memory of compiled code: elements and vectors at a place of a flat array, without checks; views, scratch, copies.
 
 A place is counted in elements. Arrays of the emitted code are flat and contiguous; `view` makes one of bytes of the
-arena, `tail` one that begins further behind, `scratch` one on the stack.
+arena, `array_at` one of an address, `tail` one that begins further behind, `scratch` one on the stack.
 """
 
 # numba and llvmlite have no types that a checker could read.
@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 
 from .arithmetic import suffix
-from .declare import Emission, operation
+from .declare import Emission, has_feature, operation
 from .registers import MEMORY, Register, bits_of, llvm_element, splat_constant
 
 _INT32, _INT64, _BOOL = ir.IntType(32), ir.IntType(64), ir.IntType(1)
@@ -169,6 +169,21 @@ def _load_group_splat(emission: Emission, array: Any, index: Any, _: Any) -> Any
     return emission.builder.bitcast(splatted(emission, group, lanes), result.llvm)
 
 
+def _prefetch_type(array: Any, index: Any, level: Any) -> Any:
+    return types.void if _element(array) is not None and _is_index(index) and _written(level) else None
+
+
+def _prefetch(emission: Emission, array: Any, index: Any, _: Any) -> Any:
+    level = _written(emission.operands[2])
+    assert level is not None
+    builder, byte = emission.builder, ir.IntType(8).as_pointer()
+    type_ = ir.FunctionType(ir.VoidType(), [byte, *[_INT32] * 3])
+    function = cgutils.get_or_insert_function(builder.module, type_, "llvm.prefetch.p0")
+    numbers = [ir.Constant(_INT32, number) for number in (0, 4 - level, 1)]  # to read; 3 is the nearest; data
+    builder.call(function, [place(emission, emission.operands[0], array, index, ir.IntType(8)), *numbers])
+    return emission.target.get_dummy_value()
+
+
 def _gather_type(array: Any, places: Any) -> Any:
     element = _element(array)
     if element is None or not isinstance(places, Register) or places.is_float or not places.lanes:
@@ -186,6 +201,44 @@ def _gather(emission: Emission, array: Any, places: Any) -> Any:
         value = builder.load(builder.bitcast(pointer, llvm_element(result.element).as_pointer()))
         found = builder.insert_element(found, value, ir.Constant(_INT32, lane))
     return found
+
+
+_TABLE, _WIDE = 256, 64
+"""The bytes of a table, and of the registers that hold a quarter of it."""
+
+
+def _look_up_type(array: Any, index: Any, places: Any) -> Any:
+    fits = _element(array) == "i8" and _is_index(index) and isinstance(places, Register) and places.element == "i8"
+    return places if fits and 0 < places.lanes <= _WIDE else None
+
+
+def _look_up(emission: Emission, array: Any, index: Any, places: Any) -> Any:
+    """A table of 256 bytes at unsigned places: out of four registers where an instruction permutes bytes of two."""
+    builder, lanes = emission.builder, emission.result.lanes
+    if not has_feature(emission, "avx512vbmi"):
+        found = ir.Constant(places.type, ir.Undefined)
+        for lane in range(lanes):
+            number = builder.zext(builder.extract_element(places, ir.Constant(_INT32, lane)), _INT64)
+            pointer = place(emission, emission.operands[0], array, builder.add(index, number), places.type.element)
+            found = builder.insert_element(found, builder.load(pointer), ir.Constant(_INT32, lane))
+        return found
+    wide = ir.VectorType(places.type.element, _WIDE)
+    every = _resized(emission, places, _WIDE)
+    pointers = (builder.add(index, ir.Constant(_INT64, start)) for start in range(0, _TABLE, _WIDE))
+    parts = [builder.load(place(emission, emission.operands[0], array, start, wide), align=1) for start in pointers]
+    low, high = (
+        emission.intrinsic("llvm.x86.avx512.vpermi2var.qi.512", wide, (parts[half], every, parts[half + 1]))
+        for half in (0, 2)
+    )
+    is_high = builder.icmp_signed("<", every, splat_constant(wide, 0))
+    return _resized(emission, builder.select(is_high, high, low), lanes)
+
+
+def _resized(emission: Emission, value: Any, lanes: int) -> Any:
+    """The first lanes of a vector; what is behind its own is left open."""
+    mask = [ir.Constant(_INT32, min(lane, value.type.count)) for lane in range(lanes)]
+    undefined = ir.Constant(value.type, ir.Undefined)
+    return emission.builder.shuffle_vector(value, undefined, ir.Constant(ir.VectorType(_INT32, lanes), mask))
 
 
 # --- Arrays -----------------------------------------------------------------------------------------------------------
@@ -223,6 +276,17 @@ def _view_type(array: Any, offset: Any, count: Any, element: Any) -> Any:
 def _view(emission: Emission, array: Any, offset: Any, count: Any, _: Any) -> Any:
     pointer = place(emission, emission.operands[0], array, offset, ir.IntType(8))
     return _made_array(emission, emission.result, pointer, count)
+
+
+def _array_at_type(addresses: Any, number: Any, count: Any, element: Any) -> Any:
+    is_table = isinstance(addresses, types.Array) and addresses.dtype == types.int64
+    return _array_of(element) if is_table and _is_index(number) and _is_index(count) else None
+
+
+def _array_at(emission: Emission, addresses: Any, number: Any, count: Any, _: Any) -> Any:
+    pointer = place(emission, emission.operands[0], addresses, number, _INT64)
+    data = emission.builder.inttoptr(emission.builder.load(pointer), ir.IntType(8).as_pointer())
+    return _made_array(emission, emission.result, data, count)
 
 
 def _tail_type(array: Any, start: Any) -> Any:
@@ -274,8 +338,11 @@ OPERATIONS: dict[str, Any] = {
     "load_masked": operation("load_masked", _load_masked_type, _load_masked),
     "store_masked": operation("store_masked", _store_masked_type, _store_masked),
     "load_group_splat": operation("load_group_splat", _group_type, _load_group_splat, literal=True),
+    "prefetch": operation("prefetch", _prefetch_type, _prefetch, literal=True),
     "gather": operation("gather", _gather_type, _gather),
+    "look_up": operation("look_up", _look_up_type, _look_up),
     "view": operation("view", _view_type, _view, literal=True),
+    "array_at": operation("array_at", _array_at_type, _array_at, literal=True),
     "tail": operation("tail", _tail_type, _tail),
     "scratch": operation("scratch", _scratch_type, _scratch, literal=True),
     "copy": operation("copy", _copy_type, _copy),

@@ -6,7 +6,7 @@ Conversions are made when their name is first asked for.
 import re
 from typing import Any
 
-from . import arithmetic, conversions, kernels, lanes, memory
+from . import arithmetic, conversions, kernels, lanes, memory, together
 
 _KNOWN: dict[str, Any] = {
     **arithmetic.OPERATIONS,
@@ -14,6 +14,7 @@ _KNOWN: dict[str, Any] = {
     **lanes.OPERATIONS,
     **memory.OPERATIONS,
     **kernels.OPERATIONS,
+    **together.OPERATIONS,
     "addresses": kernels.addresses,
     "holds": arithmetic.holds,
     "kernel": kernels.kernel,

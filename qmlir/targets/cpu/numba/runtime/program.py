@@ -7,10 +7,11 @@ working memory it needs (`ARENA_BYTES`), and has `main`, which computes on flat 
 import difflib
 import importlib
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any, cast
 
@@ -46,7 +47,20 @@ class Port:
     has_rank: bool = True
     bits: int = 0
 
-    @property
+    @cached_property
+    def is_narrow(self) -> bool:
+        """Whether the caller has integers without a sign where kernels hold signed ones of few bits."""
+        return self.bits > 0 and self.dtype.kind == "u"
+
+    @cached_property
+    def memory(self) -> np.dtype[Any] | None:
+        """How kernels see elements that are not as they see them: without regard to sign, bytes for Booleans, short
+        floats as their bits."""
+        if self.dtype.kind in "ub":
+            return np.dtype(f"i{self.dtype.itemsize}")
+        return np.dtype(np.uint16) if self.dtype.itemsize == 2 and self.dtype.kind != "i" else None
+
+    @cached_property
     def limits(self) -> tuple[int, int] | None:
         """The smallest and the largest element, where the NumPy type holds more: of Booleans their bytes."""
         if self.dtype == np.bool_:
@@ -93,11 +107,33 @@ def _check_limits(port: Port, array: Array) -> None:
     raise InputError(f"input '{port.name}' holds {low} to {high}, found {found} at {[int(each) for each in place]}")
 
 
+def _has_nan(array: Array) -> bool:
+    """Whether a contiguous array of floats holds NaN, which is the largest element where it is there."""
+    if not array.size:
+        return False
+    largest = array.item(array.argmax())
+    return bool(largest != largest)
+
+
 def checked(port: Port, value: Any) -> Array:
     """`value` as a contiguous, aligned array in native byte order. Raises `InputError` where it does not fit `port`.
 
     The layout and the byte order of an array do not matter, its type and shape do.
     """
+    # What callers give nearly always is ready for kernels, and small models feel each test.
+    if type(value) is np.ndarray and value.dtype is port.dtype and value.shape == port.shape and not port.limits:
+        flags = value.flags
+        array = value if flags.c_contiguous and flags.aligned else _converted(port, value)
+    else:
+        array = _converted(port, value)
+    if port.is_quantized and _has_nan(array):
+        place = [int(each) for each in np.argwhere(np.isnan(array))[0]]
+        raise InputError(f"input '{port.name}' is NaN at {place}: a quantized model takes numbers")
+    return array
+
+
+def _converted(port: Port, value: Any) -> Array:
+    """Any value that fits `port` as an array that kernels can read."""
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -110,15 +146,17 @@ def checked(port: Port, value: Any) -> Array:
             f"input '{port.name}' has the shape {_shape_text(port.shape)}, found {_shape_text(array.shape)}"
         )
     _check_limits(port, array)
-    array = np.require(array, port.dtype, ("C", "A"))
-    if port.is_quantized and np.isnan(array).any():
-        place = [int(each) for each in np.argwhere(np.isnan(array))[0]]
-        raise InputError(f"input '{port.name}' is NaN at {place}: a quantized model takes numbers")
-    return array
+    return np.require(array, port.dtype, ("C", "A"))
 
 
 def by_name(ports: Sequence[Port], inputs: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
     """The values of all inputs in order, from a mapping by name, a sequence, or one array. Raises `InputError`."""
+    given: Any = inputs
+    if given.__class__ is dict and len(given) == len(ports):
+        try:  # as almost every call has them; what is wrong otherwise is told below
+            return [given[port.name] for port in ports]
+        except KeyError:
+            pass
     names = [port.name for port in ports]
     if isinstance(inputs, np.ndarray):
         inputs = [inputs]
@@ -136,19 +174,17 @@ def by_name(ports: Sequence[Port], inputs: Mapping[str, Any] | Sequence[Any]) ->
     return [inputs[name] for name in names]
 
 
-def _flat(array: Array) -> Array:
-    """The elements as kernels see them: one axis, integers without regard to sign, bytes for Booleans, short floats as
-    their bits."""
+def _flat(port: Port, array: Array) -> Array:
+    """The elements in one axis as kernels see them: in the type `port.memory`."""
     flat = array.reshape(-1)
-    if flat.dtype.kind in "ub":
-        return flat.view(f"i{flat.itemsize}")
-    return flat.view(np.uint16) if flat.itemsize == 2 and flat.dtype.kind != "i" else flat
+    memory = port.memory
+    return flat if memory is None else flat.view(memory)
 
 
 def _stored(port: Port, array: Array) -> Array:
     """An input as kernels see it: they hold integers of few bits as signed ones, the caller has 0 to 15 for 4 bits."""
-    flat = _flat(array)
-    if not port.bits or port.dtype.kind != "u":
+    flat = _flat(port, array)
+    if port.memory is None or not port.is_narrow:
         return flat
     unused = 8 * flat.itemsize - port.bits
     return (flat << unused) >> unused
@@ -177,6 +213,11 @@ def _dtype(name: str) -> np.dtype[Any]:
         return np.dtype(np.uint16)
 
 
+def places_of(arrays: Sequence[Array]) -> npt.NDArray[np.int64]:
+    """Where arrays begin: emitted code takes all constants as one array of these addresses."""
+    return np.array([array.ctypes.data for array in arrays], np.int64)
+
+
 class CompiledModule:
     """An emitted module with its constants, ready to be called from several threads at once."""
 
@@ -189,6 +230,8 @@ class CompiledModule:
         """The kernel of each call in order, and the nodes of the model that it is for."""
         self._main = module.main
         self._constants = tuple(constants[name].reshape(-1).view(dtype) for name, dtype, _ in module.CONSTANTS)
+        self._places = places_of(self._constants)  # the tuple keeps their memory
+        self._has_narrow = any(port.is_narrow for port in self.outputs)
         self._arena_bytes = int(module.ARENA_BYTES)
         self._arenas: deque[npt.NDArray[np.int8]] = deque()
 
@@ -213,6 +256,19 @@ class CompiledModule:
             raise InputError(f"output '{port.name}' is read-only")
         return array
 
+    def _run(self, inputs: Iterable[Array], outputs: Iterable[Array]) -> None:
+        """Compute `outputs` from `inputs`, which fit the ports and lie as kernels have them."""
+        try:
+            arena = self._arenas.pop()
+        except IndexError:
+            arena = aligned_empty(self._arena_bytes)
+        self._main(arena, self._places, *map(_stored, self.inputs, inputs), *map(_flat, self.outputs, outputs))
+        self._arenas.append(arena)
+        if self._has_narrow:
+            for port, array in zip(self.outputs, outputs, strict=True):
+                if port.is_narrow:
+                    np.bitwise_and(array, (1 << port.bits) - 1, out=array)
+
     def __call__(
         self, inputs: Mapping[str, Any] | Sequence[Any], outputs: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
@@ -220,25 +276,22 @@ class CompiledModule:
 
         Raises `InputError` for what does not fit.
         """
-        given = [checked(port, value) for port, value in zip(self.inputs, by_name(self.inputs, inputs), strict=True)]
-        wanted = dict(outputs or {})
+        given = list(map(checked, self.inputs, by_name(self.inputs, inputs)))
         results: dict[str, Array] = {}
+        if not outputs:
+            for port in self.outputs:
+                results[port.name] = np.empty(port.shape, port.dtype)
+            self._run(given, results.values())
+            return results
+        wanted = dict(outputs)
         for port in self.outputs:
             own = wanted.pop(port.name, None)
             results[port.name] = np.empty(port.shape, port.dtype) if own is None else self._target(port, own)
         if wanted:
             name, known = next(iter(wanted)), [port.name for port in self.outputs]
             raise InputError(f"the program has no output '{name}'{_nearest(name, known)} (it has: {', '.join(known)})")
-        targets = list(results.values()) if not outputs else _targets(list(results.values()), given)
-        try:
-            arena = self._arenas.pop()
-        except IndexError:
-            arena = aligned_empty(self._arena_bytes)
-        self._main(arena, *self._constants, *map(_stored, self.inputs, given), *map(_flat, targets))
-        self._arenas.append(arena)
-        for port, target in zip(self.outputs, targets, strict=True):
-            if port.bits and port.dtype.kind == "u":
-                np.bitwise_and(target, (1 << port.bits) - 1, out=target)
+        targets = _targets(list(results.values()), given)
+        self._run(given, targets)
         for array, target in zip(results.values(), targets, strict=True):
             if target is not array:
                 array[...] = target

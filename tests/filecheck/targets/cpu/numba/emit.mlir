@@ -63,9 +63,10 @@ func.func @main(%x: memref<4x64xi8> {nn.name = "x"}, %w: memref<1024xi8> {nn.nam
 
 // CHECK: """Kernels of a neural network, emitted by qmlir; `main` runs them over the arena."""
 // CHECK: import numpy as np
-// CHECK-NEXT: from numba import prange
 // CHECK: from .runtime.operations import (
 // CHECK-NEXT: addresses,
+// CHECK-NEXT: array_at,
+// CHECK-NEXT: barrier,
 // CHECK-NEXT: call,
 // CHECK-NEXT: dot_us,
 // CHECK-NEXT: f32,
@@ -76,13 +77,14 @@ func.func @main(%x: memref<4x64xi8> {nn.name = "x"}, %w: memref<1024xi8> {nn.nam
 // CHECK-NEXT: maxsi,
 // CHECK-NEXT: narrow_i8,
 // CHECK-NEXT: round_to_int,
+// CHECK-NEXT: share,
 // CHECK-NEXT: splat,
 // CHECK-NEXT: store,
 // CHECK-NEXT: tail,
 // CHECK-NEXT: view,
 // CHECK-NEXT: )
-// CHECK-NEXT: from .runtime.threads import team
-// CHECK: DIGEST = "95e1fdd60faa7688ea8a5527"
+// CHECK-NEXT: from .runtime.threads import together
+// CHECK: DIGEST = "6305122f1190f1d5b374f1ec"
 // CHECK-NEXT: CONSTANTS = [
 // CHECK-NEXT: ("bias", "int32", 16),
 // CHECK-NEXT: ]
@@ -113,20 +115,33 @@ func.func @main(%x: memref<4x64xi8> {nn.name = "x"}, %w: memref<1024xi8> {nn.nam
 // CHECK-NEXT: wv = load(w, k*64, 64)
 // CHECK-NEXT: a = dot_us(a, g, wv)
 // CHECK-NEXT: store(y, row*32, narrow_i8(round_to_int(f32(a) * mv) + lo))
-// CHECK: @kernel("const int8", "int8", parallel=True)
-// CHECK-NEXT: def relu(x, y):
-// CHECK-NEXT: for i in prange(4):
+// CHECK: @kernel("int64", "value index", "const int8", "int8")
+// CHECK-NEXT: def relu(team, number, x, y):
+// CHECK-NEXT: begin = share(team, number, 4)
+// CHECK-NEXT: end = share(team, number + 1, 4)
+// CHECK-NEXT: for i in range(begin, end):
 // CHECK-NEXT: for j in range(32):
 // CHECK-NEXT: v = load(x, i*32 + j)
 // CHECK-NEXT: store(y, i*32 + j, maxsi(v, i8(0)))
-// CHECK: @kernel("const int64", "int8", "const int32", "const int8", "const int8", "int8", entry=True)
-// CHECK-NEXT: def steps(kernels, arena, bias, x, w, y):
+// CHECK: @kernel("int64", "value index", "const int64")
+// CHECK-NEXT: def steps(team, number, job):
+// CHECK-NEXT: kernels = array_at(job, 0, 2, "int64")
+// CHECK-NEXT: arena = array_at(job, 1, 1088, "int8")
+// CHECK-NEXT: constants = array_at(job, 2, 1, "int64")
+// CHECK-NEXT: x = array_at(job, 3, 256, "int8")
+// CHECK-NEXT: w = array_at(job, 4, 1024, "int8")
+// CHECK-NEXT: y = array_at(job, 5, 128, "int8")
+// CHECK-NEXT: bias = array_at(constants, 0, 16, "int32")
 // CHECK-NEXT: t = view(arena, 64, 128, "int8")
+// CHECK-NEXT: if number == 0:
 // CHECK-NEXT: call(kernels, 0, x, w, bias, t)  # conv
+// CHECK-NEXT: if number == 0:
 // CHECK-NEXT: call(kernels, 0, x, w, bias, tail(t, 16))  # conv
-// CHECK-NEXT: call(kernels, 1, t, y)  # relu
-// CHECK: KERNELS = addresses(conv, relu)
-// CHECK: def main(arena, *arrays):
-// CHECK-NEXT: """Compute: `arrays` are the constants, the inputs and memory for the outputs, each flat."""
-// CHECK-NEXT: with team(2):
-// CHECK-NEXT: steps(KERNELS, arena, *arrays)
+// CHECK-NEXT: barrier(team)
+// CHECK-NEXT: call(kernels, 1, team, number, t, y)  # relu
+// CHECK-NEXT: barrier(team)
+// CHECK: KERNELS = addresses(conv, relu, steps)
+// CHECK-NEXT: TEAM = together(DIGEST, 2)
+// CHECK: def main(arena, constants, *arrays):
+// CHECK-NEXT: """Compute: `arrays` are inputs and memory for outputs, each flat; constants are addresses."""
+// CHECK-NEXT: TEAM(steps, KERNELS, arena, constants, *arrays)

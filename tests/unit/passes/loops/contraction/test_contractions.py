@@ -10,11 +10,13 @@ import numpy.typing as npt
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.dialects.kernel.attributes import ISAS
+from qmlir.dialects.kernel.attributes import ISAS, ScheduleAttr
 from qmlir.dialects.kernel.ops import ContractionOp
 from qmlir.dialects.kernel.variants import VARIANTS
+from qmlir.dialects.simd.ops import PrefetchOp
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
+from qmlir.passes.scheduled import schedule_table
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.targets.cpu.host import host_isa
@@ -72,14 +74,45 @@ def test_compiled(make: Callable[[int], Case], isa: str, seed: int, tmp_path: Pa
     check(found, case)
 
 
+@pytest.mark.parametrize("make", [convolution, product])
+@pytest.mark.parametrize("isa", ["avx512-vnni", "avx2"])
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_asked_for_ahead_change_nothing(make: Callable[[int], Case], isa: str, seed: int) -> None:
+    """Every family of loops takes weights ahead of time where its schedule says so."""
+    case = make(2000 + seed)
+    module = parse_module(ENVIRONMENT.new_context(), case.text)
+    run(module, f'kernel-assign-schedule{{isa="{isa}"}}')
+    for op in module.walk():
+        if isinstance(op, ContractionOp):
+            old = op.schedule
+            assert old is not None
+            numbers = (old.rows, old.vectors, old.lanes, old.k_unroll)
+            op.schedule = ScheduleAttr.of(old.variant, *numbers, prefetch=1 + seed % 2)
+    run(module, f"kernel-pack,{_LOOPS}")
+    assert any(isinstance(op, PrefetchOp) for op in module.walk())
+    (found,) = interpret(module, case.inputs).values()
+    check(found, case)
+
+
+@pytest.mark.parametrize("isa", ["avx512-vnni", "avx2-vnni", "neon"])
+@pytest.mark.parametrize("seed", range(8))
+def test_bytes_that_keep_their_zero_point(isa: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of bytes with zero points on both sides, where the table leaves none of them to pairs for its size."""
+    monkeypatch.setattr(schedule_table, "OFFSET_PRODUCTS", 0)
+    case = product(3000 + seed)
+    (found,) = interpret(loops(case, isa), case.inputs).values()
+    check(found, case)
+
+
 def test_all_variants_are_chosen() -> None:
-    """The cases above go through every variant of the table but that of scalars, which no schedule names by itself."""
+    """The cases above go through every variant but scalars, which no row names, Winograd's, of its own operation, and
+    depthwise dot products, whose windows are larger (`test_depthwise.py`)."""
     chosen = set[str]()
-    for seed in range(40):
+    for seed in range(50):
         for make in (convolution, product):
-            for isa in ("avx512-vnni", "neon"):
+            for isa in ("avx512-vnni", "avx2", "neon"):
                 module = parse_module(ENVIRONMENT.new_context(), make(seed).text)
                 run(module, f'kernel-assign-schedule{{isa="{isa}"}}')
                 schedules = [op.schedule for op in module.walk() if isinstance(op, ContractionOp)]
                 chosen |= {schedule.variant for schedule in schedules if schedule is not None}
-    assert chosen == set(VARIANTS) - {"scalar"}
+    assert chosen == set(VARIANTS) - {"scalar", "winograd", "depthwise_dot"}

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from qmlir.targets.cpu.numba.emit import emit_module
+from qmlir.targets.cpu.numba.runtime.program import places_of
 from tests.support.emitted import imported, parsed
 
 TEXT = """
@@ -26,14 +27,14 @@ func.func @main(%x: memref<4xi32>, %y: memref<4xi32> {{nn.result}}) {{
 SCRIPT = """
 import importlib.util, sys
 import numpy as np
-from qmlir.targets.cpu.numba.runtime import operations
+from qmlir.targets.cpu.numba.runtime.program import places_of
 results = []
 for place, path in enumerate(sys.argv[2:]):
     spec = importlib.util.spec_from_file_location(f"qmlir.targets.cpu.numba.{sys.argv[1]}{place}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     x, y = np.arange(1, 5, dtype=np.int32), np.zeros(4, np.int32)
-    module.main(np.zeros(64, np.int8), x, y)
+    module.main(np.zeros(64, np.int8), places_of([]), x, y)
     results += y.tolist()
 print(results)
 """
@@ -58,6 +59,6 @@ def test_same_names_in_one_process(tmp_path: Path) -> None:
     for name in ("addi", "muli"):
         module = imported(emit_module(parsed(TEXT.format(name=name))), tmp_path)
         x, y = np.arange(1, 5, dtype=np.int32), np.zeros(4, np.int32)
-        module.main(np.zeros(64, np.int8), x, y)
+        module.main(np.zeros(64, np.int8), places_of([]), x, y)
         found.append(y.tolist())
     assert found == [[2, 4, 6, 8], [1, 4, 9, 16]]

@@ -113,6 +113,16 @@ def test_dot_products(isa: str, lanes: int, tmp_path: Path) -> None:
     made.check(tmp_path, isa)
 
 
+@pytest.mark.parametrize("isa", HERE)
+@pytest.mark.parametrize("lanes", [4, 8, 16, 32])
+def test_products_of_pairs(isa: str, lanes: int, tmp_path: Path) -> None:
+    made = Registers()
+    x, w = made.vector("i8", 2 * lanes), made.vector("i8", 2 * lanes)
+    wide = f"vector<{2 * lanes}xi8>"
+    made.give(f"simd.multiply_pairs {x}, {w} : {wide}, {wide} -> vector<{lanes}xi16>", "i16", lanes)
+    made.check(tmp_path, isa)
+
+
 @pytest.mark.parametrize("element", ["i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"])
 @pytest.mark.parametrize("lanes", [4, 16])
 def test_memory(element: str, lanes: int, tmp_path: Path) -> None:
@@ -150,6 +160,17 @@ def test_memory(element: str, lanes: int, tmp_path: Path) -> None:
         f"simd.store_partial %r5, %last[%c1, %c0], %n0 : vector<{type_}>, memref<2x{type_}>",
         f"vector.maskedstore %last[%c1, %c0], %mask, %r5 : memref<2x{type_}>, vector<{lanes}xi1>, vector<{type_}>",
     ]
+    made.check(tmp_path)
+
+
+@pytest.mark.parametrize("lanes", [4, 16, 32, 64])
+def test_look_up(lanes: int, tmp_path: Path) -> None:
+    """The table in registers where this processor permutes bytes."""
+    made = Registers()
+    places = made.vector("i8", lanes)
+    made.inputs.append(values("i8", 256, 3))
+    made.arguments.append("%table: memref<256xi8>")
+    made.give(f"simd.look_up %table[{places}] : memref<256xi8>, vector<{lanes}xi8> to vector<{lanes}xi8>", "i8", lanes)
     made.check(tmp_path)
 
 
@@ -251,6 +272,11 @@ def test_lanes(lanes: int, tmp_path: Path) -> None:
     made.give(
         f"simd.round_to_int {made.load(floats, 'f32')} : vector<{lanes}xf32> to vector<{lanes}xi32>", "i32", lanes
     )
+    for count in (2, 3, 4):
+        several = ", ".join(made.vector("i32", lanes) for _ in range(count))
+        types = ", ".join([f"vector<{lanes}xi32>"] * count)
+        for unsigned in ("", " {unsigned}"):
+            made.give(f"simd.narrow {several}{unsigned} : {types} to vector<{count * lanes}xi8>", "i8", count * lanes)
     for source, target in (("i32", "i8"), ("i32", "i16"), ("i16", "i8"), ("i64", "i32"), ("i32", "i4")):
         for unsigned in ("", " {unsigned}"):
             value = made.vector(source, lanes)
@@ -334,3 +360,16 @@ def test_every_operation_has_a_meaning_and_an_emission() -> None:
 
     assert set(MEANINGS) == set(OPERATIONS)
     assert set(OPERATIONS) <= set(EMISSIONS)
+
+
+def test_prefetch_changes_nothing(tmp_path: Path) -> None:
+    """Of places inside a memory and far behind its end."""
+    made = Registers()
+    vector = made.vector("i16", 16)
+    made.lines += [
+        "%far = arith.constant 1000000 : index",
+        "simd.prefetch %m0[%c0] : memref<16xi16>",
+        "simd.prefetch %m0[%far] {level = 3} : memref<16xi16>",
+    ]
+    made.give(f"arith.addi {vector}, {vector} : vector<16xi16>", "i16", 16)
+    made.check(tmp_path)

@@ -1,0 +1,224 @@
+"""`kernel-narrow`: what is wide in memory only because it was widened at the end is widened where it is read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.ir import BlockArgument, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.simd.base import bits_of, is_signless
+from qmlir.ir.builtin_types import tensor as tensor_of
+from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.ir.provenance import origins_of, set_origins, set_tensor_names
+from qmlir.ir.rewriting import apply_patterns_greedily
+from qmlir.ir.statistics import count
+from qmlir.passes.integer.fusion import MOST_OPERATIONS
+from qmlir.passes.integer.readings import (
+    Assembly,
+    Structured,
+    computes_only,
+    is_elementwise,
+    kinds_of,
+    points_of,
+    readings_of,
+    with_element,
+)
+
+_WIDENING = (arith.ExtSIOp, arith.ExtUIOp, arith.AddiOp, arith.SubiOp, arith.SIToFPOp, arith.UIToFPOp, arith.MulfOp)
+"""What a stored integer goes through to its real value: one instruction each."""
+
+_MOST_STEPS = 4
+"""Steps that are repeated in each reader at most: an extension, a zero point, a float, a scale."""
+
+_MOST_READERS = 3
+"""Readers that repeat them at most."""
+
+_HELD = (8, 16)
+"""The bits of what is worth keeping instead: elements that stand in memory as they are."""
+
+
+@dataclass(frozen=True)
+class _Widening:
+    """The steps from a narrow value of a body to what the body yields, in their order, constants among them."""
+
+    narrow: SSAValue
+    steps: Sequence[Operation]
+
+
+def _widening(op: Structured) -> _Widening | None:
+    terminator = op.body.block.last_op
+    assert terminator is not None
+    value, steps = terminator.operands[0], list[Operation]()
+    wide = bits_of(value.type)
+    while isinstance(value.owner, _WIDENING):
+        constants = [each for each in value.owner.operands if _is_constant(each)]
+        varying = [each for each in value.owner.operands if each not in constants]
+        if len(varying) != 1 or sum(isinstance(step, _WIDENING) for step in steps) == _MOST_STEPS:
+            return None
+        steps = [*(each.owner for each in constants if isinstance(each.owner, Operation)), value.owner, *steps]
+        value = varying[0]
+        is_held = is_signless(value.type, *_HELD) and not isinstance(value, BlockArgument)
+        if is_held and 2 * bits_of(value.type) <= wide:
+            return _Widening(value, list(dict.fromkeys(steps)))
+    return None
+
+
+def _is_constant(value: SSAValue) -> bool:
+    return isinstance(value.owner, arith.ConstantOp)
+
+
+def _readers(op: Structured, steps: int) -> list[Structured] | None:
+    """The operations that read the result element by element, `None` where something else takes it."""
+    (result,) = op.results
+    users = list(dict.fromkeys(use.operation for use in result.uses))
+    readers = [user for user in users if isinstance(user, Structured)]
+    if not 1 <= len(readers) == len(users) <= _MOST_READERS:
+        return None
+    for reader in readers:
+        slots = [reading for reading in readings_of(reader) if reading.value is result]
+        body = sum(1 for _ in reader.body.walk())
+        is_read = len(slots) == sum(operand is result for operand in reader.operands) and reader.parent is op.parent
+        is_captured = any(operand is result for each in reader.body.walk() for operand in each.operands)
+        if not is_read or is_captured or points_of(reader) > points_of(op) or body + steps > MOST_OPERATIONS:
+            return None
+        if _is_ordered_sum(reader):
+            return None
+    return readers
+
+
+def _is_ordered_sum(op: Structured) -> bool:
+    """Whether a sum of floats takes its terms one by one: each would be widened by itself, not in vectors."""
+    is_reduction = isinstance(op, GenericOp) and IteratorType.REDUCTION in kinds_of(op)
+    return is_reduction and any(isinstance(each, arith.AddfOp) for each in op.body.walk())
+
+
+class Narrow(RewritePattern):
+    """Keep the narrow value, and widen it in each reader."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not (isinstance(op, ContractionOp) and op.result is not None) and not is_elementwise(op):
+            return
+        assert isinstance(op, Structured)
+        widening = _widening(op)
+        readers = None if widening is None else _readers(op, len(widening.steps))
+        if widening is None or readers is None:
+            return
+        (result,) = op.results
+        kept = _keeping(op, widening.narrow, rewriter)
+        for reader in readers:
+            made = _widened_in(reader, result, kept, widening)
+            rewriter.replace(reader, [made], list(made.results))
+        rewriter.erase(op)
+
+
+def _keeping(op: Structured, value: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    """The result of `op` yielding `value` of its body."""
+    assembly = Assembly(op, readings_of(op))
+    assembly.inline(op.body.block)
+    if isinstance(op, GenericOp):
+        assembly.block.insert_arg(value.type, len(assembly.block.args))
+        assembly.block.erase_arg(assembly.block.args[-2])
+        empty = tensor.EmptyOp((), with_element(tensor_of(op.res[0].type), value.type))
+        terminator = op.body.block.last_op
+        assert terminator is not None
+        assembly.builder.insert(type(terminator).create(operands=[assembly.values[value]]))
+        maps = [AffineMapAttr(reading.map_) for reading in assembly.readings]
+        made: Structured = GenericOp(
+            [reading.value for reading in assembly.readings], [empty.tensor], Region(assembly.block),
+            [*maps, op.indexing_maps.data[-1]], op.iterator_types, [empty.tensor.type],
+        )  # fmt: skip
+        made.attributes.update(op.attributes)
+        set_origins(made, origins_of(op))
+        rewriter.insert([empty, made])
+    else:
+        made = assembly.finish([assembly.values[value]])
+        rewriter.insert(made)
+    for each in reversed(list(made.body.block.ops)):
+        if each.results and not any(value.uses for value in each.results) and computes_only(each):
+            rewriter.erase(each)
+    set_tensor_names(made, ())  # the value of the model is there only where it is read
+    return made.results[0]
+
+
+def _widened_in(reader: Structured, wide: SSAValue, narrow: SSAValue, widening: _Widening) -> Structured:
+    readings = readings_of(reader)
+    changed = [replace(each, value=narrow) if each.value is wide else each for each in readings]
+    assembly = Assembly(reader, changed)
+    for reading in changed:
+        if reading.value is narrow and reading.argument is not None:
+            values: dict[SSAValue, SSAValue] = {widening.narrow: assembly.values[reading.argument]}
+            for step in widening.steps:
+                assembly.builder.insert(step.clone(values))
+            assembly.values[reading.argument] = values[widening.steps[-1].results[0]]
+    return assembly.finish(assembly.inline(reader.body.block))
+
+
+@dataclass(frozen=True)
+class KernelNarrow(ModulePass):
+    """Keep a tensor in the narrow form that it was widened from, where all readers widen it as they read.
+
+    What ends in an extension, a zero point that is subtracted, and a product with a scale, is stored as the integer in
+    front of them, and each reader begins with these steps: scores that a softmax reads are bytes, not floats of four.
+    Up to 4 steps and up to 3 readers, none of which reads an element more than once or is a sum
+    of floats, which takes its terms one by one. The steps are the same on the same
+    elements, so no bit changes.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<2x8xi8>, %w: tensor<4x8xi8>, %y: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = kernel.matmul ins(%x, %w : tensor<2x8xi8>, tensor<4x8xi8>) -> tensor<2x4xf32> {
+      ^bb0(%sum: i32):
+        %1 = arith.trunci %sum : i32 to i8
+        %2 = arith.sitofp %1 : i8 to f32
+        kernel.yield %2 : f32
+      }
+      %3 = linalg.generic {
+          indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>],
+          iterator_types = ["parallel", "reduction"]}
+          ins(%0 : tensor<2x4xf32>) outs(%y : tensor<2xf32>) {
+      ^bb0(%a: f32, %o: f32):
+        %4 = arith.maximumf %a, %o : f32
+        linalg.yield %4 : f32
+      } -> tensor<2xf32>
+      func.return %3 : tensor<2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2x8xi8>, %w: tensor<4x8xi8>, %y: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = kernel.matmul ins(%x, %w : tensor<2x8xi8>, tensor<4x8xi8>) -> tensor<2x4xi8> {
+      ^bb0(%sum: i32):
+        %1 = arith.trunci %sum : i32 to i8
+        kernel.yield %1 : i8
+      }
+      %2 = linalg.generic {
+          indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>],
+          iterator_types = ["parallel", "reduction"]}
+          ins(%0 : tensor<2x4xi8>) outs(%y : tensor<2xf32>) {
+      ^bb0(%a: i8, %o: f32):
+        %3 = arith.sitofp %a : i8 to f32
+        %4 = arith.maximumf %3, %o : f32
+        linalg.yield %4 : f32
+      } -> tensor<2xf32>
+      func.return %2 : tensor<2xf32>
+    }
+    ```
+    """
+
+    name = "kernel-narrow"
+    preserves: ClassVar[Preservation] = EVERY_BIT
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        statistics = apply_patterns_greedily(op, [Narrow()], ctx, folding=False)
+        count("tensors kept narrow", statistics.counts[Narrow.__name__])

@@ -1,0 +1,265 @@
+"""`kernel-simplify-rounding`: what ends in a small integer computed in fewer steps, every integer as before."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, f32, i32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from qmlir.arithmetic.quotients import reciprocal_parts, rounds_alike
+from qmlir.arithmetic.requantization import Mode
+from qmlir.dialects.kernel.ops import ContractionOp, RequantizeOp
+from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.ir.statistics import count
+from qmlir.passes.integer.intervals import bits_of, signed_range
+from qmlir.passes.integer.magnitudes import Magnitudes
+from qmlir.passes.integer.scalar_simplification import constant_of
+from qmlir.passes.integer.value_ranges import ValueRanges
+
+_MOST = (1 << 31) - (1 << 16)
+"""What may become an i32 to which a zero point of 16 bits is added."""
+
+
+_COMPUTED = (
+    arith.ConstantOp, arith.AddiOp, arith.FPToSIOp, arith.MaximumfOp, arith.MinimumfOp, math.RoundEvenOp,
+)  # fmt: skip
+"""What is replaced, and its constants."""
+
+
+def _float_of(value: SSAValue) -> float | None:
+    op = value.owner
+    is_known = isinstance(op, arith.ConstantOp) and isinstance(op.value, FloatAttr)
+    return cast(float, cast(Any, op).value.value.data) if is_known else None
+
+
+def _replace(op: Operation, value: SSAValue) -> None:
+    """Put `value` in the place of the result of `op`, which goes with what only it reads."""
+    op.results[0].replace_all_uses_with(value)
+    unused = [op]
+    while unused:
+        each = unused.pop()
+        if each.parent is None or any(result.uses for result in each.results):
+            continue
+        unused += [operand.owner for operand in each.operands if isinstance(operand.owner, _COMPUTED)]
+        Rewriter.erase_op(each)
+
+
+def _only_use(value: SSAValue) -> Operation | None:
+    uses = list(value.uses)
+    return uses[0].operation if len(uses) == 1 else None
+
+
+@dataclass(frozen=True)
+class _Rounding:
+    """A float that is rounded to even, kept inside whole limits, and becomes an i32."""
+
+    rounded: math.RoundEvenOp
+    low: int
+    high: int
+    converted: arith.FPToSIOp
+
+    @classmethod
+    def of(cls, op: math.RoundEvenOp) -> "_Rounding | None":
+        """The rounding that starts with `op`, where nothing else reads a step of it."""
+        limits: dict[type[Operation], float] = {}
+        value = op.result
+        while isinstance(user := _only_use(value), arith.MaximumfOp | arith.MinimumfOp) and type(user) not in limits:
+            limit = _float_of(user.rhs if user.lhs is value else user.lhs)
+            if limit is None or not limit.is_integer():
+                return None
+            limits[type(user)], value = limit, user.result
+        if not isinstance(user, arith.FPToSIOp) or user.result.type != i32 or len(limits) < 2 or op.operand.type != f32:
+            return None
+        low, high = int(limits[arith.MaximumfOp]), int(limits[arith.MinimumfOp])
+        return cls(op, low, high, user) if low <= high else None
+
+
+class _Writer:
+    """Scalar operations in front of another one."""
+
+    def __init__(self, place: Operation):
+        self.builder = Builder(InsertPoint.before(place))
+
+    def insert(self, op: Operation) -> SSAValue:
+        """Write `op`; its result."""
+        return self.builder.insert(op).results[0]
+
+    def number(self, value: float, type_: Attribute = f32) -> SSAValue:
+        """A constant."""
+        is_integer = type_ != f32
+        attribute = IntegerAttr(int(value), cast(Any, type_)) if is_integer else FloatAttr(value, cast(Any, type_))
+        return self.insert(arith.ConstantOp(attribute))
+
+    def saturated(self, value: SSAValue, zero_point: int, limits: tuple[int, int], result: Attribute) -> SSAValue:
+        """A float rounded to an integer, plus a zero point, inside limits and in the type of the result.
+
+        What the limits leave of the type comes first, so that the last two steps are a saturation.
+        """
+        whole = self.insert(arith.FPToSIOp(self.insert(math.RoundEvenOp(value)), i32))
+        if zero_point:
+            whole = self.insert(arith.AddiOp(whole, self.number(zero_point, i32)))
+        bits = bits_of(result)
+        assert bits is not None
+        (own_low, own_high), (low, high) = signed_range(bits).values, limits
+        if low > own_low:
+            whole = self.insert(arith.MaxSIOp(whole, self.number(low, i32)))
+        if high < own_high:
+            whole = self.insert(arith.MinSIOp(whole, self.number(high, i32)))
+        whole = self.insert(arith.MaxSIOp(whole, self.number(own_low, i32)))
+        whole = self.insert(arith.MinSIOp(whole, self.number(own_high, i32)))
+        return self.insert(arith.TruncIOp(whole, cast(Any, result)))
+
+
+def _replace_quotient(rounding: _Rounding) -> None:
+    """A quotient by a constant becomes a product and a fused multiply-add, where the same integers are proven."""
+    quotient = rounding.rounded.operand.owner
+    if not isinstance(quotient, arith.DivfOp) or _only_use(quotient.result) is not rounding.rounded:
+        return
+    number = _float_of(quotient.rhs)
+    if number is None or not rounds_alike(np.float32(number), rounding.low, rounding.high):
+        return
+    high, low = reciprocal_parts(np.float32(number))
+    write = _Writer(quotient)
+    first = write.number(float(high))
+    if not low:
+        found = write.insert(arith.MulfOp(quotient.lhs, first))
+    else:
+        rest = write.insert(arith.MulfOp(quotient.lhs, write.number(float(low))))
+        none = arith.FastMathFlagsAttr("none")
+        fused = math.FmaOp.create(
+            operands=[quotient.lhs, first, rest], result_types=[f32], properties={"fastmath": none}
+        )
+        found = write.insert(fused)
+    _replace(quotient, found)
+    count("quotients that became products")
+
+
+def _saturate_rounding(rounding: _Rounding, magnitudes: Magnitudes) -> None:
+    """Limits of floats become those of the integer, where that is proven to be one of 32 bits."""
+    value = rounding.rounded.operand
+    last, zero_point = _only_use(rounding.converted.result), 0
+    if isinstance(last, arith.AddiOp):
+        known = constant_of(last.rhs)
+        if known is None:
+            return
+        zero_point, last = known, _only_use(last.result)
+    limits = rounding.low + zero_point, rounding.high + zero_point
+    if not isinstance(last, arith.TruncIOp) or not _is_inside(last.result.type, limits):
+        return
+    if abs(zero_point) >= 1 << 15 or magnitudes.of_float(value) > _MOST:
+        return
+    _replace(last, _Writer(last).saturated(value, zero_point, limits, last.result.type))
+    count("limits of floats that became those of integers")
+
+
+def _is_inside(type_: Attribute, limits: tuple[int, int]) -> bool:
+    bits = bits_of(type_)
+    if bits is None or bits not in (8, 16):
+        return False
+    own = signed_range(bits).values
+    return own[0] <= limits[0] <= limits[1] <= own[1]
+
+
+def _saturate_requantization(op: RequantizeOp, magnitudes: Magnitudes) -> None:
+    """The same for a requantization by a float."""
+    limits, zero_point = op.limits, op.zero_point.value.data
+    if op.mode.mode is not Mode.F32 or op.accumulator.type != i32 or not _is_inside(op.result.type, limits):
+        return
+    write = _Writer(op)
+    wide = arith.SIToFPOp(op.accumulator, f32)
+    scaled = arith.MulfOp(wide.result, op.parameters[0])
+    for each in (wide, scaled):
+        write.insert(each)
+    if op.parameters[0].type != f32 or abs(zero_point) >= 1 << 15 or magnitudes.of_float(scaled.result) > _MOST:
+        for each in (scaled, wide):
+            Rewriter.erase_op(each)
+        return
+    _replace(op, write.saturated(scaled.result, zero_point, limits, op.result.type))
+    count("requantizations whose limits became those of integers")
+
+
+@dataclass(frozen=True)
+class KernelSimplifyRounding(ModulePass):
+    """Compute what ends in a small integer in fewer and cheaper steps; every integer stays.
+
+    A quotient of f32 by a constant that is rounded to an integer inside limits becomes a product and a fused
+    multiply-add, where both are proven to round to the same integers: the bounds between any two of them are compared
+    exactly. In the epilogues of contractions the limits of a rounded float, also those of a requantization by a float,
+    become limits of the integer that it is, where the ranges of the sums and the multipliers prove that 32 bits hold
+    it: together with the last conversion they are one saturating instruction.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<1x2xi8>) -> tensor<1x2xi8> {
+      %w = arith.constant dense<[[1, 2], [3, -4]]> : tensor<2x2xi8>
+      %m = arith.constant dense<[0.5, 0.25]> : tensor<2xf32>
+      %0 = kernel.matmul ins(%x, %w : tensor<1x2xi8>, tensor<2x2xi8>) epilogue(%m : tensor<2xf32>) -> tensor<1x2xi8>
+          attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>]} {
+      ^bb0(%acc: i32, %f: f32):
+        %1 = kernel.requantize %acc, %f {
+          mode = #kernel.requantize<f32>, zero_point = 3, minimum = -128, maximum = 127
+        } : i32, f32 -> i8
+        kernel.yield %1 : i8
+      }
+      func.return %0 : tensor<1x2xi8>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<1x2xi8>) -> tensor<1x2xi8> {
+      %w = arith.constant dense<[[1, 2], [3, -4]]> : tensor<2x2xi8>
+      %m = arith.constant dense<[5.000000e-01, 2.500000e-01]> : tensor<2xf32>
+      %0 = kernel.matmul ins(%x, %w : tensor<1x2xi8>, tensor<2x2xi8>) epilogue(%m : tensor<2xf32>) -> tensor<1x2xi8>
+          attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>]} {
+      ^bb0(%acc: i32, %f: f32):
+        %1 = arith.sitofp %acc : i32 to f32
+        %2 = arith.mulf %1, %f : f32
+        %3 = math.roundeven %2 : f32
+        %4 = arith.fptosi %3 : f32 to i32
+        %5 = arith.constant 3 : i32
+        %6 = arith.addi %4, %5 : i32
+        %7 = arith.constant -128 : i32
+        %8 = arith.maxsi %6, %7 : i32
+        %9 = arith.constant 127 : i32
+        %10 = arith.minsi %8, %9 : i32
+        %11 = arith.trunci %10 : i32 to i8
+        kernel.yield %11 : i8
+      }
+      func.return %0 : tensor<1x2xi8>
+    }
+    ```
+    """
+
+    name = "kernel-simplify-rounding"
+    preserves: ClassVar[Preservation] = EVERY_BIT
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for each in list(op.walk()):
+            if isinstance(each, math.RoundEvenOp) and (rounding := _Rounding.of(each)) is not None:
+                _replace_quotient(rounding)
+        for function in op.ops:
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                _saturate(function)
+
+
+def _saturate(function: FuncOp) -> None:
+    contractions = [each for each in function.walk() if isinstance(each, ContractionOp)]
+    if not contractions:
+        return
+    magnitudes = Magnitudes(ValueRanges(function))
+    for contraction in contractions:
+        for op in list(contraction.body.block.ops):
+            if isinstance(op, math.RoundEvenOp) and (rounding := _Rounding.of(op)) is not None:
+                _saturate_rounding(rounding, magnitudes)
+            elif isinstance(op, RequantizeOp):
+                _saturate_requantization(op, magnitudes)

@@ -1,0 +1,116 @@
+"""The file of a schedule search: for each kernel the schedule that was fastest, and the times.
+
+JSON, an entry for each kernel under the digest of its identity. An entry has a digest of its own: one that was changed
+by hand or by accident is no entry. What a schedule says is checked where it is used.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, cast
+
+from qmlir.ir.diagnostics import text_error
+
+FORMAT = "qmlir-tuning"
+VERSION = 1
+_KERNELS, _DIGEST = "kernels", "digest"
+
+
+@dataclass(frozen=True)
+class TunedKernel:
+    """What a search found out about one kernel."""
+
+    kernel: str
+    """Its identity (`kernel_identity`)."""
+
+    schedule: str | None
+    """The schedule that is faster than that of the table, `None` where none is."""
+
+    default: str
+    """The schedule of the table."""
+
+    seconds: float
+    """The shortest time of the fastest schedule."""
+
+    default_seconds: float
+    """The shortest time of the schedule of the table."""
+
+    tried: int
+    """How many schedules were timed."""
+
+    @property
+    def key(self) -> str:
+        """What it is kept under."""
+        return key_of(self.kernel)
+
+    @property
+    def gain(self) -> float:
+        """The share of the time that the schedule saves."""
+        return 0.0 if self.schedule is None else 1 - self.seconds / self.default_seconds
+
+
+def key_of(identity: str) -> str:
+    """What a kernel is kept under."""
+    return hashlib.sha256(identity.encode()).hexdigest()[:32]
+
+
+def _digest(entry: Mapping[str, Any]) -> str:
+    content = {name: value for name, value in entry.items() if name != _DIGEST}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def tuning_text(kernels: Mapping[str, TunedKernel]) -> str:
+    """The text of a file with these entries by key."""
+    entries = {key: asdict(kernels[key]) for key in sorted(kernels)}
+    content = {key: {**entry, _DIGEST: _digest(entry)} for key, entry in entries.items()}
+    return json.dumps({"format": FORMAT, "version": VERSION, _KERNELS: content}, indent=1) + "\n"
+
+
+def _entry(key: str, found: object) -> TunedKernel | None:
+    """An entry as it was written, `None` for anything else."""
+    names = {field.name for field in fields(TunedKernel)}
+    if not isinstance(found, dict):
+        return None
+    entry = cast(dict[str, Any], found)
+    if entry.keys() != {*names, _DIGEST} or entry[_DIGEST] != _digest(entry):
+        return None
+    made = TunedKernel(**{name: entry[name] for name in names})
+    return made if made.key == key else None
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What a file has: its entries by key, and how many more it had that are damaged."""
+
+    kernels: Mapping[str, TunedKernel]
+    damaged: int = 0
+
+    @staticmethod
+    def from_text(text: str) -> "Tuning":
+        """What `tuning_text` gave. Raises `ValueError` for what is no such file."""
+        content: Any = json.loads(text)
+        if not isinstance(content, dict):
+            raise ValueError("it is no object")
+        head = cast(dict[str, Any], content)
+        if (head.get("format"), head.get("version")) != (FORMAT, VERSION) or not isinstance(head.get(_KERNELS), dict):
+            raise ValueError(f"it is not of the format '{FORMAT}', version {VERSION}")
+        found = {key: _entry(key, entry) for key, entry in cast(dict[str, object], head[_KERNELS]).items()}
+        whole = {key: entry for key, entry in found.items() if entry is not None}
+        return Tuning(whole, len(found) - len(whole))
+
+    @staticmethod
+    def read(path: Path) -> "Tuning":
+        """What the file at `path` has. Raises `DiagnosticError`, one line, where it cannot be read or is none."""
+        try:
+            return Tuning.from_text(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise text_error(f"cannot read the tuned schedules '{path}': {error.strerror}") from error
+        except ValueError as error:
+            raise text_error(f"'{path}' has no tuned schedules: {error}") from error
+
+    def digest(self) -> str:
+        """A digest of the schedules that are not those of the table; empty where there is none."""
+        chosen = {key: each.schedule for key, each in self.kernels.items() if each.schedule is not None}
+        return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest() if chosen else ""

@@ -1,0 +1,129 @@
+"""Where Winograd's F(2x2, 3x3) is faster than a direct convolution, and how many tiles go through its stages at a time.
+
+`docs/performance.md` says how the figures were taken.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from qmlir.dialects.kernel.attributes import ScheduleAttr
+from qmlir.dialects.kernel.ops import ConvOp, shaped
+from qmlir.dialects.kernel.variants import GROUP, WINOGRAD
+from qmlir.dialects.kernel.winograd import TILE, WinogradOp
+
+
+@dataclass(frozen=True)
+class Gain:
+    """On the instruction sets `isas`, where `accepts` holds of height and width, input and output channels."""
+
+    isas: tuple[str, ...]
+    accepts: Callable[[int, int, int, int], bool]
+    measured: str
+
+
+GAINS: tuple[Gain, ...] = (
+    Gain(
+        ("avx2",), lambda height, width, inputs, outputs: min(inputs, outputs) >= 8,
+        "Zen 4: 0.44-0.52 of the time of pairs of i16 in ResNet-50, 0.49-0.80 down to 8 channels; 3 channels 1.43",
+    ),
+    Gain(
+        ("generic",), lambda height, width, inputs, outputs: min(inputs, outputs) >= 8,
+        "Zen 4: 0.27 of the time of products of i32 at 28x28x128, 0.46 at 32x32x16",
+    ),
+)  # fmt: skip
+"""Where it is faster; nowhere else. On avx512-vnni it takes 0.92 to 1.19 of the time of four bytes a lane, and 0.96 to
+1.40 with weights that no cache holds, of which it has 3.6 times the bytes."""
+
+
+def is_faster(op: ConvOp, isa: str) -> bool:
+    """Whether a convolution of 3x3 taps next to each other is computed faster by Winograd's algorithm."""
+    _, height, width, outputs = shaped(op.target)[0]
+    inputs = shaped(op.x)[0][-1]
+    return any(isa in gain.isas and gain.accepts(height, width, inputs, outputs) for gain in GAINS)
+
+
+@dataclass(frozen=True)
+class RegisterTile:
+    """So many tiles by so many vectors of channels, and what one tile costs, as measured, against the others."""
+
+    rows: int
+    vectors: int
+    cost: float
+
+
+@dataclass(frozen=True)
+class Registers:
+    """The bits of a register of an instruction set, and the register tiles that it has room for."""
+
+    bits: int
+    tiles: tuple[RegisterTile, ...]
+
+
+_NARROW = Registers(
+    256, (RegisterTile(5, 2, 1), RegisterTile(6, 2, 1.01), RegisterTile(4, 3, 1.03), RegisterTile(4, 2, 1.1))
+)
+_WIDE = Registers(512, (RegisterTile(8, 2, 1), RegisterTile(7, 2, 1), RegisterTile(6, 2, 1), RegisterTile(5, 4, 1)))
+
+REGISTERS: Mapping[str, Registers] = {
+    "generic": Registers(128, (RegisterTile(4, 2, 1), RegisterTile(3, 2, 1))),
+    "avx2": _NARROW,
+    "avx2-vnni": _NARROW,
+    "avx512-vnni": _WIDE,
+    "neon": Registers(128, (RegisterTile(6, 4, 1), RegisterTile(5, 4, 1))),
+}
+"""Measured on Zen 4 with the 3x3 layers of ResNet-50; `generic` and `neon` have the tiles of direct convolutions."""
+
+BLOCK_BYTES = 256 * 1024
+"""Room for the transformed inputs of a block, in the cache nearest but one."""
+
+PREFETCHED_BYTES = 384 * 1024
+"""Transformed weights from which on they come from further away than the cache nearest but one, one product after the
+other. With weights that no cache holds, prefetching takes 7x7x512 from 1060 to 680 us, 14x14x256 from 640 to 550 and
+28x28x128 from 576 to 540; 56x56x64 would lose 3%."""
+
+NEAR_BYTES = 16 * 1024
+"""The weights of a product that are prefetched into the nearest cache, larger ones into the next: 550 against 650 us at
+14x14x256, where they are 8 KB, 800 against 680 at 7x7x512, where they are 24."""
+
+MOST_TILES = 64
+"""The tiles of a block: 25 to 160 take the same time within 1%."""
+
+
+def winograd_schedule(op: WinogradOp, isa: str, threads: int) -> ScheduleAttr:
+    """The schedule that computes the least for nothing: tiles that fill up the last register tile of a block.
+
+    A block has whole register tiles, its transformed inputs fit `BLOCK_BYTES`, and each thread has a block.
+    """
+    registers = REGISTERS[isa]
+    batch, rows, columns = op.tiles
+    count, each = batch * rows * columns, TILE * TILE * 2 * shaped(op.x)[0][-1]
+    most = max(min(BLOCK_BYTES // each, MOST_TILES, -(-count // threads)), 1)
+
+    def cost(tile: RegisterTile, block: int) -> float:
+        whole, rest = divmod(count, block)
+        return (
+            sum(number * -(-size // tile.rows) * tile.rows for number, size in ((whole, block), (1, rest))) * tile.cost
+        )
+
+    candidates = [
+        (tile, min(tile.rows * number, count))
+        for tile in registers.tiles
+        for number in range(1, -(-most // tile.rows) + 1)
+    ]
+    tile, block = min(candidates, key=lambda each: (cost(*each), -each[1]))
+    return schedule_of_tile(isa, tile, block, count, (shaped(op.x)[0][-1], op.channels()), threads)
+
+
+def schedule_of_tile(
+    isa: str, tile: RegisterTile, block: int, count: int, channels: tuple[int, int], threads: int
+) -> ScheduleAttr:
+    """The schedule by a register tile in blocks of so many of the `count` tiles, for input and output `channels`."""
+    inputs, outputs = channels
+    lanes = REGISTERS[isa].bits // 32
+    vectors = min(tile.vectors, -(-outputs // lanes))
+    is_far = TILE * TILE * 2 * inputs * outputs >= PREFETCHED_BYTES
+    level = 1 if 2 * inputs * vectors * lanes <= NEAR_BYTES else 2
+    return ScheduleAttr.of(
+        WINOGRAD, min(tile.rows, count), vectors, lanes, GROUP[WINOGRAD], threads=threads > 1 and block < count,
+        block=block, prefetch=level if is_far else 0,
+    )  # fmt: skip

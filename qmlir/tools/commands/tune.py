@@ -1,0 +1,142 @@
+"""`qmlir tune`: which schedules of a model's kernels are faster on this machine than those of the tables."""
+
+import argparse
+import io
+import shutil
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.api import quantize
+from qmlir.specialization.inputs import function_of
+from qmlir.specialization.options import parse_shapes
+from qmlir.specialization.specialize import specialize
+from qmlir.tools.arguments import add_data, add_isa, add_model, add_shapes, add_threads, load_model
+from qmlir.tools.frame import Command, Session
+from qmlir.tools.sizes import with_one_sample
+from qmlir.tools.streams import UsageError
+from qmlir.workflows.tuning import FoundKernel, TuneResult, tune
+
+_WIDTH = 120
+
+_MICRO = 1e6
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `qmlir tune` takes."""
+    add_model(parser)
+    add_data(parser, required=False, help="samples: a float model is quantized by them before (default: as it is)")
+    add = parser.add_argument
+    add("--kernels", type=int, metavar="N", help="only the N kernels with the most work")
+    add("--seconds", type=float, metavar="S", help="begin no kernel after so many seconds; a second run goes on there")
+    add("--again", action="store_true", help="time what is known already once more")
+    add_shapes(parser)
+    add_threads(parser)
+    add_isa(parser)
+
+
+def _module(arguments: argparse.Namespace, session: Session) -> ModuleOp:
+    """The model with known sizes, quantized where there are samples; an open batch is 1."""
+    module = load_model(arguments.model, session, arguments.shape)
+    shapes = with_one_sample(function_of(module, "main"), parse_shapes(arguments.shape))
+    if arguments.data is not None:
+        module = quantize(module, arguments.data, progress=session.progress)
+    return specialize(module, shapes)
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Search, and print what was found. Raises `DiagnosticError`."""
+    if arguments.kernels is not None and arguments.kernels < 1:
+        raise UsageError(f"qmlir tune: error: --kernels is 1 or more, found {arguments.kernels}\n")
+    if arguments.seconds is not None and not arguments.seconds >= 0:
+        raise UsageError(f"qmlir tune: error: --seconds is 0 or more, found {arguments.seconds}\n")
+    found = tune(
+        _module(arguments, session), isa=arguments.isa, threads=arguments.threads, kernels=arguments.kernels,
+        seconds=arguments.seconds, again=arguments.again, progress=session.progress,
+        on_kernel=lambda each: session.detail(_line(each)), on_trouble=lambda text: _warn(session, text),
+    )  # fmt: skip
+    session.emit(_value(found), lambda: _report(found, is_terminal=session.stdout.isatty()))
+    return 0
+
+
+def _warn(session: Session, text: str) -> None:
+    session.stderr.write(f"warning: {text}\n")
+
+
+def _value(found: TuneResult) -> dict[str, Any]:
+    kernels = [
+        {
+            "name": each.name, "nodes": each.nodes, "multiply_adds": each.multiply_adds, "is_new": each.is_new,
+            "default": each.tuned.default, "schedule": each.tuned.schedule, "tried": each.tuned.tried,
+            "default_seconds": each.tuned.default_seconds, "seconds": each.tuned.seconds,
+        }
+        for each in found.kernels
+    ]  # fmt: skip
+    return {
+        "output": found.path, "isa": found.isa, "threads": found.threads, "remaining": found.remaining,
+        "kernels": kernels,
+    }  # fmt: skip
+
+
+def _short(schedule: str) -> str:
+    """`u8s8_dot 6 x 4`, and what else is said."""
+    fields = dict(part.split(" = ") for part in schedule.partition("<")[2].rstrip(">").split(", "))
+    tile = f"{fields.get('rows', '1')} x {fields.get('vectors', '1')}"
+    block = f", block {fields['block']}" if "block" in fields else ""
+    divided = ", divided" if "threads" in fields else ""
+    return f"{fields['variant'].strip(chr(34))} {tile}{block}{divided}"
+
+
+def _line(each: FoundKernel) -> str:
+    if each.tuned.schedule is None:
+        return f"{each.name}: {_short(each.tuned.default)} stays, of {each.tuned.tried}"
+    return f"{each.name}: {_short(each.tuned.schedule)} in place of {_short(each.tuned.default)}, {_gain(each)}"
+
+
+def _gain(each: FoundKernel) -> str:
+    return f"{-100 * each.tuned.gain:.0f}%" if each.tuned.schedule is not None else ""
+
+
+def _saved(kernels: Sequence[FoundKernel]) -> tuple[float, float]:
+    """Microseconds of a run in the kernels by the tables, and as found."""
+    default = sum(len(each.nodes) * each.tuned.default_seconds for each in kernels)
+    return _MICRO * default, _MICRO * sum(len(each.nodes) * each.tuned.seconds for each in kernels)
+
+
+def _report(found: TuneResult, *, is_terminal: bool) -> str:
+    table = Table(box=box.SIMPLE)
+    for column in ("kernel", "times"):
+        table.add_column(column, justify="right" if column == "times" else "left")
+    for column in ("table", "us", "found", "us", "gain"):
+        table.add_column(column, justify="right" if column in ("us", "gain") else "left")
+    for each in found.kernels:
+        tuned = each.tuned
+        best = ("", "", "") if tuned.schedule is None else (
+            _short(tuned.schedule), f"{_MICRO * tuned.seconds:.1f}", _gain(each)
+        )  # fmt: skip
+        table.add_row(
+            each.name, str(len(each.nodes)), _short(tuned.default), f"{_MICRO * tuned.default_seconds:.1f}", *best
+        )
+    stream = io.StringIO()
+    width = shutil.get_terminal_size((_WIDTH, 24)).columns if is_terminal else _WIDTH
+    Console(file=stream, width=width).print(table)
+    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    default, best = _saved(found.kernels)
+    faster = sum(each.tuned.schedule is not None for each in found.kernels)
+    lines.append(
+        f"{faster} of {len(found.kernels)} kernels have a faster schedule: {best:.0f} us in place of {default:.0f}; "
+        f"qmlir compile takes them from {found.path}"
+    )
+    if found.remaining:
+        lines.append(f"{found.remaining} kernels are left: a second run goes on with them")
+    return "\n".join(lines)
+
+
+COMMAND = Command(
+    "tune", "find faster schedules of a model's kernels on this machine", add_arguments, run,
+    epilog="What is found is kept beside the cache of programs, and qmlir compile uses it unless --no-tuned is said.",
+)  # fmt: skip

@@ -1,0 +1,347 @@
+"""A search of schedules on this machine: each contraction of a model is timed alone with all that it may have.
+
+Variants come first, then tiles of those that are near. All schedules are one program, so they run in turns, on the same
+memory, and the shortest of many times counts. The table's schedule is left only for one that is faster by `MARGIN` in
+each half of the rounds. With several threads the fastest on one thread are timed once more, as programs of their own.
+What is found is kept beside the cache after every kernel: a search that is interrupted goes on there, and
+`qmlir.compile` uses it.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib import import_module
+from math import inf
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.dialects.kernel.attributes import ScheduleAttr
+from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
+from qmlir.environment import default_environment
+from qmlir.interpreter.progress import bar
+from qmlir.interpreter.random_inputs import random_inputs
+from qmlir.ir.diagnostics import op_error, text_error, without_remarks
+from qmlir.ir.provenance import origins_of
+from qmlir.passes.scheduled.candidates import candidates
+from qmlir.passes.scheduled.kernel_identity import kernel_identity
+from qmlir.passes.scheduled.tuning_file import TunedKernel, key_of
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.pipelines import COMPILE
+from qmlir.specialization.inputs import function_of
+from qmlir.specialization.specialize import specialize
+from qmlir.targets.cpu.tuned import OnTrouble, read_store, store_path, write_store
+from qmlir.workflows.isolating import alone, schedule_number, scheduled_variants
+
+Array = npt.NDArray[Any]
+
+MARGIN = 0.03
+"""What a schedule has to save, of the time of the table's, to take its place: less is noise."""
+
+NEAR = 1.3
+"""Tiles are tried of variants of which one takes at most so much more than the fastest."""
+
+SECONDS_EACH = 0.6
+"""How long the schedules of a kernel are timed together, about."""
+
+_LEAST_ROUNDS, _MOST_ROUNDS = 6, 300
+"""Of each half."""
+
+_FINALISTS = 3
+"""So many schedules that are fast on one thread are timed on several."""
+
+_TO_KERNELS = ("lower", "fuse")
+_COMPILER = "qmlir.targets.cpu.compiler"
+"""Imported where something is compiled: numba takes its time."""
+
+
+@dataclass(frozen=True)
+class FoundKernel:
+    """A contraction of a model, and what is known of its schedules."""
+
+    name: str
+    """What it computes, such as `conv3x3 1x56x56x64`."""
+
+    nodes: tuple[str, ...]
+    """The nodes of the model that it is for; those with the same sizes and types share it."""
+
+    multiply_adds: int
+    tuned: TunedKernel
+    is_new: bool
+    """Whether it was timed now; otherwise that was known."""
+
+
+@dataclass(frozen=True)
+class TuneResult:
+    """What a search found."""
+
+    path: str
+    """The file that it is kept in."""
+
+    isa: str
+    threads: int
+    kernels: tuple[FoundKernel, ...]
+    """The most multiply-adds first."""
+
+    remaining: int
+    """How many kernels were left over when the time was over; a search that is started again begins with them."""
+
+
+@dataclass
+class Kernel:
+    """A contraction that stands for all of its kind in the model."""
+
+    op: ContractionOp
+    identity: str
+    nodes: list[str]
+    uses: int = 0
+
+    @property
+    def name(self) -> str:
+        """What it computes."""
+        taps = "x".join(map(str, shaped(self.op.w)[0][1:-1])) if isinstance(self.op, ConvOp) else ""
+        kind = "depthwise" if isinstance(self.op, ConvOp) and self.op.group_count > 1 else self.op.name.split(".")[1]
+        reads = f"x{self.op.terms()}" if isinstance(self.op, ConvOp) else ""
+        shape = "x".join(map(str, shaped(self.op.target)[0]))
+        return f"{kind}{taps} {shape} of {reads.removeprefix('x') or self.op.terms()}"
+
+    @property
+    def work(self) -> int:
+        """The multiply-adds of all."""
+        return self.uses * self.op.multiply_adds()
+
+
+def _run(module: ModuleOp, text: str) -> None:
+    environment = default_environment()
+    with without_remarks():
+        PassManager(environment.new_context(), parse_pipeline(text, environment.passes)).run(module)
+
+
+def kernels_of(module: ModuleOp, function: str, isa: str, threads: int) -> list[Kernel]:
+    """The contractions of a static module that nobody gave a schedule, each kind once, the most work first."""
+    lowered = module.clone()
+    _run(lowered, f"{COMPILE.text(*_TO_KERNELS)},kernel-interleave")
+    found: dict[str, Kernel] = {}
+    for op in function_of(lowered, function).walk():
+        if isinstance(op, ContractionOp) and op.schedule is None:
+            identity = kernel_identity(op, isa, threads)
+            kernel = found.setdefault(identity, Kernel(op, identity, []))
+            kernel.nodes += [origin.name for origin in origins_of(op)[:1]]
+            kernel.uses += 1
+    return sorted(found.values(), key=lambda each: -each.work)
+
+
+def _scheduled(op: ContractionOp, schedules: Sequence[ScheduleAttr | None], isa: str, threads: int) -> ModuleOp:
+    module = alone(op, schedules)
+    _run(module, COMPILE.text("schedule", isa=isa, threads=str(threads)))
+    return module
+
+
+def _memory(program: Any) -> dict[str, Array]:
+    return {port.name: np.zeros(port.shape, port.dtype) for port in program.outputs}
+
+
+def _check_equal(op: ContractionOp, outputs: Mapping[str, Array], names: Sequence[str]) -> None:
+    """Raises `DiagnosticError` where two schedules give other bits."""
+    first, *others = outputs.values()
+    for name, other in zip(names[1:], others, strict=True):
+        if first.tobytes() != other.tobytes():
+            raise op_error(op, f"computes other numbers by {name} than by {names[0]}: please report this")
+
+
+class Timer:
+    """Times the schedules of one kernel."""
+
+    def __init__(self, op: ContractionOp, isa: str, threads: int) -> None:
+        self.op = op
+        self.isa = isa
+        self.threads = threads
+
+    def default(self) -> ScheduleAttr:
+        """The schedule of the tables, the choice of an algorithm included."""
+        module = _scheduled(self.op, [None], self.isa, self.threads)
+        return _unpacked(scheduled_variants(module)[0])
+
+    def one_thread(self, schedules: Sequence[ScheduleAttr]) -> dict[ScheduleAttr, tuple[float, float]]:
+        """The shortest seconds in each half of the rounds, of those schedules that the kernel can have."""
+        module = _scheduled(self.op, schedules, self.isa, self.threads)
+        known = {number: _unpacked(found) for number, found in scheduled_variants(module).items()}
+        halves = self._halves(module, len(schedules))
+        return {
+            schedule: (halves[0][number], halves[1][number])
+            for number, schedule in enumerate(schedules)
+            if known.get(number) == schedule and inf not in (halves[0][number], halves[1][number])
+        }
+
+    def _halves(self, module: ModuleOp, count: int) -> list[list[float]]:
+        timing: Any = import_module("qmlir.targets.cpu.timing")
+        inputs = inputs_for(module)
+        _run(module, COMPILE.text("bufferize", "loops"))
+        with import_module(_COMPILER).temporary_program(module) as program:
+            outputs = _memory(program)
+            first = timing.time_steps(program, inputs, 2, outputs)
+            _check_equal(self.op, outputs, [f"schedule {number}" for number in range(count)])
+            rounds = _rounds(sum(each.seconds for each in first))
+            return [
+                _by_number(timing.time_steps(program, inputs, rounds, outputs), count) for _ in range(2)
+            ]  # fmt: skip
+
+    def together(self, schedules: Sequence[ScheduleAttr]) -> dict[ScheduleAttr, tuple[float, float]]:
+        """The same as programs on all threads, called in turns."""
+        compiler: Any = import_module(_COMPILER)
+        with ExitStack() as stack:
+            calls: list[Callable[[], object]] = []
+            for schedule in schedules:
+                module = _scheduled(self.op, [schedule], self.isa, self.threads)
+                inputs = inputs_for(module)
+                _run(module, COMPILE.text("bufferize", "loops"))
+                program = stack.enter_context(compiler.temporary_program(module))
+                calls.append(_call(program, inputs, _memory(program)))
+            first = [_seconds(call) for call in calls for _ in range(2)][1::2]
+            rounds = _rounds(sum(first))
+            halves = [
+                [min(times) for times in zip(*([_seconds(call) for call in calls] for _ in range(rounds)), strict=True)]
+                for _ in range(2)
+            ]
+        return {schedule: (halves[0][place], halves[1][place]) for place, schedule in enumerate(schedules)}
+
+
+def _call(program: Any, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> Callable[[], object]:
+    return lambda: program(inputs, outputs)
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def _rounds(seconds: float) -> int:
+    return max(_LEAST_ROUNDS, min(_MOST_ROUNDS, int(SECONDS_EACH / 2 / max(seconds, 1e-9))))
+
+
+def _by_number(times: Sequence[Any], count: int) -> list[float]:
+    """The seconds of each schedule: of the kernels that stand for it, all together; infinite where there is none."""
+    found: dict[int, float] = {}
+    for each in times:
+        number = schedule_number(each.nodes)
+        if number is not None:
+            found[number] = found.get(number, 0.0) + each.seconds
+    return [found.get(number, inf) for number in range(count)]
+
+
+def inputs_for(module: ModuleOp) -> dict[str, Array]:
+    """What a kernel that is timed is run with."""
+    return random_inputs(function_of(module, "main"), 0)
+
+
+def _unpacked(schedule: ScheduleAttr) -> ScheduleAttr:
+    numbers = (schedule.rows, schedule.vectors, schedule.lanes, schedule.k_unroll, schedule.threads)
+    return ScheduleAttr.of(schedule.variant, *numbers, block=schedule.block, prefetch=schedule.prefetch)
+
+
+def _is_faster(times: tuple[float, float], default: tuple[float, float]) -> bool:
+    """Whether it is, in both halves."""
+    return all(one < (1 - MARGIN) * other for one, other in zip(times, default, strict=True))
+
+
+def _tuned(kernel: Kernel, isa: str, threads: int) -> TunedKernel:
+    """Time the schedules of a kernel."""
+    timer = Timer(kernel.op, isa, threads)
+    default = timer.default()
+    every = list(dict.fromkeys((default, *candidates(kernel.op, isa, threads))))
+    schedules = _of_fast_variants(timer, every)
+    if len(schedules) == 1:
+        times: dict[ScheduleAttr, tuple[float, float]] = {}
+    elif threads == 1:
+        times = timer.one_thread(schedules)
+    else:
+        times = timer.together(_finalists(timer, default, schedules))
+    best = min(times, key=lambda each: min(times[each]), default=default)
+    is_faster = best != default and _is_faster(times[best], times[default])
+    chosen = best if is_faster else default
+    return TunedKernel(
+        kernel.identity, str(best) if is_faster else None, str(default), min(times.get(chosen, (0.0,))),
+        min(times.get(default, (0.0,))), len(every),
+    )  # fmt: skip
+
+
+def _of_fast_variants(timer: "Timer", every: Sequence[ScheduleAttr]) -> list[ScheduleAttr]:
+    """The schedules of the variants whose first one is not much slower than the fastest; the default is among them."""
+    first: dict[str, ScheduleAttr] = {}
+    for each in every:
+        first.setdefault(each.variant, each)
+    if len(first) == 1:
+        return list(every)
+    times = {each.variant: min(found) for each, found in timer.one_thread(list(first.values())).items()}
+    near = NEAR * min(times.values())
+    default = every[0].variant
+    return [each for each in every if each.variant == default or times.get(each.variant, inf) <= near]
+
+
+def _finalists(timer: Timer, default: ScheduleAttr, schedules: Sequence[ScheduleAttr]) -> list[ScheduleAttr]:
+    """The default, and those that are fast on one thread, with the work divided and without."""
+
+    def tile(each: ScheduleAttr) -> tuple[object, ...]:
+        return (each.variant, each.rows, each.vectors, each.lanes, each.k_unroll, each.block, each.prefetch)
+
+    ways: dict[tuple[object, ...], list[ScheduleAttr]] = {}
+    for each in schedules:
+        ways.setdefault(tile(each), []).append(each)
+    times = timer.one_thread([found[0] for found in ways.values()])
+    fastest = sorted(times, key=lambda each: min(times[each]))[:_FINALISTS]
+    return list(
+        dict.fromkeys((default, *ways[tile(default)], *(each for found in fastest for each in ways[tile(found)])))
+    )
+
+
+def tune(
+    module: ModuleOp,
+    *,
+    isa: str = "host",
+    threads: int = 1,
+    function: str = "main",
+    kernels: int | None = None,
+    seconds: float | None = None,
+    again: bool = False,
+    progress: IO[str] | None = None,
+    on_kernel: Callable[[FoundKernel], object] = lambda found: None,
+    on_trouble: OnTrouble = lambda text: None,
+) -> TuneResult:
+    """Look for faster schedules of the contractions of `module`, which has known shapes, on this machine.
+
+    Those with the most work come first; at most so many `kernels` are looked at, and none is begun after so many
+    `seconds`. What was found before is not timed again, unless `again` is said. `on_kernel` is told of each, and
+    `on_trouble` of what is kept and cannot be used. Raises `DiagnosticError` for what cannot be compiled here, and
+    where what was found cannot be kept.
+    """
+    if kernels is not None and kernels < 1:
+        raise text_error(f"at least 1 kernel is tuned, found {kernels}")
+    wanted: str = import_module(_COMPILER).checked_isa(isa, threads)
+    path = store_path(wanted, threads)
+    known = dict(read_store(path, on_trouble).kernels)
+    write_store(path, known)  # what cannot be kept is told before it takes its time
+    chosen = kernels_of(specialize(module, function=function), function, wanted, threads)[:kernels]
+    found: list[FoundKernel] = []
+    remaining, begun = 0, time.monotonic()
+    with bar("tuning", len(chosen), progress) as advance:
+        for place, kernel in enumerate(chosen):
+            advance.at(place, len(chosen), kernel.name)
+            key = key_of(kernel.identity)
+            is_new = again or key not in known
+            if is_new and seconds is not None and time.monotonic() - begun >= seconds:
+                remaining += 1
+                continue
+            if is_new:
+                made = _tuned(kernel, wanted, threads)
+                # Another search may have written meanwhile.
+                known = {**read_store(path, on_trouble).kernels, key: made}
+                write_store(path, known)
+            each = FoundKernel(kernel.name, tuple(kernel.nodes), kernel.op.multiply_adds(), known[key], is_new)
+            found.append(each)
+            on_kernel(each)
+    return TuneResult(str(path), wanted, threads, tuple(found), remaining)

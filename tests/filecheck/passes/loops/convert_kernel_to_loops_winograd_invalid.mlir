@@ -1,0 +1,22 @@
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p convert-kernel-to-loops
+
+func.func @no_schedule(%x: memref<1x4x4x1xi8>, %w: memref<1x4x4x1xi16>, %y: memref<1x2x2x1xi32>) {
+  // expected-error@+1 {{'kernel.winograd' op is not packed for 'winograd' loops: kernel-assign-schedule and kernel-pack do that}}
+  kernel.winograd ins(%x, %w : memref<1x4x4x1xi8>, memref<1x4x4x1xi16>) outs(%y : memref<1x2x2x1xi32>) {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+
+// -----
+
+func.func @gaps(%x: memref<1x4x4x2xi8, strided<[64, 16, 4, 2]>>, %w: memref<1x1x4x4x1x8xi16>, %y: memref<1x2x2x1xi32>) {
+  // expected-error@+1 {{reads runs of memory, found gaps in memref<1x4x4x2xi8, strided<[64, 16, 4, 2]>>: its last axis must lie as one}}
+  kernel.winograd ins(%x, %w : memref<1x4x4x2xi8, strided<[64, 16, 4, 2]>>, memref<1x1x4x4x1x8xi16>) outs(%y : memref<1x2x2x1xi32>) attributes {
+    schedule = #kernel.schedule<variant = "winograd", lanes = 4, k_unroll = 2, packed = true>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}

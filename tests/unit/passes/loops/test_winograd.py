@@ -1,0 +1,140 @@
+"""Convolutions by Winograd's algorithm give the sums computed tap by tap: on tensors, as loops, and compiled."""
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.dialects.kernel.attributes import ISAS
+from qmlir.dialects.kernel.winograd import WinogradOp
+from qmlir.environment import default_environment
+from qmlir.interpreter.run import interpret
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.targets.cpu.host import runs_here
+from qmlir.targets.cpu.lowering import constants_of
+from qmlir.targets.cpu.numba.emit import emit_module
+from qmlir.targets.cpu.package import load_package, write_package
+from qmlir.text.parsing import parse_module
+from tests.support.contractions import Array, Case
+from tests.support.winograd import case
+
+ENVIRONMENT = default_environment()
+_LOOPS = "kernel-pack,kernel-bufferize,kernel-outline,kernel-plan-memory,convert-kernel-to-loops,simd-legalize"
+_NAMES: Iterator[int] = count()
+
+
+def run(module: ModuleOp, passes: str) -> None:
+    """Run passes on a module."""
+    PassManager(ENVIRONMENT.new_context(), parse_pipeline(passes, ENVIRONMENT.passes)).run(module)
+
+
+def by_winograd(case: Case, isa: str) -> ModuleOp:
+    """The module of a case with its convolution by Winograd's algorithm, on tensors."""
+    module = parse_module(ENVIRONMENT.new_context(), case.text)
+    run(module, f'kernel-winograd{{isa="{isa}" always=true}}')
+    assert any(isinstance(op, WinogradOp) for op in module.walk())
+    return module
+
+
+def loops(case: Case, isa: str, threads: int = 1) -> ModuleOp:
+    """The loops of a case."""
+    module = by_winograd(case, isa)
+    run(module, f'kernel-assign-schedule{{isa="{isa}" threads={threads}}},{_LOOPS}')
+    return module
+
+
+def check(module: ModuleOp, case: Case) -> None:
+    (found,) = interpret(module, case.inputs).values()
+    np.testing.assert_array_equal(found, case.expected)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Any sizes, signedness and zero points, and often the extremes of all elements."""
+    rng = np.random.default_rng(draw(st.integers(0, 1 << 32)))
+    height, width, inputs, outputs = draw(
+        st.tuples(st.integers(2, 5), st.integers(2, 5), st.integers(1, 9), st.integers(1, 9))
+    )
+    unsigned = draw(st.booleans())
+    low, high = (0, 255) if unsigned else (-128, 127)
+
+    def elements(shape: tuple[int, ...], limits: tuple[int, int]) -> Array:
+        if draw(st.booleans()):
+            return rng.choice(limits, shape).astype(np.int64)
+        return np.asarray(rng.integers(limits[0], limits[1] + 1, shape))
+
+    x = elements((draw(st.integers(1, 2)), height + 2, width + 2, inputs), (low, high))
+    w = elements((outputs, 3, 3, inputs), (-128, 127))
+    points = elements((outputs,), (-128, 127)) if draw(st.booleans()) else None
+    zero_point = draw(st.sampled_from([low, high, 3]))
+    return case(
+        x, w, input_zero_point=zero_point, weight_zero_points=points, unsigned=unsigned,
+        rng=rng if draw(st.booleans()) else None,
+    )  # fmt: skip
+
+
+@given(cases())
+@settings(max_examples=50, deadline=None)
+def test_on_tensors(case: Case) -> None:
+    check(by_winograd(case, "generic"), case)
+
+
+@given(cases(), st.sampled_from(ISAS), st.integers(1, 2))
+@settings(max_examples=15, deadline=None)
+def test_as_loops(case: Case, isa: str, threads: int) -> None:
+    check(loops(case, isa, threads), case)
+
+
+def _random(seed: int, shape: tuple[int, int, int, int, int], *, residual: bool = True) -> Case:
+    """A case of so many images, of height, width, input and output channels."""
+    rng = np.random.default_rng(seed)
+    images, height, width, inputs, outputs = shape
+    x = rng.choice([-128, 127, 5], (images, height + 2, width + 2, inputs)).astype(np.int64)
+    w = rng.choice([-127, 127, 1], (outputs, 3, 3, inputs)).astype(np.int64)
+    return case(x, w, input_zero_point=-128, rng=rng if residual else None)
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 7, 7, 24, 40), (2, 5, 6, 33, 17), (1, 2, 2, 3, 8), (1, 4, 4, 96, 128)],
+    ids=lambda shape: "x".join(map(str, shape)),
+)
+def test_compiled(isa: str, shape: tuple[int, int, int, int, int], tmp_path: Path) -> None:
+    if not runs_here(isa):
+        pytest.skip(f"this processor has no {isa}")
+    case = _random(sum(shape), shape)
+    module = loops(case, isa, threads=2)
+    write_package(tmp_path, emit_module(module), constants_of(module))
+    program = load_package(tmp_path, f"winograd_{next(_NAMES)}").program
+    for _ in range(2):  # scratch memory has what the run before left
+        (found,) = program(case.inputs).values()
+        np.testing.assert_array_equal(found, case.expected)
+
+
+def test_threads_divide_the_blocks(tmp_path: Path) -> None:
+    """A convolution of more than six million multiply-adds, on two threads, in two blocks at least."""
+    case = _random(1, (1, 14, 14, 64, 64), residual=False)
+    module = loops(case, "avx2" if runs_here("avx2") else "generic", threads=2)
+    assert "scf.parallel" in str(module)
+    write_package(tmp_path, emit_module(module), constants_of(module))
+    (found,) = load_package(tmp_path, f"winograd_{next(_NAMES)}").program(case.inputs).values()
+    np.testing.assert_array_equal(found, case.expected)
+
+
+def test_the_largest_sums() -> None:
+    """At the edge of what the proof accepts: four times the sums are just below 2^31, and what is between wraps."""
+    inputs = 1840
+    x = np.full((1, 4, 4, inputs), 127, np.int64)
+    w = np.full((2, 3, 3, inputs), 127, np.int64)
+    w[1] = -127
+    largest = case(x, w, input_zero_point=-128)
+    assert 4 * np.abs(largest.expected).max() > 2**31 - 2**23
+    check(by_winograd(largest, "avx2"), largest)
+    check(loops(largest, "avx2"), largest)
