@@ -38,6 +38,17 @@ class Mode(StrEnum):
     SHIFT = "shift"
     """`acc * 2^-shift`, for scales whose ratio is a power of two."""
 
+    QLINEAR = "qlinear"
+    """As ONNX Runtime's QLinear operators compute, where that is not `f32`: `qmlir.arithmetic.qlinear`.
+
+    An accumulator is rescaled by `rne(f32(f32(f32(acc) * f32(f32(s_in) / f32(s_out))) + f32(zero_point)))`.
+    """
+
+    @property
+    def uses_floats(self) -> bool:
+        """Whether accumulators are rescaled by a product of floats."""
+        return self in (Mode.F32, Mode.QLINEAR)
+
 
 class Ties(StrEnum):
     """Where a shift rounds what lies half-way between two integers."""
@@ -128,6 +139,16 @@ def requantize_f32(
     result = saturate(rounded, zero_point, limits)
     is_kept = factor == 1
     return np.where(is_kept, saturate(accumulator, zero_point, limits), result) if is_kept.any() else result
+
+
+def requantize_qlinear(
+    accumulator: Array, multiplier: npt.ArrayLike, zero_point: npt.ArrayLike, limits: Limits
+) -> npt.NDArray[np.int64]:
+    """`saturate(rne(f32(f32(f32(acc) * multiplier) + f32(zero_point))))`: the zero point is added before rounding."""
+    with np.errstate(over="ignore"):  # a product beyond the float range saturates
+        scaled = to_f32(accumulator) * np.asarray(multiplier, np.float32)
+        moved = scaled + np.asarray(zero_point).astype(np.float32)
+    return saturate(np.rint(moved).astype(np.float64), 0, limits)
 
 
 def fixed_point(multiplier: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -229,8 +250,9 @@ def requantize(
     The integer modes take the ratio of the two f32 scales in f64; those with a multiplier are for accumulators of 32
     bits. `ties` is for `shift` alone. Raises `ValueError` for what the mode cannot express.
     """
-    if mode is Mode.F32:
-        return requantize_f32(accumulator, f32_multiplier(input_scale, output_scale), zero_point, limits)
+    if mode is Mode.F32 or mode is Mode.QLINEAR:
+        rescale = requantize_f32 if mode is Mode.F32 else requantize_qlinear
+        return rescale(accumulator, f32_multiplier(input_scale, output_scale), zero_point, limits)
     source, target = (np.asarray(each).astype(np.float32).astype(np.float64) for each in (input_scale, output_scale))
     ratio = source / target
     if mode is not Mode.SHIFT and magnitude(accumulator) > 1 << 31:

@@ -1,4 +1,4 @@
-"""Models quantized by ONNX Runtime's own tools, as their users make them: static in QDQ form, or dynamic.
+"""Models quantized by ONNX Runtime's own tools, as their users make them: static as QDQ or QOperator, or dynamic.
 
 `quantize` writes one model in one form. A form says the types of activations and weights, and how a session has to run
 it. The tools leave LSTM and GRU in float when they are static.
@@ -41,6 +41,9 @@ class Form:
     is_dynamic: bool = False
     """Whether activations are quantized by their range at run time: no samples are needed."""
 
+    has_operators: bool = False
+    """Whether operators on integers stand in the file (QOperator); otherwise float ones between casts (QDQ)."""
+
     is_exact: bool = False
     """Whether the session must be told to be exact (`onnx_runtime.Options.is_exact`)."""
 
@@ -53,7 +56,11 @@ FORMS: Mapping[str, Form] = {
         Form("u8s8 exact", "QUInt8", "QInt8", is_exact=True),
         Form("u8u8", "QUInt8", "QUInt8"),
         Form("s8s8", "QInt8", "QInt8"),
+        Form("u8s8 operators", "QUInt8", "QInt8", has_operators=True),
+        Form("u8u8 operators", "QUInt8", "QUInt8", has_operators=True),
+        Form("s8s8 operators", "QInt8", "QInt8", has_operators=True),
         Form("dynamic", "QUInt8", "QInt8", is_dynamic=True),
+        Form("dynamic u8u8", "QUInt8", "QUInt8", is_dynamic=True),
     )
 }
 """The forms by name. `u8s8` is the fastest on x86, and saturates there where VNNI is missing."""
@@ -147,8 +154,9 @@ def quantize(
             if form.is_dynamic:
                 tools.quantize_dynamic(str(prepared), str(target), per_channel=per_channel, weight_type=weights)
                 return
+            kind = tools.QuantFormat.QOperator if form.has_operators else tools.QuantFormat.QDQ
             tools.quantize_static(
-                str(prepared), str(target), _reader(samples), quant_format=tools.QuantFormat.QDQ,
+                str(prepared), str(target), _reader(samples), quant_format=kind,
                 per_channel=per_channel, activation_type=activations, weight_type=weights,
                 calibrate_method=getattr(tools.CalibrationMethod, METHODS[calibrator]),
             )  # fmt: skip
@@ -158,7 +166,11 @@ def quantize(
             raise text_error(f"ONNX Runtime cannot quantize '{source}': {' '.join(str(error).split())}") from error
 
 
+_QUANTIZED = ("QLinear", "QGemm", "QAttention", "MatMulNBits")
+"""How other quantized operators begin."""
+
+
 def is_quantized(model: ModelProto) -> bool:
     """Whether a model holds quantized operators or casts."""
     names = {node.op_type for node in model.graph.node}
-    return any("Quantize" in name or "Integer" in name or name.startswith("QLinear") for name in names)
+    return any("Quantize" in name or "Integer" in name or name.startswith(_QUANTIZED) for name in names)

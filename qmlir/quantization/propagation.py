@@ -1,7 +1,8 @@
-"""Moving casts to where they cost least: quantized types follow the operations that only move values.
+"""Moving casts to where they cost least: quantized types follow the operations that only move or limit values.
 
 All of it is exact, for all values that are numbers; fusing, which comes along, is where integer arithmetic takes the
-place of floats. Patterns ask an operation's slots and inference, so they hold for operations of any dialect.
+place of floats, and a float bias becomes integers. Patterns ask an operation's slots and inference, so they hold for
+operations of any dialect.
 """
 
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.quantization import fusion
 from qmlir.quantization.casts import quantized_constant
+from qmlir.quantization.float_bias import QuantizeFloatBias
 from qmlir.quantization.fusion import data_places, dequantized_from, replace_with_quantized, requested_type
 from qmlir.quantization.retyping import is_float, may_be_quantized, on_types
 from qmlir.quantization.sums import STORAGE
@@ -104,39 +106,61 @@ class MoveDequantizeDown(RewritePattern):
         return stored.result
 
 
+def _limits_values(op: Operation) -> bool:
+    return may_be_quantized(op) and isinstance(op, Quantizable) and op.quantization_slots().limits_operand
+
+
 class MoveQuantizeUp(RewritePattern):
-    """`qcast(op(x)) -> op(qcast(x))` for an operation on one operand that moves values, to one type for all of them.
+    """`qcast(op(x, …)) -> op(qcast(x), …)` for an operation that moves or limits values, to one type for all of them.
 
     Exact: each element is quantized by itself, and to quantize is monotone: of two numbers, the larger one never
-    becomes the smaller integer, so the largest of a window may be looked for before or after. An operation that also
-    tells places or an order is left alone: different numbers become one integer.
+    becomes the smaller integer, so the largest of a window may be looked for before or after; a limit (0 of a relu, the
+    ends of a clip) is quantized like any other number. An operation that also tells places or an order is left alone:
+    different numbers become one integer.
+
+    Operands that were dequantized from several types (a concatenation in which each has its own) are rescaled one by
+    one: each is rounded once, as before, and those of the result's type are not touched. Where all have one type, the
+    dequantize casts go down instead, and meet the other: one rescale in the place of several.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not _moves_values(op) or not all(is_float(result) for result in op.results):
+        is_limit = _limits_values(op)
+        if not (is_limit or _moves_values(op)) or not all(is_float(result) for result in op.results):
             return
         places = data_places(op)
-        if len(places) != 1 or len([value for value in op.operands if is_float(value)]) != 1:
+        if not places or len([value for value in op.operands if is_float(value)]) != len(places):
             return
         types = {requested_type(result) for result in op.results if result.first_use is not None}
         element = types.pop() if len(types) == 1 else None
         if element is None or element.granularity is not Granularity.TENSOR:
             return
-        (place,) = places
-        value = op.operands[place]
-        if dequantized_from(value) is not None:
-            return  # the dequantize cast goes down, and meets the other
-        cast = QuantizeCastOp(value, TensorType(element, shape_of(value)))
-        _cast_like(op, cast)
-        try:
-            moved = on_types(
-                op, [*op.operands[:place], cast.result, *op.operands[place + 1 :]], [None] * len(op.results)
-            )
-        except VerifyException:
-            cast.drop_all_references()
+        sources = [dequantized_from(op.operands[place]) for place in places]
+        found = {None if source is None else element_type(source.type) for source in sources}
+        if (len(places) == 1 and None not in found) or (len(places) > 1 and found <= {None}):
             return
-        rewriter.insert(cast)
+        if len(places) > 1 and len(found - {None}) == 1 and self._others_are_constants(op, places):
+            return
+        operands, casts = list(op.operands), list[Operation]()
+        for place in places:
+            value = operands[place]
+            cast = QuantizeCastOp(value, TensorType(element, shape_of(value)))
+            _cast_like(op, cast)
+            casts.append(cast)
+            operands[place] = cast.result
+        try:
+            moved = on_types(op, operands, [element if is_limit else None] * len(op.results))
+        except VerifyException:
+            for cast in casts:
+                cast.drop_all_references()
+            return
+        rewriter.insert(casts)
         replace_with_quantized(op, moved, rewriter)
+
+    @staticmethod
+    def _others_are_constants(op: Operation, places: Sequence[int]) -> bool:
+        """Whether what is not dequantized is constant, so that the dequantize casts may go down."""
+        values = (op.operands[place] for place in places)
+        return all(dequantized_from(value) is not None or isinstance(value.owner, ConstantOp) for value in values)
 
 
 class RequantizeConstant(RewritePattern):
@@ -185,7 +209,7 @@ class NarrowLimited(RewritePattern):
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not may_be_quantized(op) or not isinstance(op, Quantizable) or not op.quantization_slots().limits_operand:
+        if not _limits_values(op):
             return
         value, result = op.operands[0], op.results[0]
         wide, narrow = element_type(value.type), element_type(result.type)
@@ -217,6 +241,7 @@ def _contains(wide: UniformQuantizedType, narrow: UniformQuantizedType) -> bool:
 
 
 PATTERNS: Sequence[RewritePattern] = (
+    QuantizeFloatBias(),
     *fusion.PATTERNS,
     FoldRequantizeOfDequantized(),
     FoldRequantizeInLimits(),

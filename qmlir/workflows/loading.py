@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qmlir.dialects.quant.ops import CastOperation
 from qmlir.environment import default_environment
 from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
@@ -16,28 +17,48 @@ from qmlir.text.parsing import load_module
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+_RAISING = "qmlir.workflows.raising"
+"""Imported for the first model that came quantized."""
+
 _ONNX = ("qmlir.onnx.reading", "qmlir.onnx.importer")
 """Imported for the first ONNX model: the text of a module is read without."""
 
 
-def load(source: "str | PathLike[str] | ModelProto", *, shapes: Mapping[str, Sequence[int]] | None = None) -> ModuleOp:
+def load(
+    source: "str | PathLike[str] | ModelProto",
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    keep_casts: bool = False,
+) -> ModuleOp:
     """The verified module of a model: a `.onnx` file or an ONNX `ModelProto`, or the text of a module.
 
-    `shapes` fixes the shapes of inputs by name, for ONNX models whose inputs have sizes that are not known. Raises
-    `DiagnosticError` where the model cannot be read or holds what cannot be imported.
+    `shapes` fixes the shapes of inputs by name, for ONNX models whose inputs have sizes that are not known.
+
+    An ONNX model in QDQ form computes in float between its casts. Its operations become ones on integers (the pipeline
+    `import`), which round once where the floats round at each step: results differ by one step of a quantized type at
+    most where a sum of floats is near a tie. ONNX Runtime does the same before it runs such a model. `keep_casts`
+    leaves the operations in float. Raises `DiagnosticError` where the model cannot be read or holds what cannot be
+    imported.
     """
     if not isinstance(source, str | PathLike):
-        return _imported(source, shapes)
+        return _imported(source, shapes, keep_casts)
     path = Path(source)
     if path.suffix in ONNX_SUFFIXES:
-        return _imported(path, shapes)
+        return _imported(path, shapes, keep_casts)
     module = load_module(default_environment().new_context(), path)
     verify(module)
     return module
 
 
-def _imported(source: "Path | ModelProto", shapes: Mapping[str, Sequence[int]] | None) -> ModuleOp:
+def _imported(source: "Path | ModelProto", shapes: Mapping[str, Sequence[int]] | None, keep_casts: bool) -> ModuleOp:
     reading, importer = (import_module(name) for name in _ONNX)
-    module: Any = importer.import_model(reading.read_model(source), shapes=shapes)
+    model: Any = reading.read_model(source)
+    module: Any = importer.import_model(model, shapes=shapes)
     assert isinstance(module, ModuleOp)
+    if not keep_casts and not importer.is_exported(model) and _has_casts(module):
+        import_module(_RAISING).raise_quantized(module)
     return module
+
+
+def _has_casts(module: ModuleOp) -> bool:
+    return any(isinstance(op, CastOperation) for op in module.walk())

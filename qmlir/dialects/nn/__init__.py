@@ -7,6 +7,7 @@ from qmlir.dialects.nn.ops import (
     attention,
     constant,
     contraction,
+    dynamic,
     einsum,
     elementwise,
     expansion,
@@ -46,6 +47,7 @@ FAMILIES = (
     selection,
     shapes,
     recurrent,
+    dynamic,
     sequence,
     text,
 )

@@ -21,6 +21,7 @@ from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.infer.windows import covered_elements
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, pooling, reduction
+from qmlir.dialects.nn.qlinear import is_qlinear, verify_qlinear
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.decomposition import Parts
 
@@ -163,8 +164,8 @@ def requantizes(op: Operation) -> bool:
 
 
 def may_requantize(op: NnOp) -> bool:
-    """Whether `op`, or a part of the composite that it is, rescales exact integers."""
-    return op.components is not None or requantizes(op)
+    """Whether `op`, or a part of the composite that it is, rescales exact integers, or names another arithmetic."""
+    return op.components is not None or requantizes(op) or is_qlinear(op)
 
 
 def _outer(left: Scales, right: Scales) -> tuple[Scales, Scales]:
@@ -196,6 +197,9 @@ def verify_requantization(op: NnOp) -> None:
     """Check that `op` requantizes, and that the mode that it names expresses its ratios."""
     attribute = op.requantize
     if attribute is None:
+        return
+    if attribute.mode is Mode.QLINEAR:
+        verify_qlinear(op)
         return
     if not may_requantize(op):
         raise VerifyException("names a requantization, and has no exact integers of one scale to rescale")

@@ -11,7 +11,7 @@ from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.contraction import auto_pad, window_properties
 
 
-def _pool_properties(node: Node) -> dict[str, Any]:
+def pool_properties(node: Node) -> dict[str, Any]:
     """The kernel and how it slides."""
     kernel = node.attribute("kernel_shape")
     if kernel is None:
@@ -22,7 +22,7 @@ def _pool_properties(node: Node) -> dict[str, Any]:
 
 
 def _max_pool(node: Node) -> Sequence[SSAValue]:
-    properties = _pool_properties(node)
+    properties = pool_properties(node)
     if len(node.proto.output) < 2 or not node.proto.output[1]:
         return [node.add(ops.MaxPoolOp, node.quantized(), **properties).result]
     is_column_major = bool(node.attribute("storage_order"))
@@ -32,12 +32,12 @@ def _max_pool(node: Node) -> Sequence[SSAValue]:
 
 def _average_pool(node: Node) -> SSAValue:
     count_include_pad = bool(node.attribute("count_include_pad"))
-    properties = _pool_properties(node)
+    properties = pool_properties(node)
     return node.add(ops.AveragePoolOp, node.input(), count_include_pad=count_include_pad, **properties).result
 
 
 def _lp_pool(node: Node) -> SSAValue:
-    return node.add(ops.LpPoolOp, node.input(), p=node.attribute("p"), **_pool_properties(node)).result
+    return node.add(ops.LpPoolOp, node.input(), p=node.attribute("p"), **pool_properties(node)).result
 
 
 def _global_pool(operation: type[NnOp], *attributes: str) -> Importer:

@@ -15,14 +15,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.base import element_of, shape_of
-from qmlir.dialects.nn.ops import contraction, elementwise, movement, reduction
+from qmlir.dialects.nn.ops import contraction, elementwise, movement
 from qmlir.dialects.nn.ops.constant import storage_element
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import as_integer
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.contraction import window_properties
-from qmlir.onnx.parameters import Layout, Parameters
+from qmlir.onnx.parameters import Parameters
 
 UI8 = IntegerType(8, Signedness.UNSIGNED)
 
@@ -44,7 +44,7 @@ def _float_attribute(node: Node, name: str) -> AnyFloat | None:
     return _float(node, node.element_type(data_type)) if data_type else None
 
 
-def _storage(node: Node, value: SSAValue) -> IntegerType:
+def storage_of(node: Node, value: SSAValue) -> IntegerType:
     """The integer type that ONNX gives to `value`, quantized or not."""
     stored = as_integer(storage_element(element_of(value)))
     if stored is None:
@@ -55,7 +55,8 @@ def _storage(node: Node, value: SSAValue) -> IntegerType:
 # Arithmetic on values
 
 
-def _cast(node: Node, value: SSAValue, element: Attribute) -> SSAValue:
+def cast(node: Node, value: SSAValue, element: Attribute) -> SSAValue:
+    """`value` with elements of the plain type `element`."""
     if element_of(value) == element:
         return value
     return node.add(elementwise.CastOp, value, result_types=[TensorType(element, shape_of(value))]).result
@@ -70,7 +71,7 @@ def _scale(parameters: Parameters, precision: AnyFloat) -> SSAValue:
     """The scale rounded to `precision`, spread over the tensor, as arithmetic takes it."""
     node, scale = parameters.node, parameters.scale
     assert scale is not None
-    return parameters.spread(_cast(node, _cast(node, scale, precision), _arithmetic(precision)))
+    return parameters.spread(cast(node, cast(node, scale, precision), _arithmetic(precision)))
 
 
 def _zero_point(parameters: Parameters, element: Attribute) -> SSAValue | None:
@@ -81,13 +82,13 @@ def _zero_point(parameters: Parameters, element: Attribute) -> SSAValue | None:
     known = node.graph.constant_value(zero_point)
     if known is not None and not known.any():
         return None
-    return parameters.spread(_cast(node, zero_point, element))
+    return parameters.spread(cast(node, zero_point, element))
 
 
-def _centred(parameters: Parameters, value: SSAValue, element: Attribute) -> SSAValue:
+def centred(parameters: Parameters, value: SSAValue, element: Attribute) -> SSAValue:
     """`value - zero_point`, computed as `element`."""
     node = parameters.node
-    value, zero_point = _cast(node, value, element), _zero_point(parameters, element)
+    value, zero_point = cast(node, value, element), _zero_point(parameters, element)
     return value if zero_point is None else node.add(elementwise.SubOp, value, zero_point).result
 
 
@@ -100,13 +101,13 @@ def _stored(parameters: Parameters, quotient: SSAValue, storage: IntegerType) ->
         value = node.add(elementwise.AddOp, value, zero_point).result
     low, high = storage_limits(storage)
     value = node.add(elementwise.ClipOp, value, minimum=float(low), maximum=float(high)).result
-    return _cast(node, value, storage)
+    return cast(node, value, storage)
 
 
 def _quantized(parameters: Parameters, value: SSAValue, precision: AnyFloat, storage: IntegerType) -> SSAValue:
     """`value`, of type `precision`, quantized at run time."""
     node = parameters.node
-    dividend = _cast(node, value, _arithmetic(precision))
+    dividend = cast(node, value, _arithmetic(precision))
     quotient = node.add(elementwise.DivOp, dividend, _scale(parameters, precision)).result
     return _stored(parameters, quotient, storage)
 
@@ -126,7 +127,7 @@ def _quantize_linear(node: Node) -> SSAValue:
     parameters, zero_point = _over_input(node), node.optional(2)
     output_type = node.attribute("output_dtype", 0)
     if zero_point is not None:
-        storage = _storage(node, zero_point)
+        storage = storage_of(node, zero_point)
         if output_type and node.element_type(output_type) != storage:
             raise node.error(f"output_dtype is {node.element_type(output_type)}, the zero point has {storage}")
     else:
@@ -134,7 +135,7 @@ def _quantize_linear(node: Node) -> SSAValue:
         if storage is None:
             raise node.error(f"quantizes to integers, output_dtype is {node.element_type(output_type)}")
     precision = _float_attribute(node, "precision") or _float(node, element_of(node.input(1)))
-    value = _cast(node, node.input(), precision)
+    value = cast(node, node.input(), precision)
     element = parameters.type_of(storage, precision)
     if element is None:
         return _quantized(parameters, value, precision, storage)
@@ -142,8 +143,8 @@ def _quantize_linear(node: Node) -> SSAValue:
 
 
 def _dequantize_linear(node: Node) -> SSAValue:
-    parameters, storage = _over_input(node), _storage(node, node.quantized())
-    if parameters.zero_point is not None and _storage(node, parameters.zero_point) != storage:
+    parameters, storage = _over_input(node), storage_of(node, node.quantized())
+    if parameters.zero_point is not None and storage_of(node, parameters.zero_point) != storage:
         raise node.error(f"the zero point is {parameters.zero_point.type}, the values are {storage}")
     expressed = _float_attribute(node, "output_dtype") or _float(node, element_of(node.input(1)))
     element = parameters.type_of(storage, expressed)
@@ -151,35 +152,12 @@ def _dequantize_linear(node: Node) -> SSAValue:
         value = node.stored(0, element)
         return node.insert(DequantizeCastOp(value, TensorType(expressed, shape_of(value)))).result
     # The difference of two integers of n bits has n + 1.
-    integers = _centred(parameters, node.input(), i64 if storage.width.data >= 32 else i32)
-    reals = _cast(node, integers, _arithmetic(expressed))
-    return _cast(node, node.add(elementwise.MulOp, reals, _scale(parameters, expressed)).result, expressed)
+    integers = centred(parameters, node.input(), i64 if storage.width.data >= 32 else i32)
+    reals = cast(node, integers, _arithmetic(expressed))
+    return cast(node, node.add(elementwise.MulOp, reals, _scale(parameters, expressed)).result, expressed)
 
 
-def _dynamic_quantize_linear(node: Node) -> Sequence[SSAValue]:
-    """ONNX DynamicQuantizeLinear to uint8: a range that holds 0 is cut into 255 steps.
-
-    Where every element is 0, the scale is 1 / 255 as ONNX's reference has it; ONNX Runtime says 1. The quantized
-    values are the same.
-    """
-    value = node.input()
-    zero, one, steps = (node.scalar(number, value) for number in (0.0, 1.0, 255.0))
-    lowest = node.add(reduction.ReduceMinOp, value, keep_dims=False).result
-    highest = node.add(reduction.ReduceMaxOp, value, keep_dims=False).result
-    lowest = node.add(elementwise.MinOp, lowest, zero).result
-    highest = node.add(elementwise.MaxOp, highest, zero).result
-    span = node.add(elementwise.SubOp, highest, lowest).result
-    is_zero = node.add(elementwise.EqualOp, span, zero).result
-    span = node.add(elementwise.WhereOp, is_zero, one, span).result
-    scale = node.add(elementwise.DivOp, span, steps).result
-    middle = node.add(elementwise.SubOp, zero, node.add(elementwise.DivOp, lowest, scale).result).result
-    middle = node.add(elementwise.ClipOp, middle, minimum=0.0, maximum=255.0).result
-    zero_point = _cast(node, node.add(elementwise.RoundOp, middle).result, UI8)
-    parameters = Parameters(node, scale, zero_point, Layout(shape_of(value)))
-    return _quantized(parameters, value, f32, UI8), scale, zero_point
-
-
-def _conv(
+def convolution(
     node: Node, x: SSAValue, w: SSAValue, bias: SSAValue | None = None, element: UniformQuantizedType | None = None
 ) -> SSAValue:
     """A convolution of integers, or of quantized values with a result of type `element`."""
@@ -188,23 +166,18 @@ def _conv(
     return node.add(contraction.ConvOp, x, w, bias, **properties).result
 
 
-def _conv_integer(node: Node) -> SSAValue:
-    x, w = Parameters.of(node, None, 2), Parameters.of(node, None, 3, node.shape(1))
-    return _conv(node, _centred(x, node.input(0), i32), _centred(w, node.input(1), i32))
-
-
 def _qlinear_conv(node: Node) -> SSAValue:
     x, w, y = Parameters.of(node, 1, 2), Parameters.of(node, 4, 5, node.shape(3)), Parameters.of(node, 6, 7)
-    storage = _storage(node, node.input(7))
+    storage = storage_of(node, node.input(7))
     elements = _types(
-        ((x, _storage(node, node.quantized(0))), (w, _storage(node, node.quantized(3))), (y, storage)), f32
+        ((x, storage_of(node, node.quantized(0))), (w, storage_of(node, node.quantized(3))), (y, storage)), f32
     )
     if elements is not None:
         bias = None if node.optional(8) is None else _bias_type(elements[0], elements[1])
         if bias is not None or node.optional(8) is None:
             operands = (node.stored(0, elements[0]), node.stored(3, elements[1]))
-            return _conv(node, *operands, None if bias is None else node.stored(8, bias), elements[2])
-    accumulator = _conv(node, _centred(x, node.input(0), i32), _centred(w, node.input(3), i32), node.optional(8))
+            return convolution(node, *operands, None if bias is None else node.stored(8, bias), elements[2])
+    accumulator = convolution(node, centred(x, node.input(0), i32), centred(w, node.input(3), i32), node.optional(8))
     channels = Parameters.of(node, 4, 5, shape_of(accumulator), axis=1)
     return _rescaled(accumulator, _scale(x, f32), _scale(channels, f32), y, storage)
 
@@ -220,7 +193,7 @@ def _bias_type(x: UniformQuantizedType, w: UniformQuantizedType) -> UniformQuant
         return None
 
 
-def _matrix_parameters(node: Node, operand: int, scale: int | None, zero_point: int, *, is_right: bool) -> Parameters:
+def matrix_parameters(node: Node, operand: int, scale: int | None, zero_point: int, *, is_right: bool) -> Parameters:
     """The parameters of a factor: one, or a vector for its rows (columns, to the right), `[…, M, 1]` or `[…, 1, N]`."""
     shape, kept = node.shape(operand), -1 if is_right else -2
     given = node.optional(zero_point) if scale is None else node.input(scale)
@@ -233,21 +206,16 @@ def _matrix_parameters(node: Node, operand: int, scale: int | None, zero_point: 
     return Parameters.of(node, scale, zero_point, shape, summed, max(shape[summed], 1))
 
 
-def _matmul_integer(node: Node) -> SSAValue:
-    a, b = _matrix_parameters(node, 0, None, 2, is_right=False), _matrix_parameters(node, 1, None, 3, is_right=True)
-    return node.add(contraction.MatMulOp, _centred(a, node.input(0), i32), _centred(b, node.input(1), i32)).result
-
-
 def _qlinear_matmul(node: Node) -> SSAValue:
-    a, b = _matrix_parameters(node, 0, 1, 2, is_right=False), _matrix_parameters(node, 3, 4, 5, is_right=True)
-    y, storage = Parameters.of(node, 6, 7), _storage(node, node.input(7))
+    a, b = matrix_parameters(node, 0, 1, 2, is_right=False), matrix_parameters(node, 3, 4, 5, is_right=True)
+    y, storage = Parameters.of(node, 6, 7), storage_of(node, node.input(7))
     expressed = _float(node, element_of(node.input(1)))
-    storages = _storage(node, node.quantized(0)), _storage(node, node.quantized(3))
+    storages = storage_of(node, node.quantized(0)), storage_of(node, node.quantized(3))
     elements = _types(((a, storages[0]), (b, storages[1]), (y, storage)), expressed)
     if elements is not None and _is_product(elements[0], elements[1], len(node.shape(3))):
         stored = node.stored(0, elements[0]), node.stored(3, elements[1])
         return node.add(contraction.MatMulOp, *stored, result_element=elements[2]).result
-    operands = _centred(a, node.input(0), i32), _centred(b, node.input(3), i32)
+    operands = centred(a, node.input(0), i32), centred(b, node.input(3), i32)
     accumulator = node.add(contraction.MatMulOp, *operands).result
     scales = [_scale(a, f32), _scale(b, f32)]
     # A vector has no rows, or no columns, in the result: what stands for them goes from the other factor's scale.
@@ -277,16 +245,13 @@ def _rescaled(accumulator: SSAValue, left: SSAValue, right: SSAValue, y: Paramet
     node = y.node
     scale = node.add(elementwise.MulOp, left, right).result
     multiplier = node.add(elementwise.DivOp, scale, _scale(y, f32)).result
-    product = node.add(elementwise.MulOp, _cast(node, accumulator, f32), multiplier).result
+    product = node.add(elementwise.MulOp, cast(node, accumulator, f32), multiplier).result
     return _stored(y, product, storage)
 
 
 IMPORTERS: dict[str, Importer] = {
     "QuantizeLinear": _quantize_linear,
     "DequantizeLinear": _dequantize_linear,
-    "DynamicQuantizeLinear": _dynamic_quantize_linear,
-    "ConvInteger": _conv_integer,
-    "MatMulInteger": _matmul_integer,
     "QLinearConv": _qlinear_conv,
     "QLinearMatMul": _qlinear_matmul,
 }

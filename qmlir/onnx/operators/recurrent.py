@@ -1,6 +1,6 @@
 """Importers of recurrent layers; `layout = 1` (batch first) becomes transposes around a layer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, StringAttr, f32
@@ -53,8 +53,17 @@ def _activations(node: Node, operation: type[ops.RecurrentOp], directions: int) 
     return properties
 
 
-def _recurrent(operation: type[ops.RecurrentOp], states: Sequence[int], flag: str = "", peepholes: int = 0) -> Importer:
-    """The importer of a layer whose initial states are inputs `states`, with its own `flag` and input `peepholes`."""
+def recurrent(
+    operation: type[ops.RecurrentOp],
+    states: Sequence[int],
+    flag: str = "",
+    peepholes: int = 0,
+    weights: Callable[[Node, int], SSAValue] = Node.input,
+) -> Importer:
+    """The importer of a layer whose initial states are inputs `states`, with its own `flag` and input `peepholes`.
+
+    `weights` gives input 1, those of the data, and input 2, those of the states.
+    """
 
     def importer(node: Node) -> list[SSAValue]:
         is_batch_first = bool(node.attribute("layout", 0))
@@ -62,7 +71,7 @@ def _recurrent(operation: type[ops.RecurrentOp], states: Sequence[int], flag: st
         hidden_size = node.attribute("hidden_size") or shape_of(node.input(2))[-1]
         if hidden_size == DYNAMIC_INDEX:
             raise node.error(f"needs hidden_size, which {node.input(2).type} does not tell")
-        direction = node.attribute("direction")
+        direction = node.attribute("direction") or "forward"
         if direction not in ops.DIRECTIONS:
             raise node.error(f"direction is '{direction}', known are {list(ops.DIRECTIONS)}")
         initial = [node.optional(place) for place in states]
@@ -72,7 +81,7 @@ def _recurrent(operation: type[ops.RecurrentOp], states: Sequence[int], flag: st
         properties = _activations(node, operation, len(ops.DIRECTIONS[direction]))
         if flag:
             properties[flag] = bool(node.attribute(flag))
-        operands = [data, node.input(1), node.input(2), node.optional(3), node.optional(4), *initial]
+        operands = [data, weights(node, 1), weights(node, 2), node.optional(3), node.optional(4), *initial]
         if peepholes:
             operands.append(node.optional(peepholes))
         op = node.add(
@@ -95,7 +104,7 @@ def _recurrent(operation: type[ops.RecurrentOp], states: Sequence[int], flag: st
 
 
 IMPORTERS: dict[str, Importer] = {
-    "RNN": _recurrent(ops.RnnOp, (5,)),
-    "LSTM": _recurrent(ops.LstmOp, (5, 6), "input_forget", peepholes=7),
-    "GRU": _recurrent(ops.GruOp, (5,), "linear_before_reset"),
+    "RNN": recurrent(ops.RnnOp, (5,)),
+    "LSTM": recurrent(ops.LstmOp, (5, 6), "input_forget", peepholes=7),
+    "GRU": recurrent(ops.GruOp, (5,), "linear_before_reset"),
 }

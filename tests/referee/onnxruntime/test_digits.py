@@ -19,7 +19,8 @@ RELATIVE = 1e-4
 CANCELLED = 1e-6
 
 
-def _input(model: str) -> np.ndarray:
+def digits_input(model: str) -> np.ndarray:
+    """All images of the test set as the model takes them."""
     images = np.load(MODELS / "digits_eval.npz")["x_test"]
     match model:
         case "digits_cnn":
@@ -35,7 +36,7 @@ def test_logits(model: str) -> None:
     import onnxruntime  # noqa: PLC0415 - absent where the referee is skipped
 
     path = MODELS / f"{model}.onnx"
-    values = _input(model)
+    values = digits_input(model)
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     (wanted,) = session.run(None, {"input": values})
     found = qmlir.interpret(qmlir.load(path), {"input": values})["logits"]

@@ -24,12 +24,13 @@ from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.verification import verify
+from qmlir.quantization.float_bias import QuantizeFloatBias
 from qmlir.quantization.fusion import FuseCasts
 from qmlir.quantization.propagation import PATTERNS
 from qmlir.text.printing import module_text
 from tests.unit.quantization.random_graphs import ENVIRONMENT, Graph, outputs_of, run_passes
 
-MOVES = [pattern for pattern in PATTERNS if not isinstance(pattern, FuseCasts)]
+MOVES = [pattern for pattern in PATTERNS if not isinstance(pattern, FuseCasts | QuantizeFloatBias)]
 STORAGES = [
     (8, True, None),
     (8, False, None),

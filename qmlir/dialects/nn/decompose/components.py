@@ -102,7 +102,8 @@ def assign_elements(op: NnOp, parts: Parts, giving: Mapping[Operation, Attribute
     exact = is_quantized(op)
     roles = set(parts.roles)
     for role, part in zip(parts.roles, parts.operations, strict=True):
-        assert isinstance(part, NnOp)
+        if not isinstance(part, NnOp) or (len({result.type for result in part.results}) > 1 and part not in giving):
+            continue  # the types of such a part are its own
         element: Attribute | None
         if part in giving:
             element = giving[part]

@@ -12,7 +12,7 @@ The states are `cell/…` and `hidden/…`; the second direction of a bidirectio
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.decompose.dynamic_products import DynamicProducts
 from qmlir.dialects.nn.decompose.pieces import Decompose, Results, scalar
 from qmlir.dialects.nn.decompose.recurrent_pieces import Weights, activated
 from qmlir.dialects.nn.elements import plain_type
@@ -49,6 +50,8 @@ class Direction:
     op: ops.Layer
     parts: Parts
     way: int
+    dynamic: DynamicProducts = field(default_factory=DynamicProducts)
+    """What is known of products whose factors are quantized when they run."""
 
     @property
     def prefix(self) -> str:
@@ -88,8 +91,8 @@ class Direction:
 
     def projected(self, gate: str, number: int, bias: SSAValue | None) -> AtPlace:
         """A gate's `W x + b` at each step, `[1, N, H]`."""
-        weight = self.weights.rows(f"{gate}/input_weight", self.op.weight, number)
-        value = self.add(f"{gate}/input_matmul", MatMulOp(self.op.data, weight, True))
+        weight = self.rows(f"{gate}/input_weight", self.op.weight, number)
+        value = self.product(f"{gate}/input_matmul", self.op.data, weight)
         if bias is not None:
             value = self.add(f"{gate}/bias_add", AddOp(value, bias))
         return self.at_steps(f"{gate}/input_step", value)
@@ -99,7 +102,20 @@ class Direction:
         return None if self.op.bias is None else self.weights.bias_sum(f"{gate}/bias", self.op.bias, number)
 
     def recurrence(self, gate: str, number: int) -> SSAValue:
-        return self.weights.rows(f"{gate}/recurrence_weight", self.op.recurrence, number)
+        return self.rows(f"{gate}/recurrence_weight", self.op.recurrence, number)
+
+    def rows(self, role: str, value: SSAValue, number: int) -> SSAValue:
+        """The `number`-th run of `hidden_size` rows of the weights of this direction."""
+        if isinstance(self.op, ops.DynamicLstmOp):
+            size = self.op.hidden_size.value.data
+            return self.dynamic.rows(self, role, value, (self.way, number * size, size))
+        return self.weights.rows(role, value, number)
+
+    def product(self, role: str, value: SSAValue, weight: SSAValue) -> SSAValue:
+        """`value` times the rows of `weight`."""
+        if isinstance(self.op, ops.DynamicLstmOp):
+            return self.dynamic.product(self, role, value, weight)
+        return self.add(role, MatMulOp(value, weight, True))
 
     def clipped(self, gate: str, value: SSAValue) -> SSAValue:
         if self.op.clip is None:
@@ -115,7 +131,7 @@ class Direction:
 
     def sum(self, gate: str, step: SSAValue, state: SSAValue, weight: SSAValue) -> SSAValue:
         """`W x + b + R h` of a gate at one step."""
-        product = self.add(f"{gate}/recurrence_matmul", MatMulOp(state, weight, True))
+        product = self.product(f"{gate}/recurrence_matmul", state, weight)
         return self.add(f"{gate}/sum", AddOp(step, product))
 
 
@@ -138,7 +154,7 @@ _LSTM_GATES = ("input_gate", "output_gate", "forget_gate", "cell_gate")
 _PEEPHOLES = {"input_gate": 0, "output_gate": 1, "forget_gate": 2}
 
 
-def _lstm(op: ops.LstmOp, walk: Direction) -> Step:
+def _lstm(op: ops.LstmOp | ops.DynamicLstmOp, walk: Direction) -> Step:
     is_coupled = bool(op.input_forget.value.data)
     gates = [gate for gate in _LSTM_GATES if gate != "forget_gate" or not is_coupled]
     numbers = {gate: _LSTM_GATES.index(gate) for gate in gates}
@@ -312,6 +328,7 @@ WALKS: dict[type[Operation], Walk] = {
     ops.RnnOp: Walk(_rnn, ("hidden",)),
     ops.LstmOp: Walk(_lstm, ("hidden", "cell")),
     ops.GruOp: Walk(_gru, ("hidden",)),
+    ops.DynamicLstmOp: Walk(_lstm, ("hidden", "cell")),
 }
 """How each layer walks."""
 

@@ -26,7 +26,8 @@ def _by_operand(op: NnOp, arguments: tuple[Any, ...]) -> dict[SSAValue, Any]:
     return values
 
 
-def _of_parts(op: NnOp, *arguments: Any) -> Results:
+def of_parts(op: NnOp, *arguments: Any) -> Results:
+    """What the parts of a composite compute."""
     values = _by_operand(op, arguments)
     parts = Parts(op)
     try:
@@ -47,7 +48,7 @@ def _of_parts(op: NnOp, *arguments: Any) -> Results:
 def _or_parts(meaning: Meaning) -> ByOperation:
     def choose(op: NnOp) -> Meaning:
         if op.components is not None and any(is_quantized(value) for value in op.data_operands()):
-            return _of_parts
+            return of_parts
         return meaning.choose(op) if isinstance(meaning, ByOperation) else meaning
 
     return ByOperation(choose)

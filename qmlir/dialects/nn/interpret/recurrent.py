@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic import functions
 from qmlir.dialects.nn.interpret.activations import sigmoid, softplus
+from qmlir.dialects.nn.interpret.components import of_parts
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import recurrent as ops
 from qmlir.ir.evaluation import Meaning
@@ -224,4 +225,9 @@ def _lstm(
     return _layer(op, makers, (x, weight, recurrence, bias, lengths), [initial_hidden, initial_cell])
 
 
-MEANINGS: dict[type[Operation], Meaning] = {ops.RnnOp: _rnn, ops.LstmOp: _lstm, ops.GruOp: _gru}
+MEANINGS: dict[type[Operation], Meaning] = {
+    ops.RnnOp: _rnn,
+    ops.LstmOp: _lstm,
+    ops.GruOp: _gru,
+    ops.DynamicLstmOp: of_parts,  # one rounding elsewhere may move a range, and with it all integers
+}

@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from qmlir.dialects.kernel.lowering.lowering import Lower
 from qmlir.dialects.nn import FAMILIES as NN_FAMILIES
 from qmlir.dialects.nn.lower.elements import otherwise
+from qmlir.dialects.nn.lower.qlinear import by_mode
 
 FAMILIES = (
     "activations", "attention", "constant", "contraction", "conversion", "einsum", "elementwise", "expansion",
@@ -25,7 +26,11 @@ def _table(family: str) -> Mapping[type[Operation], Lower]:
     return import_module(f"{__name__}.{family}").LOWERINGS
 
 
-LOWERINGS: dict[type[Operation], Lower] = {
+_BY_OPERATION: dict[type[Operation], Lower] = {
     **{operation: otherwise for family in NN_FAMILIES for operation in family.OPERATIONS},
     **{operation: lowering for family in FAMILIES for operation, lowering in _table(family).items()},
+}
+
+LOWERINGS: dict[type[Operation], Lower] = {
+    operation: by_mode(operation, lowering) for operation, lowering in _BY_OPERATION.items()
 }

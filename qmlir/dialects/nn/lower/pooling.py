@@ -11,12 +11,15 @@ from xdsl.dialects.math import PowFOp, SqrtOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from qmlir.arithmetic.requantization import Mode
+from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, element_of, shape_of
 from qmlir.dialects.kernel.lowering.scalars import Number, Scalar, constant, position
 from qmlir.dialects.nn.infer.windows import Windows, covered_elements
 from qmlir.dialects.nn.lower.windows import SlidingWindows, channels_first, channels_last, sliding
 from qmlir.dialects.nn.ops import pooling as ops
+from qmlir.dialects.nn.qlinear import is_qlinear
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import StoredType, storage_limits
 from qmlir.ir.builtin_types import tensor
@@ -115,7 +118,7 @@ def _element_number(
     return is_inside, within + (image * found.channels + channel) * step
 
 
-def _window_map(found: SlidingWindows) -> AffineMap:
+def window_map(found: SlidingWindows) -> AffineMap:
     """From the dimensions `[N, windows…, C]` to the window."""
     dims = 2 + found.spatial
     return AffineMap(dims, 0, tuple(AffineExpr.dimension(1 + axis) for axis in range(found.spatial)))
@@ -151,7 +154,9 @@ def _average_pool(op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, at: Lowering)
 
     inputs = found.inputs(at, found.padded(at, last, border), not is_signed)
     total = at.generic(inputs, [(init, found.result_map)], add, found.taps)[0]
-    writing = quantized.requantizing(at, 0, scales, largest, to_result, counts)
+    # In the mode `qlinear` it is a global pool that comes here.
+    mode = RequantizeAttr.of(Mode.F32) if is_qlinear(op) else None
+    writing = quantized.requantizing(at, 0, scales, largest, to_result, counts, mode)
     identity = AffineMap.identity(dims)
 
     def body(sum_: Scalar, *scalars: Scalar) -> Scalar:
@@ -182,7 +187,7 @@ def _plain_mean(at: Lowering, found: SlidingWindows, last: SSAValue, counts: Arr
     computing = _computing(element_of(last))
     total = _float_sum(at, found, last, lambda value: value)
     dtype = np.float64 if computing == f64 else np.float32
-    divisor = quantized.parameter(at, counts.astype(dtype), computing, _window_map(found))
+    divisor = quantized.parameter(at, counts.astype(dtype), computing, window_map(found))
 
     def divide(sum_: Scalar, *rest: Scalar) -> Scalar:
         rounded = sum_.to(computing)

@@ -34,6 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.operands import check_shape
+from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, float_list
 from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
@@ -254,7 +255,53 @@ class GruOp(RecurrentOp):
         return [_sequence_type(self), _state_type(self)]
 
 
-Layer = RnnOp | LstmOp | GruOp
+@irdl_op_definition
+class DynamicLstmOp(RecurrentOp):
+    """An `nn.lstm` whose products are those of integers: what is multiplied is quantized by its own range when it runs.
+
+    The weights are constants of 8 bits with their parameters in their types, one scale for each direction or one for
+    each row. `W x` quantizes the whole sequence, `R h` the state of all sequences at each step, as
+    `nn.dynamic_quantize` does; sums are exact, and multiplied by `f32(s_x * s_w)` (ONNX Runtime DynamicQuantizeLSTM).
+    """
+
+    name = "nn.dynamic_lstm"
+    GATES: ClassVar[int] = 4
+    FUNCTIONS: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh", "Tanh")
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"data": Slot.INPUT, "weight": None, "recurrence": None, "bias": Slot.BIAS, "lengths": None}
+    )
+
+    data = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    recurrence = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    lengths = opt_operand_def(TensorType)
+    initial_hidden = opt_operand_def(TensorType)
+    initial_cell = opt_operand_def(TensorType)
+    peepholes = opt_operand_def(TensorType)
+    hidden_states = result_def(TensorType)
+    last_hidden = result_def(TensorType)
+    last_cell = result_def(TensorType)
+
+    input_forget = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    @property
+    def computed_gates(self) -> int:
+        return self.GATES - bool(self.input_forget.value.data)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        _check_operands(self)
+        for weight in (self.weight, self.recurrence):
+            element = element_of(weight)
+            if not isinstance(element, UniformQuantizedType) or element.bits != 8:
+                raise VerifyException(f"takes weights of a quantized type of 8 bits, found {weight.type}")
+        check_shape("the initial cell state", self.initial_cell, state_shape(self))
+        check_shape("the matrix of peepholes", self.peepholes, (self.directions, 3 * self.hidden_size.value.data))
+        return [_sequence_type(self), _state_type(self), _state_type(self)]
+
+
+Layer = RnnOp | LstmOp | GruOp | DynamicLstmOp
 
 
 def state_shape(op: Layer) -> tuple[int, int, int]:
@@ -289,4 +336,4 @@ def _state_type(op: Layer) -> AnyTensor:
     return tensor_like(op.data, state_shape(op))
 
 
-OPERATIONS = (RnnOp, LstmOp, GruOp)
+OPERATIONS = (RnnOp, LstmOp, GruOp, DynamicLstmOp)

@@ -51,11 +51,9 @@ def test_dots_of_bytes_have_the_terms_of_a_channel_beside_each_other(variant: st
 
 
 def test_bytes_of_two_weights_hold_those_of_steps_behind_each_other() -> None:
-    """The first step's weight is in the low bits, each raised by 8: 1 and -8 are 9 and 0."""
+    """The first step's weight is in the low bits."""
     x = np.array([[1, 0, 0, 0, 1, 0, 0, 0]], np.int8)
-    low, high = 1 + 8, (-8 + 8) << 4
-    zero = 8 | 8 << 4
-    bytes_ = [low | high, zero, zero, zero, 2 + 8 | (3 + 8) << 4, zero, zero, zero]
+    bytes_ = [1 | (-8 & 15) << 4, 0, 0, 0, 2 | 3 << 4, 0, 0, 0]
     signed = [value - 256 if value > 127 else value for value in bytes_]
     operation = _product("u8s4_dot", f"[[[{signed}]]]", "1x1x1x8xi8", 4, "input_unsigned,")
     assert _run(operation, x, "1x2") == [[1 - 8, 2 + 3]]
@@ -78,3 +76,16 @@ def test_lanewise_products_go_channel_by_channel() -> None:
           strides = array<i64: 1>, dilations = array<i64: 2>, groups = 3 : i64,
           schedule = #kernel.schedule<variant = "depthwise", lanes = 4, packed = true>} {"""
     assert _run(operation, x, "1x1x3") == [[[1 + 70, 4 + 160, 9 + 270]]]
+
+
+def test_four_rows_of_a_window_lie_beside_each_other() -> None:
+    """Three rows of a window; channels 0 to 3 are lanes of the first register, channel 4 begins the second one."""
+    rows = {0: [1, 2, 3, 0], 1: [0, 1, 0, 0], 4: [0, 0, -1, 0]}
+    weights = [byte for lane in range(16) for byte in rows.get(lane, [0] * 4)]
+    x = np.arange(1, 16, dtype=np.int8).reshape(1, 3, 1, 5)
+    operation = f"""%w = arith.constant dense<[[[[[{weights}]]]]]> : tensor<1x1x1x1x1x64xi8>
+      %0 = kernel.conv ins(%x, %w : X, tensor<1x1x1x1x1x64xi8>) -> tensor<1x1x1x5xi32> attributes {{
+          strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 5 : i64, input_unsigned,
+          schedule = #kernel.schedule<variant = "depthwise_dot", vectors = 4, lanes = 4, k_unroll = 4,
+                                      packed = true>}} {{"""
+    assert _run(operation, x, "1x1x1x5") == [[[[1 + 12 + 33, 7, 0, 0, -15]]]]

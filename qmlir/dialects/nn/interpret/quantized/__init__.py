@@ -25,6 +25,7 @@ to the storage range of the result; or by the mode that the operation's `requant
 5. **Comparisons**, and the places of the largest and smallest: of the real values, exactly.
 6. **Everything else**, and what 3 says where the scales differ: each operand dequantized as `quant.dcast` does, the
    operation in floats, each result quantized as `quant.qcast` does.
+7. **Mode `qlinear`**: the steps of `qmlir.arithmetic.qlinear`, whatever 1 to 6 say.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,8 +34,9 @@ from typing import Any
 from xdsl.ir import Operation
 
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.interpret.quantized import contraction, elementwise, pooling, reduction
+from qmlir.dialects.nn.interpret.quantized import contraction, elementwise, pooling, qlinear, reduction
 from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized, through_float
+from qmlir.dialects.nn.qlinear import is_qlinear
 from qmlir.ir.evaluation import ByOperation, Meaning, Results
 
 QUANTIZED: dict[type[Operation], Callable[..., Results | None]] = {
@@ -60,6 +62,8 @@ def _by_elements(plain: Meaning, exact: Callable[..., Results | None] | None) ->
     def choose(op: NnOp) -> Meaning:
         if not any(is_quantized(value) for value in op.data_operands()):
             return plain
+        if is_qlinear(op):
+            return qlinear.MEANINGS[type(op)]
         otherwise = plain if op.quantization_slots().shares_parameters else in_float
         return otherwise if exact is None else _first_of(exact, otherwise)
 

@@ -74,11 +74,12 @@ def _brought(op: ops.BinaryOp, value: SSAValue, operand: Centred, scale: npt.NDA
     return requantize(operand.integers << places, source, scale, 0, _ANY, mode, ties)
 
 
-def _mul(op: ops.MulOp, lhs: Array, rhs: Array) -> Result:
+def product(op: ops.MulOp, lhs: Array, rhs: Array) -> tuple[Array]:
+    """The exact products, requantized."""
     a, b = centred(op.lhs, lhs), centred(op.rhs, rhs)
     largest = magnitude(a.integers) * magnitude(b.integers)
-    product = np.asarray(widened(a.integers, largest) * widened(b.integers, largest))
-    return (rescaled(op, product, accumulator_scale(a.scale, b.scale)),)
+    exact = np.asarray(widened(a.integers, largest) * widened(b.integers, largest))
+    return (rescaled(op, exact, accumulator_scale(a.scale, b.scale)),)
 
 
 def _compare(op: ops.ComparisonOp, lhs: Array, rhs: Array) -> Result:
@@ -94,7 +95,7 @@ QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
     ops.SubOp: _on_one_scale(np.subtract),
     ops.MinOp: _on_one_scale(np.minimum),
     ops.MaxOp: _on_one_scale(np.maximum),
-    ops.MulOp: _mul,
+    ops.MulOp: product,
     ops.EqualOp: _compare,
     ops.GreaterOp: _compare,
     ops.GreaterOrEqualOp: _compare,

@@ -1,0 +1,27 @@
+"""What quantization by the range of the values computes: f32 steps, each rounded once, as its parts do."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation
+
+from qmlir.dialects.nn.ops import dynamic as ops
+from qmlir.ir.evaluation import Meaning
+
+Array = npt.NDArray[Any]
+
+_ZERO, _ONE, _STEPS = np.float32(0), np.float32(1), np.float32(ops.STEPS)
+
+
+def _dynamic_quantize(op: ops.DynamicQuantizeOp, x: Array) -> tuple[Array, Array, Array]:
+    with np.errstate(all="ignore"):  # a range that is not finite gives what IEEE has
+        low = np.minimum(x.min(initial=np.inf), _ZERO)
+        span = np.maximum(x.max(initial=-np.inf), _ZERO) - low
+        scale = (_ONE if span == 0 else span) / _STEPS
+        zero_point = np.rint(np.clip(_ZERO - low / scale, _ZERO, _STEPS))
+        integers = np.clip(np.rint(x / scale) + zero_point, _ZERO, _STEPS)
+        return integers.astype(np.uint8), np.asarray(scale), np.asarray(zero_point.astype(np.uint8))
+
+
+MEANINGS: dict[type[Operation], Meaning] = {ops.DynamicQuantizeOp: _dynamic_quantize}

@@ -1,0 +1,84 @@
+"""Operations in the mode `qlinear`: ONNX Runtime's order of f32 steps, where the zero point goes in before rounding."""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation
+
+from qmlir.arithmetic import qlinear
+from qmlir.arithmetic.requantization import accumulator_scale, requantize
+from qmlir.dialects.nn.infer.windows import covered_elements
+from qmlir.dialects.nn.interpret.quantized import elementwise
+from qmlir.dialects.nn.interpret.quantized.parameters import uniform_of
+from qmlir.dialects.nn.interpret.windows import window_view
+from qmlir.dialects.nn.ops.activations import SigmoidOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, MulOp
+from qmlir.dialects.nn.ops.pooling import AveragePoolOp
+from qmlir.dialects.nn.ops.softmax import SoftmaxOp
+from qmlir.dialects.nn.qlinear import affine, is_whole_image
+from qmlir.dialects.quant.infer import storage_dtype
+from qmlir.dialects.quant.interpret import dequantize, quantize
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.evaluation import Meaning
+
+Array = npt.NDArray[Any]
+
+
+def _stored(value: Array, element: UniformQuantizedType) -> tuple[Array]:
+    limits = element.storage_min, element.storage_max
+    return (np.asarray(qlinear.rounded(value, limits), storage_dtype(element)),)
+
+
+def _add(op: AddOp, lhs: Array, rhs: Array) -> tuple[Array]:
+    steps = qlinear.Sum.of(*(affine(uniform_of(value)) for value in (op.lhs, op.rhs, op.result)))
+    return _stored(steps.apply(lhs, rhs), uniform_of(op.result))
+
+
+def _average_pool(op: AveragePoolOp, data: Array) -> tuple[Array]:
+    sizes = data.shape[2:]
+    source, result = uniform_of(op.data), uniform_of(op.result)
+    if is_whole_image(op, sizes):
+        total = (data.astype(np.int64) - source.zero_point).sum(axis=tuple(range(2, data.ndim)), keepdims=True)
+        scale = accumulator_scale(result.scale, math.prod(sizes))
+        limits = result.storage_min, result.storage_max
+        return (requantize(total, source.scale, scale, result.zero_point, limits).astype(storage_dtype(result)),)
+    windows, counts = op.windows, op.counts(sizes)
+    reals = dequantize(data, source)
+    taps = window_view(reals, windows, counts, 0).reshape(*data.shape[:2], *counts, -1)
+    total = np.zeros(taps.shape[:-1], np.float32)
+    for tap in range(taps.shape[-1]):
+        total = total + taps[..., tap]
+    # With its padding a window counts all its taps, also those that lie beyond the padding.
+    counts_padding = bool(op.count_include_pad.value.data)
+    count = math.prod(windows.kernel) if counts_padding else covered_elements(windows, counts, sizes, False)
+    return _stored(qlinear.moved_mean(total, count, affine(result)), result)
+
+
+def _sigmoid(op: SigmoidOp, x: Array) -> tuple[Array]:
+    return (quantize(qlinear.sigmoid(dequantize(x, uniform_of(op.input))), uniform_of(op.result)),)
+
+
+def _softmax(op: SoftmaxOp, x: Array) -> tuple[Array]:
+    axis, result = op.axis.value.data, uniform_of(op.result)
+    source, target = affine(uniform_of(op.input)), affine(result)
+    powers = qlinear.softmax_powers(source.scale, x.shape[axis])
+    wide = x.astype(np.int64)
+    raised = powers[255 + wide - wide.max(axis=axis, keepdims=True)]
+    total = np.add.accumulate(raised, axis=axis).take([-1], axis=axis)
+    with np.errstate(over="ignore"):
+        steps = raised * qlinear.softmax_steps(target.scale) / total
+    is_finite = np.isfinite(steps)
+    stored = np.rint(np.where(is_finite, steps, 0)).astype(np.int64) + target.zero_point
+    stored = np.where(is_finite, stored, qlinear.softmax_beyond(target, result.is_signed))
+    return (np.asarray(stored.clip(result.storage_min, result.storage_max), storage_dtype(result)),)
+
+
+MEANINGS: dict[type[Operation], Meaning] = {
+    AddOp: _add,
+    MulOp: elementwise.product,
+    AveragePoolOp: _average_pool,
+    SigmoidOp: _sigmoid,
+    SoftmaxOp: _softmax,
+}

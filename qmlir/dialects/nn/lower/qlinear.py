@@ -1,0 +1,151 @@
+"""Operations in the mode `qlinear`: the f32 steps of `qmlir.arithmetic.qlinear`, zero points before rounding."""
+
+import math as numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import math
+from xdsl.dialects.builtin import IndexType, IntegerType, f32, i32, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from qmlir.arithmetic import qlinear
+from qmlir.dialects.kernel.lowering import quantized
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, shape_of
+from qmlir.dialects.kernel.lowering.scalars import Scalar, extracted
+from qmlir.dialects.nn.infer.windows import covered_elements
+from qmlir.dialects.nn.lower.elements import looked_up, operand_map
+from qmlir.dialects.nn.lower.pooling import window_map
+from qmlir.dialects.nn.lower.windows import channels_first, channels_last, sliding
+from qmlir.dialects.nn.ops.activations import SigmoidOp
+from qmlir.dialects.nn.ops.elementwise import AddOp
+from qmlir.dialects.nn.ops.pooling import AveragePoolOp
+from qmlir.dialects.nn.ops.softmax import SoftmaxOp
+from qmlir.dialects.nn.qlinear import affine, is_qlinear, is_whole_image
+from qmlir.dialects.quant.types import UniformQuantizedType
+
+
+def _type(at: Lowering, value: SSAValue) -> UniformQuantizedType:
+    element = quantized.uniform_element(at, value)
+    assert element is not None
+    return element
+
+
+def _rounded(element: UniformQuantizedType, value: Scalar) -> Scalar:
+    """A float with the zero point in it as a stored integer. It lies inside 32 bits, so that its limits are exact."""
+    whole = value.round_even().clamp(element.storage_min, element.storage_max)
+    return whole.to(i32).to(IntegerType(element.bits))
+
+
+# --- Sums -------------------------------------------------------------------------------------------------------------
+
+
+def _add(op: AddOp, at: Lowering) -> Sequence[SSAValue]:
+    steps = qlinear.Sum.of(*(affine(_type(at, value)) for value in (op.lhs, op.rhs, op.result)))
+    readings, result = (
+        [quantized.stored(at, value, operand_map(at, value)) for value in op.operands],
+        _type(at, op.result),
+    )
+
+    def fused(a: Scalar, b: Scalar) -> Scalar:
+        x, y = a.to(f32), b.to(f32)
+        inner = y.apply(math.FmaOp, y.constant(float(steps.right_ratio)), y.constant(float(steps.offset)))
+        return x.apply(math.FmaOp, x.constant(float(steps.left_ratio)), inner)
+
+    writing = quantized.Writing((), lambda value, scalars: _rounded(result, value))
+    return (quantized.compute(at, readings, writing, fused),)
+
+
+# --- Average pools ----------------------------------------------------------------------------------------------------
+
+
+def _average_pool(op: AveragePoolOp, at: Lowering) -> Sequence[SSAValue]:
+    """The sum over the taps in f32, one after the other."""
+    source, result, shape = _type(at, op.data), _type(at, op.result), shape_of(op.data)
+    counts, target, rank = op.counts(shape[2:]), affine(result), len(shape)
+    found = sliding(op.windows, counts, shape)
+    last = at.transpose(at.value(op.data), channels_last(rank))
+    init, zero_point, scale = at.fill(found.shape, f32, 0.0), source.zero_point, source.scale
+
+    def add(stored: Scalar, _: Scalar, so_far: Scalar) -> Scalar:
+        integer = stored.to(i32)
+        real = (integer - zero_point if zero_point else integer).to(f32) * scale
+        return so_far + real
+
+    inputs = found.inputs(at, found.padded(at, last, zero_point), not source.is_signed)
+    total = at.generic(inputs, [(init, found.result_map)], add, found.taps)[0]
+    counted: Any = np.array(numbers.prod(op.windows.kernel))
+    if not op.count_include_pad.value.data:
+        counted = covered_elements(op.windows, counts, shape[2:], False)
+        if not counted.all():
+            raise at.error("has a window that covers no element, and the mean of none is no number")
+    divisor = quantized.parameter(at, counted.astype(np.float32), f32, window_map(found))
+
+    def body(sum_: Scalar, *scalars: Scalar) -> Scalar:
+        mean = sum_ / divisor.of(scalars, sum_)
+        return _rounded(result, mean / float(target.scale) + float(target.zero_point))
+
+    from_sum = [Input(total, AffineMap.identity(2 + found.spatial)), *divisor.inputs]
+    pooled = at.compute(from_sum, found.shape, at.result_element(), body)
+    return (at.transpose(pooled, channels_first(rank)),)
+
+
+# --- Functions --------------------------------------------------------------------------------------------------------
+
+
+def _sigmoid(op: SigmoidOp, at: Lowering) -> Sequence[SSAValue]:
+    return (looked_up(at),)
+
+
+def _softmax(op: SoftmaxOp, at: Lowering) -> Sequence[SSAValue]:
+    source, result, shape = _type(at, op.input), _type(at, op.result), shape_of(op.input)
+    target, axis = affine(result), op.axis.value.data % len(shape)
+    table = at.constant(qlinear.softmax_powers(affine(source).scale, shape[axis]), f32)
+    steps, beyond = float(qlinear.softmax_steps(target.scale)), qlinear.softmax_beyond(target, result.is_signed)
+    every, unsigned = AffineMap.identity(len(shape)), at.signedness(op.input)
+    kept = AffineMap(len(shape), 0, tuple(AffineExpr.dimension(each) for each in range(len(shape)) if each != axis))
+    sizes = [size for place, size in enumerate(shape) if place != axis]
+    data = Input(at.value(op.input), every, unsigned)
+
+    def larger(stored: Scalar, so_far: Scalar) -> Scalar:
+        return so_far.maximum(stored.to(i32))
+
+    largest = at.reduce(data, [axis], at.fill(sizes, i32, source.storage_min), larger)
+
+    def raised(stored: Scalar, most: Scalar) -> Scalar:
+        place = stored.to(i32) - most + 255
+        return extracted(stored.builder, table, [place.to(IndexType())])
+
+    powers = at.compute([data, Input(largest, kept)], shape, f32, raised)
+    total = at.reduce(Input(powers, every), [axis], at.fill(sizes, f32, 0.0), lambda power, so_far: so_far + power)
+
+    def body(power: Scalar, sum_: Scalar) -> Scalar:
+        quotient = power * steps / sum_
+        is_finite = quotient.compare("lt", numbers.inf)
+        whole = is_finite.select(quotient, 0.0).round_even().to(i64) + target.zero_point
+        whole = is_finite.select(whole, beyond)
+        return whole.clamp(result.storage_min, result.storage_max).to(IntegerType(result.bits))
+
+    return (at.compute([Input(powers, every), Input(total, kept)], shape, IntegerType(result.bits), body),)
+
+
+LOWERINGS: dict[type[Operation], Lower] = {
+    AddOp: _add,
+    AveragePoolOp: _average_pool,
+    SigmoidOp: _sigmoid,
+    SoftmaxOp: _softmax,
+}
+
+
+def by_mode(operation: type[Operation], lower: Lower) -> Lower:
+    """`lower`, or in the mode `qlinear` what this file has for the operation; products differ in rounding alone."""
+    own = LOWERINGS.get(operation)
+    if own is None:
+        return lower
+
+    def chosen(op: Any, at: Lowering) -> Sequence[SSAValue] | None:
+        has_own = is_qlinear(op) and not (isinstance(op, AveragePoolOp) and is_whole_image(op, shape_of(op.data)[2:]))
+        return own(op, at) if has_own else lower(op, at)
+
+    return chosen

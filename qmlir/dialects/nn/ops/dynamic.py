@@ -1,0 +1,49 @@
+"""Quantization whose parameters are found while the model runs: from the range of the values themselves.
+
+The results are plain tensors, since the type of a quantized one holds its parameters, which nobody knows yet.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, f32
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.elements import Kind
+from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.interfaces import QuantizationSlots, Slot
+
+STORAGE = IntegerType(8, Signedness.UNSIGNED)
+"""What values are quantized to."""
+
+STEPS = 255.0
+"""Into so many the range is cut."""
+
+
+@irdl_op_definition
+class DynamicQuantizeOp(NnOp):
+    """The operand in u8, its scale and its zero point, from its own range (ONNX DynamicQuantizeLinear).
+
+    The range is widened to hold 0: `scale = (max - min) / 255`, `zero_point = round(clip(0 - min / scale, 0, 255))`,
+    and the integers are `clip(round(x / scale) + zero_point, 0, 255)`, each step in f32, ties to even. Where all
+    elements are 0, the scale is 1 / 255.
+    """
+
+    name = "nn.dynamic_quantize"
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
+
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+    scale = result_def(TensorType)
+    zero_point = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        if element_of(self.input) != f32:
+            raise VerifyException(f"takes a tensor of f32, found {self.input.type}")
+        return [TensorType(STORAGE, shape_of(self.input)), TensorType(f32, []), TensorType(STORAGE, [])]
+
+
+OPERATIONS = (DynamicQuantizeOp,)

@@ -1,0 +1,164 @@
+"""Importers of dynamic quantization: integers whose parameters the run finds, and products of them.
+
+DynamicQuantizeLinear is `nn.dynamic_quantize`. MatMulInteger and ConvInteger, which take its integers, are contractions
+of bytes (`integer_products`). ONNX Runtime's operators of `com.microsoft` are sequences of these. Read in
+onnxruntime/contrib_ops/cpu/quantization/: MatMulIntegerToFloat and DynamicQuantizeMatMul
+(dynamic_quantize_matmul.cc) multiply the i32 sum by `f32(a_scale * b_scale)` and then add the bias, each rounded to
+f32; MatMulNBits (matmul_nbits.cc) dequantizes the blocks of the weights and multiplies floats. Its attribute
+`accuracy_level` lets kernels compute in less than f32, and is an offer that is not taken.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, f32
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import element_of
+from qmlir.dialects.nn.ops import contraction, dynamic, elementwise, movement
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.recurrent import DynamicLstmOp
+from qmlir.dialects.quant.ops import DequantizeCastOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.onnx.node import Array, Importer, Node
+from qmlir.onnx.operators import integer_products
+from qmlir.onnx.operators.quantization import cast, matrix_parameters, storage_of
+from qmlir.onnx.operators.recurrent import recurrent
+
+DOMAIN = "com.microsoft"
+
+
+def _dynamic_quantize_linear(node: Node) -> Sequence[SSAValue]:
+    """Where every element is 0, the scale is 1 / 255 as ONNX's reference has it; ONNX Runtime says 1."""
+    return node.add(dynamic.DynamicQuantizeOp, node.input()).results
+
+
+def _conv_integer(node: Node) -> SSAValue:
+    return integer_products.convolved(node)
+
+
+def _matmul_integer(node: Node) -> SSAValue:
+    return integer_products.matrix_product(node)
+
+
+# --- Products that end in floats --------------------------------------------------------------------------------------
+
+
+def _scaled(node: Node, total: SSAValue, scale: SSAValue, bias: SSAValue | None) -> SSAValue:
+    """The sums times their scale, plus a bias."""
+    real = node.add(elementwise.MulOp, cast(node, total, f32), scale).result
+    return real if bias is None else node.add(elementwise.AddOp, real, bias).result
+
+
+def _matmul_integer_to_float(node: Node) -> SSAValue:
+    """Of `a, b, a_scale, b_scale, a_zero_point, b_zero_point, bias`."""
+    a = matrix_parameters(node, 0, 2, 4, is_right=False)
+    b = matrix_parameters(node, 1, 3, 5, is_right=True)
+    assert a.scale is not None
+    assert b.scale is not None
+    scale = node.add(elementwise.MulOp, a.spread(a.scale), b.spread(b.scale)).result
+    return _scaled(node, integer_products.matrix_product(node, 4, 5), scale, node.optional(6))
+
+
+def _dynamic_quantize_matmul(node: Node) -> SSAValue:
+    """Of `a, b, b_scale, b_zero_point, bias`: `a` is quantized by its own range."""
+    integers, scale, zero_point = node.add(dynamic.DynamicQuantizeOp, node.input()).results
+    given = [node.optional(index) for index in (2, 3, 4)]
+    product = replace(node, inputs=(integers, node.quantized(1), scale, given[0], zero_point, *given[1:]))
+    return _matmul_integer_to_float(product)
+
+
+# --- Weights in blocks of few bits ------------------------------------------------------------------------------------
+
+
+def _bits_of(node: Node, packed: Array, bits: int) -> Array:
+    """The unsigned numbers of `bits` bits in bytes, those of the lowest bits first, along the last axis."""
+    if bits not in (2, 4, 8):
+        raise node.error(f"has weights of {bits} bits: 2, 4 and 8 are supported")
+    places = np.arange(0, 8, bits, dtype=np.uint8)
+    return ((packed[..., None] >> places) & ((1 << bits) - 1)).reshape(*packed.shape[:-1], -1).astype(np.uint8)
+
+
+def _known(node: Node, index: int, name: str) -> Array:
+    found = node.constant(index)
+    if found is None:
+        raise node.error(f"takes {name} as a constant, input {index} is known at run time only")
+    return found
+
+
+def _matmul_n_bits(node: Node) -> SSAValue:
+    """Of `a, b, scales, zero_points, g_idx, bias`: `b` is `[N, blocks, bytes]`, packed, of the weights `[N, K]`."""
+    bits, block = node.attribute("bits", 4), node.attribute("block_size", 0)
+    inputs, outputs = node.attribute("K", 0), node.attribute("N", 0)
+    if min(block, inputs, outputs) < 1:
+        raise node.error("lacks the attributes K, N or block_size")
+    if node.optional(4) is not None:
+        raise node.error("has g_idx, an order of the groups: weights in their own order are supported")
+    blocks = -(-inputs // block)
+    integers = _bits_of(node, _known(node, 1, "its weights").reshape(outputs, blocks, -1), bits)
+    scales = _known(node, 2, "its scales").astype(np.float32).reshape(outputs, blocks)
+    points = np.full((outputs, blocks), 1 << (bits - 1), np.int64)
+    if node.optional(3) is not None:
+        given = _known(node, 3, "its zero points")
+        if given.dtype != np.uint8:
+            raise node.error(f"has zero points of {element_of(node.input(3))}: packed ones of u8 are supported")
+        points = _bits_of(node, given.reshape(outputs, -1), bits)[:, :blocks].astype(np.int64)
+    stored = integers.reshape(outputs, blocks * block)
+    try:
+        element = UniformQuantizedType.per_block(
+            IntegerType(bits, Signedness.UNSIGNED), f32, {0: 1, 1: block}, scales.astype(np.float64), points
+        )
+    except VerifyException as error:
+        raise node.error(str(error)) from error
+    constant = node.insert(ConstantOp.of(stored, TensorType(element, stored.shape))).result
+    weights = node.insert(DequantizeCastOp(constant, TensorType(f32, stored.shape))).result
+    if blocks * block != inputs:
+        weights = node.add(movement.SliceOp, weights, starts=[0], ends=[inputs], axes=[1]).result
+    product = node.add(contraction.MatMulOp, cast(node, node.input(), f32), weights, transpose_b=True).result
+    bias = node.optional(5)
+    if bias is not None:
+        product = node.add(elementwise.AddOp, product, cast(node, bias, f32)).result
+    return cast(node, product, element_of(node.input()))
+
+
+# --- A recurrent layer ------------------------------------------------------------------------------------------------
+
+_SCALES = {1: 8, 2: 10}
+"""By the input of weights that of their scale, in front of that of their zero point."""
+
+
+def _layer_weights(node: Node, index: int) -> SSAValue:
+    """Weights `[D, terms, 4 * H]` as `[D, 4 * H, terms]`; the type has their parameters, one a direction or a row."""
+    stored = np.ascontiguousarray(_known(node, index, "its weights").swapaxes(1, 2))
+    scales = _known(node, _SCALES[index], "the scales of its weights").astype(np.float64)
+    points = np.broadcast_to(_known(node, _SCALES[index] + 1, "the zero points of its weights"), scales.shape)
+    storage = storage_of(node, node.input(index))
+    try:
+        if scales.size == 1:
+            element = UniformQuantizedType.per_tensor(storage, f32, float(scales.item()), int(points.item()))
+        elif scales.ndim == 1:
+            element = UniformQuantizedType.per_axis(storage, f32, 0, scales, points)
+        elif len(scales) == 1:
+            element = UniformQuantizedType.per_axis(storage, f32, 1, scales[0], points[0])
+        else:
+            element = UniformQuantizedType.per_block(
+                storage, f32, {0: 1, 1: 1}, scales[..., None], points[..., None].astype(np.int64)
+            )
+        return node.insert(ConstantOp.of(stored, TensorType(element, stored.shape))).result
+    except VerifyException as error:
+        raise node.error(str(error)) from error
+
+
+IMPORTERS: dict[str, Importer] = {
+    "DynamicQuantizeLinear": _dynamic_quantize_linear,
+    "ConvInteger": _conv_integer,
+    "MatMulInteger": _matmul_integer,
+    f"{DOMAIN}::DynamicQuantizeMatMul": _dynamic_quantize_matmul,
+    f"{DOMAIN}::DynamicQuantizeLSTM": recurrent(
+        DynamicLstmOp, (5, 6), "input_forget", peepholes=7, weights=_layer_weights
+    ),
+    f"{DOMAIN}::MatMulIntegerToFloat": _matmul_integer_to_float,
+    f"{DOMAIN}::MatMulNBits": _matmul_n_bits,
+}

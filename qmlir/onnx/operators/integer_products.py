@@ -1,0 +1,181 @@
+"""Sums of products of 8-bit integers whose zero points may be known at run time only (MatMulInteger, ConvInteger).
+
+They become contractions of quantized values of scale 1 and an accumulator of i32, so that products stay those of bytes.
+A zero point that is constant is in the type. One that is not leaves 0 there and is corrected for:
+`sum (a - z)(b - y) = sum a (b - y) - z sum (b - y)`, where the second sum is constant with the weights. Where the
+integers are wider, or where i32 might not hold a sum, the factors are centred before they are multiplied.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, TensorType, f32, i32
+from xdsl.ir import SSAValue
+
+from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.ops import contraction, elementwise, expansion, movement, reduction
+from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
+from qmlir.onnx.node import Array, Node
+from qmlir.onnx.operators.contraction import window_properties
+from qmlir.onnx.operators.quantization import cast, centred, convolution, matrix_parameters, storage_of
+from qmlir.onnx.parameters import Parameters
+
+_LARGEST = (1 << 31) - 1
+
+_SUM = UniformQuantizedType.per_tensor(i32, f32, 1.0)
+"""An exact sum."""
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """A factor of the products, as a type of scale 1 that holds the zero point where it is constant."""
+
+    parameters: Parameters
+    value: SSAValue
+    """The plain integers."""
+
+    element: UniformQuantizedType
+    is_corrected: bool
+    """Whether its zero point is known at run time only."""
+
+    @staticmethod
+    def of(parameters: Parameters, index: int, axis: int | None) -> "_Factor | None":
+        """Input `index`, whose zero point may be one for each index of `axis`; `None` where no type is enough."""
+        node, value = parameters.node, parameters.node.input(index)
+        storage = storage_of(node, value)
+        if storage.width.data != 8:
+            return None
+        zero_point = parameters.zero_point
+        known = np.zeros((), np.int64) if zero_point is None else node.graph.constant_value(zero_point)
+        if known is None:
+            return _Factor(parameters, value, _of_scale_1(storage, np.zeros(())), True)
+        if known.size == 1:
+            return _Factor(parameters, value, _of_scale_1(storage, known.reshape(())), False)
+        aligned = parameters.layout.aligned(node, known.shape)
+        if axis is None or parameters.layout.block or [place for place, n in enumerate(aligned) if n > 1] != [axis]:
+            return None
+        return _Factor(parameters, value, _of_scale_1(storage, known.reshape(-1), axis), False)
+
+    @property
+    def node(self) -> Node:
+        """The node that multiplies."""
+        return self.parameters.node
+
+    @property
+    def stored(self) -> SSAValue:
+        """The factor as a quantized value."""
+        return self.node.graph.stored(self.value, self.element, [self.node.origin])
+
+    @property
+    def largest(self) -> int:
+        """The largest absolute value that is multiplied."""
+        low, high = storage_limits(self.element.storage)
+        points = self.element.zero_points
+        return int(max(abs(high - points.min()), abs(low - points.max()), 0))
+
+    @property
+    def zero_point(self) -> SSAValue:
+        """The zero point that is known at run time, as i32, in a shape that broadcasts against the factor."""
+        assert self.parameters.zero_point is not None
+        return self.parameters.spread(cast(self.node, self.parameters.zero_point, i32))
+
+    def sums(self, axes: tuple[int, ...]) -> SSAValue:
+        """The sums over `axes`, which are kept, of the integers less the zero point of the type, as i32."""
+        known = self.node.graph.constant_value(self.value)
+        if known is None:
+            typed = Parameters(self.node, None, self._constant_zero_point, self.parameters.layout)
+            return self.node.add(reduction.ReduceSumOp, centred(typed, self.value, i32), axes=axes).result
+        points = self.element.zero_points
+        if points.size > 1:
+            points = points.reshape([-1 if place == self.element.axis else 1 for place in range(known.ndim)])
+        total = (known.astype(np.int64) - points).sum(axis=axes, keepdims=True)
+        return self.node.add_constant(total.astype(np.int32), i32)
+
+    @property
+    def _constant_zero_point(self) -> SSAValue | None:
+        return None if self.is_corrected else self.parameters.zero_point
+
+    def centred_sums(self, axes: tuple[int, ...]) -> SSAValue:
+        """The sums over `axes`, which are kept, of the integers less the zero point that they have, as i32."""
+        return self.node.add(reduction.ReduceSumOp, centred(self.parameters, self.value, i32), axes=axes).result
+
+
+def _of_scale_1(storage: IntegerType, zero_points: Array, axis: int | None = None) -> UniformQuantizedType:
+    if axis is None:
+        return UniformQuantizedType.per_tensor(storage, f32, 1.0, int(zero_points))
+    return UniformQuantizedType.per_axis(storage, f32, axis, np.ones(zero_points.size), zero_points)
+
+
+def _fits(a: _Factor | None, b: _Factor | None, terms: int) -> bool:
+    """Whether i32 holds every sum."""
+    if a is None or b is None or terms == DYNAMIC_INDEX:
+        return False
+    return max(terms, 1) * a.largest * b.largest <= _LARGEST
+
+
+def _less(node: Node, value: SSAValue, zero_point: SSAValue, sums: SSAValue) -> SSAValue:
+    """`value - zero_point * sums`."""
+    return node.add(elementwise.SubOp, value, node.add(elementwise.MulOp, zero_point, sums).result).result
+
+
+def matrix_product(node: Node, a_zero_point: int = 2, b_zero_point: int = 3) -> SSAValue:
+    """Input 0 times input 1, whose zero points are the inputs of these numbers, as i32."""
+    left = matrix_parameters(node, 0, None, a_zero_point, is_right=False)
+    right = matrix_parameters(node, 1, None, b_zero_point, is_right=True)
+    shapes = node.shape(0), node.shape(1)
+    terms = shapes[1][-2] if len(shapes[1]) > 1 else DYNAMIC_INDEX
+    terms = shapes[0][-1] if terms == DYNAMIC_INDEX and shapes[0] else terms
+    are_matrices = min(map(len, shapes)) >= 2
+    a = _Factor.of(left, 0, None) if are_matrices else None
+    b = _Factor.of(right, 1, len(shapes[1]) - 1) if are_matrices else None
+    if a is None or b is None or not _fits(a, b, terms):
+        factors = centred(left, node.input(0), i32), centred(right, node.input(1), i32)
+        return node.add(contraction.MatMulOp, *factors).result
+    total = node.graph.plain(node.add(contraction.MatMulOp, a.stored, b.stored, result_element=_SUM).result)
+    if a.is_corrected:
+        total = _less(node, total, a.zero_point, b.sums((len(shapes[1]) - 2,)))
+    if b.is_corrected:
+        total = _less(node, total, b.zero_point, a.centred_sums((len(shapes[0]) - 1,)))
+    return total
+
+
+def convolved(node: Node) -> SSAValue:
+    """ConvInteger: input 0 by the kernels of input 1, whose zero points are inputs 2 and 3, as i32.
+
+    Padding is the zero point of the data, so that it adds nothing; where that is known at run time only, it is put
+    around the data first.
+    """
+    data, weight = Parameters.of(node, None, 2), Parameters.of(node, None, 3, node.shape(1))
+    x, w = _Factor.of(data, 0, None), _Factor.of(weight, 1, 0)
+    sizes = node.shape(1)[1:]
+    terms = DYNAMIC_INDEX if DYNAMIC_INDEX in sizes else int(np.prod(sizes))
+    if x is None or w is None or w.is_corrected or not _fits(x, w, terms):
+        return convolution(node, centred(data, node.input(0), i32), centred(weight, node.input(1), i32))
+    if not x.is_corrected:
+        return node.graph.plain(convolution(node, x.stored, w.stored, None, _SUM))
+    value, properties = _padded(node, x)
+    stored = node.graph.stored(value, x.element, [node.origin])
+    total = node.graph.plain(
+        node.add(contraction.ConvOp, stored, w.stored, None, **properties, result_element=_SUM).result
+    )
+    rank = len(node.shape(1))
+    sums = w.sums(tuple(range(1, rank)))
+    by_channel = TensorType(i32, [1, shape_of(sums)[0], *[1] * (rank - 2)])
+    return _less(node, total, x.zero_point, node.add(movement.ReshapeOp, sums, result_types=[by_channel]).result)
+
+
+def _padded(node: Node, x: _Factor) -> tuple[SSAValue, dict[str, Any]]:
+    """The data with its zero point around it, and the properties of a convolution that pads no more."""
+    properties = window_properties(node, node.shape(1)[2:]) | {"groups": node.attribute("group")}
+    pads = properties.pop("pads", None)
+    if pads is None:
+        return x.value, properties
+    begins, ends = pads[: len(pads) // 2], pads[len(pads) // 2 :]
+    zero_point = x.parameters.zero_point
+    assert zero_point is not None
+    if shape_of(zero_point):
+        scalar = TensorType(element_of(zero_point), [])
+        zero_point = node.add(movement.ReshapeOp, zero_point, result_types=[scalar]).result
+    both = [0, 0, *begins, 0, 0, *ends]
+    return node.add(expansion.PadOp, x.value, zero_point, pads=both).result, properties

@@ -1,0 +1,288 @@
+"""Importers of ONNX Runtime's own quantized operators, of the domain `com.microsoft`.
+
+Where scales and zero points are constants, each becomes the `nn` operation of quantized values; what differs from the
+default arithmetic in the order of its f32 steps says so by `requantize = #kernel.requantize<qlinear>`
+(`qmlir.arithmetic.qlinear`). Where they are known at run time only, the operator is refused in one line.
+
+Read in onnxruntime/contrib_ops/cpu/quantization/: QGemm multiplies by `f32(f32(f32(alpha * s_a) * s_b) / s_y)` and adds
+the zero point after rounding, as QLinearConv does; QLinearConcat, QLinearWhere and QLinearLeakyRelu are tables of
+quantize(f(dequantize(q))), and integers whose parameters are the result's stay as they are.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i32
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.arithmetic.requantization import accumulator_scale
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.ops import activations, contraction, elementwise, expansion, movement, pooling, softmax
+from qmlir.dialects.nn.qlinear import QLINEAR
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.operators import quantization
+from qmlir.onnx.operators.pooling import pool_properties
+from qmlir.onnx.operators.quantization import storage_of
+from qmlir.onnx.parameters import Parameters
+
+DOMAIN = "com.microsoft"
+
+
+def _element(node: Node, value: int, scale: int, zero_point: int) -> UniformQuantizedType:
+    """The type of input `value`, whose scale and zero point are the inputs of these numbers."""
+    return _of(node, node.quantized(value), scale, zero_point)
+
+
+def _result(node: Node, like: int, scale: int, zero_point: int) -> UniformQuantizedType:
+    """The type of the result: of the storage of its zero point, without one of that of input `like`."""
+    given = node.optional(zero_point)
+    return _of(node, node.quantized(like) if given is None else given, scale, zero_point)
+
+
+def _of(node: Node, stored: SSAValue, scale: int, zero_point: int) -> UniformQuantizedType:
+    for index in (scale, zero_point):
+        if node.optional(index) is not None and node.constant(index) is None:
+            raise node.error(f"takes its scales and zero points as constants, input {index} is known at run time only")
+    element = Parameters.of(node, scale, zero_point).type_of(storage_of(node, stored), f32)
+    if element is None or element.granularity is not Granularity.TENSOR:
+        found = node.constant(scale)
+        raise node.error(f"takes one scale above 0 and one zero point for each tensor, found the scale {found}")
+    return element
+
+
+def _rescaled(node: Node, value: int, source: UniformQuantizedType, target: UniformQuantizedType) -> SSAValue:
+    """Input `value` as one of type `target`: dequantized and quantized again where the parameters differ."""
+    stored = node.stored(value, source)
+    if source == target:
+        return stored
+    real = node.insert(DequantizeCastOp(stored, TensorType(f32, shape_of(stored)))).result
+    return node.insert(QuantizeCastOp(real, TensorType(target, shape_of(stored)))).result
+
+
+# --- Operations on elements -------------------------------------------------------------------------------------------
+
+
+def _operands(node: Node) -> list[SSAValue]:
+    """Two operands, each with its parameters."""
+    return [node.stored(index, _element(node, index, index + 1, index + 2)) for index in (0, 3)]
+
+
+def _add(node: Node) -> SSAValue:
+    """QLinearAdd: what repeats along the innermost axis is added to the constant first, and stands on the right."""
+    operands = _operands(node)
+    if _repeats(node, *(shape_of(value) for value in operands)):
+        operands.reverse()
+    result = _result(node, 0, 6, 7)
+    return node.add(elementwise.AddOp, *operands, result_element=result, requantize=QLINEAR).result
+
+
+def _repeats(node: Node, left: Sequence[int], right: Sequence[int]) -> bool:
+    """Whether the left operand repeats along the last axis on which either has more than one element.
+
+    That is asked of the axes that both have; where there is no such element, it does.
+    """
+    sizes = zip(reversed(left), reversed(right), strict=False) if left and right else [(left[-1] if left else 1, 1)]
+    for own, other in sizes:
+        if DYNAMIC_INDEX in (own, other) and own < 2:
+            raise node.error("adds in an order that depends on the size of the last axis: fix the shapes of the inputs")
+        if max(own, other) > 1:
+            return own == 1
+    return True
+
+
+def _mul(node: Node) -> SSAValue:
+    result = _result(node, 0, 6, 7)
+    return node.add(elementwise.MulOp, *_operands(node), result_element=result, requantize=QLINEAR).result
+
+
+def _unary(operation: type[NnOp], properties: Callable[[Node], dict[str, Any]]) -> Importer:
+    """A function of one tensor: its inputs are the value, two parameters of it and two of the result."""
+
+    def importer(node: Node) -> SSAValue:
+        value = node.stored(0, _element(node, 0, 1, 2))
+        return node.add(operation, value, result_element=_result(node, 0, 3, 4), **properties(node)).results[0]
+
+    return importer
+
+
+def _qlinear(node: Node) -> dict[str, Any]:
+    return {"requantize": QLINEAR}
+
+
+def _alpha(node: Node) -> dict[str, Any]:
+    return {"alpha": float(np.float32(node.attribute("alpha", 0.01)))}
+
+
+def _softmax(node: Node) -> SSAValue:
+    """QLinearSoftmax: over one axis, or where `opset` names a version before 13 over the trailing ones together."""
+    opset, rank = node.attribute("opset", None), len(node.shape())
+    if opset is None:
+        raise node.error("lacks the attribute 'opset'")
+    axis = node.attribute("axis", None)
+    axis = (1 if opset < 13 else -1) if axis is None else axis
+    if not -rank <= axis < rank:
+        raise node.error(f"axis is {axis}, the data has {rank} axes")
+    value, result = node.stored(0, _element(node, 0, 1, 2)), _result(node, 0, 3, 4)
+    shape = shape_of(value)
+    tail = shape[axis % rank :]
+    if DYNAMIC_INDEX in (tail if opset < 13 else tail[:1]):
+        raise node.error(f"makes its table for a known number of elements: fix the sizes of {value.type}")
+    if opset >= 13 or len(tail) == 1:
+        return node.add(softmax.SoftmaxOp, value, result_element=result, axis=axis, requantize=QLINEAR).result
+    if DYNAMIC_INDEX in shape:
+        raise node.error(f"takes axes together, of which all sizes are known: fix those of {value.type}")
+    flat = TensorType(element_of(value), [*shape[: axis % rank], int(np.prod(tail))])
+    flattened = node.add(movement.ReshapeOp, value, result_types=[flat]).result
+    found = node.add(softmax.SoftmaxOp, flattened, result_element=result, axis=-1, requantize=QLINEAR).result
+    return node.add(movement.ReshapeOp, found, result_types=[TensorType(result, shape)]).result
+
+
+# --- Movement and choice ----------------------------------------------------------------------------------------------
+
+
+def _concat(node: Node) -> SSAValue:
+    """QLinearConcat: the parameters of the result first, then each operand with its own."""
+    result = _of(node, node.input(1), 0, 1)
+    if len(node.inputs) < 5 or len(node.inputs) % 3 != 2:
+        raise node.error(f"takes two parameters and triples of tensor, scale and zero point: {len(node.inputs)} inputs")
+    places = range(2, len(node.inputs), 3)
+    operands = [_rescaled(node, place, _element(node, place, place + 1, place + 2), result) for place in places]
+    return node.add(movement.ConcatOp, operands, axis=node.attribute("axis")).result
+
+
+def _where(node: Node) -> SSAValue:
+    result = _result(node, 1, 7, 8)
+    chosen = [_rescaled(node, place, _element(node, place, place + 1, place + 2), result) for place in (1, 4)]
+    return node.add(elementwise.WhereOp, node.input(0), *chosen).result
+
+
+# --- Pools ------------------------------------------------------------------------------------------------------------
+
+
+def _channels_last(node: Node, pool: Callable[[SSAValue], SSAValue]) -> SSAValue:
+    """`pool` of the data, channels first; `channels_last` has them in the end."""
+    value = node.stored(0, _element(node, 0, 1, 2))
+    if not node.attribute("channels_last", 0):
+        return pool(value)
+    rank = len(shape_of(value))
+    first = node.add(movement.TransposeOp, value, permutation=[0, rank - 1, *range(1, rank - 1)]).result
+    return node.add(movement.TransposeOp, pool(first), permutation=[0, *range(2, rank), 1]).result
+
+
+def _average_pool(node: Node) -> SSAValue:
+    properties = pool_properties(node)
+    properties["count_include_pad"] = bool(node.attribute("count_include_pad", 0))
+    result = _result(node, 0, 3, 4)
+    return _channels_last(
+        node,
+        lambda data: (
+            node.add(pooling.AveragePoolOp, data, result_element=result, requantize=QLINEAR, **properties).result
+        ),
+    )
+
+
+def _global_average_pool(node: Node) -> SSAValue:
+    result = _result(node, 0, 3, 4)
+    return _channels_last(node, lambda data: node.add(pooling.GlobalAveragePoolOp, data, result_element=result).result)
+
+
+# --- QGemm ------------------------------------------------------------------------------------------------------------
+
+
+def _gemm(node: Node) -> SSAValue:
+    """QGemm: `alpha * a * b + c`, the i32 of `c` added to the sums; without `y_scale` the sums as reals.
+
+    `alpha` goes into the scale of `a`, so that the product of the scales is rounded as there.
+    """
+    a, b = _scaled_by_alpha(node, _element(node, 0, 1, 2)), _columns(node)
+    left = node.stored(0, a)
+    if node.attribute("transA", 0):
+        left = node.add(movement.TransposeOp, left, permutation=[1, 0]).result
+    is_transposed = bool(node.attribute("transB", 0))
+    right = node.stored(3, b)
+    accumulator = _accumulator(a, b, 1 if b.granularity is Granularity.AXIS else None)
+    if node.optional(7) is not None and node.optional(8) is None:
+        raise node.error("has y_scale without y_zero_point: a result of integers has both, one of floats none")
+    is_real = node.optional(7) is None
+    result = accumulator if is_real else _result(node, 0, 7, 8)
+    bias = node.optional(6)
+    if bias is None:
+        found = _product(node, left, right, result, is_transposed)
+    elif is_transposed and shape_of(bias) == (shape_of(right)[0],):
+        typed = node.graph.stored(bias, _accumulator(a, b, 0), [node.origin])
+        found = node.add(contraction.FullyConnectedOp, left, right, typed, result_element=result).result
+    else:
+        sums = _product(node, left, right, accumulator, is_transposed)
+        found = node.add(elementwise.AddOp, sums, _bias(node, bias, a, b), result_element=result).result
+    if not is_real:
+        return found
+    return node.insert(DequantizeCastOp(found, TensorType(f32, shape_of(found)))).result
+
+
+def _scaled_by_alpha(node: Node, element: UniformQuantizedType) -> UniformQuantizedType:
+    alpha = np.float32(node.attribute("alpha", 1.0))
+    scale = float(np.float32(alpha * np.float32(element.scale)))
+    try:
+        return UniformQuantizedType.per_tensor(element.storage, f32, scale, element.zero_point)
+    except VerifyException as error:
+        raise node.error(f"has alpha {alpha}: its product with the scale {element.scale} must be above 0") from error
+
+
+def _columns(node: Node) -> UniformQuantizedType:
+    """The type of `b`: one scale, or one for each column, as the result has them."""
+    for index in (4, 5):
+        if node.constant(index) is None:
+            raise node.error(f"takes its scales and zero points as constants, input {index} is known at run time only")
+    axis = 0 if node.attribute("transB", 0) else 1
+    parameters = Parameters.of(node, 4, 5, node.shape(3), axis)
+    element = parameters.type_of(storage_of(node, node.quantized(3)), f32)
+    if element is None:
+        raise node.error("takes scales of b above 0, one or one for each column")
+    return element
+
+
+def _accumulator(a: UniformQuantizedType, b: UniformQuantizedType, axis: int | None) -> UniformQuantizedType:
+    """The type of exact sums, whose channels are along `axis`."""
+    scales = accumulator_scale(a.scales, b.scales)
+    if b.granularity is Granularity.TENSOR or axis is None:
+        return UniformQuantizedType.per_tensor(i32, f32, float(scales))
+    return UniformQuantizedType.per_axis(i32, f32, axis, scales.reshape(-1))
+
+
+def _product(
+    node: Node, left: SSAValue, right: SSAValue, result: UniformQuantizedType, is_transposed: bool
+) -> SSAValue:
+    return node.add(contraction.MatMulOp, left, right, result_element=result, transpose_b=is_transposed).result
+
+
+def _bias(node: Node, bias: SSAValue, a: UniformQuantizedType, b: UniformQuantizedType) -> SSAValue:
+    """`c` as exact sums that broadcast to the result."""
+    shape = shape_of(bias)
+    if b.granularity is Granularity.AXIS and (not shape or shape[-1] == 1):
+        columns = shape_of(node.quantized(3))[0 if node.attribute("transB", 0) else 1]
+        bias = node.add(expansion.ExpandOp, bias, shape=[*shape[:-1], columns]).result
+        shape = shape_of(bias)
+    return node.graph.stored(bias, _accumulator(a, b, len(shape) - 1), [node.origin])
+
+
+IMPORTERS: dict[str, Importer] = {
+    f"{DOMAIN}::{operator}": importer
+    for operator, importer in {
+        "QuantizeLinear": quantization.IMPORTERS["QuantizeLinear"],
+        "DequantizeLinear": quantization.IMPORTERS["DequantizeLinear"],
+        "QGemm": _gemm,
+        "QLinearAdd": _add,
+        "QLinearMul": _mul,
+        "QLinearAveragePool": _average_pool,
+        "QLinearGlobalAveragePool": _global_average_pool,
+        "QLinearConcat": _concat,
+        "QLinearSigmoid": _unary(activations.SigmoidOp, _qlinear),
+        "QLinearLeakyRelu": _unary(activations.LeakyReluOp, _alpha),
+        "QLinearWhere": _where,
+        "QLinearSoftmax": _softmax,
+    }.items()
+}

@@ -1,0 +1,55 @@
+"""A float bias between casts: it becomes integers of the scale of the sums, so that the contraction can be fused.
+
+Some quantizers put casts around data and weights only, and leave the bias as it was trained.
+"""
+
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.quant.ops import DequantizeCastOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.interfaces import Quantizable, Slot
+from qmlir.ir.provenance import origins_of, set_origins
+from qmlir.quantization.casts import quantized_constant
+from qmlir.quantization.fusion import dequantized_from, requested_type
+from qmlir.quantization.retyping import is_float, may_be_quantized, slots_of
+from qmlir.quantization.sums import addend_type, product_type
+
+
+class QuantizeFloatBias(RewritePattern):
+    """`qcast(f(dcast(x), dcast(w), bias)) -> qcast(f(dcast(x), dcast(w), dcast(integers)))` for a constant bias.
+
+    The integers have the scale `s_x * s_w` of the sums of products, as a quantized bias has: each is off by half a
+    step of the sums at most, one of some thousands of a step of the result. A bias that 32 bits of that scale do not
+    hold stays, and the operation with it.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not may_be_quantized(op) or not isinstance(op, Quantizable):
+            return
+        places = {slot: place for place, slot in slots_of(op).items()}
+        if not {Slot.INPUT, Slot.WEIGHT, Slot.BIAS} <= set(places) or not op.results[0].uses:
+            return
+        bias = op.operands[places[Slot.BIAS]]
+        array, constant = constant_array(bias), bias.owner
+        if array is None or not isinstance(constant, ConstantOp) or not is_float(bias):
+            return
+        sources = (dequantized_from(op.operands[places[slot]]) for slot in (Slot.INPUT, Slot.WEIGHT))
+        data, weight = (None if source is None else element_type(source.type) for source in sources)
+        if not isinstance(data, UniformQuantizedType) or not isinstance(weight, UniformQuantizedType):
+            return
+        if requested_type(op.results[0]) is None:
+            return
+        product = product_type(data, weight, 0)
+        type_ = None if product is None else addend_type(array, product, array.ndim)
+        if type_ is None:
+            return
+        stored = quantized_constant(constant, type_)
+        real = DequantizeCastOp(stored.result, bias.type)
+        set_origins(real, origins_of(constant))
+        rewriter.insert([stored, real])
+        op.operands[places[Slot.BIAS]] = real.result
+        rewriter.notify_op_modified(op)

@@ -1,0 +1,247 @@
+"""What is exported gives the same integers in ONNX Runtime, in every form: random graphs, and trained classifiers."""
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+from qmlir.environment import default_environment
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.peers.onnx_runtime import Options, Session
+from qmlir.targets.cpu.host import host_isa
+from qmlir.text.parsing import parse_module
+from qmlir.text.printing import module_text
+from qmlir.tools.bench_accuracy import MODELS, Digits
+from tests.levels.generator import Case, case_of
+from tests.referee.onnxruntime.exported import EXACT, FORMS, check_exported
+from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
+
+pytestmark = [
+    *needs_onnxruntime,
+    pytest.mark.skipif("vnni" not in host_isa(), reason="products of u8 and s8 saturate in ONNX Runtime without VNNI"),
+]
+
+GRAPHS = 110
+BATCH = 10
+"""Random graphs in one test."""
+
+needs_models = pytest.mark.skipif(not MODELS.is_dir(), reason="the trained models are not here")
+
+
+@cache
+def graph(seed: int) -> Case:
+    return case_of(seed)
+
+
+@pytest.mark.parametrize("settings", [*FORMS, {"form": "integer", "functions": True}], ids=str)
+@pytest.mark.parametrize("first", range(0, GRAPHS, BATCH))
+def test_random_graphs(first: int, settings: dict[str, Any]) -> None:
+    for seed in range(first, first + BATCH):
+        case = graph(seed)
+        check_exported(case.module, case.inputs, **settings)
+
+
+def test_random_graphs_between_casts() -> None:
+    """Of the float operators between casts a tie may go either way: so far none of these graphs has one."""
+    for seed in range(GRAPHS // 2):
+        case = graph(seed)
+        check_exported(case.module, case.inputs, form="qdq")
+
+
+SESSIONS = (Options(), Options(is_exact=True))
+"""With all optimizations, as users run it: Q/DQ become QLinear operators. And so with exact products everywhere."""
+
+
+@pytest.mark.parametrize("options", SESSIONS, ids=["default", "exact"])
+@pytest.mark.parametrize("settings", [{"form": "qdq"}, {"form": "qdq", "exact": True}, {"form": "integer"}], ids=str)
+@pytest.mark.parametrize("first", range(0, GRAPHS, BATCH))
+def test_random_graphs_in_optimized_sessions(first: int, settings: dict[str, Any], options: Options) -> None:
+    for seed in range(first, first + BATCH):
+        case = graph(seed)
+        check_exported(case.module, case.inputs, options, **settings)
+
+
+@cache
+def digits(name: str) -> Digits:
+    return Digits.of(name)
+
+
+@cache
+def quantized(name: str, granularity: str) -> ModuleOp:
+    return digits(name).quantized(granularity=granularity, calibrator="min_max")
+
+
+@needs_models
+@pytest.mark.parametrize("settings", FORMS, ids=str)
+@pytest.mark.parametrize("granularity", ["tensor", "channel"])
+@pytest.mark.parametrize("name", ["digits_mlp", "digits_cnn", "digits_lstm", "digits_gru"])
+def test_digits(name: str, granularity: str, settings: dict[str, Any]) -> None:
+    module, model = quantized(name, granularity), digits(name)
+    theirs = Session(qmlir.export_onnx(module, **settings).SerializeToString(), EXACT)({"input": model.test})
+    assert np.array_equal(theirs["logits"], model.run(module))  # a dequantization of equal integers is equal
+
+
+@needs_models
+@pytest.mark.parametrize("granularity", ["tensor", "channel"])
+@pytest.mark.parametrize("name", ["digits_mlp", "digits_cnn", "digits_lstm", "digits_gru"])
+def test_digits_between_casts(name: str, granularity: str) -> None:
+    """Sums of floats have no one order: one step of the output at most, in few logits, and the same classes."""
+    module, model = quantized(name, granularity), digits(name)
+    exported = qmlir.export_onnx(module, form="qdq")
+    theirs = Session(exported.SerializeToString(), EXACT)({"input": model.test})["logits"]
+    ours = model.run(module)
+    step = np.unique(np.abs(ours[ours != theirs] - theirs[ours != theirs]))
+    assert step.size == 0 or step.max() / step.min() < 1.001, step
+    assert np.mean(ours != theirs) < 0.01
+    assert np.mean(ours.argmax(1) != theirs.argmax(1)) < 0.005
+
+
+@needs_models
+@pytest.mark.parametrize("settings", FORMS, ids=str)
+@pytest.mark.parametrize("name", ["digits_mlp", "digits_cnn", "digits_lstm", "digits_gru"])
+def test_digits_in_default_sessions(name: str, settings: dict[str, Any]) -> None:
+    module, model = quantized(name, "channel"), digits(name)
+    theirs = Session(qmlir.export_onnx(module, **settings).SerializeToString())({"input": model.test})
+    assert np.array_equal(theirs["logits"], model.run(module))
+
+
+@needs_models
+@pytest.mark.parametrize("name", ["digits_mlp", "digits_cnn", "digits_lstm", "digits_gru"])
+def test_digits_between_casts_in_default_sessions(name: str) -> None:
+    """With scales by channel, what is fused and what is not gives the same integers for all test images."""
+    module, model = quantized(name, "channel"), digits(name)
+    theirs = Session(qmlir.export_onnx(module, form="qdq").SerializeToString())({"input": model.test})["logits"]
+    assert np.array_equal(theirs, model.run(module))
+
+
+TRANSPOSED = """
+!a = !quant.uniform<i8:f32, 0.3:4>
+!w = !quant.uniform<i8:f32:1, {0.25, 0.5, 0.125}>
+!y = !quant.uniform<i8:f32, 6.3:-3>
+func.func @main(%a: tensor<2x3x4x!a>, %b: tensor<2x3x4x!a>) -> (tensor<2x3x3x!y>, tensor<2x3x3x!y>) {
+  %w = nn.constant dense<[[[1, 2, 3, 4], [-5, -100, 120, 3], [7, 7, 8, -128]]]> : tensor<1x3x4xi8> -> tensor<1x3x4x!w>
+  %0 = nn.matmul %a, %b {transpose_b = true} : (tensor<2x3x4x!a>, tensor<2x3x4x!a>) -> tensor<2x3x3x!y>
+  %1 = nn.matmul %b, %w {transpose_b = true} : (tensor<2x3x4x!a>, tensor<1x3x4x!w>) -> tensor<2x3x3x!y>
+  func.return %0, %1 : tensor<2x3x3x!y>, tensor<2x3x3x!y>
+}
+"""
+
+
+@pytest.mark.parametrize("options", [EXACT, *SESSIONS], ids=["plain", "default", "exact"])
+def test_a_transposed_factor_of_signed_integers(options: Options) -> None:
+    module = parse_module(default_environment().new_context(), TRANSPOSED, "module")
+    random = np.random.default_rng(1)
+    inputs = {f"input{place}": random.integers(-128, 128, (2, 3, 4)).astype(np.int8) for place in range(2)}
+    check_exported(module, inputs, options, form="qdq")
+
+
+FAKE_QUANT = """
+func.func @main(%x: tensor<3x4xf32>, %t: tensor<f32>) -> (tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>) {
+  %c = nn.constant dense<[0.5, -1.25, 2.0]> : tensor<3xf32>
+  %0 = calib.observe %x "x" : tensor<3x4xf32>
+  %1 = calib.fake_quant %0, %c {bits = 6 : i64, axis = 0 : i64} : tensor<3x4xf32>, tensor<3xf32> -> tensor<3x4xf32>
+  %2 = calib.fake_quant %0, %t {signed = false} : tensor<3x4xf32>, tensor<f32> -> tensor<3x4xf32>
+  %3 = calib.fake_quant %0, %t {bits = 24 : i64} : tensor<3x4xf32>, tensor<f32> -> tensor<3x4xf32>
+  func.return %1, %2, %3 : tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("options", [EXACT, *SESSIONS], ids=["plain", "default", "exact"])
+def test_what_is_observed_and_learned(options: Options, tmp_path: Path) -> None:
+    module = parse_module(default_environment().new_context(), FAKE_QUANT, "module")
+    random = np.random.default_rng(2)
+    inputs = {"input0": random.normal(0, 2, (3, 4)).astype(np.float32), "input1": np.float32(1.5)}
+    check_exported(module, inputs, options, form="qdq")
+    path = tmp_path / "model.onnx"
+    qmlir.export_onnx(module, path)
+    assert module_text(qmlir.load(path)) == module_text(module)
+
+
+RESIZE = """
+func.func @main(%x: tensor<1x1x6x4xf32>) -> (tensor<1x1x4x7xf32>, tensor<1x1x3x10xf32>) {
+  %0 = nn.resize %x {sizes = array<i64: 1, 1, 4, 7>, nearest_mode = "floor_up_ceil_down",
+    coordinate_transformation_mode = "asymmetric"} : (tensor<1x1x6x4xf32>) -> tensor<1x1x4x7xf32>
+  %1 = nn.resize %x {scales = array<f32: 1.0, 1.0, 0.5, 2.5>, nearest_mode = "floor_up_ceil_down",
+    coordinate_transformation_mode = "asymmetric"} : (tensor<1x1x6x4xf32>) -> tensor<1x1x3x10xf32>
+  func.return %0, %1 : tensor<1x1x4x7xf32>, tensor<1x1x3x10xf32>
+}
+"""
+
+
+def test_the_nearest_mode_of_version_10() -> None:
+    module = parse_module(default_environment().new_context(), RESIZE, "module")
+    check_exported(module, {"input0": np.arange(24, dtype=np.float32).reshape(1, 1, 6, 4)})
+
+
+QLINEAR = """
+!a = !quant.uniform<i8:f32, 0.3:4>
+!b = !quant.uniform<i8:f32, 0.7:-3>
+!y = !quant.uniform<i8<-100:100>:f32, 0.9:5>
+!s = !quant.uniform<i8:f32, 0.00390625:-128>
+func.func @main(%a: tensor<1x2x4x4x!a>, %b: tensor<1x2x4x4x!b>)
+    -> (tensor<1x2x4x4x!y>, tensor<1x2x4x4x!y>, tensor<1x2x2x2x!y>, tensor<1x2x4x4x!s>, tensor<1x2x4x4x!s>) {
+  %0 = nn.add %a, %b {requantize = #kernel.requantize<qlinear>}
+    : (tensor<1x2x4x4x!a>, tensor<1x2x4x4x!b>) -> tensor<1x2x4x4x!y>
+  %1 = nn.mul %a, %b {requantize = #kernel.requantize<qlinear>}
+    : (tensor<1x2x4x4x!a>, tensor<1x2x4x4x!b>) -> tensor<1x2x4x4x!y>
+  %2 = nn.average_pool %a {kernel = [2, 2], strides = [2, 2], requantize = #kernel.requantize<qlinear>}
+    : (tensor<1x2x4x4x!a>) -> tensor<1x2x2x2x!y>
+  %3 = nn.sigmoid %a {requantize = #kernel.requantize<qlinear>} : (tensor<1x2x4x4x!a>) -> tensor<1x2x4x4x!s>
+  %4 = nn.softmax %a {requantize = #kernel.requantize<qlinear>} : (tensor<1x2x4x4x!a>) -> tensor<1x2x4x4x!s>
+  func.return %0, %1, %2, %3, %4
+    : tensor<1x2x4x4x!y>, tensor<1x2x4x4x!y>, tensor<1x2x2x2x!y>, tensor<1x2x4x4x!s>, tensor<1x2x4x4x!s>
+}
+"""
+
+
+@pytest.mark.parametrize("form", ["qdq", "qoperator", "integer"])
+def test_what_came_as_qlinear_operators_leaves_as_such(form: str) -> None:
+    module = parse_module(default_environment().new_context(), QLINEAR, "module")
+    random = np.random.default_rng(0)
+    inputs = {f"input{place}": random.integers(-128, 128, (1, 2, 4, 4)).astype(np.int8) for place in range(2)}
+    check_exported(module, inputs, form=form)
+
+
+@needs_models
+@pytest.mark.parametrize("source", ["QDQ", "QOperator"])
+def test_one_form_in_another_out(source: str, tmp_path: Path) -> None:
+    """What ONNX Runtime quantized leaves in each form, with the integers that it has here."""
+    quantization: Any = import_module("onnxruntime.quantization")
+    model = digits("digits_mlp")
+    path = tmp_path / "quantized.onnx"
+    quantization.quantize_static(
+        model.path, path, _Reader(model.calibration), quant_format=quantization.QuantFormat[source],
+        activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8,
+    )  # fmt: skip
+    module, environment = qmlir.load(path), default_environment()
+    passes = parse_pipeline("quant-propagate-types", environment.passes)
+    PassManager(environment.new_context(), passes).run(module)
+    for settings in FORMS:
+        exported = qmlir.export_onnx(module, **settings)
+        theirs = Session(exported.SerializeToString(), EXACT)({"input": model.test})["logits"]
+        assert np.array_equal(theirs, model.run(module)), settings
+
+
+class _Reader:
+    """Calibration data as ONNX Runtime reads it."""
+
+    def __init__(self, data: np.ndarray) -> None:
+        self._rest = iter([{"input": data[:64]}])
+
+    def get_next(self) -> dict[str, np.ndarray] | None:
+        return next(self._rest, None)
+
+
+@pytest.mark.parametrize("opset", range(21, 27))
+@pytest.mark.parametrize("settings", FORMS, ids=str)
+def test_operator_sets(opset: int, settings: dict[str, Any]) -> None:
+    for seed in range(4):
+        case = graph(seed)
+        check_exported(case.module, case.inputs, opset=opset, **settings)
