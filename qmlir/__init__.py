@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from qmlir.api import compare as compare
     from qmlir.api import compile as compile
     from qmlir.api import explain as explain
+    from qmlir.api import export_onnx as export_onnx
     from qmlir.api import inspect as inspect
     from qmlir.api import interpret as interpret
     from qmlir.api import load as load
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from qmlir.api import quantize as quantize
     from qmlir.api import report as report
     from qmlir.api import search as search
+    from qmlir.api import tune as tune
     from qmlir.reporting.notebook import load_ipython_extension as load_ipython_extension
     from qmlir.reporting.notebook import unload_ipython_extension as unload_ipython_extension
 
@@ -22,6 +24,7 @@ __all__ = [
     "compare",
     "compile",
     "explain",
+    "export_onnx",
     "inspect",
     "interpret",
     "load",
@@ -30,6 +33,7 @@ __all__ = [
     "quantize",
     "report",
     "search",
+    "tune",
 ]
 
 _NOTEBOOK = "qmlir.reporting.notebook"

@@ -1,4 +1,4 @@
-"""The façade for users: a model in, a module out; a module and inputs in, outputs out; with samples, its profile."""
+"""The façade for users: a model in, a module or an ONNX model out; a module and inputs in, outputs out; its profile."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from qmlir.targets.cpu.compiler import load_program as load_program
     from qmlir.workflows.comparing import compare as compare
     from qmlir.workflows.explaining import explain as explain
+    from qmlir.workflows.exporting import export_onnx as export_onnx
     from qmlir.workflows.loading import load as load
     from qmlir.workflows.profiling import profile as profile
     from qmlir.workflows.quantizing import quantize as quantize
     from qmlir.workflows.searching import search as search
+    from qmlir.workflows.tuning import tune as tune
 
 _COMPILER = "qmlir.targets.cpu.compiler"
 _LATE = {
@@ -26,6 +28,7 @@ _LATE = {
     "load_program": (_COMPILER, "load_program"),
     "compare": ("qmlir.workflows.comparing", "compare"),
     "explain": ("qmlir.workflows.explaining", "explain"),
+    "export_onnx": ("qmlir.workflows.exporting", "export_onnx"),
     "inspect": ("qmlir.inspection.inspecting", "inspect"),
     "interpret": ("qmlir.interpreter.run", "interpret"),
     "load": ("qmlir.workflows.loading", "load"),
@@ -33,6 +36,7 @@ _LATE = {
     "quantize": ("qmlir.workflows.quantizing", "quantize"),
     "report": ("qmlir.reporting.making", "report"),
     "search": ("qmlir.workflows.searching", "search"),
+    "tune": ("qmlir.workflows.tuning", "tune"),
 }
 """By module and name there: each is imported when it is first asked for, and with it what it needs, no more."""
 
@@ -42,6 +46,7 @@ __all__ = [
     "compare",
     "compile",
     "explain",
+    "export_onnx",
     "inspect",
     "interpret",
     "load",
@@ -50,6 +55,7 @@ __all__ = [
     "quantize",
     "report",
     "search",
+    "tune",
 ]
 
 

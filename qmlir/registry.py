@@ -39,12 +39,18 @@ PASSES: Mapping[str, str] = {
     "kernel-analyze-ranges": "qmlir.passes.integer.kernel_analyze_ranges:KernelAnalyzeRanges",
     "kernel-assign-schedule": "qmlir.passes.scheduled.kernel_assign_schedule:KernelAssignSchedule",
     "kernel-bufferize": "qmlir.passes.scheduled.kernel_bufferize:KernelBufferize",
+    "kernel-fill-borders": "qmlir.passes.scheduled.kernel_fill_borders:KernelFillBorders",
     "kernel-fuse": "qmlir.passes.integer.kernel_fuse:KernelFuse",
+    "kernel-interleave": "qmlir.passes.scheduled.kernel_interleave:KernelInterleave",
+    "kernel-narrow": "qmlir.passes.integer.kernel_narrow:KernelNarrow",
     "kernel-outline": "qmlir.passes.scheduled.kernel_outline:KernelOutline",
     "kernel-pack": "qmlir.passes.scheduled.kernel_pack:KernelPack",
     "kernel-plan-memory": "qmlir.passes.scheduled.kernel_plan_memory:KernelPlanMemory",
     "kernel-propagate-layout": "qmlir.passes.integer.kernel_propagate_layout:KernelPropagateLayout",
     "kernel-share": "qmlir.passes.scheduled.kernel_share:KernelShare",
+    "kernel-simplify-rounding": "qmlir.passes.integer.kernel_simplify_rounding:KernelSimplifyRounding",
+    "kernel-tabulate": "qmlir.passes.integer.kernel_tabulate:KernelTabulate",
+    "kernel-winograd": "qmlir.passes.scheduled.kernel_winograd:KernelWinograd",
     "math-expand": "qmlir.passes.loops.math_expand:MathExpand",
     "nn-decompose": "qmlir.passes.primitive.nn_decompose:NnDecompose",
     "nn-raise": "qmlir.passes.quantized.nn_raise:NnRaise",
@@ -67,11 +73,13 @@ ONNX_IMPORTERS: Sequence[str] = (
     "qmlir.onnx.operators.activations:IMPORTERS",
     "qmlir.onnx.operators.attention:IMPORTERS",
     "qmlir.onnx.operators.contraction:IMPORTERS",
+    "qmlir.onnx.operators.dynamic:IMPORTERS",
     "qmlir.onnx.operators.einsum:IMPORTERS",
     "qmlir.onnx.operators.elementwise:IMPORTERS",
     "qmlir.onnx.operators.logic:IMPORTERS",
     "qmlir.onnx.operators.expansion:IMPORTERS",
     "qmlir.onnx.operators.indexing:IMPORTERS",
+    "qmlir.onnx.operators.microsoft:IMPORTERS",
     "qmlir.onnx.operators.movement:IMPORTERS",
     "qmlir.onnx.operators.normalization:IMPORTERS",
     "qmlir.onnx.operators.pooling:IMPORTERS",
@@ -90,6 +98,35 @@ ONNX_IMPORTERS: Sequence[str] = (
 
 ONNX_IMPORTERS_GROUP = "qmlir.onnx_importers"
 """Where a package adds such tables; its importers come before the tree's own."""
+
+ONNX_EXPORTERS: Sequence[str] = (
+    "qmlir.onnx.export.operators.activations:EXPORTERS",
+    "qmlir.onnx.export.operators.attention:EXPORTERS",
+    "qmlir.onnx.export.operators.calibration:EXPORTERS",
+    "qmlir.onnx.export.operators.casts:EXPORTERS",
+    "qmlir.onnx.export.operators.contraction:EXPORTERS",
+    "qmlir.onnx.export.operators.dynamic:EXPORTERS",
+    "qmlir.onnx.export.operators.einsum:EXPORTERS",
+    "qmlir.onnx.export.operators.elementwise:EXPORTERS",
+    "qmlir.onnx.export.operators.expansion:EXPORTERS",
+    "qmlir.onnx.export.operators.indexing:EXPORTERS",
+    "qmlir.onnx.export.operators.logic:EXPORTERS",
+    "qmlir.onnx.export.operators.movement:EXPORTERS",
+    "qmlir.onnx.export.operators.normalization:EXPORTERS",
+    "qmlir.onnx.export.operators.pooling:EXPORTERS",
+    "qmlir.onnx.export.operators.recurrent:EXPORTERS",
+    "qmlir.onnx.export.operators.reduction:EXPORTERS",
+    "qmlir.onnx.export.operators.resizing:EXPORTERS",
+    "qmlir.onnx.export.operators.selection:EXPORTERS",
+    "qmlir.onnx.export.operators.sequence:EXPORTERS",
+    "qmlir.onnx.export.operators.shapes:EXPORTERS",
+    "qmlir.onnx.export.operators.softmax:EXPORTERS",
+    "qmlir.onnx.export.operators.text:EXPORTERS",
+)
+"""Tables from operation class to its ONNX exporter."""
+
+ONNX_EXPORTERS_GROUP = "qmlir.onnx_exporters"
+"""Where a package adds such tables; its exporters come before the tree's own."""
 
 CONTRIBUTIONS_GROUP = "qmlir.contributions"
 
@@ -220,6 +257,17 @@ def onnx_importers() -> Mapping[str, Callable[..., Any]]:
     for row in ONNX_IMPORTERS:
         table |= load(row)
     for point in sorted(entry_points(group=ONNX_IMPORTERS_GROUP), key=lambda point: point.name):
+        table |= point.load()
+    return table
+
+
+@cache
+def onnx_exporters() -> Mapping[type, Callable[..., Any]]:
+    """Every operation that somebody writes as ONNX: operation class to the function that does."""
+    table: dict[type, Callable[..., Any]] = {}
+    for row in ONNX_EXPORTERS:
+        table |= load(row)
+    for point in sorted(entry_points(group=ONNX_EXPORTERS_GROUP), key=lambda point: point.name):
         table |= point.load()
     return table
 

@@ -1,1 +1,1 @@
-"""ONNX models to modules of the graph level."""
+"""ONNX models to modules of the graph level, and modules to ONNX models."""

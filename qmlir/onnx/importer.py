@@ -1,10 +1,9 @@
 """Importing: an ONNX graph becomes one function, one operation for one node where `nn` has the operator."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, defs
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, FunctionType, ModuleOp, StringAttr
@@ -19,12 +18,21 @@ from qmlir.ir.provenance import Origin, set_tensor_names
 from qmlir.ir.signature import Port, set_ports
 from qmlir.ir.verification import verify
 from qmlir.onnx.errors import describe_node, model_error, node_error, node_name
+from qmlir.onnx.export import metadata
+from qmlir.onnx.export.naming import hint_of
 from qmlir.onnx.functions import Functions, bound_nodes, definition, is_defined_by_function
 from qmlir.onnx.graph import GraphBuilder
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.order import sorted_nodes
 from qmlir.onnx.ports import declared_types, dimension_names, input_ports, onnx_type
 from qmlir.onnx.reading import OnnxModel, modernized
+from qmlir.specialization.specialize import specialize
+
+if TYPE_CHECKING:
+    from qmlir.onnx.restoring import Restoration
+
+_RESTORATION = "qmlir.onnx.restoring:Restoration"
+"""Loaded for a model that was exported: all exporters come with it."""
 
 MAX_NODES_NAMED = 5
 """How many nodes an error names for one operator."""
@@ -79,6 +87,12 @@ class _ModelImporter:
         opsets = _opsets(self.model.proto.opset_import)
         _check_opsets(self.model, opsets)
         self._check_tensors(graph)
+        restoration: Restoration | None = None
+        if is_exported(self.model):
+            restoration = registry.load(_RESTORATION).of(self.model)
+        if restoration is not None and restoration.is_ordered():
+            module = self._restored(restoration, opsets)
+            return specialize(module, shapes) if shapes else module
         nodes = sorted_nodes(graph)
         self._check_operators(nodes, opsets)
         self.names.update(node_name(node) for node in nodes)
@@ -104,6 +118,37 @@ class _ModelImporter:
         )
         builder.sweep()
         module = ModuleOp([function], _metadata(self.model))
+        verify(module)
+        return module
+
+    def _restored(self, restoration: "Restoration", opsets: Mapping[str, int]) -> ModuleOp:
+        """The module of an exported model: each operation as it was where the graph agrees, otherwise as its nodes."""
+        graph = self.model.proto.graph
+        inputs = [replace(port, type=restoration.input_type(port.name) or port.type) for port in input_ports(graph, {})]
+        function = FuncOp("main", FunctionType.from_lists([port.type for port in inputs], []))
+        builder = GraphBuilder(function.body.block, self.model.directory)
+        initializers = {each.name: each for each in graph.initializer}
+        scope = _Scope(opsets, initializers=initializers, declared=declared_types(graph))
+        self.names.update(node_name(node) for node in graph.node)
+        for port, argument in zip(inputs, function.body.block.args, strict=True):
+            scope.values[port.name] = argument
+            restoration.name_value(argument, port.name)
+        for step in restoration.steps():
+            if not restoration.restore(step, scope.values, builder):
+                self._check_operators(step.nodes, opsets)
+                self._import_nodes(step.nodes, scope, builder)
+        outputs = [self._value(each.name, scope, builder, None) for each in graph.output]
+        function.body.block.add_op(ReturnOp(*outputs))
+        function.function_type = FunctionType.from_lists(
+            [port.type for port in inputs], [value.type for value in outputs]
+        )
+        if not restoration.finish(function):
+            ports = [_output_port(each, value) for each, value in zip(graph.output, outputs, strict=True)]
+            set_ports(function, inputs, ports)
+        if restoration.refused:
+            builder.sweep()
+        module = ModuleOp([function], _metadata(self.model) | restoration.module_attributes())
+        restoration.report()
         verify(module)
         return module
 
@@ -250,11 +295,12 @@ class _ModelImporter:
 
 def _metadata(model: OnnxModel) -> dict[str, Attribute]:
     """The model's own properties, as pairs of key and value, and who made it."""
-    entries = [(each.key, each.value) for each in model.proto.metadata_props]
+    given = model.proto.metadata_props
+    entries = [(each.key, each.value) for each in given if not each.key.startswith(metadata.PREFIX)]
     found: dict[str, Attribute] = {}
     if entries:
         found["nn.metadata"] = ArrayAttr(ArrayAttr(map(StringAttr, entry)) for entry in entries)
-    if model.proto.producer_name:
+    if model.proto.producer_name and all(each.key != metadata.PRODUCER for each in given):
         version = f" {model.proto.producer_version}" if model.proto.producer_version else ""
         found["nn.producer"] = StringAttr(f"{model.proto.producer_name}{version}")
     return found
@@ -271,13 +317,10 @@ def _without_inputs(node: NodeProto, missing: set[str]) -> NodeProto:
     return copy
 
 
-_NO_NAME = re.compile(r"[^A-Za-z0-9_$.-]+")
-
-
 def _suggest_name(value: SSAValue, name: str) -> None:
     """Let the value print as the model names it, as far as the text allows; the outermost name wins."""
-    hint = _NO_NAME.sub("_", name).strip("_.-")
-    if SSAValue.is_valid_name(hint) and not hint.isdecimal():
+    hint = hint_of(name)
+    if hint is not None:
         value.name_hint = hint
 
 
@@ -306,6 +349,11 @@ def _check_opsets(model: OnnxModel, opsets: Mapping[str, int]) -> None:
         raise model_error(
             f"{model.name} uses operator set {version}; up to {newest} is read, a newer 'onnx' package may know it"
         )
+
+
+def is_exported(model: OnnxModel) -> bool:
+    """Whether we wrote `model`, so that importing it gives the module that it was."""
+    return metadata.EXPORT in metadata.entries(model.proto)
 
 
 def import_model(model: OnnxModel, *, shapes: Mapping[str, Sequence[int]] | None = None) -> ModuleOp:

@@ -28,11 +28,17 @@ def declared_types(graph: GraphProto) -> dict[str, AnyTensor]:
     """The types that the model declares for its tensors, where they are tensors of known rank."""
     types: dict[str, AnyTensor] = {}
     for info in (*graph.value_info, *graph.output):
-        declared = info.type.tensor_type
-        element = ELEMENT_TYPES.get(declared.elem_type)
-        if element is not None and declared.HasField("shape"):
-            types[info.name] = TensorType(element, _sizes(declared.shape))
+        declared = declared_type(info)
+        if declared is not None:
+            types[info.name] = declared
     return types
+
+
+def declared_type(info: ValueInfoProto) -> AnyTensor | None:
+    """The type that the model declares for a tensor, `None` where it is none, or none of known rank."""
+    declared = info.type.tensor_type
+    element = ELEMENT_TYPES.get(declared.elem_type)
+    return None if element is None or not declared.HasField("shape") else TensorType(element, _sizes(declared.shape))
 
 
 def input_ports(graph: GraphProto, shapes: Mapping[str, Sequence[int]]) -> list[Port]:

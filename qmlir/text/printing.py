@@ -43,6 +43,12 @@ class PrintOptions:
     debuginfo: bool = False
     aliases: bool = True
     weights: Weights = Weights.ELIDE
+    upstream: bool = False
+    """Operations that upstream MLIR has not in the generic form, which it reads with `--allow-unregistered-dialect`."""
+
+
+UPSTREAM_PRETTY = frozenset({"arith", "builtin", "func", "quant"})
+"""Dialects whose operations xDSL and we print as upstream's `mlir-opt` reads them."""
 
 
 class ModulePrinter(Printer):
@@ -72,6 +78,11 @@ class ModulePrinter(Printer):
             self._print_aliased(attribute, f"!{attribute.name[0]}", None)
         else:
             self._print_aliased(attribute, f"#{attribute.name[0]}", None)
+
+    def print_op(self, op: Operation) -> None:
+        if self.options.upstream and not self.options.generic:
+            self.print_generic_format = op.dialect_name() not in UPSTREAM_PRETTY
+        super().print_op(op)
 
     def print_float(self, value: float, type: AnyFloat) -> None:
         self.print_string(float_text(value, type))

@@ -28,6 +28,9 @@ from qmlir.tools.frame import Session
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
 
+FORMS = ("qdq", "qoperator", "integer")
+"""How operations on quantized values are written as ONNX; known without importing ONNX, which takes a while."""
+
 _SETTINGS = (
     "activations", "weights", "accumulator", "scheme", "weight_scheme", "granularity", "calibrator", "recipe",
     "assert_all_quantized", "processes",
@@ -81,6 +84,14 @@ def add_shapes(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_casts(parser: argparse.ArgumentParser) -> None:
+    """`--keep-casts`, for ONNX models that come quantized."""
+    parser.add_argument(
+        "--keep-casts", action="store_true",
+        help="leave what an ONNX model has between DequantizeLinear and QuantizeLinear in float",
+    )  # fmt: skip
+
+
 def add_processes(parser: argparse.ArgumentParser) -> None:
     """`--processes N`, 1 where nothing is said."""
     parser.add_argument(
@@ -111,10 +122,29 @@ def quantization_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"keep": keep, **{name: getattr(arguments, name) for name in _SETTINGS}}
 
 
-def load_model(model: str, session: Session, shapes: Sequence[str] = (), function: str = "main") -> ModuleOp:
+def add_export(parser: argparse.ArgumentParser) -> None:
+    """Everything that says how to write a model as ONNX, for `export_settings`."""
+    add = parser.add_argument_group("how to write ONNX").add_argument
+    add("--form", default=FORMS[0], choices=FORMS, help="of operations on quantized values (default: qdq)")
+    add("--opset", type=int, metavar="N", help="the operator set (default: the oldest from 21 on that is enough)")
+    add("--exact", action="store_true", help="with qdq: integer arithmetic where floats may round another way")
+    add("--functions", action="store_true", help="composites of several nodes as local functions")
+    add("--external-data", action="store_true", help="large tensors into a file beside the model (above 2 GB anyway)")
+
+
+def export_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What `add_export` read, as `qmlir.export_onnx` takes it by name."""
+    settings = {name: getattr(arguments, name) for name in ("form", "opset", "exact", "functions")}
+    return {**settings, "external_data": arguments.external_data or None}
+
+
+def load_model(
+    model: str, session: Session, shapes: Sequence[str] = (), function: str = "main", keep_casts: bool = False
+) -> ModuleOp:
     """The verified module of a model as the command line names it: a file, `-`, or a folder of `qmlir quantize`.
 
-    `shapes` are the words of `--shape`, for the inputs of `function`. Raises `DiagnosticError`.
+    `shapes` are the words of `--shape`, for the inputs of `function`; `keep_casts` is that of `qmlir.load`. Raises
+    `DiagnosticError`.
     """
     sizes = parse_shapes(shapes)
     path = Path(model)
@@ -122,7 +152,7 @@ def load_model(model: str, session: Session, shapes: Sequence[str] = (), functio
         module = parse_module(default_environment().new_context(), session.stdin.read(), STDIN)
         verify(module)
     elif path.suffix in ONNX_SUFFIXES:
-        return load(path, shapes=sizes or None)
+        return load(path, shapes=sizes or None, keep_casts=keep_casts)
     else:
         module = load(QuantizedFolder.open(path).module if path.is_dir() else path)
     return specialize(module, sizes, function=function) if sizes else module

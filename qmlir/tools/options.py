@@ -53,6 +53,11 @@ def _add_reading(parser: ArgumentParser) -> None:
 def _add_writing(parser: ArgumentParser) -> None:
     add = parser.add_argument_group("writing").add_argument
     add("--print-op-generic", "--mlir-print-op-generic", action="store_true", help="print in the generic form")
+    add(
+        "--print-upstream", action="store_true",
+        help="print func, arith and quant as usual and all else in the generic form, with weights inline: "
+        "what upstream's mlir-opt --allow-unregistered-dialect reads",
+    )  # fmt: skip
     add("--print-debuginfo", "--mlir-print-debuginfo", action="store_true", help="print locations")
     add("--inline-weights", action="store_true", help="print large weights into the text, as hexadecimal")
     add("--elide-weights", action="store_true", help="leave large weights out")

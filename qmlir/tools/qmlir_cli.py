@@ -31,11 +31,13 @@ class Row:
 ROWS: tuple[Row, ...] = (
     Row("quantize", "quantize a float model by samples"),
     Row("compile", "compile a model into a program that needs NumPy and numba only"),
+    Row("export", "write a model or a module as an ONNX model"),
     Row("run", "run a model, a module or a saved program"),
     Row("profile", "run a model on samples and write the ranges of its values"),
     Row("compare", "compare two models layer by layer"),
     Row("bench", "time a model, ours and in other runtimes"),
     Row("search", "find the layers that need 16 bits, or do with 4, for an accuracy to hold"),
+    Row("tune", "find faster schedules of a model's kernels on this machine"),
     Row("inspect", "say what a model is: layers, types, ranges, multiply-adds and bytes"),
     Row("explain", "say why a node is quantized as it is, and what became of it"),
     Row("report", "write what quantization did to a model as a page of HTML"),

@@ -88,12 +88,13 @@ class _Driver:
     @property
     def print_options(self) -> PrintOptions:
         weights = Weights.ELIDE
-        if self.args.inline_weights:
+        if self.args.inline_weights or (self.args.print_upstream and not self.args.elide_weights):
             weights = Weights.INLINE
         elif self.output is not None and not self.args.elide_weights:
             # The parts of a split file are one text: they have no weights file of their own.
             weights = Weights.INLINE if self.args.split_input_file else Weights.SIDECAR
-        return PrintOptions(self.args.print_op_generic, self.args.print_debuginfo, weights=weights)
+        args = self.args
+        return PrintOptions(args.print_op_generic, args.print_debuginfo, weights=weights, upstream=args.print_upstream)
 
     def run(self) -> int:
         for row in self.args.load_plugin:

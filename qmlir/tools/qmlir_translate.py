@@ -1,4 +1,4 @@
-"""`qmlir-translate`: between modules and what is no module: ONNX models in, Python source out.
+"""`qmlir-translate`: between modules and what is no module: ONNX models in and out, Python source out.
 
 The result goes to standard output or `-o`, everything else to standard error. Exit codes as of every tool.
 """
@@ -8,6 +8,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
+from onnx import printer
+from xdsl.dialects.builtin import ModuleOp
+
 from qmlir import registry
 from qmlir.environment import default_environment
 from qmlir.ir.verification import verify
@@ -16,7 +19,9 @@ from qmlir.onnx.reading import read_model
 from qmlir.specialization.options import parse_shapes
 from qmlir.text.parsing import STDIN, load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
+from qmlir.tools.arguments import add_export, export_settings
 from qmlir.tools.command import Streams, console, main_of
+from qmlir.workflows.exporting import export_onnx
 
 _EMIT_NUMBA = "qmlir.targets.cpu.numba.emit:emit_module"
 """Loaded where it is asked for: numba takes its time."""
@@ -33,22 +38,37 @@ def build_argument_parser() -> argparse.ArgumentParser:
     add("--version", "-v", action="version", version=f"qmlir-translate {version('qmlir')}")
     kinds = parser.add_mutually_exclusive_group(required=True)
     kinds.add_argument("--import-onnx", action="store_true", help="an ONNX model to a module of the graph level")
+    kinds.add_argument("--export-onnx", action="store_true", help="a module above the integer level to an ONNX model")
     kinds.add_argument("--emit-numba", action="store_true", help="a module of loops to a Python module under numba")
     add(
         "--shape", action="append", default=[], metavar="NAME=1x3x224x224",
         help="fix the shape of an input",
     )  # fmt: skip
     add("--inline-weights", action="store_true", help="print all weights in full, as upstream tools read them")
+    add_export(parser)
     return parser
 
 
-def _emit(arguments: argparse.Namespace, streams: Streams) -> int:
+def _module(arguments: argparse.Namespace, streams: Streams) -> ModuleOp:
     ctx = default_environment().new_context()
     if arguments.input == "-":
         module = parse_module(ctx, streams.stdin.read(), STDIN)
     else:
         module = load_module(ctx, Path(arguments.input))
     verify(module)
+    return module
+
+
+def _export(arguments: argparse.Namespace, streams: Streams) -> int:
+    """Write the ONNX model of a module; to standard output in ONNX's textual syntax."""
+    model = export_onnx(_module(arguments, streams), arguments.output, **export_settings(arguments))
+    if not arguments.output:
+        streams.stdout.write(f"{printer.to_text(model)}\n")
+    return 0
+
+
+def _emit(arguments: argparse.Namespace, streams: Streams) -> int:
+    module = _module(arguments, streams)
     source: str = registry.load(_EMIT_NUMBA)(module)
     if arguments.output:
         Path(arguments.output).write_text(source, encoding="utf-8")
@@ -60,6 +80,8 @@ def _emit(arguments: argparse.Namespace, streams: Streams) -> int:
 def _translate(arguments: argparse.Namespace, streams: Streams) -> int:
     if arguments.emit_numba:
         return _emit(arguments, streams)
+    if arguments.export_onnx:
+        return _export(arguments, streams)
     module = import_model(read_model(Path(arguments.input)), shapes=parse_shapes(arguments.shape))
     if arguments.output:
         weights = Weights.INLINE if arguments.inline_weights else Weights.SIDECAR

@@ -14,13 +14,14 @@ from qmlir.dialects.kernel.attributes import ISAS
 from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType
 from qmlir.environment import default_environment
 from qmlir.levels import LEVELS, Element, Level, check_level
-from qmlir.pipelines import COMPILE
+from qmlir.pipelines import COMPILE, Stage
 from qmlir.text.parsing import parse_module
 from tests.support.documents import ROOT, blocks, commands, hold, named
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 COMPILING = ROOT / "docs" / "compiling.md"
 WALK = ROOT / "docs" / "levels.md"
+TUTORIAL = ROOT / "docs" / "tutorial.md"
 
 
 def _between(marker: str, path: Path = ARCHITECTURE) -> str:
@@ -78,31 +79,51 @@ def test_walk_shows_modules_of_the_level(level: str) -> None:
         check_level(ctx, parse_module(ctx, text, "levels.md"), level)
 
 
-STAGES = [
+LOWERING = [
     pytest.param(path, command, id=named(path, command))
-    for path in (COMPILING, WALK)
+    for path in (COMPILING, WALK, TUTORIAL)
     for block in blocks(path)
     if block.language == "console"
     for command, _ in commands(block.text)
-    if "\n" in command
+    if "convert-nn-to-kernel" in command and "\n" in command
 ]
+_STAGE = re.compile(r"^ {4}\S.*(?:\n {6}.*)*", re.MULTILINE)
+"""Lines of such a command: a stage begins with four spaces, what is too long for a line goes on with six."""
 
 
-@pytest.mark.parametrize(("path", "command"), STAGES)
+def _stages(command: str) -> list[str]:
+    """The stages of `COMPILE` in a command, the text of each; before them may be those of `QUANTIZE`."""
+    found = _STAGE.findall(command.partition("-p ")[2].rpartition('"')[0])
+    first = next(index for index, stage in enumerate(found) if "convert-nn-to-kernel" in stage)
+    return found[first:]
+
+
+def _written(stage: Stage, isa: str) -> str:
+    """The text of a stage in a command, in lines of at most 120 characters."""
+    text = COMPILE.text(stage.name, isa=isa, threads="1").replace('"', "")
+    lines = [" " * 4]
+    for each in re.findall(r"[\w-]+(?:{[^}]*})?,?", text):
+        if len(lines[-1] + each) < 120:
+            lines[-1] += each
+        else:
+            lines.append(" " * 6 + each)
+    return "\\\n".join(lines)
+
+
+@pytest.mark.parametrize(("path", "command"), LOWERING)
 def test_long_pipelines_are_what_compile_runs(path: Path, command: str, request: pytest.FixtureRequest) -> None:
-    """From the third line on, each line of such a command is a stage."""
-    stages = command.partition("-p ")[2].rpartition('"')[0].split("\\\n")[2:]
-    names = [stage.name for stage in COMPILE.stages[: len(stages)]]
-    texts = [COMPILE.text(name, isa="avx512-vnni", threads="1").replace('"', "") for name in names]
+    stages = _stages(command)
+    isa = re.search(r"isa=([\w-]+)", command)
     meant = command
-    for stage, text in zip(stages, texts, strict=True):
-        meant = meant.replace(stage, f"    {text}," if stage.endswith(",") else f"    {text}")
+    for said, stage in zip(stages, COMPILE.stages, strict=False):
+        written = _written(stage, isa[1] if isa else "generic")
+        meant = meant.replace(said, written + said[len(said.rstrip(",\\")) :])
     hold(path, command, meant, request)
 
 
 def test_walk_ends_with_the_whole_pipeline() -> None:
     command, _ = commands(_walk()["code"])[0]
-    assert command.count("\n") == 1 + len(COMPILE.stages)
+    assert len(_stages(command)) == len(COMPILE.stages)
 
 
 def test_stages_table(request: pytest.FixtureRequest) -> None:

@@ -11,7 +11,7 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.host import host_isa
-from qmlir.tools.arguments import add_isa, add_model, add_output, add_shapes, add_threads, load_model
+from qmlir.tools.arguments import add_casts, add_isa, add_model, add_output, add_shapes, add_threads, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import shapes_text, with_one_sample
 from qmlir.workflows.folder import PROGRAM, check_target, written_whole
@@ -25,8 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_output(parser, "the folder to write the program into", required=True, metavar="DIR")
     add_shapes(parser)
+    add_casts(parser)
     add_threads(parser)
     add_isa(parser)
+    parser.add_argument("--no-tuned", action="store_true", help="leave out what qmlir tune found on this machine")
     parser.add_argument("--function", default="main", metavar="NAME", help="the function to compile (default: main)")
 
 
@@ -35,7 +37,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     output = Path(arguments.output)
     check_target(output, PROGRAM)
     started = time.perf_counter()
-    module = load_model(arguments.model, session, arguments.shape, arguments.function)
+    module = load_model(arguments.model, session, arguments.shape, arguments.function, arguments.keep_casts)
     function = function_of(module, arguments.function)
     if still_open := with_one_sample(function, {}):
         remedy = f"for one sample say {shapes_text(still_open)}"
@@ -43,8 +45,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     module = specialize(module, function=arguments.function)
     compiler: Any = import_module(_COMPILER)
     program = compiler.compile_module(
-        module, threads=arguments.threads, isa=arguments.isa, function=arguments.function, progress=session.progress
-    )
+        module, threads=arguments.threads, isa=arguments.isa, function=arguments.function, progress=session.progress,
+        tuned=not arguments.no_tuned,
+    )  # fmt: skip
     with written_whole(output, PROGRAM) as aside:
         program.save(aside)
     isa = host_isa() if arguments.isa == "host" else arguments.isa

@@ -1,7 +1,6 @@
 """`qmlir doctor`: what is installed here, what the processor can do, and whether all that is needed works."""
 
 import argparse
-import os
 import platform
 import tempfile
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ from qmlir.environment import UNIVERSE_GROUP
 from qmlir.inspection.values import bytes_text
 from qmlir.peers.packages import TITLES, installed_version, is_installed
 from qmlir.targets.cpu import cache
-from qmlir.targets.cpu.host import host_features, host_isa, host_name
+from qmlir.targets.cpu.host import available_cores, host_features, host_isa, host_name
 from qmlir.tools.frame import Command, Session
 
 _PACKAGES = ("xdsl", "numpy", "numba", "llvmlite", "onnx", "safetensors", "ml_dtypes", "rich")
@@ -63,44 +62,34 @@ def _processor() -> Iterator[Finding]:
     yield Finding("processor", "features", " ".join(features) or "none of those that matter here")
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _doubled() -> tuple[int, str]:
-    """A function that numba compiles here and divides among threads: 0 + 2 + 4 + 6, and the threading layer."""
+def _doubled() -> int:
+    """What a function that numba compiles here computes: 0 + 2 + 4 + 6."""
     numba: Any = import_module("numba")
     numpy: Any = import_module("numpy")
 
     def double(values: Any) -> None:
-        for place in numba.prange(values.size):
+        for place in range(values.size):
             values[place] *= 2
 
     values = numpy.arange(4)
-    numba.njit(parallel=True)(double)(values)
-    return int(values.sum()), str(numba.threading_layer())
+    numba.njit(double)(values)
+    return int(values.sum())
 
 
 def _compiler() -> Iterator[Finding]:
-    yield Finding("threads", "cores", f"{_cores()} for this process")
+    cores = available_cores()
+    yield Finding("compiler", "cores", f"{cores} for this process, so many threads at most")
+    remedy = "reinstall numba and llvmlite"
     try:
-        total, layer = _doubled()
-        limit = import_module("numba").config.NUMBA_NUM_THREADS
+        total = _doubled()
     except Exception as error:  # whatever numba or LLVM raise here is what the user came to learn
         text = " ".join(str(error).split())[:200]
-        remedy = "reinstall numba and llvmlite; NUMBA_THREADING_LAYER=workqueue needs no library besides"
-        yield Finding("threads", "compiling", f"{type(error).__name__}: {text}", State.BROKEN, remedy)
+        yield Finding("compiler", "compiling", f"{type(error).__name__}: {text}", State.BROKEN, remedy)
         return
-    works = total == 12
-    found = "numba compiles and runs" if works else f"numba's code computes {total} for 12"
-    yield Finding(
-        "threads",
-        "compiling",
-        found,
-        State.GOOD if works else State.BROKEN,
-        "" if works else "reinstall numba and llvmlite",
-    )
-    yield Finding("threads", "layer", f"{layer}, at most {limit} threads")
+    if total != 12:
+        yield Finding("compiler", "compiling", f"numba's code computes {total} for 12", State.BROKEN, remedy)
+        return
+    yield Finding("compiler", "compiling", "numba compiles and runs")
 
 
 def _cache() -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from qmlir.api import inspect
 from qmlir.inspection.table import SORTS, inspection_text
-from qmlir.tools.arguments import add_model, add_shapes, load_model
+from qmlir.tools.arguments import add_casts, add_model, add_shapes, load_model
 from qmlir.tools.frame import Command, Session, plain
 
 
@@ -13,12 +13,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `qmlir inspect` takes."""
     add_model(parser)
     add_shapes(parser)
+    add_casts(parser)
     parser.add_argument("--sort", choices=list(SORTS), default="", help="layers by this, the most first")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Print what the model is. Raises `DiagnosticError` where it cannot be read."""
-    found = inspect(load_model(arguments.model, session, arguments.shape))
+    found = inspect(load_model(arguments.model, session, arguments.shape, keep_casts=arguments.keep_casts))
     if arguments.sort:
         found = replace(found, layers=tuple(sorted(found.layers, key=SORTS[arguments.sort], reverse=True)))
     share = found.integer_share

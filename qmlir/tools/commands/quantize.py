@@ -4,19 +4,23 @@ import argparse
 from pathlib import Path
 
 from qmlir.ir.diagnostics import text_error
+from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.pipelines import QUANTIZE
 from qmlir.profiles.file import Profile
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.tools.arguments import (
     add_data,
+    add_export,
     add_model,
     add_output,
     add_quantization,
     add_shapes,
+    export_settings,
     load_model,
     quantization_settings,
 )
 from qmlir.tools.frame import Command, Session
+from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.folder import QuantizedFolder, check_file, check_target, save_quantized
 from qmlir.workflows.quantizing import quantize_with_profile
 from qmlir.workflows.summary import summarize
@@ -30,16 +34,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     add_data(source, required=False)
     source.add_argument("--profile", metavar="FILE", help="a profile of the lowered model in place of samples")
-    add_output(parser, "the folder to write, or the module, FILE.mlir; large weights go beside it", required=True)
+    add_output(
+        parser,
+        "the folder to write, or the module, FILE.mlir (large weights go beside it), or FILE.onnx",
+        required=True,
+    )
     add_shapes(parser)
     add_quantization(parser)
+    add_export(parser)
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Quantize a model, write it, and say what of it is in integers. Raises `DiagnosticError`."""
     output = Path(arguments.output)
     is_module = output.suffix == _MODULE or (output.exists() and not output.is_dir() and not output.is_file())
-    (check_file if is_module else check_target)(output)  # before samples take their time
+    is_onnx = output.suffix in ONNX_SUFFIXES
+    (check_file if is_module or is_onnx else check_target)(output)  # before samples take their time
     if arguments.model != "-" and QuantizedFolder.holds(arguments.model):
         source = QuantizedFolder.open(arguments.model).float_module
         raise text_error(f"'{arguments.model}' is quantized already: its float model is '{source}'")
@@ -55,7 +65,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     summary = summarize(
         module, quantized.module, quantized.profile, settings, model=arguments.model, data=arguments.data
     )
-    if is_module:
+    if is_onnx:
+        export_onnx(quantized.module, output, **export_settings(arguments))
+    elif is_module:
         save_module(quantized.module, output, PrintOptions(weights=Weights.SIDECAR))
     else:
         stem = "model" if arguments.model == "-" else Path(arguments.model).stem.removesuffix(".float")

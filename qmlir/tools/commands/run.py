@@ -17,7 +17,7 @@ from qmlir.interpreter.machine import Interpreter
 from qmlir.interpreter.run import Array
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.text.weights import write_atomically
-from qmlir.tools.arguments import add_isa, add_model, add_output, add_shapes, add_threads, load_model
+from qmlir.tools.arguments import add_casts, add_isa, add_model, add_output, add_shapes, add_threads, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
 
@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--engine", choices=ENGINES, help="what runs it (default: interpreter; a saved program runs compiled)")
     add_output(parser, "the .npz file to write outputs to; otherwise they are printed", metavar="FILE")
     add_shapes(parser)
+    add_casts(parser)
     add_threads(parser)
     add_isa(parser)
 
@@ -174,7 +175,12 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             raise UsageError(f"qmlir run: error: '{arguments.model}' is a compiled program: {what} is for modules\n")
         found = _call(import_module(_COMPILER).load_program(arguments.model), inputs)
     else:
-        found = _run_module(load_model(arguments.model, session, arguments.shape), arguments, inputs, session)
+        found = _run_module(
+            load_model(arguments.model, session, arguments.shape, keep_casts=arguments.keep_casts),
+            arguments,
+            inputs,
+            session,
+        )
     outputs = dict(_as_arrays(found))
     if arguments.output:
         _write_outputs(Path(arguments.output), outputs)

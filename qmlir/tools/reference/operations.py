@@ -19,8 +19,11 @@ from qmlir import registry
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.interpret.quantized import QUANTIZED
 from qmlir.dialects.nn.lower.elements import otherwise
+from qmlir.dialects.nn.ops.elementwise import UnaryOp
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.interfaces import InferResultTypes, Quantizable, ReadsShapesOnly
+from qmlir.onnx.export.forms.integer import INTEGER
+from qmlir.onnx.export.forms.qlinear import QLINEAR
 from qmlir.tools.reference.dialects import operations_of, slots_of
 from qmlir.tools.reference.importers import operators_by_operation
 from qmlir.tools.reference.markdown import GENERATED, code, codes, table
@@ -49,6 +52,18 @@ def _imported(operation: type[IRDLOperation], tests: Path) -> str:
     own = _plain(operation.name.partition(".")[2])
     found = sorted(operators_by_operation().get(operation, ()), key=lambda name: (_plain(name) != own, name))
     return _some(found)
+
+
+def _exported(operation: type[IRDLOperation], tests: Path) -> str:
+    """The ways in which it is written, beside the one of floats: in integers, and as one QLinear operator."""
+    if operation.has_trait(ConstantLike):
+        return "initializers"
+    if operation not in registry.onnx_exporters():
+        return ""
+    ways = [name for name, table in (("integers", INTEGER), ("QLinear", QLINEAR)) if operation in table]
+    if issubclass(operation, UnaryOp) and _accepts_quantized(operation) and operation not in INTEGER:
+        ways.append("table")
+    return ", ".join(ways) or _YES
 
 
 def _inferred(operation: type[IRDLOperation], tests: Path) -> str:
@@ -123,6 +138,7 @@ def _tested(operation: type[IRDLOperation], tests: Path) -> str:
 
 COLUMNS: Mapping[str, Callable[[type[IRDLOperation], Path], str]] = {
     "import": _imported,
+    "export": _exported,
     "infer": _inferred,
     "interpret float": _in_float,
     "interpret quantized": _in_integers,
@@ -155,6 +171,8 @@ _ABOUT = """\
 What each stage has for each operation of `nn`, from the tables that the stages use:
 
 - **import**: the ONNX operators whose importers add it ([ONNX models](../onnx.md));
+- **export**: its exporter; *integers* and *table* where quantized values have such a form, *QLinear* where there is an
+  operator of that kind for some types;
 - **infer**: result types follow from operands and properties;
 - **interpret**: the meaning of plain values; of quantized ones by exact *integers*, on the *stored integers* unchanged,
   or *through floats*, rounded once ([the arithmetic](../arithmetic.md));
@@ -163,7 +181,7 @@ What each stage has for each operation of `nn`, from the tables that the stages 
 - **test**: the FileCheck files that compute with it or rewrite it, beside the one of every operation that reads and
   prints it; and whether ONNX has node tests of an operator that becomes it ([testing](../testing.md)).
 
-Models are not exported yet: there is no column for it. A number in brackets is a hole, explained below the table.
+A number in brackets is a hole, explained below the table.
 """
 
 

@@ -30,12 +30,16 @@ _NOT_QUANTIZED: Mapping[str, Sequence[str]] = {
 REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "interpret quantized": {
         **_NOT_QUANTIZED,
+        "it quantizes when the model runs, by a range that nobody knows before": (
+            "nn.dynamic_quantize", "nn.dynamic_lstm",
+        ),
         "its parts are quantized, or all of it computes in float between casts": (
             "nn.batch_norm", "nn.instance_norm", "nn.group_norm", "nn.layer_norm", "nn.rms_norm", "nn.lp_norm",
             "nn.log_softmax", "nn.attention",
         ),
     },
     "quantize": _NOT_QUANTIZED,
+    "export": {"its parts are written, once `nn-decompose` has made them": ("nn.dynamic_lstm",)},
     "lower": {
         "how many elements there are depends on the data, and loops are made for known shapes": (
             "nn.non_zero", "nn.unique",

@@ -54,6 +54,17 @@ def test_import_print_parse_and_run(model: Path, tmp_path: Path) -> None:
         assert np.load(tmp_path / "out.npz")["y"].tolist() == [-0.5, -2, -8]
 
 
+def test_export(model: Path, tmp_path: Path) -> None:
+    module, again = tmp_path / "model.mlir", tmp_path / "again.mlir"
+    exported = tmp_path / "exported.onnx"
+    assert _tool("qmlir-translate", "--import-onnx", model, "-o", module).returncode == 0
+    done = _tool("qmlir-translate", "--export-onnx", module, "-o", exported)
+    assert done.returncode == 0, done.stderr
+    done = _tool("qmlir-translate", "--import-onnx", exported, "-o", again)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert again.read_text() == module.read_text()
+
+
 def test_error_of_the_importer(model: Path) -> None:
     model.write_text(MODEL.replace("<factor: float = 0.5>", ""))
     done = _tool("qmlir-translate", "--import-onnx", model)

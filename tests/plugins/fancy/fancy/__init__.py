@@ -1,6 +1,7 @@
-"""A package outside: the dialect `fancy`, what its operation computes, and the ONNX operator that it comes from.
+"""A package outside: the dialect `fancy`, what its operation computes, and the ONNX operator that it comes from
+and becomes again.
 
-It uses what every package can use: xDSL, and three entry points.
+It uses what every package can use: xDSL, and four entry points.
 """
 
 import numpy as np
@@ -10,6 +11,7 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, 
 from xdsl.traits import Pure
 from xdsl.universe import Universe
 
+from qmlir.onnx.export.emission import Outgoing
 from qmlir.onnx.node import Node
 from qmlir.registry import Contribution
 
@@ -50,5 +52,11 @@ def _import_scaled_square(node: Node) -> SSAValue:
     )
     return node.insert(op).result
 
+
+def _export_scaled_square(out: Outgoing, op: ScaledSquareOp) -> None:
+    out.node("ScaledSquare", out.inputs, out.output, domain="com.example", factor=op.factor.value.data)
+
+
+EXPORTERS = {ScaledSquareOp: _export_scaled_square}
 
 IMPORTERS = {"com.example::ScaledSquare": _import_scaled_square}

@@ -5,9 +5,9 @@ import json
 from importlib.metadata import version
 from pathlib import Path
 
-import numba
 import pytest
 
+from qmlir.targets.cpu.host import available_cores
 from qmlir.tools import qmlir_cli
 from qmlir.tools.commands import doctor
 
@@ -33,8 +33,8 @@ def test_what_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert by_name["cache", "folder"]["found"] == str(cache)
     assert by_name["cache", "size"]["found"] == "3.0 MiB of at most 512.0 MiB"
     assert by_name["cache", "writable"]["found"] == "yes"
-    assert by_name["threads", "compiling"]["state"] == "ok"
-    assert by_name["threads", "layer"]["found"].split(",")[0] == numba.threading_layer()
+    assert by_name["compiler", "compiling"]["state"] == "ok"
+    assert by_name["compiler", "cores"]["found"].split()[0] == str(available_cores())
     assert by_name["processor", "ISA"]["found"] in ("generic", "avx2", "avx2-vnni", "avx512-vnni", "neon")
     assert ("peers", "ONNX Runtime") in by_name
 
@@ -50,7 +50,7 @@ def test_a_cache_that_cannot_be_written_is_no_failure(tmp_path: Path, monkeypatc
 
 
 def test_what_is_needed_and_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse() -> tuple[int, str]:
+    def refuse() -> int:
         raise OSError("libLLVM\nis not there")
 
     monkeypatch.setattr(doctor, "_PACKAGES", ("numpy", "no_such_package"))
@@ -61,6 +61,14 @@ def test_what_is_needed_and_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "OSError: libLLVM is not there  [broken]" in text
     assert "pip install --force-reinstall no_such_package" in text
     assert text.endswith("2 of what is needed does not work\n")
+
+
+def test_code_that_computes_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_doubled", lambda: 11)
+    code, text = run()
+    assert code == 1
+    assert "numba's code computes 11 for 12  [broken]" in text
+    assert "compiling: reinstall numba and llvmlite" in text
 
 
 def test_a_plugin_that_does_not_load(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,1 @@
+"""Modules to ONNX models: float, quantized and mixed ones, in Q/DQ, QLinear or integer operators."""

@@ -1,0 +1,153 @@
+"""How values of a module are held in ONNX: the data type of an element, the bytes of a tensor, shapes and their names.
+
+A quantized value is a tensor of its integers, in the smallest type that ONNX's operators compute with: 8, 16 or 32
+bits. Constants of 4 bits and less are packed where they are only dequantized.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from onnx import TensorProto, TypeProto, ValueInfoProto
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyUnrankedTensorType, IntegerType, Signedness, TensorType
+from xdsl.ir import Attribute
+
+from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.types import SequenceType, StringType
+from qmlir.dialects.quant.types import StoredType
+from qmlir.ir.builtin_types import AnyTensor, as_integer, ranked_tensor, tensor
+from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES, SUB_BYTE
+from qmlir.text.elements import dense_dtype
+
+Array = npt.NDArray[Any]
+
+CONTAINER_BITS = (8, 16, 32)
+"""Widths in which operators compute."""
+
+PACKED = {2: (TensorProto.INT2, TensorProto.UINT2), 4: (TensorProto.INT4, TensorProto.UINT4)}
+"""Data types of several values in a byte, signed and unsigned."""
+
+PACKED_SINCE = {2: 25, 4: 21}
+"""The first operator set that has them."""
+
+
+def container(element: StoredType) -> IntegerType:
+    """The integers that hold a quantized value at run time, as `nn` writes them: `i8`, `ui8`."""
+    bits = next(bits for bits in CONTAINER_BITS if element.bits <= bits)
+    return IntegerType(bits) if element.is_signed else IntegerType(bits, Signedness.UNSIGNED)
+
+
+def held_element(element: Attribute) -> Attribute:
+    """The plain element type in which ONNX holds a value: f32 for a profiled f32, integers for a quantized one."""
+    return container(element) if isinstance(element, StoredType) else plain_type(element)
+
+
+def data_type(element: Attribute) -> int | None:
+    """ONNX's data type of an element, `None` where it has none."""
+    return DATA_TYPES.get(held_element(element))
+
+
+def packed_type(element: StoredType, opset: int) -> int | None:
+    """The data type of constants that are packed, `None` where they are not."""
+    for bits, types in PACKED.items():
+        if element.bits <= bits and opset >= PACKED_SINCE[bits]:
+            return types[not element.is_signed]
+    return None
+
+
+def _packed(array: Array, bits: int) -> bytes:
+    """Elements of 2 or 4 bits, the first in the lowest bits of a byte."""
+    per_byte = 8 // bits
+    fields = np.zeros(-(-array.size // per_byte) * per_byte, np.uint8)
+    fields[: array.size] = array.reshape(-1).astype(np.int64) & ((1 << bits) - 1)
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    return (fields.reshape(-1, per_byte) << shifts).sum(1, dtype=np.uint8).tobytes()
+
+
+def tensor_proto(name: str, array: Array, kind: int) -> TensorProto:
+    """The tensor of data type `kind` that holds `array`."""
+    proto = TensorProto(name=name, data_type=kind, dims=array.shape)
+    if kind in SUB_BYTE:
+        proto.raw_data = _packed(array, 2 if kind in PACKED[2] else 4)
+    else:
+        proto.raw_data = np.ascontiguousarray(array).tobytes()
+    return proto
+
+
+def plain_proto(name: str, array: Array, element: Attribute) -> TensorProto:
+    """The tensor of elements of a plain type, held in `array`; i1 as 0 and 1."""
+    kind = DATA_TYPES[element]
+    dtype = dense_dtype(element)
+    assert dtype is not None
+    return tensor_proto(name, np.asarray(array, dtype), kind)
+
+
+def describe_type(proto: TypeProto, type_: Attribute, dims: Sequence[str] = ()) -> None:
+    """Write the type of a value; `dims` names open sizes."""
+    if isinstance(type_, SequenceType):
+        _describe_tensor(proto.sequence_type.elem_type, type_.tensors, ())
+    else:
+        _describe_tensor(proto, tensor(type_), dims)
+
+
+def _describe_tensor(proto: TypeProto, type_: AnyTensor | AnyUnrankedTensorType, dims: Sequence[str]) -> None:
+    element = type_.get_element_type()
+    proto.tensor_type.elem_type = TensorProto.STRING if isinstance(element, StringType) else data_type(element) or 0
+    ranked = ranked_tensor(type_)
+    if ranked is None:
+        return
+    proto.tensor_type.shape.SetInParent()
+    for place, size in enumerate(ranked.get_shape()):
+        dim = proto.tensor_type.shape.dim.add()
+        if size != DYNAMIC_INDEX:
+            dim.dim_value = size
+        elif place < len(dims) and dims[place]:
+            dim.dim_param = dims[place]
+
+
+def value_info(name: str, type_: Attribute, dims: Sequence[str] = ()) -> ValueInfoProto:
+    """What a graph says of a value."""
+    info = ValueInfoProto(name=name)
+    describe_type(info.type, type_, dims)
+    return info
+
+
+def has_onnx_type(type_: Attribute) -> bool:
+    """Whether ONNX has a type for such a value."""
+    if isinstance(type_, SequenceType):
+        return type_.tensors.get_element_type() in DATA_TYPES
+    ranked = ranked_tensor(type_)
+    return ranked is not None and data_type(ranked.get_element_type()) is not None
+
+
+def element_bytes(type_: AnyTensor) -> int:
+    """How many bytes the elements of a constant take."""
+    dtype = dense_dtype(held_element(type_.get_element_type()))
+    return math.prod(type_.get_shape()) * (1 if dtype is None else dtype.itemsize)
+
+
+def is_integer(element: Attribute) -> bool:
+    """Whether a plain element type is an integer, i1 not among them."""
+    found = as_integer(element)
+    return found is not None and found.width.data > 1
+
+
+def plain_tensor_type(type_: Attribute) -> Attribute:
+    """The type that an import gives a tensor held as ONNX holds `type_`."""
+    ranked = ranked_tensor(type_)
+    if ranked is None:
+        return type_
+    kind = data_type(ranked.get_element_type())
+    return TensorType(cast(Any, ELEMENT_TYPES.get(kind or 0)), ranked.get_shape()) if kind in ELEMENT_TYPES else type_
+
+
+def held_types(type_: Attribute) -> list[Attribute]:
+    """The types that an import gives tensors that hold values of `type_`: as it is computed with, or packed."""
+    ranked, found = ranked_tensor(type_), [plain_tensor_type(type_)]
+    element = None if ranked is None else ranked.get_element_type()
+    if ranked is not None and isinstance(element, StoredType):
+        kinds = {packed_type(element, opset) for opset in PACKED_SINCE.values()} - {None}
+        found += [TensorType(cast(Any, ELEMENT_TYPES[kind]), ranked.get_shape()) for kind in kinds if kind is not None]
+    return found

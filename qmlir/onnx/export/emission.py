@@ -1,0 +1,220 @@
+"""One operation on its way out: its operands and results by their ONNX names, and the nodes that it becomes.
+
+An exporter is a function from an `Outgoing` to nothing: it adds nodes, the last of which give `outputs`. It is all that
+a package outside writes, too: the entry point group `qmlir.onnx_exporters` names tables from operation class to
+exporter. Names inside an operation come from those of its results, so that the same operation gives the same nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from onnx import AttributeProto, NodeProto, TensorProto, helper
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, TensorType, i1, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.ir.builtin_types import integer_list
+from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.onnx.export.containers import data_type, held_element, plain_proto
+
+Array = npt.NDArray[Any]
+
+MICROSOFT = "com.microsoft"
+"""The domain of ONNX Runtime's own operators."""
+
+OLDEST_OPSET = 21
+"""The oldest operator set that is written: the first with blocks, 4 and 16 bits in QuantizeLinear, and metadata."""
+
+
+class Form(StrEnum):
+    """How operations on quantized values are written."""
+
+    QDQ = "qdq"
+    """Float operators between DequantizeLinear and QuantizeLinear."""
+
+    QOPERATOR = "qoperator"
+    """QLinear operators where they compute the same integers."""
+
+    INTEGER = "integer"
+    """ConvInteger and MatMulInteger, and the arithmetic spelled out."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user chose."""
+
+    form: Form = Form.QDQ
+    opset: int = OLDEST_OPSET
+    exact: bool = False
+    """In the form Q/DQ: integer arithmetic where floats between casts may round another way."""
+
+    functions: bool = False
+    """Whether the parts of a composite are written as a local function."""
+
+
+class NeedsOpsetError(Exception):
+    """An operator is newer than the operator set that was chosen."""
+
+    def __init__(self, op: Operation, opset: int, what: str):
+        super().__init__(what)
+        self.op = op
+        self.opset = opset
+        self.what = what
+
+
+@dataclass
+class Outgoing:
+    """An operation, the names of its operands and results, and the nodes and tensors that it becomes."""
+
+    op: Operation
+    settings: Settings
+    names: Mapping[SSAValue, str]
+    """The ONNX name of each operand."""
+
+    outputs: list[str]
+    """The names that the nodes must give, one for each result."""
+
+    nodes: list[NodeProto] = field(default_factory=list[NodeProto])
+    initializers: list[TensorProto] = field(default_factory=list[TensorProto])
+    packed: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """The data types of constants whose tensors are packed."""
+
+    prefix: str = ""
+    elements: Mapping[SSAValue, Attribute] = field(default_factory=dict[SSAValue, Attribute])
+    """Element types of operands and results that are not held as their own type says: f32 behind a dequantization."""
+
+    _known: dict[tuple[Any, ...], str] = field(default_factory=dict[tuple[Any, ...], str])
+
+    @property
+    def opset(self) -> int:
+        """The version of ONNX's operator set."""
+        return self.settings.opset
+
+    def needs(self, opset: int, what: str) -> None:
+        """Say that `what` is there from an operator set on."""
+        if self.opset < opset:
+            raise NeedsOpsetError(self.op, opset, what)
+
+    def error(self, message: str) -> DiagnosticError:
+        """The error, to be raised, that names the operation."""
+        return op_error(self.op, message)
+
+    # Operands
+
+    def name(self, value: SSAValue | None) -> str:
+        """The name of an operand, empty where it is left out."""
+        return "" if value is None else self.names[value]
+
+    @property
+    def inputs(self) -> list[str]:
+        """The names of all operands."""
+        return [self.names[value] for value in self.op.operands]
+
+    @property
+    def output(self) -> str:
+        """The name of the first result."""
+        return self.outputs[0]
+
+    def element(self, value: SSAValue) -> Attribute:
+        """The plain element type in which a value is held."""
+        return self.elements.get(value) or held_element(element_of(value))
+
+    # What is added
+
+    def fresh(self, hint: str) -> str:
+        """A name inside the operation."""
+        return f"{self.prefix or self.outputs[0]}/{hint}{len(self.nodes) + len(self.initializers)}"
+
+    def node(
+        self,
+        op_type: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str] | str | None = None,
+        *,
+        domain: str = "",
+        **attributes: Any,
+    ) -> str:
+        """Add a node, without the attributes that are `None`; the name of its first output, a new one by default.
+
+        Trailing inputs that are left out go.
+        """
+        given = [outputs] if isinstance(outputs, str) else list(outputs or [self.fresh(op_type)])
+        kept = list(inputs)
+        while kept and not kept[-1]:
+            kept.pop()
+        proto = NodeProto(op_type=op_type, domain=domain, input=kept, output=given)
+        for key in sorted(attributes):
+            if attributes[key] is not None:
+                proto.attribute.append(_attribute(key, attributes[key]))
+        self.nodes.append(proto)
+        return given[0]
+
+    def constant(self, array: npt.ArrayLike, element: Attribute = i64) -> str:
+        """A tensor of numbers; equal ones are one."""
+        found = np.asarray(array)
+        key = element, found.shape, found.dtype.str, found.tobytes()
+        if key not in self._known:
+            name = self.fresh("c")
+            self.initializers.append(plain_proto(name, found, element))
+            self._known[key] = name
+        return self._known[key]
+
+    def tensor(self, proto: TensorProto) -> str:
+        """A tensor that is made elsewhere; its name."""
+        self.initializers.append(proto)
+        return proto.name
+
+    def cast(self, name: str, element: Attribute, output: str | None = None) -> str:
+        """The value as elements of another plain type."""
+        return self.node("Cast", [name], output, to=data_type(element))
+
+    # Properties
+
+    def parameter(self, name: str, *, is_scalar: bool = False) -> str:
+        """The integers of a parameter, as a tensor: the property's, or the operand; empty where there is neither."""
+        op = cast(NnOp, self.op)
+        value: SSAValue | None = getattr(op, f"{name}_value")
+        if value is not None:
+            return self.names[value]
+        numbers = op.integers(name)
+        if numbers is None:
+            return ""
+        return self.constant(np.array(numbers[0] if is_scalar else numbers, np.int64))
+
+
+Exporter = Callable[[Outgoing, Any], None]
+"""Adds the nodes of an operation."""
+
+
+def _attribute(name: str, value: Any) -> AttributeProto:
+    if isinstance(value, np.ndarray):
+        raise TypeError(f"attribute '{name}' is an array: make it a tensor")
+    if isinstance(value, list) and not value:
+        return AttributeProto(name=name, type=AttributeProto.INTS)
+    return helper.make_attribute(name, value)
+
+
+def number(attribute: Attribute | None) -> Any:
+    """The number, flag, text or list of a property, as ONNX's attributes take it; `None` where it is left out."""
+    match attribute:
+        case None:
+            return None
+        case IntegerAttr():
+            return abs(attribute.value.data) if attribute.type == i1 else int(attribute.value.data)
+        case FloatAttr():
+            return float(attribute.value.data)
+        case StringAttr():
+            return attribute.data
+        case _:
+            return list(integer_list(cast(Any, attribute)))
+
+
+def held(value: SSAValue, element: Attribute) -> TensorType[Attribute]:
+    """The type of a value with other elements."""
+    return TensorType(cast(Any, element), shape_of(value))

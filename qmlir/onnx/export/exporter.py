@@ -1,0 +1,269 @@
+"""Exporting: one function becomes an ONNX graph, each operation the nodes of one way to write it.
+
+The nodes of an operation stand together and say in their metadata which one it was (`metadata`), so that the import of
+an exported model gives the module back (`qmlir.onnx.restoring`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from typing import Any, cast
+
+from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto, defs, helper
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+
+from qmlir import registry
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.ir.provenance import origins_of
+from qmlir.ir.signature import Port, inputs_of, outputs_of
+from qmlir.onnx.export import metadata
+from qmlir.onnx.export.containers import (
+    has_onnx_type,
+    plain_tensor_type,
+    value_info,
+)
+from qmlir.onnx.export.emission import OLDEST_OPSET, Exporter, Form, NeedsOpsetError, Outgoing, Settings
+from qmlir.onnx.export.forms.choosing import exporter_of
+from qmlir.onnx.export.functions import Group, with_functions
+from qmlir.onnx.export.naming import Names, hint_of, names_of
+from qmlir.onnx.export.writing import packed_constants, written
+from qmlir.profiles.attached import STATS
+
+NEWEST_OPSET = defs.onnx_opset_version()
+
+_IR_VERSIONS = ((27, 14), (25, 13), (24, 12), (23, 11), (OLDEST_OPSET, 10))
+"""The oldest version of ONNX's format for an operator set, from the newest down."""
+
+_DROPPED = frozenset({"nn.metadata", "nn.producer"})
+"""Attributes of a module that ONNX has fields for."""
+
+
+@dataclass
+class _ModuleExporter:
+    """One export."""
+
+    module: ModuleOp
+    settings: Settings
+    exporters: Mapping[type[Operation], Exporter] = field(default_factory=registry.onnx_exporters)
+    packed: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+
+    def run(self) -> ModelProto:
+        function = _only_function(self.module)
+        inputs, outputs = inputs_of(function), outputs_of(function)
+        names = names_of(function, inputs, outputs)
+        graph = GraphProto(name=_graph_name(self.module, function))
+        self.packed = packed_constants(function, self.settings)
+        places = {op: place for place, op in enumerate(function.body.block.ops)}
+        node_names = Names()
+        groups = [
+            Group(op, self._added(graph, op, place, names, node_names))
+            for op, place in places.items()
+            if not isinstance(op, ReturnOp)
+        ]
+        self._add_ports(graph, function, inputs, outputs, names)
+        for op in places:
+            graph.value_info.extend(
+                self._info(names[result], result)
+                for result in op.results
+                if has_onnx_type(result.type) and names[result] not in {port.name for port in outputs}
+            )
+        metadata.write(graph, {metadata.FUNCTION: _function_text(function)})
+        model = self._model(graph)
+        if self.settings.functions:
+            with_functions(model, groups, [port.name for port in outputs])
+        return model
+
+    def _added(
+        self, graph: GraphProto, op: Operation, place: int, names: Mapping[SSAValue, str], node_names: Names
+    ) -> Sequence[NodeProto]:
+        """The nodes of an operation, which are added to the graph with its tensors."""
+        if op.regions:
+            raise op_error(op, "has a region, which no exporter writes")
+        if not isinstance(op, ConstantOp):
+            exporter_of(Outgoing(op, self.settings, names, []), op, self.exporters)
+        found = written(op, self.settings, names, self.exporters, self.packed)
+        said = {
+            metadata.PLACE: str(place),
+            **_described(op),
+        }
+        if isinstance(op, ConstantOp):
+            metadata.write(found.initializers[0], said)
+        else:
+            said |= {
+                metadata.OPERATION: op.name,
+                metadata.OPERANDS: _json([names[value] for value in op.operands]),
+                metadata.RESULTS: _json([names[value] for value in op.results]),
+            }
+            metadata.write(found.nodes[0], said)
+            for node in found.nodes[1:]:
+                metadata.write(node, {metadata.PLACE: str(place)})
+            origin = "+".join(map(str, origins_of(op)))
+            for node in found.nodes:
+                node.name = node_names.take(
+                    origin or names[op.results[0]] if len(found.nodes) == 1 else "",
+                    *(f"{origin or names[op.results[0]]}/{node.op_type}",),
+                )
+        graph.node.extend(found.nodes)
+        graph.initializer.extend(found.initializers)
+        return found.nodes
+
+    def _add_ports(
+        self,
+        graph: GraphProto,
+        function: FuncOp,
+        inputs: Sequence[Port],
+        outputs: Sequence[Port],
+        names: Mapping[SSAValue, str],
+    ) -> None:
+        said = function.arg_attrs.data if function.arg_attrs is not None else [DictionaryAttr({})] * len(inputs)
+        for argument, port, entry in zip(function.body.block.args, inputs, said, strict=True):
+            if not has_onnx_type(argument.type):
+                raise text_error(f"the input '{port.name}' is a {argument.type}, which ONNX has not")
+            info = value_info(port.name, argument.type, port.dims)
+            metadata.write(info, _said_of(port.name, argument, metadata.stats_of(entry.data.get(STATS), 0)))
+            graph.input.append(info)
+        terminator = function.body.block.last_op
+        assert isinstance(terminator, ReturnOp)
+        for value, port in zip(terminator.operands, outputs, strict=True):
+            if not has_onnx_type(value.type):
+                raise text_error(f"the output '{port.name}' is a {value.type}, which ONNX has not")
+            info = value_info(port.name, value.type, port.dims)
+            if names[value] == port.name:
+                metadata.write(info, _said_of(port.name, value, _stats(value)))
+            else:
+                # One value is several outputs, or an input.
+                node = helper.make_node("Identity", [names[value]], [port.name])
+                graph.node.append(node)
+            graph.output.append(info)
+
+    def _info(self, name: str, value: SSAValue) -> ValueInfoProto:
+        """What the graph says of a value: its type, how it is held, its statistics."""
+        info = value_info(name, value.type)
+        if value in self.packed:
+            info.type.tensor_type.elem_type = self.packed[value]
+        metadata.write(info, _said_of(name, value, _stats(value)))
+        return info
+
+    def _model(self, graph: GraphProto) -> ModelProto:
+        opsets = [helper.make_opsetid("", self.settings.opset)]
+        domains = {node.domain for node in graph.node} - {""}
+        opsets += [helper.make_opsetid(domain, 1) for domain in sorted(domains)]
+        ir_version = next(ir for opset, ir in _IR_VERSIONS if self.settings.opset >= opset)
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=ir_version)
+        given = self.module.attributes
+        producer = given.get("nn.producer")
+        model.producer_name, model.producer_version = "qmlir", version("qmlir")
+        if isinstance(producer, StringAttr):
+            model.producer_name, _, model.producer_version = producer.data.partition(" ")
+        for pair in cast(ArrayAttr[ArrayAttr[StringAttr]], given.get("nn.metadata", ArrayAttr([]))):
+            key, value = pair
+            model.metadata_props.add(key=key.data, value=value.data)
+        settings = self.settings
+        header = metadata.Header(str(settings.form), settings.opset, settings.exact, settings.functions)
+        rest = DictionaryAttr({key: value for key, value in given.items() if key not in _DROPPED})
+        metadata.write(model, {metadata.EXPORT: header.text(), metadata.MODULE: metadata.attribute_text(rest)})
+        if "nn.producer" not in given:
+            metadata.write(model, {metadata.PRODUCER: ""})
+        return model
+
+
+def _json(names: Sequence[str]) -> str:
+    return metadata.json.dumps(list(names))
+
+
+def _graph_name(module: ModuleOp, function: FuncOp) -> str:
+    name = module.sym_name
+    return name.data if name is not None else function.sym_name.data
+
+
+def _only_function(module: ModuleOp) -> FuncOp:
+    functions = [op for op in module.ops if isinstance(op, FuncOp)]
+    if len(functions) != 1 or len(list(module.ops)) != 1 or functions[0].is_declaration:
+        found = ", ".join(f"'{op.name}'" for op in module.ops)
+        raise text_error(f"an ONNX model is made of a module of one function, found {found or 'none'}")
+    (function,) = functions
+    if not isinstance(function.body.block.last_op, ReturnOp):
+        raise text_error(f"the function '{function.sym_name.data}' does not end in func.return")
+    return function
+
+
+def _described(op: Operation) -> dict[str, str]:
+    """The properties and attributes of an operation."""
+    properties = {
+        f"{metadata.PROPERTY}{key}": metadata.attribute_text(value)
+        for key, value in op.properties.items()
+        if not (isinstance(op, ConstantOp) and key == "value")
+    }
+    attributes = {f"{metadata.ATTRIBUTE}{key}": metadata.attribute_text(value) for key, value in op.attributes.items()}
+    return properties | attributes
+
+
+def _said_of(name: str, value: SSAValue, stats: Any) -> dict[str, str]:
+    """What the metadata says of a value."""
+    said: dict[str, str] = {}
+    if ranked_tensor(value.type) is None or plain_tensor_type(value.type) != value.type:
+        said[metadata.TYPE] = metadata.attribute_text(value.type)
+    if value.name_hint != hint_of(name):
+        said[metadata.HINT] = value.name_hint or ""
+    return said | metadata.statistics_of(stats)
+
+
+def _stats(value: SSAValue) -> Any:
+    if isinstance(value, BlockArgument):
+        return None
+    assert isinstance(value, OpResult)
+    return metadata.stats_of(value.op.attributes.get(STATS), value.index)
+
+
+def _function_text(function: FuncOp) -> str:
+    entries: dict[str, Attribute] = {key: value for key, value in function.properties.items() if key != "function_type"}
+    return metadata.attribute_text(
+        DictionaryAttr({"properties": DictionaryAttr(entries), "attributes": DictionaryAttr(dict(function.attributes))})
+    )
+
+
+def chosen_form(form: str) -> Form:
+    """The form of that name. Raises `DiagnosticError`."""
+    try:
+        return Form(form)
+    except ValueError:
+        raise text_error(f"no form '{form}', there are {', '.join(Form)}") from None
+
+
+def export_model(
+    module: ModuleOp,
+    *,
+    form: str = Form.QDQ,
+    opset: int | None = None,
+    exact: bool = False,
+    functions: bool = False,
+) -> ModelProto:
+    """The ONNX model of a module of one function, at a level above integers.
+
+    `form` says how operations on quantized values are written. `opset` is the version of ONNX's operators, by default
+    the oldest from 21 on that has all that the module needs. `exact` lets the form `qdq` take integer arithmetic where
+    floats between casts might round another way. `functions` writes composites of several nodes as local functions.
+
+    Raises `DiagnosticError`, naming the operation, for what cannot be written.
+    """
+    chosen = chosen_form(form)
+    if opset is not None and not OLDEST_OPSET <= opset <= NEWEST_OPSET:
+        raise text_error(f"operator set {opset} is not written: {OLDEST_OPSET} to {NEWEST_OPSET} are")
+    settings = Settings(chosen, opset or OLDEST_OPSET, exact, functions)
+    while True:
+        try:
+            return _ModuleExporter(module, settings).run()
+        except NeedsOpsetError as error:
+            if opset is not None:
+                raise op_error(
+                    error.op, f"needs operator set {error.opset} for {error.what}, {opset} was asked for"
+                ) from error
+            if error.opset > NEWEST_OPSET:
+                raise op_error(
+                    error.op, f"needs operator set {error.opset} for {error.what}: 'onnx' knows up to {NEWEST_OPSET}"
+                ) from error
+            settings = replace(settings, opset=error.opset)

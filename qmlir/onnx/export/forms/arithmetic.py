@@ -1,0 +1,247 @@
+"""Integer arithmetic in ONNX's operators: exact integers with a bound, and their requantization, spelled out.
+
+An exact integer is held as i32, as i64 where its bound asks for more. The formulas are those of
+`qmlir.arithmetic.requantization`; ONNX has no arithmetic shift, so `v >> n` is `(v - mod(v, 2^n)) / 2^n`, whose
+remainder is never negative.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import IntegerType, f32, f64, i32, i64
+from xdsl.ir import SSAValue
+
+from qmlir.arithmetic.requantization import (
+    FRACTION_BITS,
+    Mode,
+    Ties,
+    accumulator_scale,
+    f32_multiplier,
+    fixed_point,
+    power_of_two_shift,
+)
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.onnx.export.containers import container
+from qmlir.onnx.export.emission import Outgoing
+from qmlir.onnx.export.forms.casts import saturated, spread, uniform
+
+Array = npt.NDArray[Any]
+
+EXACT_F32 = 1 << 24
+"""Integers up to here are f32 numbers, and sums of them exact."""
+
+_MOST_SHIFTED = 62
+_I32 = 1 << 31
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Exact integers: their name, their type (i32 or i64), and a bound of their magnitude."""
+
+    name: str
+    element: IntegerType
+    bound: int
+
+
+def spread_over(out: Outgoing, value: SSAValue) -> tuple[Array, Array]:
+    """Scales (f32) and zero points of a value in a shape that broadcasts against it."""
+    element = uniform(out, element_of(value))
+    shape = shape_of(value)
+    if element.granularity is Granularity.BLOCK:
+        if min(shape, default=1) < 0:
+            raise out.error(f"computes with {element} on a tensor of open size: its blocks need known sizes")
+        scales, zero_points = broadcast_parameters(element, shape)
+    else:
+        scales, zero_points = (spread(element, len(shape), each) for each in (element.scales, element.zero_points))
+    return np.asarray(scales, np.float32), zero_points
+
+
+def magnitude_of(element: UniformQuantizedType) -> int:
+    """A bound of `q - z`."""
+    zero_points = element.zero_points
+    return int(max(abs(element.storage_max - zero_points.min()), abs(element.storage_min - zero_points.max())))
+
+
+def _largest_of(value: SSAValue, element: UniformQuantizedType) -> int:
+    """A bound of `q - z`: that of the type, or what a constant holds."""
+    stored = constant_array(value)
+    if stored is None or not stored.size or (element.zero_points != element.zero_points.flat[0]).any():
+        return magnitude_of(element)
+    return int(np.abs(stored.astype(np.int64) - element.zero_points.flat[0]).max())
+
+
+def widened(out: Outgoing, value: Exact, bound: int) -> Exact:
+    """`value` in a type that holds `bound`."""
+    if value.element == i64 or bound < _I32:
+        return Exact(value.name, value.element, value.bound)
+    return Exact(out.cast(value.name, i64), i64, value.bound)
+
+
+def centred(out: Outgoing, value: SSAValue) -> Exact:
+    """The stored integers of an operand without their zero point."""
+    element = uniform(out, element_of(value))
+    _, zero_points = spread_over(out, value)
+    bound = _largest_of(value, element)
+    wide = i32 if bound < _I32 and (element.bits < 32 or not zero_points.any()) and element.bits <= 32 else i64
+    name = out.name(value)
+    if container(element) != wide:
+        name = out.cast(name, wide)
+    if zero_points.any():
+        name = out.node("Sub", [name, out.constant(zero_points, wide)])
+    return Exact(name, wide, bound)
+
+
+def together(out: Outgoing, operator: str, left: Exact, right: Exact, bound: int) -> Exact:
+    """Two integers joined by an operator, in a type that holds `bound`."""
+    wide = i64 if i64 in (left.element, right.element) or bound >= _I32 else i32
+    names = [each.name if each.element == wide else out.cast(each.name, wide) for each in (left, right)]
+    return Exact(out.node(operator, names), wide, bound)
+
+
+def constant(out: Outgoing, number: npt.ArrayLike, like: Exact) -> str:
+    """Integers of the type of `like`."""
+    return out.constant(np.asarray(number, np.int64), like.element)
+
+
+# Requantization
+
+
+def mode_of(op: NnOp) -> tuple[Mode, Ties]:
+    """How an operation requantizes."""
+    attribute = op.requantize
+    return (Mode.F32, Ties.EVEN) if attribute is None else (attribute.mode, attribute.ties)
+
+
+def rescaled(
+    out: Outgoing, op: NnOp, total: Exact, scale: npt.ArrayLike, count: npt.ArrayLike = 1, output: str | None = None
+) -> str:
+    """The stored result for exact integers of f32 `scale`, those of a mean the sums of `count` elements.
+
+    `scale` and `count` broadcast against the result.
+    """
+    result = op.results[0]
+    element = uniform(out, element_of(result))
+    scales, zero_points = spread_over(out, result)
+    target = accumulator_scale(scales, count)
+    output = output or out.output
+    mode, ties = mode_of(op)
+    if mode is not Mode.F32:
+        if mode is not Mode.SHIFT:
+            # These modes are for accumulators of 32 bits: a larger one is an error, and no result.
+            total = replace(total, bound=min(total.bound, _I32))
+        rounded = by_integers(out, total, np.asarray(scale), target, mode, ties)
+        return _stored(out, rounded, element, zero_points, output)
+    multiplier = f32_multiplier(scale, target)
+    if (multiplier == 1).all():
+        return _stored(out, total, element, zero_points, output)
+    product = out.node("Mul", [out.cast(total.name, f32), out.constant(multiplier, f32)])
+    rounded = out.node("Round", [product])
+    if element.bits <= 16:
+        if zero_points.any():
+            rounded = out.node("Add", [rounded, out.constant(zero_points, f32)])
+        limits = [out.constant(np.array(float(each)), f32) for each in (element.storage_min, element.storage_max)]
+        return out.cast(out.node("Clip", [rounded, *limits]), container(element), output)
+    rounded = out.cast(rounded, f64)
+    if (multiplier == 1).any() and total.bound >= EXACT_F32:
+        is_kept = out.constant(multiplier == 1, IntegerType(1))
+        rounded = out.node("Where", [is_kept, out.cast(total.name, f64), rounded])
+    return saturated(out, rounded, element, len(shape_of(result)), output)
+
+
+def _stored(out: Outgoing, value: Exact, element: UniformQuantizedType, zero_points: Array, output: str) -> str:
+    """Integers plus the zero point, inside the storage range, as what holds them."""
+    held = container(element)
+    low, high = element.storage_min, element.storage_max
+    if element.bits == 32 and not zero_points.any() and element.is_signed and value.element == held:
+        return out.node("Identity", [value.name], output)  # an accumulator, which never overflows
+    reach = value.bound + int(np.abs(zero_points).max(initial=0))
+    value = widened(out, value, max(reach, abs(low), abs(high)))
+    name = value.name
+    if zero_points.any():
+        name = out.node("Add", [name, constant(out, zero_points, value)])
+    is_accumulator = element.bits == 32 and not zero_points.any() and element.is_signed
+    if not is_accumulator:
+        # int32 has no Clip before ONNX Runtime's newer versions: Max and Min are everywhere.
+        name = out.node("Min", [out.node("Max", [name, constant(out, low, value)]), constant(out, high, value)])
+    if value.element == held:
+        return out.node("Identity", [name], output)
+    return out.cast(name, held, output)
+
+
+def by_integers(out: Outgoing, total: Exact, scale: Array, target: Array, mode: Mode, ties: Ties) -> Exact:
+    """Integers rescaled by an integer mode: i64, not saturated."""
+    ratio = scale.astype(np.float32).astype(np.float64) / target.astype(np.float32).astype(np.float64)
+    value = Exact(total.name if total.element == i64 else out.cast(total.name, i64), i64, total.bound)
+    if mode is Mode.SHIFT:
+        return _shifted(out, value, power_of_two_shift(ratio), ties)
+    factor, shift = fixed_point(ratio)
+    nudge = np.asarray(np.int64(1) << (shift - 1))
+    name = out.node("Mul", [value.name, constant(out, factor, value)])
+    name = out.node("Add", [name, constant(out, nudge, value)])
+    if mode is Mode.DOUBLE_ROUND and (shift > FRACTION_BITS).any():
+        second = np.where(shift > FRACTION_BITS, np.int64(1 << 30), 0)
+        sign = out.node("GreaterOrEqual", [value.name, constant(out, 0, value)])
+        more = out.node("Where", [sign, constant(out, second, value), constant(out, -second, value)])
+        name = out.node("Add", [name, more])
+    bound = int(np.max((value.bound * factor.astype(object)) >> shift.astype(object))) + 2
+    return Exact(_floor_shift(out, name, shift, value)[0], i64, min(bound, 1 << 61))
+
+
+def _floor_shift(out: Outgoing, name: str, places: Array, like: Exact) -> tuple[str, str]:
+    """`v >> n`, and what is shifted out."""
+    whole = constant(out, np.int64(1) << places, like)
+    rest = out.node("Mod", [name, whole])
+    return out.node("Div", [out.node("Sub", [name, rest]), whole]), rest
+
+
+def _shifted(out: Outgoing, value: Exact, shift: Array, ties: Ties) -> Exact:
+    left, right = np.maximum(-shift, 0), np.minimum(np.maximum(shift, 0), _MOST_SHIFTED - 1)
+    name, most = value.name, int(left.max())
+    if most:
+        # What is cut off here saturates: 32 bits are far less.
+        room = 1 << max(_MOST_SHIFTED - 1 - most, 0)
+        if value.bound > room:
+            limits = [constant(out, limit, value) for limit in (-room, room)]
+            name = out.node("Min", [out.node("Max", [name, limits[0]]), limits[1]])
+        name = out.node("Mul", [name, constant(out, np.int64(1) << left, value)])
+    bound = min(value.bound << most, 1 << 61)
+    if not right.any():
+        return Exact(name, i64, bound)
+    quotient, rest = _floor_shift(out, name, right, value)
+    whole = constant(out, np.int64(1) << right, value)
+    zero, two = (constant(out, each, value) for each in (0, 2))
+    twice = out.node("Mul", [rest, two])
+    match ties:
+        case Ties.UP:
+            is_more = out.node("GreaterOrEqual", [twice, whole])
+        case Ties.EVEN | Ties.AWAY:
+            goes_up = (
+                out.node("Equal", [out.node("Mod", [quotient, two]), constant(out, 1, value)])
+                if ties is Ties.EVEN
+                else out.node("GreaterOrEqual", [name, zero])
+            )
+            tie = out.node("And", [out.node("Equal", [twice, whole]), goes_up])
+            is_more = out.node("Or", [out.node("Greater", [twice, whole]), tie])
+    # Where nothing is shifted out the rest is 0, and `twice >= 1` does not hold.
+    return Exact(out.node("Add", [quotient, out.cast(is_more, i64)]), i64, bound + 1)
+
+
+def exact_sum(out: Outgoing, op: Any, value: Exact, axes: str, terms: int, keep_dims: int) -> Exact:
+    """The sum along axes; `terms` bounds how many elements it has."""
+    bound = value.bound * max(terms, 1)
+    wide = widened(out, value, bound)
+    return Exact(out.node("ReduceSum", [wide.name, axes], keepdims=keep_dims), wide.element, bound)
+
+
+def product_of(sizes: Sequence[int], otherwise: int) -> int:
+    """How many elements sizes give; `otherwise` where one is open."""
+    total = 1
+    for size in sizes:
+        total *= size if size >= 0 else otherwise
+    return total

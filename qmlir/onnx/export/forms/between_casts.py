@@ -1,0 +1,197 @@
+"""A float operator between DequantizeLinear and QuantizeLinear, and whether that gives certain integers.
+
+Operands are real values that f32 rounds, so are sums of them; one requantization of an exact integer is rounded once.
+At a tie, or near one, the two may differ by a step. Where few operands decide a result, all of them are tried out.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.arithmetic.requantization import Mode
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.interpret import activations as activation_meanings
+from qmlir.dialects.nn.interpret import elementwise as elementwise_meanings
+from qmlir.dialects.nn.interpret.quantized import QUANTIZED
+from qmlir.dialects.nn.interpret.quantized.parameters import through_float
+from qmlir.dialects.nn.ops import activations, contraction, elementwise
+from qmlir.dialects.quant.infer import with_axis
+from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
+from qmlir.ir.evaluation import arguments_by, evaluate, operand_layout
+from qmlir.onnx.export.containers import container
+from qmlir.onnx.export.emission import Exporter, Outgoing
+from qmlir.onnx.export.forms.arithmetic import EXACT_F32, magnitude_of, mode_of, product_of
+from qmlir.onnx.export.forms.casts import WIDE_BITS, dequantize, has_cast, quantize, uniform
+from qmlir.onnx.export.operators.contraction import MATRIX, transposed
+
+Array = npt.NDArray[Any]
+
+MOST_TRIED_BITS = 16
+"""So many bits of operands are tried out."""
+
+ROUNDED_ONCE: tuple[type[Operation], ...] = (
+    activations.ReluOp, activations.LeakyReluOp, activations.PReluOp, activations.ThresholdedReluOp,
+    elementwise.AbsOp, elementwise.NegOp, elementwise.ClipOp, elementwise.FloorOp, elementwise.CeilOp,
+    elementwise.RoundOp, elementwise.SignOp, elementwise.SqrtOp, elementwise.AddOp, elementwise.SubOp,
+    elementwise.MulOp, elementwise.DivOp, elementwise.MinOp, elementwise.MaxOp, elementwise.EqualOp,
+    elementwise.GreaterOp, elementwise.GreaterOrEqualOp, elementwise.LessOp, elementwise.LessOrEqualOp,
+    elementwise.ReciprocalOp,
+)  # fmt: skip
+"""Operations whose floats IEEE 754 fixes: every runtime has the same."""
+
+
+_PLAIN = {**elementwise_meanings.MEANINGS, **activation_meanings.MEANINGS}
+
+
+def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
+    """Dequantize the operands, compute in floats, quantize the results."""
+    names, elements = dict(out.names), dict(out.elements)
+    right = _transposed_before(out, op)
+    read = op.operands if right is None else op.operands[:1]
+    for value in dict.fromkeys(read):
+        element = element_of(value)
+        if isinstance(element, StoredType):
+            known = uniform(out, element)
+            names[value] = dequantize(out, out.name(value), value, known)
+            if known.granularity is Granularity.BLOCK and value not in out.packed and _is_contraction(op):
+                names[value] = _hidden(out, names[value], value)
+            elements[value] = known.expressed_type
+    outputs: list[str] = []
+    for place, (result, own) in enumerate(zip(op.results, out.outputs, strict=True)):
+        element = element_of(result)
+        if isinstance(element, StoredType):
+            elements[result] = uniform(out, element).expressed_type
+            own = f"{out.fresh('real')}_{place}"
+        outputs.append(own)
+    inner = replace(out, names=names, outputs=outputs, elements=elements, prefix=out.prefix or out.outputs[0])
+    if right is None:
+        exporter(inner, op)
+    else:
+        inner.node("MatMul", [names[op.operands[0]], right], outputs[0])
+    for result, name, own in zip(op.results, outputs, out.outputs, strict=True):
+        element = element_of(result)
+        if isinstance(element, UniformQuantizedType):
+            quantize(out, name, result, element, own)
+
+
+def _hidden(out: Outgoing, name: str, value: SSAValue) -> str:
+    """The same value behind a Reshape to its own shape.
+
+    ONNX Runtime takes a product behind the DequantizeLinear of 8 bits for a QLinearConv or QLinearMatMul, and those
+    know no blocks: they fail when they are run.
+    """
+    return out.node("Reshape", [name, out.constant(np.array(shape_of(value), np.int64))])
+
+
+def _is_contraction(op: Operation) -> bool:
+    return isinstance(op, contraction.ContractionOp)
+
+
+def _transposed_before(out: Outgoing, op: Operation) -> str | None:
+    """The right factor, its stored integers transposed in front of the DequantizeLinear; `None` where it is as it is.
+
+    Behind it, ONNX Runtime puts casts of its own around the Transpose, fails on those of signed integers and fuses none
+    into a QLinearMatMul. What is packed or has blocks stays behind: no Transpose takes 4 bits everywhere.
+    """
+    if not isinstance(op, contraction.MatMulOp):
+        return None
+    element, rank = element_of(op.rhs), len(shape_of(op.rhs))
+    if not op.is_rhs_transposed or not isinstance(element, UniformQuantizedType) or rank <= MATRIX:
+        return None
+    if op.rhs in out.packed or element.granularity is Granularity.BLOCK:
+        return None
+    if element.granularity is Granularity.AXIS and element.axis >= rank - 2:
+        element = with_axis(element, 2 * rank - 3 - element.axis)
+    return dequantize(out, transposed(out, out.name(op.rhs), rank), op.rhs, element)
+
+
+def can_be_between_casts(op: Operation) -> bool:
+    """Whether QuantizeLinear and DequantizeLinear have the types of the operation."""
+    results = [element_of(value) for value in op.results]
+    if any(isinstance(each, StoredType) and container(each).width.data == WIDE_BITS for each in results):
+        return False
+    values = [value for value in (*op.operands, *op.results) if isinstance(element_of(value), StoredType)]
+    return all(
+        isinstance(element := element_of(value), UniformQuantizedType) and has_cast(element, shape_of(value))
+        for value in values
+    )
+
+
+def is_certain(op: NnOp) -> bool:
+    """Whether floats between casts give the integers of the operation, whatever the operands are."""
+    if mode_of(op)[0] is not Mode.F32:
+        return False
+    elements = [element_of(value) for value in (*op.operands, *op.results)]
+    known = [each for each in elements if isinstance(each, UniformQuantizedType)]
+    if isinstance(op, contraction.ContractionOp):
+        return _is_exact_contraction(op)
+    if not isinstance(op, ROUNDED_ONCE):
+        return False
+    if type(op) not in QUANTIZED:
+        return True  # that is its meaning
+    if any(each.granularity is not Granularity.TENSOR for each in known):
+        return False
+    operands = [value for value in dict.fromkeys(op.operands) if isinstance(element_of(value), UniformQuantizedType)]
+    if sum(_bits(value) for value in operands) > MOST_TRIED_BITS:
+        return False
+    return _agrees_everywhere(op)
+
+
+def _bits(value: SSAValue) -> int:
+    element = element_of(value)
+    assert isinstance(element, UniformQuantizedType)
+    return element.bits
+
+
+def _agrees_everywhere(op: NnOp) -> bool:
+    """Whether both ways give the same for all operands."""
+    operands = list(dict.fromkeys(op.operands))
+    values: dict[SSAValue, Array] = {}
+    for place, value in enumerate(operands):
+        element = element_of(value)
+        assert isinstance(element, UniformQuantizedType)
+        stored = np.arange(element.storage_min, element.storage_max + 1)
+        values[value] = stored.reshape([-1 if axis == place else 1 for axis in range(len(operands))])
+    arrays = [values[value] for value in op.operands]
+    try:
+        ours = evaluate(op, arrays)
+        floats = through_float(_PLAIN[type(op)])(op, *arguments_by(operand_layout(op), arrays))
+    except InterpretationError:
+        return False
+    assert ours is not None
+    return all(np.array_equal(a, b) for a, b in zip(ours, floats, strict=True))
+
+
+def _is_power_of_two(scales: npt.ArrayLike) -> bool:
+    return bool((np.frexp(np.asarray(scales, np.float32))[0] == 0.5).all())
+
+
+def _is_exact_contraction(op: contraction.ContractionOp) -> bool:
+    """Whether scales are powers of two and sums below 2^24: floats are exact up to the one rounding."""
+    values: Sequence[SSAValue] = [*op.operands, *op.results]
+    elements = [element_of(value) for value in values]
+    if not all(isinstance(each, UniformQuantizedType) and _is_power_of_two(each.scales) for each in elements):
+        return False
+    x, w = (element_of(value) for value in op.operands[:2])
+    assert isinstance(x, UniformQuantizedType)
+    assert isinstance(w, UniformQuantizedType)
+    if w.granularity is Granularity.BLOCK:
+        return False
+    terms = shape_of(op.operands[0])[-1:] if isinstance(op, contraction.MatMulOp) else shape_of(op.operands[1])[1:]
+    bound = magnitude_of(x) * magnitude_of(w) * product_of(terms, EXACT_F32)
+    if len(op.operands) > 2:
+        bound += _largest_bias(op.operands[2])
+    spread = math.log2(w.scales.max() / w.scales.min())
+    return bound * 2**spread < EXACT_F32
+
+
+def _largest_bias(value: SSAValue) -> int:
+    array = constant_array(value)
+    return EXACT_F32 if array is None else int(np.abs(array.astype(np.int64)).max(initial=0))

@@ -1,0 +1,171 @@
+"""Quantizing and dequantizing in ONNX's operators: QuantizeLinear and DequantizeLinear where they have the types.
+
+What they have not (32 bits with a zero point, results of 32 bits, f64) is spelled out: a division or a product, a
+rounding, the zero point, the limits of the storage.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Float16Type, Float32Type, f32, f64, i64
+from xdsl.ir import Attribute, SSAValue
+
+from qmlir.dialects.nn.base import shape_of
+from qmlir.dialects.quant.types import AnyQuantizedType, Granularity, StoredType, UniformQuantizedType, storage_limits
+from qmlir.onnx.export.containers import container, tensor_proto
+from qmlir.onnx.export.emission import Outgoing
+
+Array = npt.NDArray[Any]
+
+WIDE_BITS = 32
+"""Values of so many bits have no QuantizeLinear."""
+
+
+def uniform(out: Outgoing, element: Attribute) -> UniformQuantizedType:
+    """The parameters of a quantized type. Raises `DiagnosticError` where it has none."""
+    if not isinstance(element, UniformQuantizedType):
+        raise out.error(f"computes with {element}, which has no scale: !quant.uniform is written")
+    return element
+
+
+def is_narrower(element: StoredType) -> bool:
+    """Whether the storage range is narrower than what holds the values."""
+    return (element.storage_min, element.storage_max) != storage_limits(container(element))
+
+
+def _layout(element: UniformQuantizedType) -> dict[str, Any]:
+    """How ONNX says where parameters lie."""
+    match element.granularity:
+        case Granularity.TENSOR:
+            return {}
+        case Granularity.AXIS:
+            return {"axis": element.axis}
+        case Granularity.BLOCK:
+            place = _block_axis(element)
+            return {"axis": place, "block_size": dict(zip(element.axes, element.block_sizes, strict=True))[place]}
+
+
+def _block_axis(element: UniformQuantizedType) -> int:
+    """The axis along which ONNX sees the blocks: the one with blocks of several elements."""
+    sizes = dict(zip(element.axes, element.block_sizes, strict=True))
+    several = [axis for axis, size in sizes.items() if size > 1]
+    return several[0] if several else element.axes[-1]
+
+
+def parameters(element: UniformQuantizedType, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """Scales and zero points as ONNX lays them out: blocks have one for each index of the axes beside theirs."""
+    scales, zero_points = element.scales, element.zero_points
+    if element.granularity is Granularity.BLOCK:
+        place = _block_axis(element)
+        for axis, size in enumerate(shape):
+            if axis != place and scales.shape[axis] != size:
+                repeats = size // scales.shape[axis]
+                scales, zero_points = np.repeat(scales, repeats, axis), np.repeat(zero_points, repeats, axis)
+    return scales, zero_points
+
+
+def spread(element: UniformQuantizedType, rank: int, values: Array) -> Array:
+    """The parameters `values` of a type in a shape that broadcasts against a tensor of `rank`: no blocks."""
+    if element.granularity is Granularity.AXIS:
+        layout = [1] * rank
+        layout[element.axis] = -1
+        return values.reshape(layout)
+    return values
+
+
+def _block_count(element: UniformQuantizedType) -> int:
+    """How many axes have blocks of more than one element, and fewer than all: ONNX says one."""
+    return sum(
+        1 for size, count in zip(element.block_sizes, (element.scales.shape[a] for a in element.axes), strict=True)
+        if size > 1 and count > 1
+    )  # fmt: skip
+
+
+def has_cast(element: UniformQuantizedType, shape: tuple[int, ...]) -> bool:
+    """Whether QuantizeLinear and DequantizeLinear lay out these parameters."""
+    return element.granularity is not Granularity.BLOCK or (_block_count(element) <= 1 and DYNAMIC_INDEX not in shape)
+
+
+def _checked(out: Outgoing, element: UniformQuantizedType, shape: tuple[int, ...]) -> None:
+    if not has_cast(element, shape):
+        raise out.error(f"has {element} on a tensor of shape {list(shape)}: blocks lie along one axis of known size")
+
+
+def _centred(out: Outgoing, name: str, element: UniformQuantizedType, rank: int) -> str:
+    wide = out.cast(name, i64)
+    if not element.zero_points.any():
+        return wide
+    return out.node("Sub", [wide, out.constant(spread(element, rank, element.zero_points), i64)])
+
+
+def dequantize(
+    out: Outgoing, name: str, value: SSAValue, element: UniformQuantizedType, output: str | None = None
+) -> str:
+    """The real values of stored integers."""
+    shape = shape_of(value)
+    _checked(out, element, shape)
+    expressed = element.expressed_type
+    is_wide = element.bits == WIDE_BITS or container(element).width.data == WIDE_BITS
+    spelled = is_wide and (bool(element.zero_points.any()) or not element.is_signed)
+    if spelled or not isinstance(expressed, Float32Type | Float16Type):
+        arithmetic = f64 if expressed == f64 else f32
+        reals = out.cast(_centred(out, name, element, len(shape)), arithmetic)
+        scale = out.constant(spread(element, len(shape), element.scales), arithmetic)
+        product = out.node("Mul", [reals, scale], output if expressed == arithmetic else None)
+        return product if expressed == arithmetic else out.cast(product, expressed, output)
+    scales, zero_points = parameters(element, shape)
+    inputs = [name, out.constant(scales, expressed)]
+    if value in out.packed:
+        inputs.append(out.tensor(tensor_proto(out.fresh("c"), zero_points, out.packed[value])))
+    elif not is_wide:
+        inputs.append(out.constant(zero_points, container(element)))
+    return out.node("DequantizeLinear", inputs, output, **_layout(element))
+
+
+def quantize(
+    out: Outgoing, name: str, value: SSAValue, element: UniformQuantizedType, output: str | None = None
+) -> str:
+    """Real values as stored integers: `saturate(rne(x / s) + z)`."""
+    shape = shape_of(value)
+    _checked(out, element, shape)
+    expressed = element.expressed_type
+    held = container(element)
+    if held.width.data == WIDE_BITS or not isinstance(expressed, Float32Type | Float16Type):
+        arithmetic = f64 if expressed == f64 else f32
+        reals = name if expressed == arithmetic else out.cast(name, arithmetic)
+        scale = out.constant(spread(element, len(shape), element.scales), arithmetic)
+        rounded = out.cast(out.node("Round", [out.node("Div", [reals, scale])]), f64)
+        return saturated(out, rounded, element, len(shape), output)
+    if is_narrower(element):
+        name = _limited(out, name, element, len(shape))
+    scales, zero_points = parameters(element, shape)
+    inputs = [name, out.constant(scales, expressed), out.constant(zero_points, held)]
+    return out.node("QuantizeLinear", inputs, output, **_layout(element))
+
+
+def _limited(out: Outgoing, name: str, element: UniformQuantizedType, rank: int) -> str:
+    """Real values between those of the smallest and the largest integer of the storage range.
+
+    A bound divided by the scale is within 2^-23 of its integer, relatively: it rounds to it.
+    """
+    scales, zero_points = element.scales.astype(np.float32), element.zero_points
+    if element.granularity is Granularity.BLOCK:
+        raise out.error(f"quantizes to {element}: blocks are written with the whole range of their storage")
+    for limit, operator in ((element.storage_min, "Max"), (element.storage_max, "Min")):
+        bound = spread(element, rank, (limit - zero_points).astype(np.float32) * scales)
+        name = out.node(operator, [name, out.constant(bound, element.expressed_type)])
+    return name
+
+
+def saturated(out: Outgoing, rounded: str, element: UniformQuantizedType, rank: int, output: str | None) -> str:
+    """Whole numbers, held in f64, plus the zero point, inside the storage range."""
+    if element.zero_points.any():
+        rounded = out.node("Add", [rounded, out.constant(spread(element, rank, element.zero_points), f64)])
+    low, high = (out.constant(np.array(float(limit)), f64) for limit in (element.storage_min, element.storage_max))
+    return out.cast(out.node("Clip", [rounded, low, high]), container(element), output)
+
+
+def has_scale(element: Attribute) -> bool:
+    """Whether a quantized type says its parameters."""
+    return isinstance(element, UniformQuantizedType) and not isinstance(element, AnyQuantizedType)

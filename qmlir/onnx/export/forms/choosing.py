@@ -1,0 +1,155 @@
+"""Which way an operation is written: by its types, and by the form that the user chose."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from xdsl.ir import Operation, SSAValue
+
+from qmlir import registry
+from qmlir.arithmetic.requantization import Mode
+from qmlir.dialects.nn.base import NnOp, element_of
+from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.contraction import ContractionOp
+from qmlir.dialects.nn.ops.pooling import AveragePoolOp
+from qmlir.dialects.nn.requantize import hand_on_requantization
+from qmlir.dialects.quant.types import StoredType
+from qmlir.ir.decomposition import Parts
+from qmlir.ir.interfaces import ReadsShapesOnly
+from qmlir.onnx.export.containers import container, data_type, plain_proto
+from qmlir.onnx.export.emission import Exporter, Form, Outgoing
+from qmlir.onnx.export.forms.arithmetic import mode_of
+from qmlir.onnx.export.forms.between_casts import can_be_between_casts, is_certain, write_between_casts
+from qmlir.onnx.export.forms.blocks import write_blocks
+from qmlir.onnx.export.forms.casts import WIDE_BITS
+from qmlir.onnx.export.forms.integer import write_integer
+from qmlir.onnx.export.forms.moving import between_equal_casts, write_between_equal_casts, write_moved
+from qmlir.onnx.export.forms.qlinear import write_qlinear, write_source
+
+Exporters = Mapping[type[Operation], Exporter]
+
+
+def exporter_of(out: Outgoing, op: Operation, exporters: Exporters) -> Exporter:
+    """The exporter of an operation. Raises `DiagnosticError` where nobody brings one."""
+    found = exporters.get(type(op))
+    if found is None:
+        raise out.error(
+            "cannot be written as ONNX: operations of the graph, profiled and quantized levels are; a package adds "
+            f"exporters through the entry point group '{registry.ONNX_EXPORTERS_GROUP}'"
+        )
+    return found
+
+
+def _is_quantized(value: SSAValue) -> bool:
+    return kind_of(element_of(value)) is Kind.QUANTIZED
+
+
+def write(out: Outgoing, op: Operation, exporters: Exporters) -> None:
+    """Write one operation."""
+    if not isinstance(op, NnOp) or not any(map(_is_quantized, (*op.data_operands(), *op.results))):
+        exporter_of(out, op, exporters)(out, op)
+    elif op.components is not None:
+        write_parts(out, op, exporters)
+    elif op.has_trait(ReadsShapesOnly):
+        exporter_of(out, op, exporters)(out, op)
+    elif op.quantization_slots().shares_parameters:
+        _write_moved(out, op, exporter_of(out, op, exporters))
+    else:
+        _write_computed(out, op, exporter_of(out, op, exporters))
+
+
+def _write_moved(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
+    if out.settings.form is Form.QDQ and between_equal_casts(op):
+        write_between_equal_casts(out, op, exporter)
+    else:
+        write_moved(out, op, exporter)
+
+
+def _write_computed(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
+    """The first way of the form that there is."""
+    settings = out.settings
+    if mode_of(op)[0] is Mode.QLINEAR:
+        write_source(out, op)
+        return
+    has_casts = can_be_between_casts(op)
+    ways: list[Callable[[], bool]] = []
+
+    def between_casts() -> bool:
+        write_between_casts(out, op, exporter)
+        return True
+
+    def certain() -> bool:
+        return has_casts and is_certain(op) and between_casts()
+
+    def integer() -> bool:
+        return write_integer(out, op) or write_blocks(out, op)
+
+    match settings.form:
+        case Form.QDQ if not settings.exact:
+            # No cast says another rounding than to the nearest, ties to even.
+            ways = [certain, integer] if _is_of_sums(op) else [between_casts]
+            if not has_casts or mode_of(op)[0] is not Mode.F32 or _fails(op):
+                ways = [integer]
+        case Form.QDQ:
+            ways = [certain, integer]
+        case Form.QOPERATOR:
+            ways = [lambda: write_qlinear(out, op), certain, integer]
+        case Form.INTEGER:
+            ways = [integer]
+    if not any(way() for way in [*ways, between_casts]):
+        raise out.error(f"has no way to be written in the form '{settings.form}'")
+
+
+def _is_of_sums(op: NnOp) -> bool:
+    """Whether an operation works on sums of 32 bits: no runtime has a fused operator for those between casts.
+
+    The bias of a contraction is not meant, which each of them knows.
+    """
+    if isinstance(op, ContractionOp):
+        return False
+    elements = [element_of(value) for value in op.operands]
+    return any(isinstance(each, StoredType) and container(each).width.data == WIDE_BITS for each in elements)
+
+
+def _fails(op: NnOp) -> bool:
+    """Whether ONNX Runtime makes something of an operation between casts that it then refuses: an average with gaps."""
+    return isinstance(op, AveragePoolOp) and any(step != 1 for step in op.windows.dilations)
+
+
+def write_parts(out: Outgoing, op: NnOp, exporters: Exporters) -> None:
+    """A composite that says the types of its parts, as those parts."""
+    parts = Parts(op)
+    try:
+        results = registry.decompositions()[type(op)](op, parts)
+        if results is None:
+            raise out.error("has components that do not give the types of all its parts")
+        hand_on_requantization(op, parts.operations)
+        names = dict(out.names)
+        given: dict[SSAValue, str] = {}
+        for result, name in zip(results, out.outputs, strict=True):
+            given.setdefault(result, name)
+        for number, (role, part) in enumerate(zip(parts.roles, parts.operations, strict=True)):
+            own = [
+                given.get(result) or f"{out.prefix or out.outputs[0]}/{role}.{number}.{place}"
+                for place, result in enumerate(part.results)
+            ]
+            names.update(zip(part.results, own, strict=True))
+            inner = replace(out, op=part, names=names, outputs=own, prefix="", elements={}, _known={})
+            if isinstance(part, ConstantOp):
+                write_constant(inner, part)
+            else:
+                write(inner, part, exporters)
+        for result, name in zip(results, out.outputs, strict=True):
+            if names[result] != name:
+                out.node("Identity", [names[result]], name)
+    finally:
+        parts.discard()
+
+
+def write_constant(out: Outgoing, op: ConstantOp) -> None:
+    """A constant as a tensor, its integers in what holds them at run time."""
+    element = element_of(op.result)
+    held = container(element) if isinstance(element, StoredType) else out.element(op.result)
+    if data_type(element) is None:
+        raise out.error(f"has elements of {element}, which ONNX has not")
+    out.tensor(plain_proto(out.output, op.array, held))

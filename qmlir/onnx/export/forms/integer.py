@@ -1,0 +1,479 @@
+"""Quantized operations as integer arithmetic: ConvInteger, MatMulInteger and what follows, spelled out.
+
+Each gives exactly the integers of `qmlir.dialects.nn.interpret.quantized`. An operation that is not here, or whose
+parameters allow no exact integers (`None`), is written between casts.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, f64, i32, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.infer.windows import covered_elements
+from qmlir.dialects.nn.ops import activations, contraction, elementwise, pooling, reduction
+from qmlir.dialects.nn.requantize import common_scale, headroom
+from qmlir.dialects.quant.interpret import quantize
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.evaluation import evaluate
+from qmlir.onnx.export.containers import container
+from qmlir.onnx.export.emission import Outgoing, number
+from qmlir.onnx.export.forms.arithmetic import (
+    EXACT_F32,
+    Exact,
+    by_integers,
+    centred,
+    constant,
+    exact_sum,
+    magnitude_of,
+    mode_of,
+    product_of,
+    rescaled,
+    spread_over,
+    together,
+    widened,
+)
+from qmlir.onnx.export.forms.casts import uniform
+from qmlir.onnx.export.operators.contraction import transposed, window_attributes
+
+Array = npt.NDArray[Any]
+
+Integer = Callable[[Outgoing, Any], bool]
+"""Adds the nodes, or gives false, and adds none, where the parameters allow no exact integers."""
+
+OPEN_SIZE = 1 << 16
+"""What a size that is not known is taken for in bounds."""
+
+TABLE_BITS = 16
+"""Functions of values of so many bits are tables."""
+
+
+# Contractions
+
+
+def _has_operator(x: UniformQuantizedType, w: UniformQuantizedType, *, by_channel: bool) -> bool:
+    """Whether MatMulInteger or ConvInteger take these factors: 8 bits, and one zero point unless `by_channel`."""
+    narrow = all(container(each).width.data == 8 for each in (x, w))
+    same = bool((w.zero_points == w.zero_points.flat[0]).all())
+    return narrow and (same or by_channel)
+
+
+def _zero_points(out: Outgoing, element: UniformQuantizedType) -> str:
+    """The zero point that the operators take, empty where it is 0."""
+    return out.constant(element.zero_points.flat[0], container(element)) if element.zero_points.any() else ""
+
+
+def _summed(out: Outgoing, x: SSAValue, w: SSAValue, terms: int) -> int:
+    bound = magnitude_of(uniform(out, element_of(x))) * magnitude_of(uniform(out, element_of(w)))
+    return bound * (terms if terms >= 0 else OPEN_SIZE)
+
+
+def _with_bias(out: Outgoing, op: contraction.BiasedContractionOp, total: Exact, spatial: int) -> Exact:
+    if op.bias is None:
+        return total
+    name = out.name(op.bias)
+    if spatial:
+        name = out.node("Reshape", [name, out.constant(np.array([1, -1] + [1] * spatial, np.int64))])
+    bias = Exact(name, i32, 1 << 29)
+    return together(out, "Add", total, bias, total.bound + bias.bound)
+
+
+def _has_blocks(value: SSAValue) -> bool:
+    element = element_of(value)
+    return isinstance(element, UniformQuantizedType) and element.granularity is Granularity.BLOCK
+
+
+def _product(out: Outgoing, lhs: SSAValue, rhs: SSAValue, is_transposed: bool) -> Exact:
+    x, w = (uniform(out, element_of(value)) for value in (lhs, rhs))
+    rank, terms = len(shape_of(rhs)), shape_of(lhs)[-1]
+    bound = _summed(out, lhs, rhs, terms)
+    if _has_operator(x, w, by_channel=False):
+        right = transposed(out, out.name(rhs), rank) if is_transposed else out.name(rhs)
+        points = [_zero_points(out, x), _zero_points(out, w)]
+        if points[1] and not points[0]:
+            points[0] = out.constant(0, container(x))
+        # i32 wraps: a bound that looks too large is one of an accumulator that was proved to fit.
+        return Exact(out.node("MatMulInteger", [out.name(lhs), right, *points]), i32, bound)
+    left, right = (widened(out, centred(out, value), bound) for value in (lhs, rhs))
+    wide = i64 if i64 in (left.element, right.element) else i32
+    names = [each.name if each.element == wide else out.cast(each.name, wide) for each in (left, right)]
+    if is_transposed:
+        names[1] = transposed(out, names[1], rank)
+    return Exact(out.node("MatMul", names), wide, bound)
+
+
+def _factor_scales(op: Any, x: SSAValue, w: SSAValue) -> Array:
+    """`f32(s_x * s_w)`, a vector for the last axis of the result where the right factor has one for each column."""
+    left, right = element_of(x), element_of(w)
+    assert isinstance(left, UniformQuantizedType)
+    assert isinstance(right, UniformQuantizedType)
+    return accumulator_scale(left.scales, right.scales)
+
+
+def _matmul(out: Outgoing, op: contraction.MatMulOp) -> bool:
+    if any(_has_blocks(value) for value in op.operands):
+        return False
+    total = _product(out, op.lhs, op.rhs, op.is_rhs_transposed)
+    rescaled(out, op, total, _factor_scales(op, op.lhs, op.rhs))
+    return True
+
+
+def _fully_connected(out: Outgoing, op: contraction.FullyConnectedOp) -> bool:
+    if _has_blocks(op.weight):
+        return False
+    total = _with_bias(out, op, _product(out, op.data, op.weight, True), 0)
+    rescaled(out, op, total, _factor_scales(op, op.data, op.weight))
+    return True
+
+
+def _conv(out: Outgoing, op: contraction.ConvOp) -> bool:
+    if _has_blocks(op.weight):
+        return False
+    x, w = (uniform(out, element_of(value)) for value in (op.data, op.weight))
+    bound = _summed(out, op.data, op.weight, product_of(shape_of(op.weight)[1:], OPEN_SIZE))
+    attributes: dict[str, Any] = {"group": op.group_count, **window_attributes(op)}
+    spatial = len(shape_of(op.data)) - 2
+    if _has_operator(x, w, by_channel=False):
+        points = [_zero_points(out, x), _zero_points(out, w)]
+        if points[1] and not points[0]:
+            points[0] = out.constant(0, container(x))
+        total = Exact(
+            out.node("ConvInteger", [out.name(op.data), out.name(op.weight), *points], **attributes), i32, bound
+        )
+    else:
+        total = _conv_of_wide(out, op, bound, attributes)
+    scales = _factor_scales(op, op.data, op.weight)
+    if scales.ndim:
+        scales = scales.reshape(-1, *(1,) * spatial)
+    rescaled(out, op, _with_bias(out, op, total, spatial), scales)
+    return True
+
+
+def _halves(out: Outgoing, value: Exact) -> list[tuple[int, Exact]]:
+    """`256 a + b` with `0 <= b < 256`: both parts, each with its factor; one part where 8 bits are enough."""
+    if value.bound <= 256:
+        return [(1, value)]
+    whole = constant(out, 256, value)
+    low = out.node("Mod", [value.name, whole])
+    high = out.node("Div", [out.node("Sub", [value.name, low]), whole])
+    return [(256, Exact(high, value.element, (value.bound >> 8) + 1)), (1, Exact(low, value.element, 255))]
+
+
+def _conv_of_wide(out: Outgoing, op: contraction.ConvOp, bound: int, attributes: Mapping[str, Any]) -> Exact:
+    """A convolution of integers that ConvInteger does not take: in f32, by parts of 8 bits where sums pass 2^24."""
+    x, w = centred(out, op.data), centred(out, op.weight)
+    terms = max(product_of(shape_of(op.weight)[1:], OPEN_SIZE), 1)
+    lefts, rights = ([(1, x)], [(1, w)]) if bound < EXACT_F32 else (_halves(out, x), _halves(out, w))
+    total: Exact | None = None
+    for left_factor, left in lefts:
+        for right_factor, right in rights:
+            part_bound = left.bound * right.bound * terms
+            if part_bound >= EXACT_F32:
+                raise out.error(
+                    f"adds up {terms} products of {op.data.type} and {op.weight.type}: convolutions of 16 bits are "
+                    f"written with up to {EXACT_F32 // (left.bound * right.bound)}"
+                )
+            names = [out.cast(each.name, f32) for each in (left, right)]
+            found = out.cast(out.node("Conv", names, **attributes), i64 if bound >= 1 << 31 else i32)
+            part = Exact(found, i64 if bound >= 1 << 31 else i32, part_bound)
+            factor = left_factor * right_factor
+            if factor != 1:
+                part = Exact(out.node("Mul", [part.name, constant(out, factor, part)]), part.element, bound)
+            total = part if total is None else together(out, "Add", total, part, bound)
+    assert total is not None
+    return Exact(total.name, total.element, bound)
+
+
+# One scale
+
+
+def _one_scale(value: SSAValue) -> bool:
+    return not _has_blocks(value)
+
+
+def _unary(function: Callable[[Outgoing, Exact], str]) -> Integer:
+    def write(out: Outgoing, op: elementwise.UnaryOp) -> bool:
+        if not _one_scale(op.input):
+            return False
+        value = centred(out, op.input)
+        scales, _ = spread_over(out, op.input)
+        rescaled(out, op, Exact(function(out, value), value.element, value.bound), scales)
+        return True
+
+    return write
+
+
+def _clip(out: Outgoing, op: elementwise.ClipOp) -> bool:
+    if not _one_scale(op.input) or not _one_scale(op.result):
+        return False
+    element = uniform(out, element_of(op.result))
+    value = centred(out, op.input)
+    scales, _ = spread_over(out, op.input)
+    name = rescaled(out, op, value, scales, output=out.fresh("rescaled"))
+    wide = i32 if element.bits < 32 else i64
+    name = out.cast(name, wide)
+    rank = len(shape_of(op.result))
+    for bound, operator in ((op.minimum, "Max"), (op.maximum, "Min")):
+        if bound is not None:
+            sizes = [1] * rank
+            if element.granularity is Granularity.AXIS:
+                sizes[element.axis] = element.scales.size
+            limit = quantize(np.full(sizes, bound.value.data, np.float32), element)
+            name = out.node(operator, [name, out.constant(limit if limit.size > 1 else limit.reshape(()), wide)])
+    out.cast(name, container(element), out.output)
+    return True
+
+
+def _binary(operator: str, grows: bool) -> Integer:
+    def write(out: Outgoing, op: elementwise.BinaryOp) -> bool:
+        if not all(map(_one_scale, op.operands)):
+            return False
+        a, b = (spread_over(out, value)[0] for value in op.operands)
+        mode, ties = mode_of(op)
+        if np.all(a == b):
+            left, right, scale = centred(out, op.lhs), centred(out, op.rhs), np.maximum(a, b)
+        elif mode is Mode.F32:
+            return False
+        else:
+            scale = common_scale(op, a, b)
+            left, right = (
+                _brought(out, value, each, scale, mode, ties) for value, each in zip(op.operands, (a, b), strict=True)
+            )
+        bound = left.bound + right.bound if grows else max(left.bound, right.bound)
+        rescaled(out, op, together(out, operator, left, right, bound), scale)
+        return True
+
+    return write
+
+
+def _brought(out: Outgoing, value: SSAValue, own: Array, scale: Array, mode: Mode, ties: Ties) -> Exact:
+    """The integers of an operand in steps of the scale that both have."""
+    operand = centred(out, value)
+    places = 0 if mode is Mode.SHIFT else headroom(value)
+    if places:
+        wide = Exact(operand.name if operand.element == i64 else out.cast(operand.name, i64), i64, operand.bound)
+        operand = Exact(out.node("Mul", [wide.name, constant(out, 1 << places, wide)]), i64, operand.bound << places)
+    return by_integers(out, operand, np.ldexp(own, -places), scale, mode, ties)
+
+
+def _mul(out: Outgoing, op: elementwise.MulOp) -> bool:
+    if not all(map(_one_scale, op.operands)):
+        return False
+    scales = [spread_over(out, value)[0] for value in op.operands]
+    left, right = centred(out, op.lhs), centred(out, op.rhs)
+    if left.bound * right.bound >= 1 << 62:
+        return False
+    rescaled(out, op, together(out, "Mul", left, right, left.bound * right.bound), accumulator_scale(*scales))
+    return True
+
+
+# Sums and means
+
+
+def _reduced(scale: Array, gone: tuple[int, ...], rank: int, keeps: bool) -> Array | None:
+    """The scales of sums along axes, `None` where they differ along one of them."""
+    if not scale.ndim:
+        return scale
+    for axis in gone:
+        first = scale.take([0], axis=axis)
+        if not (scale == first).all():
+            return None
+        scale = first
+    return scale if keeps else scale.squeeze(gone)
+
+
+def _reduce(is_mean: bool) -> Integer:
+    def write(out: Outgoing, op: reduction.ReduceOp) -> bool:
+        if op.axes_value is not None or not _one_scale(op.input):
+            return False
+        shape = shape_of(op.input)
+        gone = op.reduced_axes(len(shape))
+        scale = _reduced(spread_over(out, op.input)[0], gone, len(shape), op.keeps_axes)
+        sizes = [shape[axis] for axis in gone]
+        if scale is None or (is_mean and (DYNAMIC_INDEX in sizes or 0 in sizes)):
+            return False
+        value = centred(out, op.input)
+        if gone:
+            axes = out.constant(np.array(gone, np.int64))
+            value = exact_sum(out, op, value, axes, product_of(sizes, OPEN_SIZE), int(op.keeps_axes))
+        rescaled(out, op, value, scale, math.prod(sizes) if is_mean else 1)
+        return True
+
+    return write
+
+
+def _channel_scale(out: Outgoing, value: SSAValue) -> Array | None:
+    """The scales of a value that has one for all spatial axes."""
+    rank = len(shape_of(value))
+    return _reduced(spread_over(out, value)[0], tuple(range(2, rank)), rank, keeps=True)
+
+
+def _global_average_pool(out: Outgoing, op: pooling.GlobalAveragePoolOp) -> bool:
+    sizes = shape_of(op.data)[2:]
+    scale = _channel_scale(out, op.data) if _one_scale(op.data) else None
+    if scale is None or DYNAMIC_INDEX in sizes or 0 in sizes:
+        return False
+    axes = out.constant(np.arange(2, len(shape_of(op.data)), dtype=np.int64))
+    total = exact_sum(out, op, centred(out, op.data), axes, math.prod(sizes), 1)
+    rescaled(out, op, total, scale, math.prod(sizes))
+    return True
+
+
+def _average_pool(out: Outgoing, op: pooling.AveragePoolOp) -> bool:
+    """The sums of windows are convolutions of each channel with a kernel of ones, exact in f32 below 2^24."""
+    shape, windows = shape_of(op.data), op.windows
+    scale = _channel_scale(out, op.data) if _one_scale(op.data) else None
+    bound = magnitude_of(uniform(out, element_of(op.data))) * math.prod(windows.kernel)
+    if scale is None or DYNAMIC_INDEX in shape[1:] or bound >= EXACT_F32:
+        return False
+    sizes, counts = shape[2:], op.counts(shape[2:])
+    covered = covered_elements(windows, counts, sizes, bool(op.count_include_pad.value.data))
+    if not covered.all():
+        return False
+    spatial = len(sizes)
+    ends = [
+        max((count - 1) * windows.strides[axis] + windows.extent(axis) - sizes[axis] - windows.pads[axis], 0)
+        for axis, count in enumerate(counts)
+    ]
+    value = out.cast(centred(out, op.data).name, f32)
+    kernel = out.constant(np.ones((shape[1], 1, *windows.kernel)), f32)
+    sums = out.node(
+        "Conv", [value, kernel], group=shape[1], strides=number(op.strides), dilations=number(op.dilations),
+        pads=[*windows.pads[:spatial], *ends],
+    )  # fmt: skip
+    total = Exact(sums, i32, bound)
+    # Further windows than there are would fit behind padding that no window needs.
+    count: Array = covered if covered.min() != covered.max() else np.asarray(covered.flat[0])
+    rescaled(out, op, Exact(out.cast(total.name, i32), i32, bound), scale, count)
+    return True
+
+
+# Comparisons, and the places of extremes
+
+
+def _exact_reals(out: Outgoing, value: SSAValue) -> str | None:
+    """The real values in f64, which holds the product of an f32 scale and 29 bits."""
+    element = uniform(out, element_of(value))
+    if magnitude_of(element) >= 1 << 29 or element.expressed_type == f64:
+        return None
+    scales, _ = spread_over(out, value)
+    return out.node("Mul", [out.cast(centred(out, value).name, f64), out.constant(scales.astype(np.float64), f64)])
+
+
+def _compare(operator: str) -> Integer:
+    def write(out: Outgoing, op: elementwise.ComparisonOp) -> bool:
+        if any(magnitude_of(uniform(out, element_of(value))) >= 1 << 29 for value in op.operands):
+            return False
+        reals = [_exact_reals(out, value) for value in op.operands]
+        out.node(operator, [each or "" for each in reals], out.output)
+        return True
+
+    return write
+
+
+def _arg_extreme(operator: str) -> Integer:
+    def write(out: Outgoing, op: reduction.ArgExtremeOp) -> bool:
+        """Of one scale, the integers say it; f32 holds those below 2^24."""
+        element = uniform(out, element_of(op.input))
+        if element.granularity is not Granularity.TENSOR or magnitude_of(element) >= EXACT_F32:
+            return False
+        value = out.cast(centred(out, op.input).name, f32)
+        out.node(
+            operator, [value], out.output, axis=number(op.axis), keepdims=number(op.keep_dims),
+            select_last_index=number(op.select_last_index) or None,
+        )  # fmt: skip
+        return True
+
+    return write
+
+
+# Functions of one value
+
+
+def is_function(op: Operation) -> bool:
+    """Whether an operation computes each element of its result from one element of one operand."""
+    return isinstance(op, elementwise.UnaryOp) and len(op.operands) == 1
+
+
+def _tabulated(op: Operation, stored: Array, otherwise: Array) -> Array | None:
+    """The function at `stored`; `otherwise` where it has no number to quantize, which no run may come to."""
+    try:
+        found = evaluate(op, [stored])
+    except InterpretationError:
+        if stored.size == 1:
+            return np.reshape(otherwise, 1)
+        halves = [_tabulated(op, half, otherwise) for half in np.array_split(stored, 2)]
+        return np.concatenate([half for half in halves if half is not None])
+    return None if found is None else found[0]
+
+
+def write_table(out: Outgoing, op: Operation) -> bool:
+    """A function of one value of few bits as the table that it is."""
+    if not is_function(op):
+        return False
+    source, target = (element_of(value) for value in (op.operands[0], op.results[0]))
+    for element in (source, target):
+        if not isinstance(element, UniformQuantizedType) or element.granularity is not Granularity.TENSOR:
+            return False
+    assert isinstance(source, UniformQuantizedType)
+    assert isinstance(target, UniformQuantizedType)
+    if source.bits > TABLE_BITS:
+        return False
+    stored = np.arange(source.storage_min, source.storage_max + 1)
+    table = _tabulated(op, stored, target.zero_points)
+    if table is None:
+        return False
+    index = out.cast(out.name(op.operands[0]), i32)
+    if source.storage_min:
+        index = out.node("Sub", [index, out.constant(source.storage_min, i32)])
+    out.node("Gather", [out.constant(table, container(target)), index], out.output)
+    return True
+
+
+INTEGER: dict[type[Operation], Integer] = {
+    contraction.MatMulOp: _matmul,
+    contraction.FullyConnectedOp: _fully_connected,
+    contraction.ConvOp: _conv,
+    activations.ReluOp: _unary(lambda out, value: out.node("Max", [value.name, constant(out, 0, value)])),
+    elementwise.AbsOp: _unary(lambda out, value: out.node("Abs", [value.name])),
+    elementwise.NegOp: _unary(lambda out, value: out.node("Neg", [value.name])),
+    elementwise.ClipOp: _clip,
+    elementwise.AddOp: _binary("Add", grows=True),
+    elementwise.SubOp: _binary("Sub", grows=True),
+    elementwise.MinOp: _binary("Min", grows=False),
+    elementwise.MaxOp: _binary("Max", grows=False),
+    elementwise.MulOp: _mul,
+    reduction.ReduceSumOp: _reduce(is_mean=False),
+    reduction.ReduceMeanOp: _reduce(is_mean=True),
+    pooling.GlobalAveragePoolOp: _global_average_pool,
+    pooling.AveragePoolOp: _average_pool,
+    elementwise.EqualOp: _compare("Equal"),
+    elementwise.GreaterOp: _compare("Greater"),
+    elementwise.GreaterOrEqualOp: _compare("GreaterOrEqual"),
+    elementwise.LessOp: _compare("Less"),
+    elementwise.LessOrEqualOp: _compare("LessOrEqual"),
+    reduction.ArgMaxOp: _arg_extreme("ArgMax"),
+    reduction.ArgMinOp: _arg_extreme("ArgMin"),
+}
+"""Operations with an integer arithmetic of their own."""
+
+
+def write_integer(out: Outgoing, op: NnOp) -> bool:
+    """Write an operation in integers, where it has such an arithmetic."""
+    write = INTEGER.get(type(op))
+    if any(kind_of(element_of(value)) is Kind.QUANTIZED and not _is_uniform(value) for value in op.operands):
+        return False
+    if write is not None and write(out, op):
+        return True
+    return write_table(out, op)
+
+
+def _is_uniform(value: SSAValue) -> bool:
+    return isinstance(element_of(value), UniformQuantizedType)

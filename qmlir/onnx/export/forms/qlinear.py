@@ -1,0 +1,250 @@
+"""Quantized operations as QLinear operators, ONNX's and ONNX Runtime's, where those compute the same integers.
+
+- QLinearConv, QLinearMatMul, QGemm: 8 bits, data and result of one signedness, one zero point of all weights.
+- QLinearGlobalAveragePool: 8 bits of one signedness.
+- QLinearAdd, QLinearMul: where all pairs of operands agree, since these add the zero point before rounding.
+- QLinearSigmoid, QLinearLeakyRelu, QLinearSoftmax, QLinearAveragePool are not written: their floats, or the order of
+  their sums and roundings, are others. Functions of one value are tables, averages exact sums.
+- An operation of the mode `qlinear` means what one of these computes, so it is that operator in every form.
+- QLinearConcat and QLinearWhere are not needed: operands have one type, and integers are moved as they are.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.arithmetic.requantization import Mode
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.ops import activations, contraction, elementwise, pooling, softmax
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.evaluation import evaluate
+from qmlir.onnx.export.containers import container
+from qmlir.onnx.export.emission import MICROSOFT, Outgoing, number
+from qmlir.onnx.export.forms.arithmetic import mode_of
+from qmlir.onnx.export.forms.casts import is_narrower
+from qmlir.onnx.export.operators.contraction import transposed, window_attributes
+
+Array = npt.NDArray[Any]
+
+
+def _element(value: SSAValue) -> UniformQuantizedType | None:
+    """The type of a value that QLinear operators hold: 8 bits, f32."""
+    element = element_of(value)
+    if not isinstance(element, UniformQuantizedType) or container(element).width.data != 8:
+        return None
+    return element if element.expressed_type == f32 else None
+
+
+def _single(value: SSAValue) -> UniformQuantizedType | None:
+    element = _element(value)
+    return element if element is not None and element.granularity is Granularity.TENSOR else None
+
+
+def _parameters(out: Outgoing, element: UniformQuantizedType) -> list[str]:
+    return [out.constant(element.scales, f32), out.constant(element.zero_points, container(element))]
+
+
+def _factors(
+    op: NnOp, x: SSAValue, w: SSAValue
+) -> tuple[UniformQuantizedType, UniformQuantizedType, UniformQuantizedType] | None:
+    """The types of data, weights and result, where QLinear operators take them."""
+    data, weight, result = _single(x), _element(w), _single(op.results[0])
+    if data is None or weight is None or result is None or is_narrower(result):
+        return None
+    if weight.granularity is Granularity.BLOCK or data.is_signed != result.is_signed:
+        return None
+    if (weight.zero_points != weight.zero_points.flat[0]).any() or (data.is_signed and not weight.is_signed):
+        return None
+    return data, weight, result
+
+
+def _conv(out: Outgoing, op: contraction.ConvOp) -> bool:
+    found = _factors(op, op.data, op.weight)
+    if found is None:
+        return False
+    data, weight, result = found
+    inputs = [
+        out.name(op.data), *_parameters(out, data), out.name(op.weight), *_parameters(out, weight),
+        *_parameters(out, result), out.name(op.bias),
+    ]  # fmt: skip
+    out.node("QLinearConv", inputs, out.output, group=op.group_count, **window_attributes(op))
+    return True
+
+
+def _matmul(out: Outgoing, op: contraction.MatMulOp) -> bool:
+    found = _factors(op, op.lhs, op.rhs)
+    if found is None:
+        return False
+    data, weight, result = found
+    rank = len(shape_of(op.rhs))
+    if weight.granularity is Granularity.AXIS and rank != 2:
+        return False
+    right = transposed(out, out.name(op.rhs), rank) if op.is_rhs_transposed else out.name(op.rhs)
+    inputs = [
+        out.name(op.lhs), *_parameters(out, data), right, *_parameters(out, weight), *_parameters(out, result),
+    ]  # fmt: skip
+    out.node("QLinearMatMul", inputs, out.output)
+    return True
+
+
+def _fully_connected(out: Outgoing, op: contraction.FullyConnectedOp) -> bool:
+    found = _factors(op, op.data, op.weight)
+    if found is None:
+        return False
+    data, weight, result = found
+    inputs = [
+        out.name(op.data), *_parameters(out, data), out.name(op.weight), *_parameters(out, weight), out.name(op.bias),
+        *_parameters(out, result),
+    ]  # fmt: skip
+    out.node("QGemm", inputs, out.output, domain=MICROSOFT, transB=1)
+    return True
+
+
+def _global_average_pool(out: Outgoing, op: pooling.GlobalAveragePoolOp) -> bool:
+    data, result = _single(op.data), _single(op.result)
+    if data is None or result is None or is_narrower(result) or data.is_signed != result.is_signed:
+        return False
+    inputs = [out.name(op.data), *_parameters(out, data), *_parameters(out, result)]
+    out.node("QLinearGlobalAveragePool", inputs, out.output, domain=MICROSOFT, channels_last=0)
+    return True
+
+
+# Sums and products of two values
+
+
+def _sums(a: Array, b: Array, scales: list[np.float32], points: list[int]) -> list[Array]:
+    """What QLinearAdd computes, with and without fused operations, the operands in either role."""
+    ratios = [np.float32(scale / scales[2]) for scale in scales[:2]]
+    found: list[Array] = []
+    for first, second in ((0, 1), (1, 0)):
+        values = [np.asarray(each, np.float64) for each in (a, b)]
+        fused = np.float32(points[2] - np.float32(
+            float(ratios[first]) * points[first] + float(np.float32(ratios[second] * np.float32(points[second])))
+        ))  # fmt: skip
+        inner = (float(ratios[second]) * values[second] + float(fused)).astype(np.float32)
+        found.append((float(ratios[first]) * values[first] + inner.astype(np.float64)).astype(np.float32))
+    plain = [(each.astype(np.float32) - np.float32(z)) * s for each, z, s in zip((a, b), points, scales, strict=False)]
+    found.append((plain[0] + plain[1]) / scales[2] + np.float32(points[2]))
+    found.append(np.float32(points[2]) + (
+        ratios[0] * (a.astype(np.float32) - np.float32(points[0]))
+        + ratios[1] * (b.astype(np.float32) - np.float32(points[1]))
+    ))  # fmt: skip
+    return found
+
+
+def _products(a: Array, b: Array, scales: list[np.float32], points: list[int]) -> list[Array]:
+    """What QLinearMul computes, with and without fused operations."""
+    left, right = (each.astype(np.float32) - np.float32(z) for each, z in zip((a, b), points, strict=False))
+    ratio = np.float32(np.float32(scales[0] * scales[1]) / scales[2])
+    exact = left.astype(np.float64) * right
+    fused = (exact * float(ratio) + points[2]).astype(np.float32)
+    return [
+        fused,
+        left * right * ratio + np.float32(points[2]),
+        (left * scales[0]) * (right * scales[1]) / scales[2] + np.float32(points[2]),
+    ]
+
+
+def _pairwise(op_type: str, formulas: Callable[[Array, Array, list[np.float32], list[int]], list[Array]]) -> Any:
+    """The exporter to an operator that adds the zero point before rounding: where all pairs of operands agree."""
+
+    def write(out: Outgoing, op: elementwise.BinaryOp) -> bool:
+        found = [_single(value) for value in (op.lhs, op.rhs, op.result)]
+        elements = [each for each in found if each is not None]
+        if len(elements) != 3 or is_narrower(elements[2]) or len({each.is_signed for each in elements}) != 1:
+            return False
+        if op.lhs is op.rhs or not _agrees(op, elements, formulas):
+            return False
+        inputs = [out.name(op.lhs), *_parameters(out, elements[0]), out.name(op.rhs), *_parameters(out, elements[1])]
+        out.node(op_type, [*inputs, *_parameters(out, elements[2])], out.output, domain=MICROSOFT)
+        return True
+
+    return write
+
+
+def _agrees(op: elementwise.BinaryOp, elements: list[UniformQuantizedType], formulas: Any) -> bool:
+    stored = [np.arange(each.storage_min, each.storage_max + 1) for each in elements]
+    a, b = stored[0][:, None], stored[1][None, :]
+    ours = evaluate(op, [a, b])
+    assert ours is not None
+    scales, points = [np.float32(each.scale) for each in elements], [each.zero_point for each in elements]
+    low, high = elements[2].storage_min, elements[2].storage_max
+    with np.errstate(all="ignore"):
+        return all(
+            np.array_equal(np.clip(np.rint(each), low, high).astype(np.int64), ours[0])
+            for each in formulas(a, b, scales, points)
+        )
+
+
+QLINEAR: dict[type[Operation], Callable[[Outgoing, Any], bool]] = {
+    contraction.ConvOp: _conv,
+    contraction.MatMulOp: _matmul,
+    contraction.FullyConnectedOp: _fully_connected,
+    pooling.GlobalAveragePoolOp: _global_average_pool,
+    elementwise.AddOp: _pairwise("QLinearAdd", _sums),
+    elementwise.MulOp: _pairwise("QLinearMul", _products),
+}
+
+
+# What came as a QLinear operator
+
+
+def _as_binary(out: Outgoing, op: elementwise.BinaryOp, op_type: str, output: str) -> None:
+    inputs = [name for value in op.operands for name in (out.name(value), *_own_parameters(out, value))]
+    out.node(op_type, [*inputs, *_own_parameters(out, op.result)], output, domain=MICROSOFT)
+
+
+def _as_unary(out: Outgoing, op: Any, op_type: str, output: str, **attributes: Any) -> None:
+    (value,) = op.operands
+    inputs = [out.name(value), *_own_parameters(out, value), *_own_parameters(out, op.results[0])]
+    out.node(op_type, inputs, output, domain=MICROSOFT, **attributes)
+
+
+def _own_parameters(out: Outgoing, value: SSAValue) -> list[str]:
+    element = _single(value)
+    if element is None:
+        raise out.error(f"computes as ONNX Runtime's operators do, on 8 bits of one scale: found {value.type}")
+    return _parameters(out, element)
+
+
+def write_source(out: Outgoing, op: NnOp) -> None:
+    """Write an operation of the mode `qlinear`, whatever the form: it means what ONNX Runtime's operator computes."""
+    elements = [element_of(value) for value in (*op.operands, *op.results)]
+    known = [element for element in elements if isinstance(element, UniformQuantizedType)]
+    if len({element.is_signed for element in known}) != 1:
+        found = ", ".join(map(str, known))
+        raise out.error(f"computes as ONNX Runtime's operators do, on storage of one signedness: found {found}")
+    result = known[-1]
+    output = out.fresh("whole") if is_narrower(result) else out.output
+    match op:
+        case elementwise.AddOp():
+            _as_binary(out, op, "QLinearAdd", output)
+        case elementwise.MulOp():
+            _as_binary(out, op, "QLinearMul", output)
+        case activations.SigmoidOp():
+            _as_unary(out, op, "QLinearSigmoid", output)
+        case softmax.SoftmaxOp():
+            _as_unary(out, op, "QLinearSoftmax", output, axis=number(op.axis), opset=13)
+        case pooling.AveragePoolOp():
+            if any(step != 1 for step in op.windows.dilations):
+                raise out.error(f"has dilations {list(op.windows.dilations)}, QLinearAveragePool has none")
+            attributes = {name: number(getattr(op, name)) for name in ("strides", "pads", "ceil_mode")}
+            _as_unary(
+                out, op, "QLinearAveragePool", output, kernel_shape=number(op.kernel), channels_last=0,
+                count_include_pad=number(op.count_include_pad), **attributes,
+            )  # fmt: skip
+        case _:
+            raise out.error(f"requantizes by {Mode.QLINEAR}, and there is no such operator for it")
+    if output != out.output:
+        limits = [out.constant(each, container(result)) for each in (result.storage_min, result.storage_max)]
+        out.node("Clip", [output, *limits], out.output)
+
+
+def write_qlinear(out: Outgoing, op: NnOp) -> bool:
+    """Write an operation as a QLinear operator, where one computes the same integers."""
+    write = QLINEAR.get(type(op))
+    return write is not None and mode_of(op)[0] is Mode.F32 and write(out, op)

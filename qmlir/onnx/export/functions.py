@@ -1,0 +1,122 @@
+"""Local functions for composites: the nodes of one operation, or of the parts of one node of the model, under one name.
+
+Inside a function tensors have the names that they have outside, so a call can be put back in the place of its nodes
+(`flattened`). A function is made for one call: what its nodes say of where they come from is about this call.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, helper
+from xdsl.ir import Operation
+
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.ir.provenance import origins_of
+from qmlir.onnx.export.naming import Names
+
+DOMAIN = "qmlir"
+"""The domain of local functions."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """An operation and its nodes."""
+
+    op: Operation
+    nodes: Sequence[NodeProto]
+
+
+def _composite(op: Operation) -> tuple[str, str] | None:
+    """The node of the model that an operation is a part of: its name and its operator."""
+    origins = origins_of(op)
+    if len(origins) != 1 or not origins[0].role:
+        return None
+    return origins[0].name, origins[0].op_type
+
+
+def _runs(groups: Iterable[Group]) -> Iterator[list[Group]]:
+    """Neighbours that are parts of one composite, together; every other operation alone."""
+    run: list[Group] = []
+    for group in groups:
+        if isinstance(group.op, ConstantOp):
+            continue  # tensors stand nowhere
+        composite = _composite(group.op)
+        if run and (composite is None or composite != _composite(run[-1].op)):
+            yield run
+            run = []
+        run.append(group)
+    if run:
+        yield run
+
+
+_NO_NAME = re.compile(r"[^A-Za-z0-9_]+")
+
+
+def _name(run: Sequence[Group]) -> str:
+    composite = _composite(run[0].op)
+    kind = composite[1] if composite and composite[1] else run[0].op.name.rpartition(".")[2]
+    origins = origins_of(run[0].op)
+    own = origins[0].name if composite and origins else "_".join(map(str, origins))
+    return _NO_NAME.sub("_", f"{kind}_{own}" if own else kind).strip("_")
+
+
+def with_functions(model: ModelProto, groups: Sequence[Group], outputs: Iterable[str]) -> None:
+    """Put the nodes of each composite, where they are several, into a function, and a call in their place."""
+    graph = model.graph
+    rest = list(graph.node)[sum(len(group.nodes) for group in groups) :]
+    wanted = set(outputs)
+    users: dict[str, int] = {}
+    for node in graph.node:
+        for name in node.input:
+            users[name] = users.get(name, 0) + 1
+    names, nodes = Names(), list[NodeProto]()
+    opsets = list(model.opset_import)
+    infos = {each.name: each for each in graph.value_info}
+    for run in _runs(groups):
+        body = [node for group in run for node in group.nodes]
+        if len(body) < 2:
+            nodes.extend(body)
+            continue
+        function = FunctionProto(name=names.take(_name(run)), domain=DOMAIN)
+        function.opset_import.extend(opsets)
+        inside = {name for node in body for name in node.output if name}
+        used = [name for node in body for name in node.input if name]
+        function.input.extend(dict.fromkeys(name for name in used if name not in inside))
+        function.output.extend(
+            name
+            for node in body
+            for name in node.output
+            if name and (name in wanted or users.get(name, 0) > used.count(name) or name not in used)
+        )
+        function.node.extend(body)
+        kept = inside - set(function.output)
+        function.value_info.extend(infos.pop(name) for name in list(infos) if name in kept)
+        origins = dict.fromkeys(origin.name for group in run for origin in origins_of(group.op))
+        function.doc_string = ", ".join(origins)
+        model.functions.append(function)
+        nodes.append(helper.make_node(function.name, function.input, function.output, function.name, domain=DOMAIN))
+    del graph.node[:]
+    graph.node.extend([*nodes, *rest])
+    del graph.value_info[:]
+    graph.value_info.extend(infos.values())
+    if model.functions:
+        model.opset_import.append(helper.make_opsetid(DOMAIN, 1))
+
+
+def flattened(model: ModelProto) -> GraphProto:
+    """The graph with the nodes of such functions in the place of their calls; where names differ, the call stays."""
+    functions = {each.name: each for each in model.functions if each.domain == DOMAIN}
+    if not functions:
+        return model.graph
+    graph = GraphProto()
+    graph.CopyFrom(model.graph)
+    del graph.node[:]
+    for node in model.graph.node:
+        function = functions.get(node.op_type) if node.domain == DOMAIN else None
+        if function is None or list(node.input) != list(function.input) or list(node.output) != list(function.output):
+            graph.node.append(node)
+            continue
+        graph.node.extend(function.node)
+        graph.value_info.extend(function.value_info)
+    return graph

@@ -1,0 +1,157 @@
+"""What ONNX has no word for, in `metadata_props`: one table of keys, and their text.
+
+Attributes and types are written as MLIR writes them. The first node of an operation says which one it was; every value
+says its quantized type and its statistics; the graph and the model say what a module and a function have besides.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any, cast
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+from qmlir.dialects.calib.types import StatsAttr
+from qmlir.environment import default_environment
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.text.parsing import LineTable, ModuleParser
+from qmlir.text.printing import ModulePrinter, PrintOptions, Weights
+
+PREFIX = "qmlir."
+
+EXPORT = "qmlir.export"
+"""Model: the version of this page, the form and the options, as JSON."""
+
+MODULE = "qmlir.module"
+"""Model: the attributes of the module, but for those that are the model's own metadata and producer."""
+
+PRODUCER = "qmlir.producer"
+"""Model: that the module names no producer, where it is empty."""
+
+FUNCTION = "qmlir.function"
+"""Graph: the attributes of the function, of its arguments and of its results; its name."""
+
+PLACE = "qmlir.place"
+"""Node or tensor: the number of the operation in the function that it belongs to."""
+
+OPERATION = "qmlir.operation"
+"""First node of an operation: its name."""
+
+OPERANDS, RESULTS = "qmlir.operands", "qmlir.results"
+"""First node: the tensors that are the operands and the results, as JSON."""
+
+PROPERTY, ATTRIBUTE = "qmlir.property.", "qmlir.attribute."
+"""First node, or the tensor of a constant: each property and each attribute, provenance among them."""
+
+TYPE = "qmlir.type"
+"""Value: its type, where it is not what ONNX says of the tensor."""
+
+HINT = "qmlir.name"
+"""Value: its name in the text of the module, where it is not that of the tensor."""
+
+STATISTICS = {name: f"qmlir.{name}" for name in ("min", "max", "mean", "std", "count")}
+"""Value: what was seen of it, as decimal numbers. The whole of it is the attribute `calib.stats` of the operation."""
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Header:
+    """What an export says of itself."""
+
+    form: str
+    opset: int
+    exact: bool
+    functions: bool
+    version: int = VERSION
+
+    def text(self) -> str:
+        """The value of `qmlir.export`."""
+        return json.dumps(self.__dict__)
+
+
+def attribute_text(attribute: Attribute) -> str:
+    """An attribute or a type as MLIR writes it, without aliases."""
+    printer = ModulePrinter(PrintOptions(aliases=False, weights=Weights.INLINE))
+    printer.print_attribute(attribute)
+    assert isinstance(printer.stream, StringIO)
+    return printer.stream.getvalue()
+
+
+class UnreadableError(Exception):
+    """A piece of metadata that says nothing."""
+
+
+class Reader:
+    """Reads attributes and types; equal texts once."""
+
+    def __init__(self) -> None:
+        self.ctx: Context = default_environment().new_context()
+        self._known: dict[str, Attribute] = {}
+
+    def attribute(self, text: str) -> Attribute:
+        """The attribute of a text. Raises `UnreadableError`."""
+        if text not in self._known:
+            parser = ModuleParser(self.ctx, text, LineTable(text, "metadata", 0), None)
+            try:
+                found = parser.parse_attribute()
+                if parser.pos != len(text.rstrip()):
+                    raise UnreadableError(f"something follows after '{text[: parser.pos]}'")
+            except (ParseError, VerifyException, DiagnosticError, ValueError, KeyError) as error:
+                raise UnreadableError(" ".join(str(error).split())[:200]) from error
+            self._known[text] = found
+        return self._known[text]
+
+    def dictionary(self, text: str) -> dict[str, Attribute]:
+        """The entries of a dictionary."""
+        found = self.attribute(text)
+        if not isinstance(found, DictionaryAttr):
+            raise UnreadableError(f"a dictionary is expected, found {text[:80]}")
+        return dict(found.data)
+
+    @staticmethod
+    def names(text: str) -> list[str]:
+        """A list of names of tensors."""
+        try:
+            found = json.loads(text)
+        except ValueError as error:
+            raise UnreadableError(f"a list of names is expected, found {text[:80]}") from error
+        if not isinstance(found, list) or not all(isinstance(each, str) for each in cast(list[Any], found)):
+            raise UnreadableError(f"a list of names is expected, found {text[:80]}")
+        return cast(list[str], found)
+
+
+def entries(proto: Any) -> dict[str, str]:
+    """The metadata of a model, graph, node, tensor or value."""
+    return {each.key: each.value for each in proto.metadata_props}
+
+
+def write(proto: Any, pairs: Mapping[str, str]) -> None:
+    """Add metadata to a model, graph, node, tensor or value."""
+    for key, value in pairs.items():
+        proto.metadata_props.add(key=key, value=value)
+
+
+def stats_of(attribute: Attribute | None, place: int) -> StatsAttr | None:
+    """The statistics of the result at `place` of the operation that has this attribute."""
+    if isinstance(attribute, ArrayAttr):
+        found = list(cast(ArrayAttr[Attribute], attribute))
+        attribute = found[place] if place < len(found) else None
+    elif place:
+        return None
+    return attribute if isinstance(attribute, StatsAttr) else None
+
+
+def statistics_of(stats: StatsAttr | None) -> dict[str, str]:
+    """The readable statistics of a value."""
+    if stats is None:
+        return {}
+    summary = stats.summary
+    numbers = (summary.minimum, summary.maximum, summary.mean, summary.deviation)
+    texts = [np.format_float_positional(number, trim="-") for number in numbers]
+    return dict(zip(STATISTICS.values(), [*texts, str(summary.count)], strict=True))

@@ -1,0 +1,69 @@
+"""Names of tensors: the ports of the function, what the model called its tensors, what the module's text says."""
+
+import re
+from collections.abc import Iterable
+
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import BlockArgument, OpResult, SSAValue
+
+from qmlir.ir.provenance import origins_of, tensor_names
+from qmlir.ir.signature import Port
+
+
+class Names:
+    """A name for each value, none twice."""
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self._taken = set(reserved)
+
+    def take(self, *wishes: str) -> str:
+        """The first wish, with a number behind it where it is taken."""
+        first = next((wish for wish in wishes if wish), "value")
+        for wish in wishes:
+            if wish and wish not in self._taken:
+                self._taken.add(wish)
+                return wish
+        number = 1
+        while f"{first}.{number}" in self._taken:
+            number += 1
+        self._taken.add(f"{first}.{number}")
+        return f"{first}.{number}"
+
+
+def _wishes(value: SSAValue) -> list[str]:
+    """What a value may be called, the best name first."""
+    assert isinstance(value, OpResult)
+    op = value.op
+    own = tensor_names(op)[value.index]
+    part = "_".join(str(origin) for origin in origins_of(op)[:1])
+    return [own, value.name_hint or "", part, op.name.rpartition(".")[2]]
+
+
+def names_of(function: FuncOp, inputs: Iterable[Port], outputs: Iterable[Port]) -> dict[SSAValue, str]:
+    """The names of all values of a function; a value that it returns has the name of that output."""
+    ports, results = list(inputs), list(outputs)
+    names = Names([port.name for port in (*ports, *results)])
+    found: dict[SSAValue, str] = {
+        argument: port.name for argument, port in zip(function.body.block.args, ports, strict=True)
+    }
+    terminator = function.body.block.last_op
+    assert isinstance(terminator, ReturnOp)
+    used = set(found.values())
+    for value, port in zip(terminator.operands, results, strict=True):
+        if not isinstance(value, BlockArgument) and value not in found and port.name not in used:
+            found[value] = port.name
+            used.add(port.name)
+    for op in function.body.block.ops:
+        for result in op.results:
+            if result not in found:
+                found[result] = names.take(*_wishes(result))
+    return found
+
+
+_NO_NAME = re.compile(r"[^A-Za-z0-9_$.-]+")
+
+
+def hint_of(name: str) -> str | None:
+    """The name that an imported tensor gets in the text of a module."""
+    hint = _NO_NAME.sub("_", name).strip("_.-")
+    return hint if SSAValue.is_valid_name(hint) and not hint.isdecimal() else None

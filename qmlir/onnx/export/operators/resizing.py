@@ -1,0 +1,71 @@
+"""Exporter of Resize."""
+
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation
+
+from qmlir.dialects.nn.base import shape_of
+from qmlir.dialects.nn.ops import resizing as ops
+from qmlir.onnx.export.emission import Outgoing, number
+
+_FLAGS = ("exclude_outside", "antialias")
+_NUMBERS = ("cubic_coeff_a", "extrapolation_value")
+_CHOICES = ("mode", "coordinate_transformation_mode", "keep_aspect_ratio_policy")
+
+
+def _floats(out: Outgoing, op: ops.ResizeOp, name: str) -> str:
+    value = getattr(op, f"{name}_value")
+    found = op.floats(name)
+    return out.name(value) if found is None else out.constant(np.array(found, np.float32), f32)
+
+
+def _resize(out: Outgoing, op: ops.ResizeOp) -> None:
+    scales, sizes = _floats(out, op, "scales"), out.parameter("sizes")
+    if op.nearest_mode.data == ops.FLOOR_UP_CEIL_DOWN and op.is_nearest:
+        _by_growth(out, op, scales, sizes)
+    else:
+        _node(out, op, out.name(op.input), scales, sizes, op.nearest_mode.data, out.output)
+
+
+def _node(
+    out: Outgoing, op: ops.ResizeOp, source: str, scales: str, sizes: str, nearest_mode: str, output: str | None
+) -> str:
+    inputs = [source, _floats(out, op, "roi"), scales, sizes]
+    attributes: dict[str, Any] = {name: number(getattr(op, name)) for name in (*_FLAGS, *_NUMBERS, *_CHOICES)}
+    if op.is_nearest:
+        attributes["nearest_mode"] = nearest_mode
+    return out.node("Resize", inputs, output, axes=number(op.axes), **attributes)
+
+
+def _by_growth(out: Outgoing, op: ops.ResizeOp, scales: str, sizes: str) -> None:
+    """The floor along axes that grow and the ceiling along those that shrink: two nodes where there are both."""
+    found = op.resized(shape_of(op.input))
+    if found is None or not all(each.scale > 0 for each in found):
+        raise out.error(
+            f"has the nearest mode '{ops.FLOOR_UP_CEIL_DOWN}' and sizes that are known at run time only: known ones "
+            f"are written, and {list(ops.NEAREST_MODES[:-1])}"
+        )
+    shrinks = [each.scale < 1 for each in found]
+    if not (any(shrinks) and any(each.scale > 1 for each in found)):
+        mode = "ceil" if any(shrinks) else "floor"
+        _node(out, op, out.name(op.input), scales, sizes, mode, out.output)
+        return
+    if op.is_crop:
+        raise out.error(f"has the nearest mode '{ops.FLOOR_UP_CEIL_DOWN}' for a cut that grows and shrinks")
+    before = shape_of(op.input)
+    between = out.name(op.input)
+    for mode, output in (("floor", None), ("ceil", out.output)):
+        is_taken = [is_less == (mode == "ceil") for is_less in shrinks]
+        if op.integers("sizes") is None:
+            factors = [each.scale if taken else 1.0 for each, taken in zip(found, is_taken, strict=True)]
+            between = _node(out, op, between, out.constant(np.array(factors, np.float32), f32), "", mode, output)
+        else:
+            # Behind the first node, axes that grow have their new sizes.
+            kept = [before[each.axis] if less else each.size for each, less in zip(found, shrinks, strict=True)]
+            wanted = kept if mode == "floor" else [each.size for each in found]
+            between = _node(out, op, between, "", out.constant(np.array(wanted, np.int64)), mode, output)
+
+
+EXPORTERS: dict[type[Operation], Any] = {ops.ResizeOp: _resize}

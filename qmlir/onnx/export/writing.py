@@ -1,0 +1,75 @@
+"""One operation as nodes and tensors: what the exporter adds to a graph, and what an import compares one with."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from onnx import NodeProto, TensorProto
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.arithmetic.requantization import Mode
+from qmlir.dialects.nn.base import NnOp, element_of
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.quant.ops import DequantizeCastOp
+from qmlir.dialects.quant.types import StoredType
+from qmlir.onnx.export.containers import packed_type, tensor_proto
+from qmlir.onnx.export.emission import Exporter, Form, Outgoing, Settings
+from qmlir.onnx.export.forms.arithmetic import mode_of
+from qmlir.onnx.export.forms.between_casts import can_be_between_casts
+from qmlir.onnx.export.forms.choosing import write, write_constant
+from qmlir.text.weights import ExternalWeightsAttr
+
+
+@dataclass(frozen=True)
+class Written:
+    """An operation as nodes and tensors."""
+
+    nodes: Sequence[NodeProto]
+    initializers: Sequence[TensorProto]
+
+
+def written(
+    op: Operation,
+    settings: Settings,
+    names: Mapping[SSAValue, str],
+    exporters: Mapping[type[Operation], Exporter],
+    packed: Mapping[SSAValue, int],
+) -> Written:
+    """The nodes of one operation; its operands and results have names. The same for the same operation, always."""
+    out = Outgoing(op, settings, names, [names[result] for result in op.results], packed=packed)
+    if isinstance(op, ConstantOp):
+        return Written([], [_constant(out, op)])
+    write(out, op, exporters)
+    return Written(out.nodes, out.initializers)
+
+
+def _constant(out: Outgoing, op: ConstantOp) -> TensorProto:
+    if isinstance(op.value, ExternalWeightsAttr):
+        raise out.error("has weights that the text leaves out: read the module with its weights file")
+    if op.result in out.packed:
+        return tensor_proto(out.output, op.array, out.packed[op.result])
+    write_constant(out, op)
+    return out.initializers[0]
+
+
+def packed_constants(function: FuncOp, settings: Settings) -> dict[SSAValue, int]:
+    """The constants of 4 bits and less that are packed, with their data types: those that are only dequantized."""
+    found: dict[SSAValue, int] = {}
+    if settings.form is not Form.QDQ or settings.exact:
+        return found
+    for op in function.body.block.ops:
+        if not isinstance(op, ConstantOp) or not isinstance(element := element_of(op.result), StoredType):
+            continue
+        kind = packed_type(element, settings.opset)
+        if kind is not None and all(_dequantizes(use.operation) for use in op.result.uses):
+            found[op.result] = kind
+    return found
+
+
+def _dequantizes(user: Operation) -> bool:
+    """Whether an operation computes with the real values of its operands."""
+    if isinstance(user, DequantizeCastOp):
+        return True
+    if not isinstance(user, NnOp) or user.components is not None or user.quantization_slots().shares_parameters:
+        return False
+    return can_be_between_casts(user) and mode_of(user)[0] is Mode.F32

@@ -1,0 +1,46 @@
+"""`qmlir export`: a model or a module, float or quantized, as an ONNX model in the form that somebody else takes."""
+
+import argparse
+from collections import Counter
+from pathlib import Path
+
+from qmlir.tools.arguments import add_export, add_model, add_output, add_shapes, export_settings, load_model
+from qmlir.tools.frame import Command, Session
+from qmlir.workflows.exporting import export_onnx
+from qmlir.workflows.folder import check_file
+
+_SHOWN = 8
+"""How many operators the summary names."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `qmlir export` takes."""
+    add_model(parser)
+    add_output(parser, "the model to write, FILE.onnx", required=True, metavar="FILE")
+    add_shapes(parser)
+    add_export(parser)
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Write a model as ONNX. Raises `DiagnosticError`."""
+    output = Path(arguments.output)
+    check_file(output)
+    module = load_model(arguments.model, session, arguments.shape)
+    model = export_onnx(module, output, **export_settings(arguments))
+    bodies = [model.graph.node, *(function.node for function in model.functions)]
+    operators = Counter(node.op_type for body in bodies for node in body if node.domain != "qmlir")
+    versions = {each.domain or "onnx": each.version for each in model.opset_import}
+    session.emit(
+        {"output": output, "form": arguments.form, "opset": versions["onnx"], "operators": dict(operators)},
+        lambda: _text(output, arguments.form, versions["onnx"], operators),
+    )
+    return 0
+
+
+def _text(output: Path, form: str, opset: int, operators: Counter[str]) -> str:
+    shown = ", ".join(f"{count} {name}" for name, count in operators.most_common(_SHOWN))
+    more = f", {len(operators) - _SHOWN} more operators" if len(operators) > _SHOWN else ""
+    return f"{output}: form {form}, operator set {opset}, {operators.total()} nodes: {shown}{more}"
+
+
+COMMAND = Command("export", "write a model or a module as an ONNX model", add_arguments, run)

@@ -1,0 +1,55 @@
+"""A module as an ONNX model, and as the file of one."""
+
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+
+from xdsl.dialects.builtin import ModuleOp
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+_EXPORTER, _SAVING = "qmlir.onnx.export.exporter", "qmlir.onnx.export.saving"
+"""Imported for the first export: ONNX takes its time."""
+
+
+class ExportSettings(TypedDict, total=False):
+    """How a module is written as ONNX."""
+
+    form: str
+    """How operations on quantized values are written: `qdq`, `qoperator` or `integer`."""
+
+    opset: int | None
+    """The version of ONNX's operators, 21 at least; by default the oldest from 21 on that has all that is needed."""
+
+    exact: bool
+    """In the form `qdq`: integer arithmetic where floats between casts may round another way."""
+
+    functions: bool
+    """Composites of several nodes as local functions."""
+
+
+def export_onnx(
+    module: ModuleOp,
+    path: "str | PathLike[str] | None" = None,
+    *,
+    external_data: bool | None = None,
+    **settings: Unpack[ExportSettings],
+) -> "ModelProto":
+    """The ONNX model of a module of one function, at a level above integers; written to `path` where one is given.
+
+    `form` says how operations on quantized values are written: `qdq`, `qoperator` or `integer`. `opset` is the version
+    of ONNX's operators, by default the oldest from 21 on that has all that is needed. `exact` lets the form `qdq` take
+    integer arithmetic where floats between casts may round another way. `functions` writes composites of several nodes
+    as local functions. `external_data` puts large tensors beside the file; above 2 GB they are put there anyway.
+
+    What ONNX has no word for is in its metadata: `qmlir.load` of the model gives the same module again. Raises
+    `DiagnosticError`, naming the operation, for what cannot be written.
+    """
+    exporter: Any = import_module(_EXPORTER)
+    model = cast("ModelProto", exporter.export_model(module, **settings))
+    if path is not None:
+        saving: Any = import_module(_SAVING)
+        saving.save_onnx(model, Path(path), external_data=external_data)
+    return model

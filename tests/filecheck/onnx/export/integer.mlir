@@ -1,0 +1,35 @@
+// Exact sums of 8 bits, their requantization spelled out: product with the ratio of the scales, rounding, zero point,
+// limits. A sigmoid of 8 bits is the table that it is.
+// RUN: qmlir-translate --export-onnx %s --form integer | filecheck %s
+!x = !quant.uniform<i8:f32, 0.5:-3>
+!w = !quant.uniform<i8<-127:127>:f32, 0.25>
+!y = !quant.uniform<i8:f32, 0.75:2>
+!s = !quant.uniform<u2:f32, 0.25>
+!t = !quant.uniform<u2:f32, 0.5:1>
+func.func @main(%x: tensor<1x2x!x>, %t: tensor<2x!t>) -> (tensor<1x1x!y>, tensor<2x!s>) {
+  %w = nn.constant dense<[[3, -4]]> : tensor<1x2xi8> -> tensor<1x2x!w> {origin = "w"}
+  %0 = nn.fully_connected %x, %w : (tensor<1x2x!x>, tensor<1x2x!w>) -> tensor<1x1x!y> {origin = "fc"}
+  %1 = nn.sigmoid %t : (tensor<2x!t>) -> tensor<2x!s> {origin = "sigmoid"}
+  func.return %0, %1 : tensor<1x1x!y>, tensor<2x!s>
+}
+
+// CHECK: <
+// CHECK-NEXT: ir_version: 10,
+// CHECK-NEXT: opset_import: ["" : 21],
+// CHECK-NEXT: producer_name: "qmlir",
+// CHECK-NEXT: producer_version: "{{.*}}",
+// CHECK-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"integer\", \"opset\": 21, \"exact\": false, \"functions\": false, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
+// CHECK-NEXT: >
+// CHECK-NEXT: main (int8[1,2] input0, uint8[2] input1) => (int8[1,1] output0, uint8[2] output1)
+// CHECK-NEXT: <int8[1,2] w =  {3,-4}, int8 "output0/c1" =  {-3}, float "output0/c4" =  {0.16666667}, float "output0/c7" =  {2}, float "output0/c9" =  {-128}, float "output0/c10" =  {127}, uint8[4] "output1/c1" =  {2,2,2,3}, int8[1,2] w>
+// CHECK-NEXT: {
+// CHECK-NEXT: ["fc/Transpose"] "output0/Transpose0" = Transpose <perm: ints = [1, 0]> (w)
+// CHECK-NEXT: ["fc/MatMulInteger"] "output0/MatMulInteger2" = MatMulInteger (input0, "output0/Transpose0", "output0/c1")
+// CHECK-NEXT: ["fc/Cast"] "output0/Cast3" = Cast <to: int = 1> ("output0/MatMulInteger2")
+// CHECK-NEXT: ["fc/Mul"] "output0/Mul5" = Mul ("output0/Cast3", "output0/c4")
+// CHECK-NEXT: ["fc/Round"] "output0/Round6" = Round ("output0/Mul5")
+// CHECK-NEXT: ["fc/Add"] "output0/Add8" = Add ("output0/Round6", "output0/c7")
+// CHECK-NEXT: ["fc/Clip"] "output0/Clip11" = Clip ("output0/Add8", "output0/c9", "output0/c10")
+// CHECK-NEXT: ["fc/Cast.1"] output0 = Cast <to: int = 3> ("output0/Clip11")
+// CHECK-NEXT: ["sigmoid/Cast"] "output1/Cast0" = Cast <to: int = 6> (input1)
+// CHECK-NEXT: ["sigmoid/Gather"] output1 = Gather ("output1/c1", "output1/Cast0")

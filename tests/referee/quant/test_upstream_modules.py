@@ -1,0 +1,83 @@
+"""Whole modules of the quantized level in upstream MLIR: `mlir-opt` accepts them, and we read what it prints."""
+
+import subprocess
+from pathlib import Path
+from typing import cast
+
+import pytest
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.ir import Attribute
+
+from qmlir.environment import default_environment
+from qmlir.text.parsing import parse_module
+from qmlir.text.printing import PrintOptions, Weights, module_text
+from qmlir.tools.bench_accuracy import MODELS, Digits
+from tests.levels.generator import case_of
+from tests.support.upstream import MLIR_OPT, needs_mlir_opt
+
+pytestmark = [pytest.mark.referee, needs_mlir_opt]
+
+GRAPHS = 40
+FORMS = {
+    "pretty": PrintOptions(upstream=True, weights=Weights.INLINE),
+    "generic": PrintOptions(generic=True, weights=Weights.INLINE),
+}
+
+
+def accepted(text: str, tmp_path: Path) -> str:
+    """What upstream prints of a module."""
+    assert MLIR_OPT is not None
+    path = tmp_path / "module.mlir"
+    path.write_text(text)
+    done = subprocess.run([MLIR_OPT, "--allow-unregistered-dialect", path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:500]
+    return done.stdout
+
+
+def in_order(attribute: Attribute) -> Attribute:
+    """The attribute with the keys of dictionaries in alphabetical order, as upstream prints them."""
+    if isinstance(attribute, DictionaryAttr):
+        return DictionaryAttr({key: in_order(value) for key, value in sorted(attribute.data.items())})
+    if isinstance(attribute, ArrayAttr):
+        return ArrayAttr([in_order(each) for each in cast(ArrayAttr[Attribute], attribute)])
+    return attribute
+
+
+def plain_text(module: ModuleOp) -> str:
+    """The text of a module without the names of values, which upstream drops, and with keys in order."""
+    copy = module.clone()
+    for op in copy.walk():
+        for value in (*op.results, *(argument for region in op.regions for b in region.blocks for argument in b.args)):
+            value.name_hint = None
+        for entries in (op.attributes, op.properties):
+            given = {key: in_order(value) for key, value in sorted(entries.items())}
+            entries.clear()
+            entries.update(given)
+    return module_text(copy, PrintOptions(generic=True, aliases=False, weights=Weights.INLINE))
+
+
+def check(module: ModuleOp, form: str, tmp_path: Path) -> None:
+    printed = accepted(module_text(module, FORMS[form]), tmp_path)
+    back = parse_module(default_environment().new_context(), printed, "upstream")
+    assert plain_text(back) == plain_text(module)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_random_graphs(form: str, tmp_path: Path) -> None:
+    for seed in range(GRAPHS):
+        check(case_of(seed).module, form, tmp_path)
+
+
+@pytest.mark.skipif(not MODELS.is_dir(), reason="the trained models are not here")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("granularity", ["tensor", "channel"])
+@pytest.mark.parametrize("name", ["digits_mlp", "digits_cnn", "digits_lstm", "digits_gru"])
+def test_digits(name: str, granularity: str, form: str, tmp_path: Path) -> None:
+    check(Digits.of(name).quantized(granularity=granularity, calibrator="min_max"), form, tmp_path)
+
+
+def test_elided_weights_and_locations(tmp_path: Path) -> None:
+    """What has its weights left out, and what says its places, is accepted too."""
+    module = case_of(4).module
+    for options in (PrintOptions(upstream=True), PrintOptions(upstream=True, debuginfo=True)):
+        accepted(module_text(module, options), tmp_path)

@@ -1,0 +1,181 @@
+"""Which operators an operation becomes in each form, and what they compute by hand."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+import qmlir
+from qmlir.environment import default_environment
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.verification import verify
+from qmlir.text.parsing import parse_module
+
+
+def exported(text: str, **settings: Any) -> ModelProto:
+    module = parse_module(default_environment().new_context(), text, "module")
+    verify(module)
+    return qmlir.export_onnx(module, **settings)
+
+
+def operators(model: ModelProto) -> Counter[str]:
+    return Counter(node.op_type for node in model.graph.node)
+
+
+def run(model: ModelProto, *inputs: Any) -> np.ndarray:
+    names = [each.name for each in model.graph.input]
+    return ReferenceEvaluator(model).run(None, dict(zip(names, inputs, strict=True)))[0]
+
+
+CONV = """
+!x = !quant.uniform<u8:f32, 0.3:128>
+!w = !quant.uniform<i8:f32, 0.7>
+!y = !quant.uniform<u8:f32, 2.1:3>
+func.func @main(%x: tensor<1x1x2x2x!x>) -> tensor<1x1x1x1x!y> {
+  %w = nn.constant dense<[[[[1, 2], [3, -4]]]]> : tensor<1x1x2x2xi8> -> tensor<1x1x2x2x!w>
+  %0 = nn.conv %x, %w : (tensor<1x1x2x2x!x>, tensor<1x1x2x2x!w>) -> tensor<1x1x1x1x!y>
+  func.return %0 : tensor<1x1x1x1x!y>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({"form": "qdq"}, "Conv"),
+        ({"form": "qdq", "exact": True}, "ConvInteger"),
+        ({"form": "qoperator"}, "QLinearConv"),
+        ({"form": "integer"}, "ConvInteger"),
+    ],
+)
+def test_a_convolution(settings: dict[str, Any], wanted: str) -> None:
+    model = exported(CONV, **settings)
+    assert operators(model)[wanted] == 1
+    x = np.array([[[[138, 128], [148, 118]]]], np.uint8)
+    # (10 * 1 + 0 * 2 + 20 * 3 + -10 * -4) * 0.3 * 0.7 / 2.1 = 11; the zero point is 3.
+    assert run(model, x).tolist() == [[[[14]]]]
+
+
+def test_powers_of_two_are_certain_between_casts() -> None:
+    text = CONV.replace("0.3", "0.5").replace("0.7", "0.25").replace("2.1", "2.0")
+    assert operators(exported(text, exact=True))["Conv"] == 1
+
+
+ADD = """
+!a = !quant.uniform<i8:f32, 0.5:ZERO>
+!b = !quant.uniform<i8:f32, 0.25>
+!y = !quant.uniform<i8:f32, 1.0:ZERO>
+func.func @main(%a: tensor<2x!a>, %b: tensor<2x!b>) -> tensor<2x!y> {
+  %0 = nn.add %a, %b : (tensor<2x!a>, tensor<2x!b>) -> tensor<2x!y>
+  func.return %0 : tensor<2x!y>
+}
+"""
+
+
+@pytest.mark.parametrize(("zero", "is_one_operator"), [("2", True), ("3", False)])
+def test_qlinear_add_where_it_rounds_alike(zero: str, is_one_operator: bool) -> None:
+    """It adds the zero point before rounding, ties to even: the same where the zero point is even."""
+    found = operators(exported(ADD.replace("ZERO", zero), form="qoperator"))
+    assert (found["QLinearAdd"] == 1) is is_one_operator
+
+
+def test_a_function_is_a_table() -> None:
+    text = """
+!x = !quant.uniform<u2:f32, 1.0:1>
+!y = !quant.uniform<u8:f32, 0.00390625>
+func.func @main(%x: tensor<4x!x>) -> tensor<4x!y> {
+  %0 = nn.sigmoid %x : (tensor<4x!x>) -> tensor<4x!y>
+  func.return %0 : tensor<4x!y>
+}
+"""
+    model = exported(text, form="integer")
+    assert operators(model) == {"Cast": 1, "Gather": 1}
+    wanted = np.rint(256 / (1 + np.exp(-np.array([-1.0, 0, 1, 2]))))
+    assert run(model, np.arange(4, dtype=np.uint8)).tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize(
+    ("ties", "wanted"),
+    [("even", [-4, -2, -2, 2, 2, 4]), ("up", [-3, -2, -1, 2, 3, 4]), ("away", [-4, -3, -2, 2, 3, 4])],
+)
+def test_ties_of_shifts(ties: str, wanted: list[int]) -> None:
+    """Halves of -7, -5, -3, 3, 5 and 7, negated before: ONNX has no arithmetic shift."""
+    text = f"""
+!x = !quant.uniform<i8:f32, 0.5>
+!y = !quant.uniform<i8:f32, 1.0>
+func.func @main(%x: tensor<6x!x>) -> tensor<6x!y> {{
+  %0 = nn.neg %x {{requantize = #kernel.requantize<shift, {ties}>}} : (tensor<6x!x>) -> tensor<6x!y>
+  func.return %0 : tensor<6x!y>
+}}
+"""
+    x = -np.array([-7, -5, -3, 3, 5, 7], np.int8)
+    assert run(exported(text), x).tolist() == wanted
+
+
+def test_weights_of_4_bits_are_packed() -> None:
+    text = """
+!x = !quant.uniform<i8:f32, 0.5>
+!w = !quant.uniform<i4:f32:{1:2}, {{0.25, 0.5}}>
+!y = !quant.uniform<i8:f32, 0.75>
+func.func @main(%x: tensor<1x4x!x>) -> tensor<1x1x!y> {
+  %w = nn.constant dense<[[3, -4, 7, -8]]> : tensor<1x4xi4> -> tensor<1x4x!w>
+  %0 = nn.fully_connected %x, %w : (tensor<1x4x!x>, tensor<1x4x!w>) -> tensor<1x1x!y>
+  func.return %0 : tensor<1x1x!y>
+}
+"""
+    (weight,) = [each for each in exported(text).graph.initializer if list(each.dims) == [1, 4]]
+    assert (weight.data_type, weight.raw_data) == (TensorProto.INT4, bytes([0xC3, 0x87]))
+    model = exported(text, form="integer")
+    # 0.5 * (0.25 * (4 * 3 + 4 * -4) + 0.5 * (8 * 7 + 4 * -8)) / 0.75 = 7.33
+    assert run(model, np.array([[4, 4, 8, 4]], np.int8)).tolist() == [[7]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"form": "qdp"}, "no form 'qdp', there are qdq, qoperator, integer"),
+        ({"opset": 20}, "operator set 20 is not written: 21 to"),
+    ],
+)
+def test_wrong_settings(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(DiagnosticError, match=message):
+        exported(CONV, **settings)
+
+
+def test_the_operator_set_is_as_new_as_needed() -> None:
+    text = """
+func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = nn.rms_norm %x : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %0 : tensor<2x2xf32>
+}
+"""
+    model = exported(text)
+    assert [each.version for each in model.opset_import] == [23]
+    assert exported(text, opset=24).opset_import[0].version == 24
+    with pytest.raises(DiagnosticError, match=r"'nn\.rms_norm' op needs operator set 23 for RMSNormalization"):
+        exported(text, opset=21)
+
+
+def test_a_module_of_two_functions() -> None:
+    text = "func.func @f() { func.return }\nfunc.func @g() { func.return }"
+    with pytest.raises(DiagnosticError, match=r"a module of one function, found 'func\.func', 'func\.func'"):
+        exported(text)
+
+
+def test_weights_that_are_not_there() -> None:
+    text = """
+func.func @main() -> tensor<2xf32> {
+  %0 = nn.constant #nn.weights<elided> : tensor<2xf32> {origin = "w"}
+  func.return %0 : tensor<2xf32>
+}
+"""
+    with pytest.raises(DiagnosticError, match=r"'nn.constant' op \(w\) has weights that the text leaves out"):
+        exported(text)
+
+
+def test_constants_hold_the_bytes_of_the_module() -> None:
+    (weight,) = [each for each in exported(CONV, form="integer").graph.initializer if list(each.dims) == [1, 1, 2, 2]]
+    assert numpy_helper.to_array(weight).tolist() == [[[[1, 2], [3, -4]]]]
