@@ -63,11 +63,7 @@ def write_between_equal_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> No
         if isinstance(element, UniformQuantizedType):
             names[value] = dequantize(out, out.name(value), value, element)
             elements[value] = element.expressed_type
-    temporary = [out.fresh("moved") + f"_{place}" for place in range(len(op.results))]
-    inner = [
-        name if _is_stored(each) else own for each, name, own in zip(op.results, temporary, out.outputs, strict=True)
-    ]
-    exporter(_inside(out, names, inner, elements), op)
+    inner = _write_inside(out, op, exporter, names, elements)
     for value, name, own in zip(op.results, inner, out.outputs, strict=True):
         element = element_of(value)
         if isinstance(element, UniformQuantizedType):
@@ -81,10 +77,17 @@ def _whole_storage(element: UniformQuantizedType) -> UniformQuantizedType:
     return UniformQuantizedType.new([*storage, *element.parameters[3:]])
 
 
-def _inside(
-    out: Outgoing, names: dict[SSAValue, str], outputs: list[str], elements: dict[SSAValue, Attribute]
-) -> Outgoing:
-    return replace(out, names=names, outputs=outputs, elements=elements, prefix=out.prefix or out.outputs[0])
+def _write_inside(
+    out: Outgoing, op: NnOp, exporter: Exporter, names: dict[SSAValue, str], elements: dict[SSAValue, Attribute]
+) -> list[str]:
+    """Write `op` on other operands; the names of its results, those of stored ones still to become what they are."""
+    temporary = [out.fresh("moved") + f"_{place}" for place in range(len(op.results))]
+    inner = [
+        name if _is_stored(each) else own for each, name, own in zip(op.results, temporary, out.outputs, strict=True)
+    ]
+    prefix = out.prefix or out.outputs[0]
+    exporter(replace(out, names=names, outputs=inner, elements=elements, prefix=prefix), op)
+    return inner
 
 
 def write_moved(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
@@ -106,11 +109,7 @@ def _write_as(out: Outgoing, op: NnOp, exporter: Exporter, carrier: Attribute, o
             name = out.cast(out.name(value), carrier)
             names[value] = out.node("Sub", [name, offset]) if offset else name
             elements[value] = carrier
-    temporary = [out.fresh("moved") + f"_{place}" for place in range(len(op.results))]
-    inner = [
-        name if _is_stored(each) else own for each, name, own in zip(op.results, temporary, out.outputs, strict=True)
-    ]
-    exporter(_inside(out, names, inner, elements), op)
+    inner = _write_inside(out, op, exporter, names, elements)
     for value, name, own in zip(op.results, inner, out.outputs, strict=True):
         element = element_of(value)
         if isinstance(element, StoredType):
