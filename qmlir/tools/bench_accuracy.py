@@ -30,7 +30,7 @@ from qmlir.peers.onnx_runtime import Options, Session
 from qmlir.peers.packages import is_installed
 from qmlir.peers.quantizers import FORMS, METHODS
 from qmlir.peers.quantizers import quantize as quantize_by_peer
-from qmlir.pipelines import KEPT_COMPOSITES, QUANTIZE
+from qmlir.pipelines import QUANTIZE, kept_composites
 from qmlir.profiles.file import Profile
 from qmlir.quantization.report import coverage
 
@@ -119,9 +119,9 @@ class Digits:
         sums.add(self.logits, logits)
         return sums.sqnr_db
 
-    def profile(self, keep: Sequence[str] = KEPT_COMPOSITES) -> Profile:
+    def profile(self, keep: Sequence[str] | None = None) -> Profile:
         """What the lowered model's values are on the calibration images; taken once."""
-        passes = _stages(keep, "lower")
+        passes = _stages(kept_composites() if keep is None else keep, "lower")
         if passes not in self._profiles:
             self._profiles[passes] = profile(self.module, iter([{"input": self.calibration}]), passes=passes)
         return self._profiles[passes]
@@ -187,7 +187,7 @@ def measure_layers(digits: Digits, granularity: str, calibrator: str) -> Compari
     ctx = environment.new_context()
 
     def run(module: ModuleOp, *stages: str, **values: str) -> None:
-        PassManager(ctx, parse_pipeline(_stages(KEPT_COMPOSITES, *stages, **values), environment.passes)).run(module)
+        PassManager(ctx, parse_pipeline(_stages(kept_composites(), *stages, **values), environment.passes)).run(module)
 
     reference, quantized = digits.module.clone(), digits.module.clone()
     run(reference, "lower")

@@ -40,9 +40,11 @@ class Process:
 def _in_process(cache: Path, *task: str | Path) -> Process:
     """Run a task of `bench_process`."""
     command = [sys.executable, "-m", "qmlir.tools.bench_process", *map(str, task)]
+    # An installed package has its bytecode: a checkout keeps it unless somebody forbids it.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     start, before = time.perf_counter(), os.times()
     done = subprocess.run(
-        command, env={**os.environ, DIRECTORY_VARIABLE: str(cache)}, capture_output=True, text=True, check=False
+        command, env={**environment, DIRECTORY_VARIABLE: str(cache)}, capture_output=True, text=True, check=False
     )
     seconds, after = time.perf_counter() - start, os.times()
     if done.returncode:

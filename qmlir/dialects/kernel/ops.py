@@ -21,6 +21,8 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
     VectorType,
+    f32,
+    i8,
     i32,
     i64,
 )
@@ -182,6 +184,31 @@ class RequantizeOp(IRDLOperation):
         bits = cast(IntegerType, scalar_of(self.result.type)).width.data
         if low < -(1 << (bits - 1)) or high >= 1 << bits or high - low >= 1 << bits:
             raise VerifyException(f"limits [{low}, {high}] do not fit {self.result.type}")
+
+
+@irdl_op_definition
+class JoinOp(IRDLOperation):
+    """A number of 32 bits from its four bytes, the lowest first: what tables of bytes have one byte each of."""
+
+    name = "kernel.join"
+
+    parts = var_operand_def(i8)
+    result = result_def()
+
+    assembly_format = "$parts attr-dict `:` type($result)"
+    traits = traits_def(Pure())
+
+    COUNT: ClassVar[int] = 4
+    """The bytes of the result."""
+
+    def __init__(self, parts: Sequence[SSAValue], result_type: Attribute):
+        super().__init__(operands=[list(parts)], result_types=[result_type])
+
+    def verify_(self) -> None:
+        if len(self.parts) != self.COUNT or self.result.type not in (i32, f32):
+            raise VerifyException(
+                f"makes an i32 or f32 of {self.COUNT} bytes, found {len(self.parts)} for {self.result.type}"
+            )
 
 
 class ReadsAndWritesMemory(RecursiveMemoryEffect):
@@ -449,4 +476,4 @@ class ConvOp(ContractionOp):
         return (x[0], *(max(size, 0) for size in sizes), w[0])
 
 
-OPERATIONS: tuple[type[Operation], ...] = (ConvOp, MatMulOp, RequantizeOp, ReshapeOp, YieldOp)
+OPERATIONS: tuple[type[Operation], ...] = (ConvOp, JoinOp, MatMulOp, RequantizeOp, ReshapeOp, YieldOp)

@@ -4,15 +4,20 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects import memref
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from qmlir import registry
+from qmlir.dialects.kernel.attributes import SCHEDULE
+from qmlir.dialects.kernel.hand_made import HandMadeOp
 from qmlir.ir.conversion import Legality, convert
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.statistics import count
 from qmlir.passes.loops.borders import BorderToFills
+from qmlir.passes.loops.divided import DivideLoops
+from qmlir.passes.loops.join import ExpandJoin
 from qmlir.passes.loops.requantize import ExpandRequantize
 from qmlir.passes.loops.reshapes import ReshapeToViews
 from qmlir.passes.loops.structured import CopyToLoops, StructuredToLoops
@@ -20,12 +25,22 @@ from qmlir.passes.loops.structured import CopyToLoops, StructuredToLoops
 PATTERN_SET = "kernel.to_loops"
 """The pattern set of the registry by which a package makes loops of operations of its own."""
 
-PATTERNS = (BorderToFills(), StructuredToLoops(), CopyToLoops(), ReshapeToViews(), ExpandRequantize())
-"""`linalg`, copies, reshapes and requantization."""
+PATTERNS = (
+    BorderToFills(), StructuredToLoops(), CopyToLoops(), ReshapeToViews(), ExpandRequantize(), ExpandJoin(),
+    DivideLoops(),
+)  # fmt: skip
+"""`linalg`, copies, reshapes, requantization, and loops that threads divide."""
+
+
+def _is_done(op: Operation) -> bool:
+    """Whether a loop stays one, as nothing says that threads divide it; what a person wrote is called as it is."""
+    return isinstance(op, HandMadeOp) or (isinstance(op, scf.ForOp) and SCHEDULE not in op.attributes)
+
 
 _LEGALITY = Legality(
     illegal_dialects=frozenset({"kernel", "linalg", "tensor"}),
-    illegal_operations=(memref.CopyOp,),
+    illegal_operations=(memref.CopyOp, scf.ForOp),
+    is_kept=_is_done,
     accepted="structured operations on memory, after kernel-bufferize",
 )
 

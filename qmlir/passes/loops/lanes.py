@@ -8,15 +8,18 @@ import math
 from collections.abc import Mapping, Sequence
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, MemRefType
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, MemRefType, StridedLayoutAttr
 from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr, AffineExpr
 from xdsl.rewriter import InsertPoint
 
 from qmlir.dialects.kernel.ops import scalar_of
-from qmlir.dialects.simd.ops import StoreOp, StorePartialOp
+from qmlir.dialects.simd.base import is_signless
+from qmlir.dialects.simd.memory import BYTE_VALUES
+from qmlir.dialects.simd.ops import GatherOp, StoreOp, StorePartialOp
 from qmlir.passes.loops.affine import Index, strides_of
 from qmlir.passes.loops.contraction.forms import form_of, has_form, is_held
 from qmlir.passes.loops.contraction.geometry import add
@@ -46,8 +49,16 @@ _NEUTRAL: Mapping[type[Operation], float | None] = {
     arith.MinSIOp: None,
     arith.MaximumfOp: -math.inf,
     arith.MinimumfOp: math.inf,
+    arith.AddfOp: 0,
 }
-"""What combines in any order, and the number that changes nothing."""
+"""What combines in any order, and the number that changes nothing; sums of floats only where they say so."""
+
+
+def _is_free(op: Operation) -> bool:
+    """Whether `op` combines terms in any order."""
+    if isinstance(op, arith.AddfOp):
+        return FastMathFlag.REASSOC in op.fastmath.data
+    return type(op) in _NEUTRAL
 
 
 def _neutral(kind: type[Operation], element: Attribute) -> float:
@@ -77,8 +88,31 @@ def _is_lanewise(nest: Nest, dim: int) -> bool:
     """Whether each operand moves from element to element or not at all, and vectors do for the body."""
     *body, _ = nest.body.ops
     return all(_is_beside(access, dim) and _is_held(access) for access in nest.accesses) and all(
-        op.dim.value.data != dim if isinstance(op, IndexOp) else has_form(op) for op in body
+        op.dim.value.data != dim if isinstance(op, IndexOp) else has_form(op) or _reads_a_row(op, nest, dim)
+        for op in body
     )
+
+
+def _reads_a_row(op: Operation, nest: Nest, dim: int) -> bool:
+    """Whether `op` reads a table of several axes, of which the steps of `dim` need one row of bytes."""
+    if not isinstance(op, memref.LoadOp) or len(op.indices) < 2:
+        return False
+    type_ = memref_type(op.memref)
+    is_table = type_ is not None and type_.get_shape()[-1] == BYTE_VALUES and is_signless(op.res.type, 8)
+    return is_table and not any(_moves(value, nest, dim) for value in op.indices[:-1])
+
+
+def _moves(value: SSAValue, nest: Nest, dim: int) -> bool:
+    """Whether a value of the body is another one at the next step of `dim`."""
+    for access in nest.accesses:
+        if access.argument is value:
+            return memref_type(access.value) is not None and dim in access.map_.used_dims()
+    op = value.owner
+    if not isinstance(op, Operation) or op.parent is not nest.body:
+        return False
+    if isinstance(op, IndexOp):
+        return op.dim.value.data == dim
+    return any(_moves(operand, nest, dim) for operand in op.operands)
 
 
 def _is_held(access: Access) -> bool:
@@ -113,7 +147,7 @@ def _combinations(nest: Nest) -> list[Operation] | None:
     found: list[Operation] = []
     for output, value in zip(nest.outputs, nest.body.ops.last.operands if nest.body.ops.last else (), strict=True):
         op, uses = value.owner, list(output.argument.uses)
-        if not isinstance(op, Operation) or type(op) not in _NEUTRAL or [use.operation for use in uses] != [op]:
+        if not isinstance(op, Operation) or not _is_free(op) or [use.operation for use in uses] != [op]:
             return None
         if [use.operation for use in value.uses] != [nest.body.last_op]:
             return None
@@ -231,10 +265,30 @@ class LaneWriter(LoopWriter):
             if form is None:  # the number of another iterator
                 assert isinstance(op, IndexOp)
                 values[op.result] = emit.index(self.dims[op.dim.value.data])
+            elif isinstance(op, memref.LoadOp) and len(op.indices) > 1:
+                values[op.res] = self._look_up(emit, values, op)
             else:
                 operands = [self._vector(emit, values, operand) for operand in op.operands]
                 values[op.results[0]] = form.write(emit, op, operands)
         return values
+
+    def _look_up(self, emit: VectorEmitter, values: Mapping[SSAValue, SSAValue], op: memref.LoadOp) -> SSAValue:
+        """The bytes at the places of all lanes in one row of a table."""
+        table, *rows, places = (values.get(operand, operand) for operand in op.operands)
+        ones = [1] * len(rows)
+        found = memref_type(table)
+        assert found is not None
+        whole = memref.SubviewOp.infer_result_type(found, [*rows, 0], [*ones, BYTE_VALUES], [*ones, 1])
+        layout = StridedLayoutAttr([1], whole.get_offset())
+        row = memref.SubviewOp.get(
+            table, [*rows, 0], [*ones, BYTE_VALUES], [*ones, 1], MemRefType(op.res.type, [BYTE_VALUES], layout)
+        )
+        emit.builder.insert(row)
+        return emit.insert(GatherOp(row.result, self._splat(emit, places), emit.typed(op.res.type)))
+
+    @staticmethod
+    def _splat(emit: VectorEmitter, value: SSAValue) -> SSAValue:
+        return value if scalar_of(value.type) != value.type else emit.splat(value)
 
     def _vector(self, emit: VectorEmitter, values: Mapping[SSAValue, SSAValue], value: SSAValue) -> SSAValue:
         """A value of the body as a vector, memory as it is."""

@@ -17,9 +17,11 @@ from xdsl.rewriter import InsertPoint
 from qmlir.dialects.kernel.attributes import SCHEDULE, ScheduleAttr
 from qmlir.ir.provenance import set_origins
 from qmlir.passes.loops.emitter import Emitter
+from qmlir.passes.loops.interleaved_moves import InterleavedWriter, turns_of
 from qmlir.passes.loops.lanes import LaneWriter, lanes_for
 from qmlir.passes.loops.nests import Access, Nest, collapse, memref_type, nest_of, plan_of
 from qmlir.passes.loops.side_by_side import SideBySideWriter, rows_for
+from qmlir.passes.loops.transposed_sums import TransposedWriter, takes_squares
 from qmlir.passes.loops.writer import LoopWriter
 
 
@@ -35,8 +37,13 @@ def write_nest(emit: Emitter, nest: Nest, schedule: ScheduleAttr | None) -> None
     nest, plan = collapse(emit, nest, plan)
     lanes = 1 if schedule is None else lanes_for(nest, plan, schedule.lanes)
     rows = 1 if schedule is None or schedule.lanes == 1 else rows_for(nest, plan)
-    if lanes > 1:
+    turns = 0 if schedule is None else turns_of(nest, plan, schedule.lanes)
+    if turns:
+        InterleavedWriter(nest, plan, threads, turns).write(emit)
+    elif lanes > 1:
         LaneWriter(nest, plan, threads, lanes).write(emit)
+    elif rows > 1 and schedule is not None and takes_squares(nest, plan, schedule.lanes):
+        TransposedWriter(nest, plan, threads).write(emit)
     elif rows > 1:
         SideBySideWriter(nest, plan, threads, rows).write(emit)
     else:

@@ -13,10 +13,11 @@ from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from qmlir.dialects.kernel.ops import RequantizeOp
+from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp
 from qmlir.passes.integer.readings import INTEGER_DIVISIONS, computes_only
 from qmlir.passes.loops.affine import Index, emit_place
 from qmlir.passes.loops.emitter import Emitter
+from qmlir.passes.loops.join import expand_join
 from qmlir.passes.loops.nests import Access, Nest, Plan, memref_type
 from qmlir.passes.loops.requantize import expand_requantize
 
@@ -162,5 +163,7 @@ class LoopWriter:
             case RequantizeOp():
                 parameters = [self._value(parameter) for parameter in op.parameters]
                 self.values[op.result] = expand_requantize(emit, op, self._value(op.accumulator), parameters)
+            case JoinOp():
+                self.values[op.result] = expand_join(emit, op, [self._value(part) for part in op.parts])
             case _:
                 emit.builder.insert(op.clone(self.values))

@@ -5,16 +5,15 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
-from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.passes import ModulePass
 
-from qmlir.dialects.kernel.attributes import SCHEDULE, TARGET, TUNED, TargetAttr
+from qmlir.dialects.kernel.attributes import TARGET, TUNED, TargetAttr
 from qmlir.dialects.kernel.ops import ContractionOp
 from qmlir.dialects.kernel.variants import VARIANTS
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
-from qmlir.passes.scheduled.elements_schedule import elements_schedule
+from qmlir.passes.scheduled.elements_schedule import schedule_all_elements
 from qmlir.passes.scheduled.isas import IsaName, resolved_isa
 from qmlir.passes.scheduled.schedule_table import schedule_for
 from qmlir.passes.scheduled.tuned_choices import TunedChoices
@@ -71,10 +70,9 @@ class KernelAssignSchedule(ModulePass):
         if self.threads < 1:
             raise op_error(op, f"found threads = {self.threads}, accepted are 1 or more")
         op.attributes[TARGET] = TargetAttr.of(isa, self.threads)
+        schedule_all_elements(op)
         choices = TunedChoices(self.tuned, isa, self.threads)
         for each in op.walk():
-            if isinstance(each, LinalgStructuredOperation):
-                self._schedule_elements(each, isa)
             if not isinstance(each, ContractionOp):
                 continue
             if each.schedule is None and (found := choices.schedule(each)) is not None:
@@ -86,10 +84,3 @@ class KernelAssignSchedule(ModulePass):
             elif each.schedule.variant not in VARIANTS:
                 accepted = ", ".join(VARIANTS)
                 raise op_error(each, f"has a schedule for '{each.schedule.variant}' loops, there are {accepted}")
-
-    def _schedule_elements(self, op: LinalgStructuredOperation, isa: str) -> None:
-        """Let an elementwise operation or a reduction go over vectors, and threads divide a large one."""
-        schedule = elements_schedule(op, isa, self.threads)
-        if schedule is not None and SCHEDULE not in op.attributes:
-            op.attributes[SCHEDULE] = schedule
-            count("structured operations divided among threads", schedule.threads)

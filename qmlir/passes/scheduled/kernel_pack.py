@@ -11,6 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, i16, i32
 from xdsl.dialects.func import ReturnOp
+from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.dialects.scf import YieldOp
 from xdsl.dialects.tensor import EmptyOp, ExtractSliceOp, InsertSliceOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, Use
@@ -41,7 +42,9 @@ from qmlir.dialects.kernel.variants import (
 )
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.rewriting import apply_patterns_greedily
+from qmlir.passes.integer.readings import is_movement
 from qmlir.passes.scheduled import schedule_table
+from qmlir.passes.scheduled.elements_schedule import schedule_all_elements
 from qmlir.passes.scheduled.packing import (
     Array,
     channel_map,
@@ -253,7 +256,11 @@ class PackContraction(RewritePattern):
                 raise at.error(f"has weights that are computed: '{schedule.variant}' packs constants only")
             packed = layout.pack_computed(at, weights.value)
         x = _packed_input(op, at, schedule.variant, reads_past=layout.reads_past)
+        moved = op.w
         rewriter.replace(op, _replacement(op, x, packed, epilogue, schedule))
+        while isinstance(movement := moved.owner, GenericOp) and is_movement(movement) and not moved.uses:
+            moved = movement.inputs[0]  # packing has read where that was moved from
+            rewriter.erase(movement)
 
 
 @dataclass(frozen=True)
@@ -307,3 +314,4 @@ class KernelPack(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns_greedily(op, [PackContraction()], ctx)
+        schedule_all_elements(op)

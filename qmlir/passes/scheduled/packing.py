@@ -6,6 +6,7 @@ packed by structured operations.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
@@ -13,12 +14,13 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import AnyFloat, IntegerType, f32, f64, i8, i16, i32, i64
+from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.interleaved import QUAD
-from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, constant_array
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, constant_array, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
 from qmlir.dialects.kernel.variants import (
@@ -36,6 +38,7 @@ from qmlir.dialects.kernel.variants import (
 from qmlir.dialects.kernel.winograd import SUM_OF_TAPS, WinogradOp
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.ir.diagnostics import op_error
+from qmlir.passes.integer.readings import is_movement, output_maps, permutation_of, readings_of
 from qmlir.passes.scheduled.schedule_table import has_offset_bytes
 
 Array = npt.NDArray[Any]
@@ -130,11 +133,59 @@ class Layout:
         return np.ascontiguousarray(placed.sum(axis=-2).astype(np.uint8).view(np.int8))
 
     def pack_computed(self, at: Lowering, weights: SSAValue) -> SSAValue:
-        """The same by operations, for weights that nobody knows yet."""
+        """The same by operations, for weights that nobody knows yet; where these were only moved, from there."""
+        if self._padded == self._unpadded and not self.taps and self.parts == 1:
+            return at.reshape(self._packed_from_source(at, weights), self.shape)
         source = at.reshape(weights, self._unpadded)
         border = [after - before for before, after in zip(self._unpadded, self._padded, strict=True)]
         padded = at.pad(source, [0] * len(border), border, 0)
         return at.reshape(at.transpose(at.reshape(padded, self._split), self._order), self.shape)
+
+    def _packed_from_source(self, at: Lowering, weights: SSAValue) -> SSAValue:
+        """`[groups, blocks, steps, channels, terms]`, each read where it lay before it was moved."""
+        group, block, step, channel, term = (AffineExpr.dimension(axis) for axis in range(5))
+        *batches, _, _ = shaped(weights)[0]
+        sizes = (self.groups, self.blocks, self.steps, self.width, self.schedule.k_unroll)
+        results = [
+            *_unravelled(group, batches),
+            _joined_axes(block, self.blocks, channel, self.width),
+            _joined_axes(step, self.steps, term, self.schedule.k_unroll),
+        ]
+        source, place = moved_from(weights, results)
+        map_ = AffineMap(len(sizes), 0, tuple(place))
+        return at.compute([Input(source, map_)], sizes, shaped(weights)[1], unchanged)
+
+
+def _joined_axes(outer: AffineExpr, count: int, inner: AffineExpr, size: int) -> AffineExpr:
+    """The place along an axis that was cut in two."""
+    if count == 1:
+        return inner
+    return outer if size == 1 else outer * size + inner
+
+
+def _unravelled(place: AffineExpr, sizes: Sequence[int]) -> list[AffineExpr]:
+    """The place along each axis of what was numbered through."""
+    found: list[AffineExpr] = []
+    for axis, size in enumerate(sizes):
+        behind = math.prod(sizes[axis + 1 :])
+        if size == 1:
+            found.append(AffineExpr.constant(0))
+            continue
+        part = place if behind == 1 else place // behind
+        found.append(part if math.prod(sizes[:axis]) == 1 else part % size)
+    return found
+
+
+def moved_from(value: SSAValue, place: Sequence[AffineExpr]) -> tuple[SSAValue, Sequence[AffineExpr]]:
+    """What `value` was moved from, and where the element at `place` lay there."""
+    while isinstance(op := value.owner, GenericOp) and is_movement(op):
+        (reading,), (written,) = readings_of(op), output_maps(op)
+        order = permutation_of(written)
+        assert order is not None
+        dims = [place[order.index(dim)] for dim in range(len(order))]
+        place = [each.replace_dims_and_symbols(dims, ()) for each in reading.map_.results]
+        value = reading.value
+    return value, place
 
 
 class InterleavedLayout(Layout):

@@ -4,6 +4,7 @@ A cache entry and a saved program are the same thing. It needs NumPy, numba and 
 
     __init__.py             gives `program`, ready to be called
     kernels.py              the emitted module
+    machine_code.bin        what numba made of it, for this very machine: there numba is not needed
     constants.safetensors   weights and tables, mapped into memory
     runtime/                types and intrinsics of vectors, checks of inputs
 """
@@ -14,7 +15,8 @@ import itertools
 import json
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
 from types import ModuleType
@@ -22,9 +24,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import safetensors.numpy
 
 from qmlir.ir.diagnostics import text_error
+from qmlir.targets.cpu.numba.runtime.machine_code import is_for_here
 from qmlir.targets.cpu.parallel import helped
 
 KERNELS = "kernels.py"
@@ -34,15 +36,24 @@ _RUNTIME_PACKAGE = "qmlir.targets.cpu.numba.runtime"
 
 _INIT = '''"""A compiled neural network: `program(inputs)` gives the outputs by name."""
 
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
-from . import kernels
 from .runtime.constants import mapped
+from .runtime.machine_code import loaded
 from .runtime.program import CompiledModule, InputError
 
 __all__ = ["InputError", "program"]
 
-program = CompiledModule(kernels, mapped(Path(__file__).with_name("constants.safetensors")))
+_FOLDER = Path(__file__).parent
+
+
+def _emitted() -> ModuleType:
+    return import_module(".kernels", __name__)
+
+
+program = CompiledModule(loaded(_FOLDER) or _emitted(), mapped(_FOLDER / "constants.safetensors"), _emitted)
 '''
 
 
@@ -78,7 +89,7 @@ def write_package(folder: Path, source: str, constants: Mapping[str, npt.NDArray
     (folder / "__init__.py").write_text(_INIT, encoding="utf-8")
     (folder / KERNELS).write_text(source, encoding="utf-8")
     arrays = {name: np.asarray(array, order="C") for name, array in constants.items()}
-    (folder / CONSTANTS).write_bytes(_in_lines(safetensors.numpy.save(arrays)))
+    (folder / CONSTANTS).write_bytes(_in_lines(importlib.import_module("safetensors.numpy").save(arrays)))
     with as_file(files(_RUNTIME_PACKAGE)) as runtime:
         shutil.copytree(runtime, folder / RUNTIME, ignore=shutil.ignore_patterns("__pycache__"))
 
@@ -103,16 +114,49 @@ def forget(name: str) -> None:
         del sys.modules[each]
 
 
-def load_package(folder: Path, name: str, on_kernel: OnKernel | None = None, helpers: int = 0) -> ModuleType:
-    """Import the package in `folder` under `name`; kernels that numba has not cached are compiled.
+@contextmanager
+def numba_caches_beside_the_source() -> Generator[None]:
+    """Whatever the user says where numba keeps code: what runs from a folder is in the folder, under its digest."""
+    settings: Any = importlib.import_module("numba").config
+    before, settings.CACHE_DIR = settings.CACHE_DIR, ""
+    try:
+        yield
+    finally:
+        settings.CACHE_DIR = before
 
-    So many helpers, processes of their own, compile them as well.
 
-    Raises `DiagnosticError` where `folder` holds no saved program, and where numba is told not to compile.
-    """
+@contextmanager
+def _reading() -> Generator[None]:
+    """While it is open, modules that are imported leave no bytecode: a cache entry stays as it was built."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
+
+
+@contextmanager
+def _compiling(name: str, folder: Path, on_kernel: OnKernel | None, helpers: int) -> Generator[None]:
+    """While it is open, kernels of the package that is imported are compiled, or loaded from numba's cache."""
     settings: Any = importlib.import_module("numba").config
     if settings.DISABLE_JIT:
         raise text_error("NUMBA_DISABLE_JIT is set, and programs are what numba compiles: unset it, or use `interpret`")
+    runtime: Any = importlib.import_module(f"{name}.{RUNTIME}.kernels")  # before the kernels, which need it
+    if on_kernel is not None:
+        _tell(runtime, on_kernel, (folder / KERNELS).read_text(encoding="utf-8").count("\n@kernel("))
+    with numba_caches_beside_the_source(), helped(runtime, folder, helpers):
+        yield
+
+
+def load_package(folder: Path, name: str, on_kernel: OnKernel | None = None, helpers: int = 0) -> ModuleType:
+    """Import the package in `folder` under `name`; without machine code for here, and what numba has not cached, it is
+    compiled.
+
+    So many helpers, processes of their own, compile kernels as well.
+
+    Raises `DiagnosticError` where `folder` holds no saved program, where a module that it calls functions of is not
+    installed, and where numba is told not to compile.
+    """
     if not (folder / "__init__.py").is_file() or not (folder / KERNELS).is_file():
         raise text_error(f"{folder} holds no saved program: it has no {KERNELS}")
     spec = importlib.util.spec_from_file_location(
@@ -124,11 +168,11 @@ def load_package(folder: Path, name: str, on_kernel: OnKernel | None = None, hel
     forget(name)  # kernels of this name that are loaded would not be compiled here
     sys.modules[name] = module
     try:
-        runtime: Any = importlib.import_module(f"{name}.{RUNTIME}.kernels")  # before the kernels, which need it
-        if on_kernel is not None:
-            _tell(runtime, on_kernel, (folder / KERNELS).read_text(encoding="utf-8").count("\n@kernel("))
-        with helped(runtime, folder, helpers):
+        with _reading() if is_for_here(folder) else _compiling(name, folder, on_kernel, helpers):
             spec.loader.exec_module(module)
+    except ModuleNotFoundError as error:  # of a function that a person wrote
+        forget(name)
+        raise text_error(f"{folder} calls functions of the module '{error.name}', which is not installed") from error
     except BaseException:
         forget(name)
         raise

@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint
 from qmlir.dialects.kernel.ops import ContractionOp, YieldOp, scalar_of, shaped
 from qmlir.dialects.simd.ops import StoreOp, StorePartialOp
 from qmlir.passes.loops.affine import Index, emit_place
-from qmlir.passes.loops.contraction.forms import form_of, has_form, is_held
+from qmlir.passes.loops.contraction.forms import form_of, has_form, is_held, written_on
 from qmlir.passes.loops.contraction.geometry import Geometry, Reading, add, innermost_is_dense
 from qmlir.passes.loops.contraction.shortcuts import saturation_of, start_of
 from qmlir.passes.loops.contraction.steps import load
@@ -72,12 +72,7 @@ def write_body(
             return operands[0]
         form = form_of(op)
         if isinstance(emit, VectorEmitter):
-            assert form is not None
-            # What comes from outside the region is the same for all lanes; a table stays what it is.
-            operands = [
-                emit.splat(value) if _is_scalar(value) and not form.reads_memory else value for value in operands
-            ]
-            values[op.results[0]] = form.write(emit, op, operands)
+            values[op.results[0]] = written_on(emit, op, values)
         elif form is not None and form.writes_scalars:
             values[op.results[0]] = form.write(emit, op, operands)
         else:

@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import arith, math, memref
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, f32, i32
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, MemRefType, f32, i32
 from xdsl.dialects.vector import FMAOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir import registry
-from qmlir.dialects.kernel.ops import RequantizeOp
+from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp, scalar_of
 from qmlir.dialects.simd.base import bits_of
 from qmlir.dialects.simd.ops import GatherOp, RoundToIntOp
 from qmlir.passes.loops.contraction.geometry import innermost_is_dense
 from qmlir.passes.loops.emitter import Emitter
 from qmlir.passes.loops.expansion import expanded, function_name
+from qmlir.passes.loops.join import expand_join
 from qmlir.passes.loops.requantize import expand_requantize
 from qmlir.passes.loops.vectors import CONVERSIONS, VectorEmitter
 
@@ -122,6 +123,7 @@ FORMS: Mapping[type[Operation], Form] = {
     RequantizeOp: Form(
         lambda emit, op, values: expand_requantize(emit, op, values[0], values[1:]), writes_scalars=True
     ),
+    JoinOp: Form(lambda emit, op, values: expand_join(emit, op, values), writes_scalars=True),
     memref.LoadOp: Form(_look_up, accepts=_is_table, reads_memory=True),
 }
 """How each operation of a body is written; functions that the loops expand are written by `expansion`."""
@@ -139,3 +141,18 @@ def has_form(op: Operation) -> bool:
     """Whether registers do for `op`."""
     form = form_of(op)
     return form is not None and form.accepts(op)
+
+
+def written_on(emit: VectorEmitter, op: Operation, values: Mapping[SSAValue, SSAValue]) -> SSAValue:
+    """Write `op`, which has a form, on registers: what `values` has for its operands, or the same for all."""
+    form = form_of(op)
+    assert form is not None
+    operands = [values.get(operand, operand) for operand in op.operands]
+    # What comes from outside the region is the same for all lanes; a table stays what it is.
+    return form.write(
+        emit, op, [emit.splat(value) if _is_scalar(value) and not form.reads_memory else value for value in operands]
+    )
+
+
+def _is_scalar(value: SSAValue) -> bool:
+    return scalar_of(value.type) == value.type and not isinstance(value.type, MemRefType)

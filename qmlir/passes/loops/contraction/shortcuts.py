@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from qmlir.dialects.kernel.ops import YieldOp
 from qmlir.dialects.simd.base import bits_of
 from qmlir.dialects.simd.ops import NarrowOp
 from qmlir.passes.integer.scalar_simplification import constant_of
+from qmlir.passes.loops.contraction.forms import has_form, written_on
 from qmlir.passes.loops.vectors import VectorEmitter
 
 
@@ -42,27 +43,66 @@ def start_of(block: Block) -> Start | None:
 
 @dataclass(frozen=True)
 class Saturation:
-    """The end of an epilogue, a conversion to a narrower integer of what lies inside its range."""
+    """The end of an epilogue: a conversion to a narrower integer of what lies inside its range, and what follows."""
 
     value: SSAValue
     """What is saturated."""
 
-    element: Attribute
+    narrowed: SSAValue
+    """What the body calls the saturated number."""
+
+    tail: Sequence[Operation]
+    """What is made of that alone, and of constants: a table is looked up for as many bytes as a register has."""
+
+    result: SSAValue
+    """What the body yields."""
 
     def write(self, emit: VectorEmitter, registers: Sequence[SSAValue]) -> SSAValue:
-        """The saturated lanes of registers, one behind the other."""
-        return emit.insert(NarrowOp(registers, self.element))
+        """The results of registers, one behind the other."""
+        values = {self.narrowed: emit.insert(NarrowOp(registers, self.narrowed.type))}
+        together = emit.with_lanes(emit.lanes * len(registers))
+        for op in self.tail:
+            values[op.results[0]] = written_on(together, op, values)
+        return values[self.result]
 
 
 _EXTREMES = (arith.MaxSIOp, arith.MinSIOp)
 
 
 def saturation_of(block: Block) -> Saturation | None:
-    """The saturation that the body of an epilogue ends with."""
+    """The saturation that the body of an epilogue ends with, but for what is computed of its result alone."""
     last = block.last_op
-    truncated = last.operands[0].owner if isinstance(last, YieldOp) else None
-    if not isinstance(truncated, arith.TruncIOp):
+    if not isinstance(last, YieldOp):
         return None
+    for op in reversed(list(block.ops)):
+        if isinstance(op, arith.TruncIOp) and (tail := _tail(block, op.result, last.operands[0])) is not None:
+            value = _saturated(op)
+            return None if value is None else Saturation(value, op.result, tail, last.operands[0])
+    return None
+
+
+def _tail(block: Block, start: SSAValue, end: SSAValue) -> Sequence[Operation] | None:
+    """The operations from one value of a body to the one that it yields, of the same type, if nothing else comes in."""
+    wanted, found = {end} - {start}, list[Operation]()
+    for op in reversed(list(block.ops)):
+        if not wanted & set(op.results):
+            continue
+        wanted -= set(op.results)
+        if not has_form(op):
+            return None
+        found.append(op)
+        wanted |= {each for each in op.operands if _is_inside(each, block)} - {start}
+    known = {value for op in found for value in op.results}
+    is_all = all(use.operation in found for use in start.uses) or start is end
+    return found[::-1] if not wanted and is_all and (start is end or end in known) and end.type == start.type else None
+
+
+def _is_inside(value: SSAValue, block: Block) -> bool:
+    return value.owner is block or (isinstance(value.owner, Operation) and value.owner.parent is block)
+
+
+def _saturated(truncated: arith.TruncIOp) -> SSAValue | None:
+    """What a truncation takes that was brought into the range of its result."""
     value, element = truncated.input, truncated.result.type
     if isinstance(value.type, AnyFloat) or bits_of(element) not in (8, 16):
         return None
@@ -72,4 +112,4 @@ def saturation_of(block: Block) -> Saturation | None:
         if constant_of(extreme.rhs) != wanted.pop(type(extreme)):
             return None
         value = extreme.lhs
-    return None if wanted else Saturation(value, element)
+    return None if wanted else value

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Operation
 from qmlir.dialects.simd.base import as_vector
 from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.diagnostics import op_error
+from qmlir.ir.small_floats import as_small_float
 from qmlir.text.elements import dense_dtype
 
 _FLOATS: dict[type[Attribute], str] = {
@@ -60,11 +61,11 @@ def caller_dtype(op: Operation, element: Attribute) -> str:
 
 
 def unfilled_bits(element: Attribute) -> int:
-    """The width of integers that do not fill the elements of the caller's array, 0 for all other elements."""
-    integer = as_integer(element)
-    if integer is None:
+    """The width of elements that do not fill those of the caller's array, integers or bits of floats; 0 for others."""
+    held = as_integer(element) or as_small_float(element)
+    if held is None:
         return 0
-    bits = integer.width.data
+    bits = held.bitwidth
     return bits if 1 < bits < 8 * item_size(element) else 0
 
 

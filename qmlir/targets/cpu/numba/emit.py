@@ -20,13 +20,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
+from qmlir.dialects.kernel.hand_made import HandMadeOp
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import REFUSES_NAN, Port, inputs_of, memory_outputs_of
 from qmlir.targets.cpu.numba.elements import caller_dtype, item_size, memory_name, register_name, unfilled_bits
 from qmlir.targets.cpu.numba.families import EMISSIONS
 from qmlir.targets.cpu.numba.families.shares import is_divided, write_divided
-from qmlir.targets.cpu.numba.function import INDENT, EmitOperation, FunctionWriter, Tables, memref_type
+from qmlir.targets.cpu.numba.function import BY_HAND, INDENT, EmitOperation, FunctionWriter, Tables, memref_type
 from qmlir.targets.cpu.numba.runtime import operations
 from qmlir.targets.cpu.numba.text import Index, Names, Text, name_text
 
@@ -45,7 +46,7 @@ _OF_THE_MODULE = (
 
 def _is_operation(name: str) -> bool:
     """Whether emitted code may import something of this name: a variable would hide it."""
-    return name.startswith("LANES_") or hasattr(operations, name)
+    return name.startswith(("LANES_", BY_HAND)) or hasattr(operations, name)
 
 
 class _ModuleWriter:
@@ -76,7 +77,8 @@ class _ModuleWriter:
             write_divided(write, function.body.block)
         else:
             write.block(function.body.block)
-        self.texts.append(self.function(write, name, arguments, _comment(function)))
+        by_hand = any(isinstance(op, HandMadeOp) for op in function.walk())
+        self.texts.append(self.function(write, name, arguments, _comment(function), is_by_hand=by_hand))
 
     def reserved(self) -> list[str]:
         """Names that no variable of a function may have."""
@@ -99,10 +101,10 @@ class _ModuleWriter:
         arguments: Sequence[tuple[str, str]],
         comment: str = "",
         *,
-        is_entry: bool = False,
+        is_by_hand: bool = False,
     ) -> str:
-        """The source of a function; an entry is one that Python calls."""
-        types = ", ".join([*(f'"{kind}"' for _, kind in arguments), *(["entry=True"] if is_entry else [])])
+        """The source of a function; one by hand calls what somebody wrote."""
+        types = ", ".join([*(f'"{kind}"' for _, kind in arguments), *(["by_hand=True"] if is_by_hand else [])])
         self.tables.imported.add("kernel")
         head = [
             f"@kernel({types})",
@@ -145,6 +147,8 @@ def _is_written(value: SSAValue) -> bool:
             case memref.LoadOp():
                 continue
             case memref.CopyOp() if use.index == 0:
+                continue
+            case HandMadeOp() if use.index < len(op.inputs):
                 continue
             case _ if op.name in _READERS:
                 continue
@@ -273,7 +277,7 @@ class _MainWriter:
             write.lines[:0] = self._job_lines(ports)
             return parts.function(write, "steps", [*_OF_THREADS, ("job", "const int64")])
         arguments = [("kernels", "const int64"), ("arena", "int8"), ("constants", "const int64"), *ports]
-        return parts.function(write, "steps", arguments, is_entry=True)
+        return parts.function(write, "steps", arguments)
 
     def _job_lines(self, ports: Sequence[tuple[str, str]]) -> list[str]:
         """The arrays that a job is done on, of which threads get the addresses."""
@@ -359,6 +363,12 @@ def _table(name: str, rows: Sequence[str]) -> str:
 _OF_ALL = (func.CallOp, scf.ForOp, scf.YieldOp, func.ReturnOp, memref.AllocOp, memref.GetGlobalOp)
 
 
+def _import_line(row: str, name: str) -> str:
+    """What imports a function that somebody wrote."""
+    module, _, function = row.partition(":")
+    return f"from {module} import {function} as {name}"
+
+
 def _threads(main: FuncOp) -> int:
     """How many threads go through the steps of @main: what the target of the module says, otherwise two.
 
@@ -395,6 +405,8 @@ def emit_module(module: ModuleOp) -> str:
     head.append(f"from .runtime.operations import (\n{names})")
     if writer.is_together:
         head.append("from .runtime.threads import together")
+    written = [_import_line(row, name) for row, name in parts.tables.functions.items()]
+    head.extend(written)
     tables = "\n".join(
         [
             _table("CONSTANTS", writer.constant_rows()),
@@ -405,9 +417,8 @@ def emit_module(module: ModuleOp) -> str:
             *(f"{name} = np.array({numbers}, np.{kind})" for (kind, numbers), name in parts.tables.lanes.items()),
         ]
     )
-    # What threads run together is called by address, too.
-    called = [*parts.kernels.values(), *(["steps"] if writer.is_together else [])]
-    kernels = f"KERNELS = addresses({', '.join(called)})"
+    # The function that calls all others comes last: it is called by its address, too.
+    kernels = f"KERNELS = addresses({', '.join([*parts.kernels.values(), 'steps'])})"
     if writer.is_together:
         kernels += f"\nTEAM = together(DIGEST, {writer.threads})"
     call = (
@@ -416,6 +427,6 @@ def emit_module(module: ModuleOp) -> str:
         f"{writer.run_line()}"
     )
     body = [*parts.texts, steps, kernels, call]
-    digest = hashlib.sha256("\n".join([tables, *body]).encode()).hexdigest()[:24]
+    digest = hashlib.sha256("\n".join([*written, tables, *body]).encode()).hexdigest()[:24]
     first = "\n".join([*head, "", f'DIGEST = "{digest}"', tables])
     return "\n\n\n".join([first, *body]) + "\n"

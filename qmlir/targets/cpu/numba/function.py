@@ -24,6 +24,9 @@ WIDTH = 110
 
 INDENT = "    "
 
+BY_HAND = "by_hand_"
+"""What the names of functions that people wrote begin with in the emitted code."""
+
 
 @dataclass(frozen=True)
 class Memory:
@@ -211,8 +214,15 @@ class FunctionWriter:
 
 
 class Tables:
-    """What the functions of a module share: names of operations that they import, and arrays of constant lanes."""
+    """What the functions of a module share: what they import, and arrays of constant lanes."""
 
     def __init__(self) -> None:
         self.imported: set[str] = set()
         self.lanes: dict[tuple[str, str], str] = {}
+        self.functions: dict[str, str] = {}
+        """`module:function` of what people wrote, to its name here."""
+
+    def function(self, row: str) -> str:
+        """The name of a function that somebody wrote, which is imported from its module."""
+        name = f"{BY_HAND}{len(self.functions)}_{row.partition(':')[2]}"
+        return self.functions.setdefault(row, name)

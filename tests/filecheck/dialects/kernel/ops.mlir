@@ -60,6 +60,12 @@ func.func @scalars(%a: i32, %w: i64, %f: f32, %q: i32, %n: i8, %v: vector<16xi32
   func.return %0, %1, %2, %3, %4, %5 : i8, i8, i16, i8, i4, vector<16xi8>
 }
 
+func.func @joined(%a: i8, %b: i8) -> (f32, i32) {
+  %0 = kernel.join %a, %b, %a, %b : f32
+  %1 = kernel.join %b, %b, %a, %a : i32
+  func.return %0, %1 : f32, i32
+}
+
 func.func @reshapes(%x: tensor<2x6xf16>, %s: tensor<f32>) -> (tensor<3x4xf16>, tensor<1x1xf32>) {
   %0 = kernel.reshape %x : tensor<2x6xf16> to tensor<3x4xf16>
   %1 = kernel.reshape %s : tensor<f32> to tensor<1x1xf32>

@@ -47,6 +47,59 @@ func.func @products(%acc: vector<2xi32>, %x: vector<4xi16>, %w: vector<4xi16>) -
   %0 = simd.dot_accumulate %acc, %x, %w : vector<2xi32>, vector<4xi16>, vector<4xi16> -> vector<2xi32>
   func.return %0 : vector<2xi32>
 }
+// -----
+// x86 shifts no bytes: 16 bits, without what came over from the byte below.
+builtin.module attributes {kernel.target = #kernel.target<isa = "avx512-vnni">} {
+  func.func @shifted_bytes(%x: vector<64xi8>) -> vector<64xi8> {
+    %c4 = arith.constant 4 : i8
+    %0 = vector.broadcast %c4 : i8 to vector<64xi8>
+    %1 = arith.shli %x, %0 : vector<64xi8>
+    func.return %1 : vector<64xi8>
+  }
+}
+// -----
+// By what is not known here, as many for each byte, on other processors: it stays.
+builtin.module attributes {kernel.target = #kernel.target<isa = "avx2">} {
+  func.func @unknown_shift(%x: vector<32xi8>, %n: vector<32xi8>) -> vector<32xi8> {
+    %0 = arith.shli %x, %n : vector<32xi8>
+    func.return %0 : vector<32xi8>
+  }
+}
+// -----
+builtin.module attributes {kernel.target = #kernel.target<isa = "avx2">} {
+  func.func @many_shifts(%x: vector<4xi8>) -> vector<4xi8> {
+    %0 = arith.constant dense<[1, 2, 3, 4]> : vector<4xi8>
+    %1 = arith.shli %x, %0 : vector<4xi8>
+    func.return %1 : vector<4xi8>
+  }
+}
+// -----
+builtin.module attributes {kernel.target = #kernel.target<isa = "neon">} {
+  func.func @byte_shifts(%x: vector<16xi8>) -> vector<16xi8> {
+    %0 = arith.constant dense<4> : vector<16xi8>
+    %1 = arith.shli %x, %0 : vector<16xi8>
+    func.return %1 : vector<16xi8>
+  }
+}
+
+// -----
+// A table of 256 bytes stays in registers where bytes are permuted by a register, and is read from memory elsewhere.
+builtin.module attributes {kernel.target = #kernel.target<isa = "avx512-vnni">} {
+  func.func @tables(%t: memref<256xi8>, %short: memref<128xi8>, %i: vector<16xindex>, %n: vector<16xi32>, %many: vector<128xi32>) -> (vector<16xi8>, vector<16xi8>, vector<16xi8>, vector<128xi8>) {
+    %0 = simd.gather %t[%i] : memref<256xi8>, vector<16xindex> to vector<16xi8>
+    %1 = simd.gather %t[%n] : memref<256xi8>, vector<16xi32> to vector<16xi8>
+    %2 = simd.gather %short[%n] : memref<128xi8>, vector<16xi32> to vector<16xi8>
+    %3 = simd.gather %t[%many] : memref<256xi8>, vector<128xi32> to vector<128xi8>
+    func.return %0, %1, %2, %3 : vector<16xi8>, vector<16xi8>, vector<16xi8>, vector<128xi8>
+  }
+}
+// -----
+builtin.module attributes {kernel.target = #kernel.target<isa = "avx2">} {
+  func.func @table_in_memory(%t: memref<256xi8>, %n: vector<16xi32>) -> vector<16xi8> {
+    %0 = simd.gather %t[%n] : memref<256xi8>, vector<16xi32> to vector<16xi8>
+    func.return %0 : vector<16xi8>
+  }
+}
 
 // CHECK: #k0 = #kernel.target<isa = "avx512-vnni">
 // CHECK-NEXT: builtin.module attributes {kernel.target = #k0} {
@@ -101,6 +154,34 @@ func.func @products(%acc: vector<2xi32>, %x: vector<4xi16>, %w: vector<4xi16>) -
 // CHECK-NEXT: [[V15:%.+]] = simd.dot_accumulate [[V10]], [[V12]], [[V14]] : vector<8xi32>, vector<16xi16>, vector<16xi16> -> vector<8xi32>
 // CHECK-NEXT: func.return [[V15]] : vector<8xi32>
 // CHECK: // -----
+// CHECK-NEXT: #k0 = #kernel.target<isa = "avx2">
+// CHECK-NEXT: builtin.module attributes {kernel.target = #k0} {
+// CHECK-LABEL: @short(
+// CHECK-SAME: [[V0:%.+]]: vector<32xi8>, [[V1:%.+]]: vector<32xi8>) -> vector<16xi16>
+// CHECK-NEXT: [[V2:%.+]] = simd.multiply_pairs [[V0]], [[V1]] : vector<32xi8>, vector<32xi8> -> vector<16xi16>
+// CHECK-NEXT: func.return [[V2]] : vector<16xi16>
+// CHECK: // -----
+// CHECK-LABEL: @short_anywhere(
+// CHECK-SAME: [[V0:%.+]]: vector<32xi8>, [[V1:%.+]]: vector<32xi8>) -> vector<16xi16>
+// CHECK-NEXT: [[V2:%.+]] = simd.convert [[V0]] {kind = "bitcast"} : vector<32xi8> to vector<16xi16>
+// CHECK-NEXT: [[V3:%.+]] = arith.constant dense<8> : vector<16xi16>
+// CHECK-NEXT: [[V4:%.+]] = arith.shli [[V2]], [[V3]] : vector<16xi16>
+// CHECK-NEXT: [[V5:%.+]] = arith.shrui [[V4]], [[V3]] : vector<16xi16>
+// CHECK-NEXT: [[V6:%.+]] = simd.convert [[V1]] {kind = "bitcast"} : vector<32xi8> to vector<16xi16>
+// CHECK-NEXT: [[V7:%.+]] = arith.shli [[V6]], [[V3]] : vector<16xi16>
+// CHECK-NEXT: [[V8:%.+]] = arith.shrsi [[V7]], [[V3]] : vector<16xi16>
+// CHECK-NEXT: [[V9:%.+]] = arith.muli [[V5]], [[V8]] : vector<16xi16>
+// CHECK-NEXT: [[V10:%.+]] = simd.convert [[V0]] {kind = "bitcast"} : vector<32xi8> to vector<16xi16>
+// CHECK-NEXT: [[V11:%.+]] = arith.shrui [[V10]], [[V3]] : vector<16xi16>
+// CHECK-NEXT: [[V12:%.+]] = simd.convert [[V1]] {kind = "bitcast"} : vector<32xi8> to vector<16xi16>
+// CHECK-NEXT: [[V13:%.+]] = arith.shrsi [[V12]], [[V3]] : vector<16xi16>
+// CHECK-NEXT: [[V14:%.+]] = arith.muli [[V11]], [[V13]] : vector<16xi16>
+// CHECK-NEXT: [[V15:%.+]] = simd.convert [[V9]] {kind = "extsi"} : vector<16xi16> to vector<16xi32>
+// CHECK-NEXT: [[V16:%.+]] = simd.convert [[V14]] {kind = "extsi"} : vector<16xi16> to vector<16xi32>
+// CHECK-NEXT: [[V17:%.+]] = arith.addi [[V15]], [[V16]] : vector<16xi32>
+// CHECK-NEXT: [[V18:%.+]] = simd.narrow [[V17]] : vector<16xi32> to vector<16xi16>
+// CHECK-NEXT: func.return [[V18]] : vector<16xi16>
+// CHECK: // -----
 // CHECK-LABEL: @products(
 // CHECK-SAME: [[V0:%.+]]: vector<2xi32>, [[V1:%.+]]: vector<4xi16>, [[V2:%.+]]: vector<4xi16>) -> vector<2xi32>
 // CHECK-NEXT: [[V3:%.+]] = simd.convert [[V1]] {kind = "bitcast"} : vector<4xi16> to vector<2xi32>
@@ -119,21 +200,58 @@ func.func @products(%acc: vector<2xi32>, %x: vector<4xi16>, %w: vector<4xi16>) -
 // CHECK-NEXT: [[V16:%.+]] = arith.muli [[V13]], [[V15]] : vector<2xi32>
 // CHECK-NEXT: [[V17:%.+]] = arith.addi [[V11]], [[V16]] : vector<2xi32>
 // CHECK-NEXT: func.return [[V17]] : vector<2xi32>
-// -----
-// A table of 256 bytes stays in registers where bytes are permuted by a register, and is read from memory elsewhere.
-builtin.module attributes {kernel.target = #kernel.target<isa = "avx512-vnni">} {
-  func.func @tables(%t: memref<256xi8>, %short: memref<128xi8>, %i: vector<16xindex>, %n: vector<16xi32>, %many: vector<128xi32>) -> (vector<16xi8>, vector<16xi8>, vector<16xi8>, vector<128xi8>) {
-    %0 = simd.gather %t[%i] : memref<256xi8>, vector<16xindex> to vector<16xi8>
-    %1 = simd.gather %t[%n] : memref<256xi8>, vector<16xi32> to vector<16xi8>
-    %2 = simd.gather %short[%n] : memref<128xi8>, vector<16xi32> to vector<16xi8>
-    %3 = simd.gather %t[%many] : memref<256xi8>, vector<128xi32> to vector<128xi8>
-    func.return %0, %1, %2, %3 : vector<16xi8>, vector<16xi8>, vector<16xi8>, vector<128xi8>
-  }
-}
-// -----
-builtin.module attributes {kernel.target = #kernel.target<isa = "avx2">} {
-  func.func @table_in_memory(%t: memref<256xi8>, %n: vector<16xi32>) -> vector<16xi8> {
-    %0 = simd.gather %t[%n] : memref<256xi8>, vector<16xi32> to vector<16xi8>
-    func.return %0 : vector<16xi8>
-  }
-}
+// CHECK: // -----
+// CHECK-NEXT: #k0 = #kernel.target<isa = "avx512-vnni">
+// CHECK-NEXT: builtin.module attributes {kernel.target = #k0} {
+// CHECK-LABEL: @shifted_bytes(
+// CHECK-SAME: [[V0:%.+]]: vector<64xi8>) -> vector<64xi8>
+// CHECK-NEXT: [[V1:%.+]] = simd.convert [[V0]] {kind = "bitcast"} : vector<64xi8> to vector<32xi16>
+// CHECK-NEXT: [[V2:%.+]] = arith.constant dense<4> : vector<32xi16>
+// CHECK-NEXT: [[V3:%.+]] = arith.shli [[V1]], [[V2]] : vector<32xi16>
+// CHECK-NEXT: [[V4:%.+]] = simd.convert [[V3]] {kind = "bitcast"} : vector<32xi16> to vector<64xi8>
+// CHECK-NEXT: [[V5:%.+]] = arith.constant dense<-16> : vector<64xi8>
+// CHECK-NEXT: [[V6:%.+]] = arith.andi [[V4]], [[V5]] : vector<64xi8>
+// CHECK-NEXT: func.return [[V6]] : vector<64xi8>
+// CHECK: // -----
+// CHECK-NEXT: #k0 = #kernel.target<isa = "avx2">
+// CHECK-NEXT: builtin.module attributes {kernel.target = #k0} {
+// CHECK-LABEL: @unknown_shift(
+// CHECK-SAME: [[V0:%.+]]: vector<32xi8>, [[V1:%.+]]: vector<32xi8>) -> vector<32xi8>
+// CHECK-NEXT: [[V2:%.+]] = arith.shli [[V0]], [[V1]] : vector<32xi8>
+// CHECK-NEXT: func.return [[V2]] : vector<32xi8>
+// CHECK: // -----
+// CHECK-NEXT: #k0 = #kernel.target<isa = "avx2">
+// CHECK-NEXT: builtin.module attributes {kernel.target = #k0} {
+// CHECK-LABEL: @many_shifts(
+// CHECK-SAME: [[V0:%.+]]: vector<4xi8>) -> vector<4xi8>
+// CHECK-NEXT: [[V1:%.+]] = arith.constant dense<[1, 2, 3, 4]> : vector<4xi8>
+// CHECK-NEXT: [[V2:%.+]] = arith.shli [[V0]], [[V1]] : vector<4xi8>
+// CHECK-NEXT: func.return [[V2]] : vector<4xi8>
+// CHECK: // -----
+// CHECK-NEXT: #k0 = #kernel.target<isa = "neon">
+// CHECK-NEXT: builtin.module attributes {kernel.target = #k0} {
+// CHECK-LABEL: @byte_shifts(
+// CHECK-SAME: [[V0:%.+]]: vector<16xi8>) -> vector<16xi8>
+// CHECK-NEXT: [[V1:%.+]] = arith.constant dense<4> : vector<16xi8>
+// CHECK-NEXT: [[V2:%.+]] = arith.shli [[V0]], [[V1]] : vector<16xi8>
+// CHECK-NEXT: func.return [[V2]] : vector<16xi8>
+// CHECK: // -----
+// CHECK-NEXT: #k0 = #kernel.target<isa = "avx512-vnni">
+// CHECK-NEXT: builtin.module attributes {kernel.target = #k0} {
+// CHECK-LABEL: @tables(
+// CHECK-SAME: [[V0:%.+]]: memref<256xi8>, [[V1:%.+]]: memref<128xi8>, [[V2:%.+]]: vector<16xindex>, [[V3:%.+]]: vector<16xi32>, [[V4:%.+]]: vector<128xi32>) -> (vector<16xi8>, vector<16xi8>, vector<16xi8>, vector<128xi8>)
+// CHECK-NEXT: [[V5:%.+]] = simd.convert [[V2]] {kind = "index_cast"} : vector<16xindex> to vector<16xi64>
+// CHECK-NEXT: [[V6:%.+]] = simd.convert [[V5]] {kind = "trunci"} : vector<16xi64> to vector<16xi8>
+// CHECK-NEXT: [[V7:%.+]] = simd.look_up [[V0]][[[V6]]] : memref<256xi8>, vector<16xi8> to vector<16xi8>
+// CHECK-NEXT: [[V8:%.+]] = simd.convert [[V3]] {kind = "trunci"} : vector<16xi32> to vector<16xi8>
+// CHECK-NEXT: [[V9:%.+]] = simd.look_up [[V0]][[[V8]]] : memref<256xi8>, vector<16xi8> to vector<16xi8>
+// CHECK-NEXT: [[V10:%.+]] = simd.gather [[V1]][[[V3]]] : memref<128xi8>, vector<16xi32> to vector<16xi8>
+// CHECK-NEXT: [[V11:%.+]] = simd.gather [[V0]][[[V4]]] : memref<256xi8>, vector<128xi32> to vector<128xi8>
+// CHECK-NEXT: func.return [[V7]], [[V9]], [[V10]], [[V11]] : vector<16xi8>, vector<16xi8>, vector<16xi8>, vector<128xi8>
+// CHECK: // -----
+// CHECK-NEXT: #k0 = #kernel.target<isa = "avx2">
+// CHECK-NEXT: builtin.module attributes {kernel.target = #k0} {
+// CHECK-LABEL: @table_in_memory(
+// CHECK-SAME: [[V0:%.+]]: memref<256xi8>, [[V1:%.+]]: vector<16xi32>) -> vector<16xi8>
+// CHECK-NEXT: [[V2:%.+]] = simd.gather [[V0]][[[V1]]] : memref<256xi8>, vector<16xi32> to vector<16xi8>
+// CHECK-NEXT: func.return [[V2]] : vector<16xi8>

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from xdsl.ir import Operation
 
-from qmlir.targets.cpu.numba.families import control, memory, registers, scalars
+from qmlir.targets.cpu.numba.families import control, hand_made, memory, registers, scalars
 from qmlir.targets.cpu.numba.function import EmitOperation
 
 EMISSIONS: Mapping[type[Operation], EmitOperation] = {
@@ -12,4 +12,5 @@ EMISSIONS: Mapping[type[Operation], EmitOperation] = {
     **registers.EMISSIONS,
     **memory.EMISSIONS,
     **control.EMISSIONS,
+    **hand_made.EMISSIONS,
 }

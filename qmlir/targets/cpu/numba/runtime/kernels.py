@@ -18,14 +18,22 @@ import numpy as np
 from numba import config, njit, types
 
 from .declare import Emission, operation
+from .entry import entry
 from .pipeline import KernelCompiler
 from .registers import Register
 
 jit: Any = njit  # its type knows fewer options than it takes
 settings: Any = config  # made when it is imported, of the environment
 
-_OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
-SERIAL = {**_OPTIONS, "_nrt": False, "pipeline_class": KernelCompiler}
+BY_HAND = {
+    "error_model": "numpy",
+    "boundscheck": False,
+    "no_cfunc_wrapper": True,
+    "no_cpython_wrapper": True,  # all are called by their addresses
+}
+"""How those are compiled that call what a person wrote, who may use all of numba."""
+
+OPTIONS = {**BY_HAND, "_nrt": False, "pipeline_class": KernelCompiler}
 """How kernels are compiled."""
 
 
@@ -64,25 +72,29 @@ on_kernel: Callable[[str], None] = _nobody
 
 
 class Kernel:
-    """A compiled function of flat arrays, known by its address. It is compiled, or loaded, when it is first asked."""
+    """A compiled function of flat arrays, known by its address. It is compiled, or loaded, when it is first asked.
 
-    def __init__(self, function: Callable[..., None], signature: Any, options: dict[str, Any]) -> None:
+    `arguments` are in the words of `kernel`.
+    """
+
+    def __init__(self, function: Callable[..., None], arguments: tuple[str, ...], *, is_by_hand: bool = False) -> None:
         self.name = function.__name__
-        self._parts = function, signature, options
+        self.py_func = function
+        """The function as it is written."""
+
+        self.arguments = arguments
+        self.is_by_hand = is_by_hand
+        """Whether it calls what a person wrote."""
 
     @cached_property
     def compiled(self) -> Any:
         """numba's dispatcher, with its one overload."""
-        function, signature, options = self._parts
         if settings.DISABLE_JIT:
             raise RuntimeError("NUMBA_DISABLE_JIT is set, and this program is what numba compiles: unset it")
         on_kernel(self.name)
-        return jit(signature, cache=True, **options)(function)
-
-    @property
-    def py_func(self) -> Callable[..., None]:
-        """The function as it is written."""
-        return self._parts[0]
+        return jit(
+            types.void(*map(_argument, self.arguments)), cache=True, **(BY_HAND if self.is_by_hand else OPTIONS)
+        )(self.py_func)
 
     @cached_property
     def address(self) -> int:
@@ -91,31 +103,24 @@ class Kernel:
         return overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
 
     @cached_property
-    def _table(self) -> Any:
-        return np.array([self.address], np.int64)
+    def _entry(self) -> Callable[..., None]:
+        return entry(self.address, self.arguments)
 
     def __call__(self, *arrays: Any) -> None:
-        """Run the kernel by itself."""
-        _run_one(self._table, *arrays)
+        """Run it. Arrays are not checked: they must be contiguous, with elements of the size of the arguments'."""
+        self._entry(*arrays)
 
 
-@jit(nogil=True)
-def _run_one(table: Any, *arrays: Any) -> None:
-    _CALL(table, 0, *arrays)
+def kernel(*arguments: str, by_hand: bool = False) -> Callable[[Callable[..., None]], Kernel]:
+    """A function of flat arrays of these NumPy types to be compiled by `addresses`, and cached on disk beside its file.
 
-
-def kernel(*arguments: str, entry: bool = False) -> Callable[[Callable[..., None]], Any]:
-    """A function of flat arrays of these NumPy types to be compiled, and cached on disk beside its file.
-
-    Only an `entry` is made for being called from Python, at once; the others are compiled by `addresses`.
+    Each is `"const int8"` where it is only read, `"int8"`, or a scalar, `"value index"`. What calls a function that a
+    person wrote (`by_hand`) is compiled as that one.
     """
-    signature = types.void(*map(_argument, arguments))
-    options = {**SERIAL, "no_cpython_wrapper": not entry}
 
-    def made(function: Callable[..., None]) -> Any:
+    def made(function: Callable[..., None]) -> Kernel:
         function.__module__ = home(cast(FunctionType, function).__globals__["DIGEST"])
-        found = Kernel(function, signature, options)
-        return found.compiled if entry and not work.is_helper else found
+        return Kernel(function, arguments, is_by_hand=by_hand)
 
     return made
 

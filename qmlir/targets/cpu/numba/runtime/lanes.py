@@ -84,13 +84,20 @@ _REGISTER_FEATURES = {16: "sse2", 32: "avx2", 64: "avx512bw"}
 """Bytes of a register of x86 and the feature that has it."""
 
 
+def _may_be_sign(value: Any) -> bool:
+    """Whether a byte is 0x80, as far as can be told here."""
+    number = value.operands[0] if isinstance(value, ir.CastInstr) else value
+    return not isinstance(number, ir.Constant) or number.constant & 0xFF == 0x80
+
+
 def _splat(emission: Emission, value: Any, _: Any) -> Any:
     vector = splatted(emission, value, emission.result.lanes)
-    if emission.result.element != "i8" or not _HOST.get(_REGISTER_FEATURES.get(emission.result.lanes, ""), False):
+    is_register = _HOST.get(_REGISTER_FEATURES.get(emission.result.lanes, ""), False)
+    if emission.result.element != "i8" or not is_register or not _may_be_sign(value):
         return vector
-    # LLVM 22 never ends selecting instructions for vpdpbusd of bytes that are xored with a known 0x80. So bytes that
-    # are the same in all lanes, which are masks, are handed over by an empty line of assembly, through which LLVM can't
-    # see; it stands in front of the loops and is no instruction.
+    # LLVM 22 never ends selecting instructions for vpdpbusd of bytes that are xored with a known 0x80. So these are
+    # handed over by an empty line of assembly, through which LLVM can't see; it stands in front of the loops and is no
+    # instruction. Other bytes it must know: a shift by a known number is one instruction, by any other five.
     same = ir.FunctionType(vector.type, [vector.type])
     return emission.builder.asm(same, "", "=v,0", [vector], False)
 

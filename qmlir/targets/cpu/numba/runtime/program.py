@@ -36,8 +36,8 @@ class InputError(ValueError):
 class Port:
     """One input or output: its name, the NumPy type and the shape of its array, and whether NaN is refused.
 
-    A size may be `OPEN`, and without a rank the shape is of no matter. `bits` is the width of integers that do not fill
-    their NumPy type, which says whether they have a sign, 0 for all others.
+    A size may be `OPEN`, and without a rank the shape is of no matter. `bits` is the width of elements that do not fill
+    their NumPy type, 0 for all others: of integers, which have a sign where it has one, and of floats of fewer bits.
     """
 
     name: str
@@ -49,14 +49,14 @@ class Port:
 
     @cached_property
     def is_narrow(self) -> bool:
-        """Whether the caller has integers without a sign where kernels hold signed ones of few bits."""
-        return self.bits > 0 and self.dtype.kind == "u"
+        """Whether the caller has integers without a sign, or floats, where kernels hold signed ones of few bits."""
+        return self.bits > 0 and self.dtype.kind != "i"
 
     @cached_property
     def memory(self) -> np.dtype[Any] | None:
         """How kernels see elements that are not as they see them: without regard to sign, bytes for Booleans, short
-        floats as their bits."""
-        if self.dtype.kind in "ub":
+        and small floats as their bits."""
+        if self.dtype.kind in "ub" or (self.dtype.itemsize == 1 and self.dtype.kind != "i"):
             return np.dtype(f"i{self.dtype.itemsize}")
         return np.dtype(np.uint16) if self.dtype.itemsize == 2 and self.dtype.kind != "i" else None
 
@@ -68,7 +68,7 @@ class Port:
         if not self.bits:
             return None
         return (
-            (0, (1 << self.bits) - 1) if self.dtype.kind == "u" else (-(1 << self.bits - 1), (1 << self.bits - 1) - 1)
+            (0, (1 << self.bits) - 1) if self.dtype.kind != "i" else (-(1 << self.bits - 1), (1 << self.bits - 1) - 1)
         )
 
 
@@ -97,8 +97,8 @@ def _check_limits(port: Port, array: Array) -> None:
     """Raise `InputError` where the bytes of an element hold what is no value of its type."""
     if port.limits is None or not array.size:
         return
-    # A Boolean of NumPy is a byte, which another library may have filled with anything.
-    numbers = array.view(np.uint8) if array.dtype == np.bool_ else array
+    # A Boolean of NumPy is a byte, which another library may have filled with anything; a small float is one too.
+    numbers = array if array.dtype.kind in "iu" else array.view(np.uint8)
     low, high = port.limits
     if int(numbers.min()) >= low and int(numbers.max()) <= high:
         return
@@ -210,7 +210,7 @@ def _dtype(name: str) -> np.dtype[Any]:
     except TypeError:
         with suppress(ImportError):
             return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
-        return np.dtype(np.uint16)
+        return np.dtype(np.uint16 if name == "bfloat16" else np.uint8)
 
 
 def places_of(arrays: Sequence[Array]) -> npt.NDArray[np.int64]:
@@ -221,7 +221,10 @@ def places_of(arrays: Sequence[Array]) -> npt.NDArray[np.int64]:
 class CompiledModule:
     """An emitted module with its constants, ready to be called from several threads at once."""
 
-    def __init__(self, module: ModuleType, constants: Mapping[str, Array]) -> None:
+    def __init__(
+        self, module: Any, constants: Mapping[str, Array], emitted: Callable[[], ModuleType] | None = None
+    ) -> None:
+        """`emitted` gives the emitted module where `module` is machine code that only says the same of itself."""
         self.inputs, self.outputs = (
             tuple(Port(name, _dtype(dtype), tuple(shape), nan, bits=bits) for name, dtype, shape, nan, bits in rows)
             for rows in (module.INPUTS, module.OUTPUTS)
@@ -229,17 +232,26 @@ class CompiledModule:
         self.calls = tuple((str(kernel), tuple(nodes)) for kernel, nodes in getattr(module, "CALLS", ()))
         """The kernel of each call in order, and the nodes of the model that it is for."""
         self._main = module.main
+        self._emitted = emitted
         self._constants = tuple(constants[name].reshape(-1).view(dtype) for name, dtype, _ in module.CONSTANTS)
         self._places = places_of(self._constants)  # the tuple keeps their memory
         self._has_narrow = any(port.is_narrow for port in self.outputs)
+        self._takes_narrow = any(port.is_narrow for port in self.inputs)
+        self._takes_flat = not getattr(module, "TAKES_ANY_SHAPE", False)
         self._arena_bytes = int(module.ARENA_BYTES)
         self._arenas: deque[npt.NDArray[np.int8]] = deque()
 
+    def load_emitted(self) -> Any:
+        """`main` of the emitted module, which numba may have to compile where machine code takes its place."""
+        return self._main if self._emitted is None else self._emitted().main
+
     def with_steps(self, steps: Callable[[Callable[..., None]], Callable[..., None]]) -> "CompiledModule":
         """The same program, in which another function calls the kernels: what `steps` makes of the compiled one."""
-        found: dict[str, Any] = self._main.__globals__
+        main: Any = self.load_emitted()
+        found: dict[str, Any] = main.__globals__
         changed = copy(self)
-        changed._main = FunctionType(self._main.__code__, {**found, "steps": steps(found["steps"])})
+        changed._main = FunctionType(main.__code__, {**found, "steps": steps(found["steps"])})
+        changed._takes_flat = True
         changed._arenas = deque()
         return changed
 
@@ -262,12 +274,21 @@ class CompiledModule:
             arena = self._arenas.pop()
         except IndexError:
             arena = aligned_empty(self._arena_bytes)
-        self._main(arena, self._places, *map(_stored, self.inputs, inputs), *map(_flat, self.outputs, outputs))
+        # Machine code asks where an array lies, and not for its type and shape.
+        if self._takes_flat:
+            outputs = list(outputs)
+            targets: Iterable[Array] = map(_flat, self.outputs, outputs)
+        else:
+            targets = outputs
+        if self._takes_flat or self._takes_narrow:
+            inputs = map(_stored, self.inputs, inputs)
+        self._main(arena, self._places, *inputs, *targets)
         self._arenas.append(arena)
         if self._has_narrow:
             for port, array in zip(self.outputs, outputs, strict=True):
                 if port.is_narrow:
-                    np.bitwise_and(array, (1 << port.bits) - 1, out=array)
+                    bits = array if array.dtype.kind == "u" else array.view(np.uint8)
+                    np.bitwise_and(bits, (1 << port.bits) - 1, out=bits)
 
     def __call__(
         self, inputs: Mapping[str, Any] | Sequence[Any], outputs: Mapping[str, Array] | None = None

@@ -1,7 +1,7 @@
 """What the threads of a team do together: each takes a share of the steps of a loop, all wait for each other.
 
-A team is memory of 64-bit words, those that are waited for in lines of their own. Who waits spins for a moment, and
-then lets the system run others: on a busy machine the one that is waited for may have no core.
+Who waits for a word of the team (see `team`) spins for a moment, and then lets the system run others: on a busy machine
+the one that is waited for may have no core.
 """
 
 # numba and llvmlite have no types that a checker could read.
@@ -14,25 +14,12 @@ from llvmlite import ir
 from numba import types
 
 from .declare import Emission, declared, operation
-
-LINE = 8
-"""Words of a cache line."""
-
-COUNT, ARRIVED, PASSED, TICKET, ENGAGED, STEPS, SEEN = (LINE * place for place in range(7))
-"""Words of a team: its threads, how many are at a barrier, barriers passed, jobs so far, whether somebody has it, the
-address of what it runs and behind it that of the job, and from `SEEN` on the last job of each thread."""
-
-JOB = STEPS + 1
+from .team import ARRIVED, COUNT, PASSED
 
 SPINS = 500
 """Looks at a word before the core is given to others; one takes about 20 ns."""
 
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
-
-
-def words_of(count: int) -> int:
-    """The words of a team of so many threads."""
-    return SEEN + LINE * count
 
 
 def _is_team(type_: Any) -> bool:

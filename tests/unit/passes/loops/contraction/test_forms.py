@@ -52,13 +52,11 @@ func.func @main(%x: tensor<4x16xi8>, %w: tensor<16x16xi8>) -> tensor<4x16xi32> {
 
 
 @pytest.fixture
-def contributed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def contributed() -> Iterator[None]:
     """A package that has a row of the table."""
     rows = Contribution(tables={"loops.forms": (f"{__name__}:FORMS",)})
-    monkeypatch.setattr(registry, "contributions", lambda: (registry.TREE, rows))
-    registry.table.cache_clear()
-    yield
-    registry.table.cache_clear()
+    with registry.plugged([registry.Package("outside", contributions=(rows,))]):
+        yield
 
 
 def _loops() -> ModuleOp:

@@ -84,7 +84,16 @@ def test_saturations(body: str) -> None:
     found = saturation(body)
     assert found is not None
     assert found.value.name_hint == "sum"
-    assert found.element == IntegerType(8)
+    assert found.narrowed.type == IntegerType(8)
+
+
+def test_what_is_made_of_the_saturated_number_alone_is_its_tail() -> None:
+    found = saturation(
+        f"{_BYTES.replace('%r', '%byte')}\n%one = arith.constant 1 : i8\n%r = arith.xori %byte, %one : i8"
+    )
+    assert found is not None
+    assert [op.name for op in found.tail] == ["arith.constant", "arith.xori"]
+    assert found.result.name_hint == "r"
 
 
 def test_limits_inside_the_type_stay_in_front() -> None:

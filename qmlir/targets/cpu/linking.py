@@ -1,0 +1,86 @@
+"""Keeping the machine code of a program: the objects that numba made of its kernels, in one file.
+
+numba has written them to its cache, each beside what typing and inlining need; in the file there is only what runs.
+Where numba was told to compile for another processor than this one, nothing is kept.
+"""
+
+# numba and llvmlite have no types that a checker could read.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+import compileall
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from qmlir.targets.cpu.numba.runtime.machine_code import FACTS, FILE, SOURCE, digest_of, written
+
+
+@dataclass(frozen=True)
+class _Object:
+    """What numba made of one kernel."""
+
+    symbol: str
+    data: bytes
+    needs: frozenset[str]
+    """The functions that it calls and does not have."""
+
+
+def _object_of(compiled: Any) -> _Object | None:
+    """The object of a dispatcher with one overload, out of numba's cache; `None` where it is not there."""
+    (overload,) = compiled.overloads.values()
+    cache = compiled._cache
+    kept = cache._cache_file.load(cache._index_key(overload.signature, overload.codegen))
+    if kept is None:
+        return None
+    _, kind, library = kept[0]
+    if kind != "object":
+        return None
+    data, bitcode = library
+    functions = llvm.parse_bitcode(bitcode).functions
+    needs = frozenset(each.name for each in functions if each.is_declaration and not each.name.startswith("llvm."))
+    return _Object(overload.fndesc.llvm_func_name, bytes(data), needs)
+
+
+def _is_for_this_processor(overload: Any) -> bool:
+    _, processor, features = overload.codegen.magic_tuple()
+    return processor == llvm.get_host_cpu_name() and features == llvm.get_host_cpu_features().flatten()
+
+
+def write_machine_code(folder: Path, package: ModuleType) -> bool:
+    """Write the machine code of the package in `folder`, which numba has just compiled, beside its kernels, if it can.
+
+    Functions that a person wrote may need numba's own library, and change without the emitted module: such programs
+    are left to numba.
+    """
+    compileall.compile_dir(folder, quiet=1)  # imported by whom it may be, the folder stays as it is
+    emitted: Any = import_module(".kernels", package.__name__)
+    by_address: dict[int, Any] = {}
+    for each in vars(emitted).values():
+        if hasattr(each, "py_func") and hasattr(each, "address"):
+            by_address[each.address] = each
+    kernels = [by_address[int(address)] for address in emitted.KERNELS]
+    if any(each.is_by_hand for each in kernels):
+        return False
+    team: Any = getattr(emitted, "TEAM", None)
+    of_team = [] if team is None else [team.lead, team.serve]
+    objects: list[_Object] = []
+    for each in [*kernels, *of_team]:
+        found = _object_of(each.compiled)
+        if found is None or not _is_for_this_processor(next(iter(each.compiled.overloads.values()))):
+            return False
+        objects.append(found)
+    symbols = [each.symbol for each in objects]
+    header: dict[str, Any] = {
+        **{name: getattr(emitted, name) for name in FACTS},
+        "source": digest_of((folder / SOURCE).read_bytes()),
+        "kernels": symbols[: len(kernels)],
+        "steps": kernels[-1].arguments,
+        "team": None if team is None else {"threads": team.threads, "symbols": symbols[len(kernels) :]},
+        "needs": sorted(frozenset[str]().union(*(each.needs for each in objects)).difference(symbols)),
+    }
+    (folder / FILE).write_bytes(written(header, [each.data for each in objects]))
+    return True

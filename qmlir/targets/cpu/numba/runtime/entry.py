@@ -1,0 +1,95 @@
+"""Calling compiled code from Python by its address, without numba: entries read arrays out of their objects.
+
+numba passes a flat array as seven values: two owners, the number of elements and their size, where they lie, the shape,
+and the strides. An entry is a few instructions of LLVM that find where they lie and call the code; all that is known of
+sizes stands in the code, which is told none. An entry is made once for all code that takes arguments of the same kinds.
+"""
+
+# llvmlite has no types that a checker could read.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+import ctypes
+import itertools
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+_SCALARS: dict[str, tuple[str, Any]] = {
+    "index": ("i64", ctypes.c_int64),
+    "i1": ("i1", ctypes.c_bool),
+    "i8": ("i8", ctypes.c_int8),
+    "i16": ("i16", ctypes.c_int16),
+    "i32": ("i32", ctypes.c_int32),
+    "i64": ("i64", ctypes.c_int64),
+    "f32": ("float", ctypes.c_float),
+    "f64": ("double", ctypes.c_double),
+}
+"""The kinds of scalars: their types in LLVM and in C."""
+
+_DATA = object.__basicsize__
+"""Where an array object of NumPy has the address of its data: behind the head that every object has."""
+
+_NUMBERS = itertools.count()
+
+
+def made_engine() -> Any:
+    """A new engine of LLVM for the process's own processor; its code lives as long as it."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+
+
+@cache
+def _engine() -> Any:
+    """The engine of all entries."""
+    return made_engine()
+
+
+def _array(number: int, name: str) -> tuple[list[str], str]:
+    """The instructions that read an array object, and what numba's code takes for it."""
+    n, size = number, np.dtype(name).itemsize
+    lines = [
+        f"%data_at_{n} = getelementptr i8, ptr %x{n}, i64 {_DATA}",
+        f"%data_{n} = load ptr, ptr %data_at_{n}",
+    ]
+    return lines, f"ptr null, ptr null, i64 0, i64 {size}, ptr %data_{n}, i64 0, i64 {size}"
+
+
+@cache
+def _entry(arguments: tuple[str, ...]) -> Any:
+    """The entry of code that takes such arguments: a function of an address, and of them."""
+    taken, lines, given, kinds = ["ptr %code"], list[str](), ["ptr %result", "ptr %error"], list[Any]()
+    for number, argument in enumerate(arguments):
+        word, _, name = argument.rpartition(" ")
+        if word == "value":
+            text, kind = _SCALARS[name]
+            taken.append(f"{text} %x{number}")
+            given.append(f"{text} %x{number}")
+        else:
+            found, values = _array(number, name)
+            kind = ctypes.py_object
+            taken.append(f"ptr %x{number}")
+            lines += found
+            given.append(values)
+        kinds.append(kind)
+    symbol = f"qmlir_entry_{next(_NUMBERS)}"
+    body = ["%result = alloca ptr", "%error = alloca ptr", *lines, f"call i32 %code({', '.join(given)})", "ret void"]
+    module = llvm.parse_assembly("\n".join([f"define void @{symbol}({', '.join(taken)}) {{", *body, "}"]))
+    _engine().add_module(module)
+    _engine().finalize_object()
+    # Compiled code needs nothing of Python while it runs: other threads go on.
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, *kinds)(_engine().get_function_address(symbol))
+
+
+def entry(address: int, arguments: Sequence[str], owner: object = None) -> Callable[..., None]:
+    """What calls the code at `address`, which takes `arguments`, in the words of `kernel`; it keeps `owner` alive.
+
+    Nothing is checked: arrays must be contiguous, and have elements of the size that the code takes.
+    """
+    found: Any = partial(_entry(tuple(each.removeprefix("const ") for each in arguments)), address)
+    found.owner = owner
+    return found

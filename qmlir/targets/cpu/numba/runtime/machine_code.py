@@ -1,0 +1,118 @@
+"""The machine code of a program in one file, which LLVM loads where it was made for: without numba, in a moment.
+
+The file has 8 bytes of a length, a JSON header of that length, and objects as LLVM writes them, one a kernel. It holds
+what numba compiled, and what the emitted module says of itself. Anywhere else (another processor, another LLVM, other
+kernels) it isn't used, and numba compiles the emitted module.
+"""
+
+# llvmlite has no types that a checker could read.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+import numpy as np
+
+from .entry import entry, made_engine
+
+FILE = "machine_code.bin"
+
+SOURCE = "kernels.py"
+"""The emitted module that the code was compiled from."""
+
+FACTS = ("INPUTS", "OUTPUTS", "CALLS", "CONSTANTS", "ARENA_BYTES")
+"""What the emitted module says of itself, and the header says, too."""
+
+
+def digest_of(data: bytes) -> str:
+    """The digest by which objects and their source are known."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def surroundings() -> dict[str, Any]:
+    """All that the code of a program depends on but the program itself."""
+    return {
+        "triple": llvm.get_process_triple(),
+        "processor": llvm.get_host_cpu_name(),
+        "features": sorted(name for name, is_there in llvm.get_host_cpu_features().items() if is_there),
+        "llvmlite": llvmlite.__version__,
+        "python": [sys.implementation.cache_tag, object.__basicsize__],
+    }
+
+
+def written(header: dict[str, Any], objects: Sequence[bytes]) -> bytes:
+    """The content of the file: a header with `FACTS` and symbols, to which the rest is added here, and objects."""
+    sizes = [len(each) for each in objects]
+    code = b"".join(objects)
+    text = json.dumps({**header, "made_for": surroundings(), "sizes": sizes, "digest": digest_of(code)}).encode()
+    return b"".join([len(text).to_bytes(8, "little"), text, code])
+
+
+def _header(folder: Path) -> tuple[dict[str, Any], bytes] | None:
+    """The header and the objects of a program whose code can run here."""
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    try:
+        header: dict[str, Any] = json.loads(data[8 : 8 + length])
+        if header["made_for"] != surroundings() or header["source"] != digest_of((folder / SOURCE).read_bytes()):
+            return None
+        is_whole = header["digest"] == digest_of(data[8 + length :])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is damaged: it has no header of objects") from error
+    if not is_whole:
+        raise ValueError(f"{path} is damaged: its objects are not those that were written")
+    # LLVM ends the process where a symbol is missing.
+    if any(llvm.address_of_symbol(name) is None for name in header["needs"]):
+        return None
+    return header, data[8 + length :]
+
+
+def is_for_here(folder: Path) -> bool:
+    """Whether the program in `folder` has code that can run here. Raises `ValueError` where it is damaged."""
+    return _header(folder) is not None
+
+
+def _engine_with(objects: bytes, sizes: Sequence[int]) -> Any:
+    engine = made_engine()
+    start = 0
+    for size in sizes:
+        engine.add_object_file(llvm.ObjectFileRef.from_data(objects[start : start + size]))
+        start += size
+    engine.finalize_object()
+    return engine
+
+
+def loaded(folder: Path) -> Any:
+    """The program in `folder` as its emitted module would be, `main` and `FACTS`; `None` where numba must compile it.
+
+    Raises `ValueError` where the file is damaged.
+    """
+    found = _header(folder)
+    if found is None:
+        return None
+    header, objects = found
+    engine = _engine_with(objects, header["sizes"])
+    addresses = [engine.get_function_address(symbol) for symbol in header["kernels"]]
+    if not all(addresses):
+        raise ValueError(f"{folder / FILE} is damaged: a kernel is missing")
+    table = np.array(addresses, np.int64)
+    if header["team"] is None:
+        main = partial(entry(addresses[-1], header["steps"], engine), table)
+    else:
+        team: Any = import_module(".team", __package__)
+        run = team.Together(header["team"]["threads"], *map(engine.get_function_address, header["team"]["symbols"]))
+        run.owner = engine
+        main = partial(run, addresses[-1], table)
+    return SimpleNamespace(**{name: header[name] for name in FACTS}, main=main, TAKES_ANY_SHAPE=True)
