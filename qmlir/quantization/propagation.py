@@ -16,7 +16,12 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.quant.canonicalize import FoldRequantizeOfDequantized, is_exact_round_trip
+from qmlir.dialects.quant.canonicalize import (
+    FoldExactRescale,
+    FoldRequantizeOfDequantized,
+    FoldRescaleChain,
+    is_exact_round_trip,
+)
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
@@ -29,6 +34,7 @@ from qmlir.quantization.float_bias import QuantizeFloatBias
 from qmlir.quantization.fusion import data_places, dequantized_from, replace_with_quantized, requested_type
 from qmlir.quantization.retyping import is_float, may_be_quantized, on_types
 from qmlir.quantization.sums import STORAGE
+from qmlir.quantization.supports import may_be_computed
 
 
 def _moves_values(op: Operation) -> bool:
@@ -78,6 +84,9 @@ class MoveDequantizeDown(RewritePattern):
         try:
             moved = on_types(op, operands, [None] * len(op.results))
         except VerifyException:
+            return
+        if not may_be_computed(op, moved):
+            moved.drop_all_references()
             return
         rewriter.insert([*constants, moved])
         for old, new in zip(op.results, moved.results, strict=True):
@@ -149,6 +158,9 @@ class MoveQuantizeUp(RewritePattern):
             operands[place] = cast.result
         try:
             moved = on_types(op, operands, [element if is_limit else None] * len(op.results))
+            if not may_be_computed(op, moved):
+                moved.drop_all_references()
+                raise VerifyException("no target computes it")
         except VerifyException:
             for cast in casts:
                 cast.drop_all_references()
@@ -223,6 +235,8 @@ class NarrowLimited(RewritePattern):
             for each in (changed.owner, op):
                 assert isinstance(each, Operation)
                 each.verify_()
+                if not may_be_computed(op, each):
+                    raise VerifyException("no target computes it")
         except VerifyException:
             Rewriter.replace_value_with_new_type(changed, old)
             rewriter.has_done_action = False
@@ -244,6 +258,8 @@ PATTERNS: Sequence[RewritePattern] = (
     QuantizeFloatBias(),
     *fusion.PATTERNS,
     FoldRequantizeOfDequantized(),
+    FoldExactRescale(_rounds_to_its_type),
+    FoldRescaleChain(_rounds_to_its_type),
     FoldRequantizeInLimits(),
     RequantizeConstant(),
     MoveDequantizeDown(),

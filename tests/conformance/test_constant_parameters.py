@@ -13,13 +13,12 @@ from qmlir.dialects.nn.base import NnOp, element_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CastOp
 from qmlir.dialects.quant.ops import CastOperation
-from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.dialects.quant.types import UniformType
 from tests.conformance.backend import QmlirBackend
 from tests.conformance.cases import Case, node_cases
 
 OPERATORS = ("QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul")
 WEIGHTS = {"QLinearConv": "w", "QLinearMatMul": "b"}
-SMALL_FLOATS = ("e4m3fn", "e5m2", "float4e2m1")
 
 
 def _is_parameter(name: str) -> bool:
@@ -42,18 +41,14 @@ def _with_constants(case: Case, *, weights: bool) -> tuple[ModelProto, list[np.n
     return model, rest, expected
 
 
-CASES = sorted(
-    name
-    for name, case in node_cases().items()
-    if case.model.graph.node[0].op_type in OPERATORS and not any(kind in name for kind in SMALL_FLOATS)
-)
+CASES = sorted(name for name, case in node_cases().items() if case.model.graph.node[0].op_type in OPERATORS)
 
 
 def _is_typed(module: ModuleOp) -> bool:
     """Whether there are only casts, and operations on quantized values."""
     return all(
         isinstance(op, CastOperation | CastOp | ConstantOp)
-        or all(isinstance(element_of(value), UniformQuantizedType) for value in (*op.operands, *op.results))
+        or all(isinstance(element_of(value), UniformType) for value in (*op.operands, *op.results))
         for op in module.walk()
         if isinstance(op, NnOp | CastOperation)
     )
@@ -72,7 +67,7 @@ def test_parameters_as_constants(name: str, weights: bool) -> None:
 
 
 def test_every_operator_is_covered() -> None:
-    assert len(CASES) >= 28
+    assert len(CASES) >= 36
     assert {node_cases()[name].model.graph.node[0].op_type for name in CASES} == set(OPERATORS)
 
 

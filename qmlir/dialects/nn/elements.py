@@ -6,7 +6,8 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float6
 from xdsl.ir import Attribute
 
 from qmlir.dialects.nn.types import StringType
-from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType
+from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, UniformFloatType
+from qmlir.ir.small_floats import as_small_float
 
 
 class Kind(Flag):
@@ -24,12 +25,19 @@ class Kind(Flag):
     QUANTIZED = auto()
     """Integers that stand for real numbers."""
 
+    SMALL_FLOAT = auto()
+    """Floats of 8 bits and fewer, plain or as what a quantized type stores: they are moved and cast, and nothing
+    computes with them."""
+
     STRING = auto()
     """Text. No operation takes it unless it says so: nothing that one adds of its own, such as 0, is text."""
 
     NUMBER = FLOAT | INTEGER | QUANTIZED
     ANY = NUMBER | BOOLEAN
-    """Any but text."""
+    """All that is computed with."""
+
+    MOVED = ANY | SMALL_FLOAT | STRING
+    """All that can be put elsewhere as it is."""
 
     def __str__(self) -> str:
         return ", ".join((kind.name or "").lower() for kind in type(self) if kind in self)
@@ -42,12 +50,14 @@ def kind_of(element: Attribute) -> Kind | None:
             return Kind.FLOAT
         case StoredType():
             return Kind.QUANTIZED
+        case UniformFloatType():
+            return Kind.SMALL_FLOAT
         case IntegerType():
             return Kind.BOOLEAN if element.width.data == 1 else Kind.INTEGER
         case StringType():
             return Kind.STRING
         case _:
-            return None
+            return None if as_small_float(element) is None else Kind.SMALL_FLOAT
 
 
 def plain_type(element: Attribute) -> Attribute:

@@ -1,15 +1,22 @@
 """Canonicalization of casts: only what changes no number.
 
-Upstream folds `dcast(qcast(x))` to `x`, which erases the rounding; we keep it.
+Upstream folds `dcast(qcast(x))` to `x`, which erases the rounding; we keep it. Where `x` was dequantized itself, it has
+no more values than its storage: a rescale that gives each of them back, or goes on to what it would be without, folds.
 """
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.quant.infer import element_type, storage_dtype
+from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
-from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
 
 
 def is_exact_round_trip(quantized: UniformQuantizedType) -> bool:
@@ -51,6 +58,102 @@ class FoldRequantizeOfDequantized(RewritePattern):
             rewriter.replace(op, [], [inner.input])
 
 
+ENUMERATED_BITS = 16
+"""Types of so many bits are proved value by value."""
+
+
+def _dequantized(value: SSAValue) -> tuple[SSAValue, UniformQuantizedType] | None:
+    """The stored value behind a dequantize cast, and its type, where all its values can be looked at."""
+    if not isinstance(value.owner, DequantizeCastOp):
+        return None
+    stored = value.owner.input
+    element = element_type(stored.type)
+    if not isinstance(element, UniformQuantizedType) or element.bits > ENUMERATED_BITS:
+        return None
+    return (stored, element) if element.granularity is Granularity.TENSOR else None
+
+
+def _rescaled(value: SSAValue) -> tuple[SSAValue, UniformQuantizedType, UniformQuantizedType] | None:
+    """`dcast(qcast(dcast(x)))`: the inner float, the type of `x`, and the one in between."""
+    if not isinstance(value.owner, DequantizeCastOp) or not isinstance(value.owner.input.owner, QuantizeCastOp):
+        return None
+    between = element_type(value.owner.input.type)
+    real = value.owner.input.owner.input
+    source = _dequantized(real)
+    if source is None or not isinstance(between, UniformQuantizedType):
+        return None
+    return (real, source[1], between) if between.granularity is Granularity.TENSOR else None
+
+
+def _stored(real: SSAValue) -> SSAValue:
+    assert isinstance(real.owner, DequantizeCastOp)
+    return real.owner.input
+
+
+@lru_cache(maxsize=1024)
+def is_kept(
+    source: UniformQuantizedType,
+    between: UniformQuantizedType,
+    target: UniformQuantizedType | None,
+    *,
+    is_inside: bool = False,
+) -> bool:
+    """Whether a value of `source` is the same with and without a rescale to `between`, for all that its storage holds.
+
+    What is the same are the floats, or what they are quantized to in `target`. `is_inside` says that the value lies
+    inside the limits of its type.
+    """
+    low, high = (source.storage_min, source.storage_max) if is_inside else storage_limits(source.storage)
+    reals = dequantize(np.arange(low, high + 1).astype(storage_dtype(source)), source)
+    if not np.isfinite(reals).all():
+        return False
+    passed = dequantize(quantize(reals, between), between)
+    if target is not None and np.isfinite(passed).all():
+        reals, passed = quantize(reals, target), quantize(passed, target)
+    return passed.tobytes() == reals.tobytes()
+
+
+def _nowhere(value: SSAValue) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class FoldExactRescale(RewritePattern):
+    """`dcast(qcast(dcast(x))) -> dcast(x)` where the type in between holds every value that `x` may have.
+
+    `is_inside` tells of an `x` whether it lies inside the limits of its type.
+    """
+
+    is_inside: Callable[[SSAValue], bool] = _nowhere
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DequantizeCastOp, rewriter: PatternRewriter, /) -> None:
+        found = _rescaled(op.result)
+        if (
+            found is not None
+            and found[0].type == op.result.type
+            and is_kept(found[1], found[2], None, is_inside=self.is_inside(_stored(found[0])))
+        ):
+            rewriter.replace(op, [], [found[0]])
+
+
+@dataclass(frozen=True)
+class FoldRescaleChain(RewritePattern):
+    """`qcast(dcast(qcast(dcast(x)))) -> qcast(dcast(x))` where each value of `x` becomes the same integer."""
+
+    is_inside: Callable[[SSAValue], bool] = _nowhere
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: QuantizeCastOp, rewriter: PatternRewriter, /) -> None:
+        found, target = _rescaled(op.input), element_type(op.result.type)
+        if found is None or not isinstance(target, UniformQuantizedType) or found[0].type != op.input.type:
+            return
+        is_inside = self.is_inside(_stored(found[0]))
+        if target.granularity is Granularity.TENSOR and is_kept(found[1], found[2], target, is_inside=is_inside):
+            op.operands[0] = found[0]
+            rewriter.handle_operation_modification(op)
+
+
 class FoldStorageCastPair(RewritePattern):
     """`scast(scast(x)) -> x` where the types meet again: a storage cast changes no number."""
 
@@ -61,4 +164,7 @@ class FoldStorageCastPair(RewritePattern):
             rewriter.replace(op, [], [inner.input])
 
 
-PATTERNS: tuple[RewritePattern, ...] = (FoldRequantizeOfDequantized(), FoldStorageCastPair())
+RESCALES: tuple[RewritePattern, ...] = (FoldRequantizeOfDequantized(), FoldExactRescale(), FoldRescaleChain())
+"""Folds of values that are quantized one way after another."""
+
+PATTERNS: tuple[RewritePattern, ...] = (*RESCALES, FoldStorageCastPair())

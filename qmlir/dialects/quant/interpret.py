@@ -16,9 +16,10 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float6
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.small_floats import to_small_float
 from qmlir.dialects.quant.infer import broadcast_parameters, element_type, integer_dtype, storage_dtype
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
-from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
+from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuantizedType, holds_nan
 from qmlir.ir.builtin_types import as_integer
 
 Array = npt.NDArray[Any]
@@ -32,26 +33,33 @@ _FLOAT_DTYPES: dict[type[Attribute], tuple[npt.DTypeLike, npt.DTypeLike]] = {
 """Expressed type: the NumPy type of its values, and the one that arithmetic is done in."""
 
 
-def _float_dtypes(quantized: UniformQuantizedType) -> tuple[npt.DTypeLike, npt.DTypeLike]:
+def _float_dtypes(quantized: UniformQuantizedType | UniformFloatType) -> tuple[npt.DTypeLike, npt.DTypeLike]:
     try:
         return _FLOAT_DTYPES[type(quantized.expressed)]
     except KeyError:
         raise InterpretationError(f"no arithmetic for expressed type {quantized.expressed}") from None
 
 
-def _uniform(type_: Attribute) -> UniformQuantizedType:
+def _uniform(type_: Attribute) -> UniformQuantizedType | UniformFloatType:
     quantized = element_type(type_)
-    if not isinstance(quantized, UniformQuantizedType):
+    if not isinstance(quantized, UniformQuantizedType | UniformFloatType):
         raise InterpretationError(f"{quantized} has no scale: only uniform types can be computed with")
     return quantized
 
 
-def quantize(values: Array, quantized: UniformQuantizedType) -> Array:
-    """`saturate(round_half_even(x / scale) + zero_point)`; NaN is an error, infinities saturate."""
+def quantize(values: Array, quantized: UniformQuantizedType | UniformFloatType) -> Array:
+    """`saturate(round_half_even(x / scale) + zero_point)`; infinities saturate, NaN is an error where nothing holds it.
+
+    To a small float the quotient is rounded to that type, half-way cases to even.
+    """
     _, arithmetic = _float_dtypes(quantized)
     scales, zero_points = broadcast_parameters(quantized, values.shape)
-    if np.isnan(values).any():
+    if not holds_nan(quantized) and np.isnan(values).any():
         raise InterpretationError("a value to quantize is NaN")
+    if isinstance(quantized, UniformFloatType):
+        with np.errstate(all="ignore"):
+            quotients = values.astype(arithmetic) / scales.astype(arithmetic)
+        return to_small_float(quotients, storage_dtype(quantized))
     with np.errstate(over="ignore"):  # a quotient beyond the float range saturates
         rounded = np.rint(values.astype(arithmetic) / scales.astype(arithmetic)).astype(np.float64)
     # f64 holds every sum of a zero point and a rounded quotient inside the storage range exactly.
@@ -59,11 +67,13 @@ def quantize(values: Array, quantized: UniformQuantizedType) -> Array:
     return np.asarray(shifted, dtype=storage_dtype(quantized))
 
 
-def dequantize(stored: Array, quantized: UniformQuantizedType) -> Array:
+def dequantize(stored: Array, quantized: UniformQuantizedType | UniformFloatType) -> Array:
     """`scale * (stored - zero_point)`, the difference exact, the product rounded once."""
     expressed, arithmetic = _float_dtypes(quantized)
     scales, zero_points = broadcast_parameters(quantized, stored.shape)
     with np.errstate(over="ignore"):
+        if isinstance(quantized, UniformFloatType):
+            return np.asarray(scales.astype(arithmetic) * stored.astype(arithmetic), dtype=expressed)
         product = scales.astype(arithmetic) * (stored.astype(np.int64) - zero_points).astype(arithmetic)
         return np.asarray(product, dtype=expressed)
 
@@ -90,6 +100,8 @@ def _dcast(op: DequantizeCastOp, stored: Array) -> tuple[Array]:
 
 def _scast(op: StorageCastOp, values: Array) -> tuple[Array]:
     result = element_type(op.result.type)
+    if isinstance(element_type(op.input.type), UniformFloatType) or isinstance(result, UniformFloatType):
+        return (values,)
     if isinstance(result, StoredType):
         return (_read_bits(values, result.bits, result.is_signed),)
     integer = as_integer(result)

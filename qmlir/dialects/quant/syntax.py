@@ -18,6 +18,7 @@ from xdsl.ir import Attribute
 from xdsl.parser import AttrParser
 
 from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.small_floats import SmallFloat, as_small_float
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,6 +38,7 @@ BRIEF_PARAMETERS = 60
 """A message leaves out lists of parameters that are longer than this many characters."""
 
 _STORAGE = re.compile(r"(u|ui|i|si)([0-9]+)")
+_SMALL_FLOAT = re.compile(r"(?:b?f|tf)[0-9]\w*")
 _LITERAL = re.compile(r"[{}\s,0-9.eE+:-]*")
 _ZERO_POINT = re.compile(r"\s*:\s*-?[0-9]+")
 _PARAMETER = re.compile(r"-?[0-9]+\.[0-9]+(?:[eE][-+]?[0-9]+)?(?:\s*:\s*(-?[0-9]+))?")
@@ -60,6 +62,18 @@ def _parse_storage_type(parser: AttrParser) -> IntegerType:
         storage = IntegerType(width, Signedness.UNSIGNED if found[1].startswith("u") else Signedness.SIGNLESS)
     if not 1 <= width <= MAX_STORAGE_BITS:
         parser.raise_error(f"illegal storage type size: {width}, 1 to {MAX_STORAGE_BITS} bits are accepted", position)
+    return storage
+
+
+def parse_optional_small_float(parser: AttrParser) -> SmallFloat | None:
+    """Parse a float of 8 bits or fewer as storage, if present. A range of its own, as of integers, is refused."""
+    content, position = parser.lexer.input.content, parser.pos
+    found = _SMALL_FLOAT.match(content, position)
+    storage = as_small_float(parser.parse_type()) if found else None
+    if found and storage is None:
+        parser.raise_error(f"illegal storage type '{found[0]}': floats of 8 bits and fewer are accepted", position)
+    if storage is not None and content.startswith("<", parser.pos):
+        parser.raise_error(f"values stored as {storage} have no storage range of their own")
     return storage
 
 
@@ -140,6 +154,10 @@ def _read_at_once(text: str) -> Parameters | None:
     if not text.startswith("{"):
         return None
     try:
+        if ":" not in text:  # as weights have it: one pass is enough
+            scales = np.array(json.loads(text.translate(_TO_JSON)), dtype=np.float64)
+            has_fractions = scales.size and text.count(".") == scales.size  # a number has one point at most
+            return (scales, np.zeros(scales.shape, np.int64)) if has_fractions else None
         scales = np.array(json.loads(_ZERO_POINT.sub("", text).translate(_TO_JSON)), dtype=np.float64)
         zeros = json.loads(_PARAMETER.sub(lambda found: found[1] or "0", text).translate(_TO_JSON))
         zero_points = np.array(zeros, dtype=np.int64)

@@ -1,16 +1,14 @@
 """The types of the `quant` dialect: `any`, `calibrated` and `uniform`, as upstream MLIR defines them.
 
 `real = scale * (stored - zero_point)`. A uniform type has one scale (per tensor), one for each index of an axis
-(per axis), or one for each block of several axes (sub-channel). Scales are kept as the bytes of f64, zero points as
-the bytes of i64, so that a type of thousands of channels is built, compared and hashed in microseconds.
+(per axis), or one for each block of several axes (sub-channel). What is stored is an integer (`UniformQuantizedType`)
+or a float of 8 bits or fewer (`UniformFloatType`): two classes, as arithmetic on stored integers is wrong on floats,
+and one name in the text.
 """
 
-from abc import abstractmethod
 from collections.abc import Sequence
-from enum import StrEnum
-from typing import Any, cast
+from typing import Any
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import (
@@ -23,7 +21,7 @@ from xdsl.dialects.builtin import (
     Signedness,
     StringAttr,
 )
-from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -31,37 +29,28 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.quant import syntax
 from qmlir.dialects.quant.syntax import MAX_STORAGE_BITS
+from qmlir.dialects.quant.uniform import (
+    Granularity,
+    QuantizedType,
+    UniformType,
+    at_place,
+    uniform_parameters,
+    verify_expressed,
+)
+from qmlir.ir.small_floats import Codes, SmallFloat
 
-_FLOAT_DTYPES: dict[str, npt.DTypeLike] = {
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "f32": np.float32,
-    "f64": np.float64,
-    "f4E2M1FN": ml_dtypes.float4_e2m1fn,
-    "f6E2M3FN": ml_dtypes.float6_e2m3fn,
-    "f6E3M2FN": ml_dtypes.float6_e3m2fn,
-    "f8E3M4": ml_dtypes.float8_e3m4,
-    "f8E4M3": ml_dtypes.float8_e4m3,
-    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
-    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
-    "f8E4M3B11FNUZ": ml_dtypes.float8_e4m3b11fnuz,
-    "f8E5M2": ml_dtypes.float8_e5m2,
-    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
-    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
-}
-
-
-def _positive_range(dtype: npt.DTypeLike) -> tuple[float, float]:
-    information = cast(Any, ml_dtypes.finfo(dtype))
-    return float(information.smallest_subnormal), float(information.max)
-
-
-_SCALE_LIMITS: dict[str, tuple[float, float]] = {
-    name: _positive_range(dtype) for name, dtype in _FLOAT_DTYPES.items()
-} | {"tf32": (2.0**-136, (2 - 2.0**-10) * 2.0**127)}
-"""Smallest and largest positive value of an expressed type: the range that upstream accepts for a scale."""
-
-_ANY_POSITIVE = (5e-324, 1.7976931348623157e308)
+__all__ = [
+    "AnyQuantizedType",
+    "CalibratedQuantizedType",
+    "Granularity",
+    "QuantizedType",
+    "StoredType",
+    "UniformFloatType",
+    "UniformQuantizedType",
+    "UniformType",
+    "holds_nan",
+    "storage_limits",
+]
 
 
 def storage_limits(storage: IntegerType) -> tuple[int, int]:
@@ -70,20 +59,6 @@ def storage_limits(storage: IntegerType) -> tuple[int, int]:
     if storage.signedness.data is Signedness.UNSIGNED:
         return 0, (1 << bits) - 1
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-
-
-def _verify_expressed(expressed: Attribute) -> None:
-    if not isinstance(expressed, AnyFloat):
-        raise VerifyException(f"expressed type must be floating point, found {expressed}")
-
-
-class QuantizedType(ParametrizedAttribute, TypeAttribute):
-    """What every type of the dialect has: the float type that its values express."""
-
-    @property
-    @abstractmethod
-    def expressed_type(self) -> AnyFloat | None:
-        """The float type of the real values; `None` where an `any` type leaves it open."""
 
 
 class StoredType(QuantizedType):
@@ -156,7 +131,7 @@ class AnyQuantizedType(StoredType):
     def verify(self) -> None:
         self.verify_storage()
         if not isinstance(self.expressed, NoneAttr):
-            _verify_expressed(self.expressed)
+            verify_expressed(self.expressed)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -206,7 +181,7 @@ class CalibratedQuantizedType(QuantizedType):
         return float(np.frombuffer(self.limits.data, dtype="<f8")[1])
 
     def verify(self) -> None:
-        _verify_expressed(self.expressed)
+        verify_expressed(self.expressed)
         # As upstream, an infinite limit is a type: who derives parameters from it can name the value. NaN is none.
         if not self.minimum < self.maximum:
             raise VerifyException(f"illegal min and max: ({self.minimum}:{self.maximum})")
@@ -228,75 +203,8 @@ class CalibratedQuantizedType(QuantizedType):
             printer.print_string(f"<{limits}>")
 
 
-class Granularity(StrEnum):
-    """How many parameters a uniform type has."""
-
-    TENSOR = "tensor"
-    AXIS = "axis"
-    BLOCK = "block"
-
-
-def _ints(values: Sequence[int]) -> ArrayAttr[IntAttr]:
-    return ArrayAttr(IntAttr(value) for value in values)
-
-
-def _has_scale(expressed: Attribute, scales: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Where a scale lies in the range of the expressed type; NaN does not."""
-    low, high = _SCALE_LIMITS.get(expressed.name, _ANY_POSITIVE)
-    return (scales >= low) & (scales <= high)
-
-
-def _verify_scales(scales: npt.NDArray[np.float64], expressed: Attribute) -> None:
-    if len(bad := np.argwhere(~_has_scale(expressed, scales))):
-        low, high = _SCALE_LIMITS.get(expressed.name, _ANY_POSITIVE)
-        place = tuple(bad[0].tolist())
-        raise VerifyException(f"scale {scales[place]} out of expressed type range [{low}, {high}]{_at(place)}")
-
-
-def _at(place: tuple[int, ...]) -> str:
-    """Where a parameter stands among many."""
-    return f", at {list(place)}" if place else ""
-
-
-def _rounded_to(expressed: Attribute, scales: Any) -> Any:
-    """Positive scales rounded to the expressed type, ties to even; types wider than f64 change nothing."""
-    if expressed.name in _FLOAT_DTYPES:
-        return scales.astype(_FLOAT_DTYPES[expressed.name]).astype("<f8")
-    if expressed.name == "tf32":  # no NumPy type: 11 significant bits, down to the smallest subnormal
-        quantum = np.maximum(np.frexp(scales)[1] - 11, -136)
-        return np.ldexp(np.rint(np.ldexp(scales, -quantum)), quantum)
-    return scales
-
-
-def _uniform_parameters(
-    storage: Sequence[Attribute],
-    expressed: Attribute,
-    granularity: Granularity,
-    axes: Sequence[int],
-    block_sizes: Sequence[int],
-    scales: npt.ArrayLike,
-    zero_points: npt.ArrayLike,
-) -> list[Attribute]:
-    scale_array = np.asarray(scales, dtype="<f8")
-    if granularity is Granularity.BLOCK:
-        # Upstream keeps the scales of blocks in the expressed type, all others in f64, and checks them before.
-        _verify_scales(scale_array, expressed)
-        scale_array = _rounded_to(expressed, scale_array)
-    zero_point_array = np.broadcast_to(np.asarray(zero_points, dtype="<i8"), scale_array.shape)
-    return [
-        *storage,
-        expressed,
-        StringAttr(granularity),
-        _ints(axes),
-        _ints(block_sizes),
-        _ints(scale_array.shape),
-        BytesAttr(scale_array.tobytes()),
-        BytesAttr(zero_point_array.tobytes()),
-    ]
-
-
 @irdl_attr_definition
-class UniformQuantizedType(StoredType):
+class UniformQuantizedType(UniformType, StoredType):
     """`!quant.uniform<…>`: `real = scale * (stored - zero_point)`, per tensor, per axis or per block."""
 
     name = "quant.uniform"
@@ -323,7 +231,7 @@ class UniformQuantizedType(StoredType):
     ) -> "UniformQuantizedType":
         """One scale and one zero point for all values."""
         parameters = _storage_parameters(storage, limits)
-        return cls.new(_uniform_parameters(parameters, expressed, Granularity.TENSOR, (), (), scale, zero_point))
+        return cls.new(uniform_parameters(parameters, expressed, Granularity.TENSOR, (), (), scale, zero_point))
 
     @classmethod
     def per_axis(
@@ -337,7 +245,7 @@ class UniformQuantizedType(StoredType):
     ) -> "UniformQuantizedType":
         """One scale and one zero point for each index of `axis`; `scales` has shape `[channels]`."""
         parameters = _storage_parameters(storage, limits)
-        return cls.new(_uniform_parameters(parameters, expressed, Granularity.AXIS, (axis,), (1,), scales, zero_points))
+        return cls.new(uniform_parameters(parameters, expressed, Granularity.AXIS, (axis,), (1,), scales, zero_points))
 
     @classmethod
     def per_block(
@@ -356,83 +264,38 @@ class UniformQuantizedType(StoredType):
         """
         parameters = _storage_parameters(storage, limits)
         axes, sizes = tuple(block_sizes), tuple(block_sizes.values())
-        return cls.new(_uniform_parameters(parameters, expressed, Granularity.BLOCK, axes, sizes, scales, zero_points))
+        return cls.new(uniform_parameters(parameters, expressed, Granularity.BLOCK, axes, sizes, scales, zero_points))
 
-    @property
-    def expressed_type(self) -> AnyFloat:
-        assert isinstance(self.expressed, AnyFloat)
-        return self.expressed
-
-    @property
-    def granularity(self) -> Granularity:
-        """Whether the parameters are per tensor, per axis or per block."""
-        return Granularity(self.granularity_name.data)
-
-    @property
-    def axes(self) -> tuple[int, ...]:
-        """The axes that the parameters follow: none, one, or those with blocks."""
-        return tuple(axis.data for axis in self.axis_list)
-
-    @property
-    def block_sizes(self) -> tuple[int, ...]:
-        """The size of a block along each of `axes`; 1 for a per-axis type."""
-        return tuple(size.data for size in self.block_size_list)
-
-    @property
-    def axis(self) -> int:
-        """The axis of a per-axis type."""
-        if self.granularity is not Granularity.AXIS:
-            raise ValueError(f"a {self.granularity} type has no one axis")
-        return self.axes[0]
-
-    @property
-    def scales(self) -> npt.NDArray[np.float64]:
-        """The scales, read-only: shape `[]`, `[channels]`, or the number of blocks along each axis."""
-        return np.frombuffer(self.scale_bytes.data, dtype="<f8").reshape(self._parameter_shape)
+    @classmethod
+    def new(cls, params: Sequence[Attribute]) -> Any:
+        """The type of these parameters, which a text may give with floats as storage: then it is `UniformFloatType`."""
+        return super().new(params) if isinstance(params[0], IntegerType) else UniformFloatType.new(params)
 
     @property
     def zero_points(self) -> npt.NDArray[np.int64]:
-        """The zero points, read-only, in the shape of `scales`."""
-        return np.frombuffer(self.zero_point_bytes.data, dtype="<i8").reshape(self._parameter_shape)
-
-    @property
-    def scale(self) -> float:
-        """The scale of a per-tensor type."""
-        return float(self.scales.item())
+        return np.frombuffer(self.zero_point_bytes.data, dtype="<i8").reshape(self.parameter_shape)
 
     @property
     def zero_point(self) -> int:
         """The zero point of a per-tensor type."""
         return int(self.zero_points.item())
 
-    @property
-    def _parameter_shape(self) -> tuple[int, ...]:
-        return tuple(size.data for size in self.parameter_shape_list)
-
     def verify(self) -> None:
         self.verify_storage()
-        _verify_expressed(self.expressed)
-        # Upstream keeps an axis in 32 bits, and a block size in 64.
-        for axis in self.axes:
-            if not 0 <= axis < 1 << 31:
-                raise VerifyException(f"illegal quantized dimension: {axis}")
-        for size in self.block_sizes:
-            if not 0 < size < 1 << 63:
-                raise VerifyException(f"illegal block size: {size}")
-        if self.scales.size == 0 or (self.granularity is Granularity.AXIS and self.scales.ndim != 1):
-            raise VerifyException(f"illegal number of scales and zero points: {self._parameter_shape}")
-        _verify_scales(self.scales, self.expressed)
+        self.verify_layout()
         zero_points = self.zero_points
         bad = np.argwhere((zero_points < self.storage_min) | (zero_points > self.storage_max))
         if len(bad):
             place = tuple(bad[0].tolist())
             accepted = f"[{self.storage_min}, {self.storage_max}]"
-            raise VerifyException(f"zero point {zero_points[place]} out of storage range {accepted}{_at(place)}")
+            raise VerifyException(f"zero point {zero_points[place]} out of storage range {accepted}{at_place(place)}")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
-            storage, limits = syntax.parse_storage(parser, storage_limits)
+            position = parser.pos
+            floating = syntax.parse_optional_small_float(parser)
+            storage, limits = (None, None) if floating else syntax.parse_storage(parser, storage_limits)
             parser.parse_punctuation(":")
             expressed = syntax.parse_expressed(parser)
             granularity, axes, block_sizes = Granularity.TENSOR, (), ()
@@ -449,9 +312,14 @@ class UniformQuantizedType(StoredType):
             if granularity is Granularity.AXIS:
                 # Upstream reads nested lists of one shape as one list.
                 scales, zero_points = scales.reshape(-1), zero_points.reshape(-1)
-            if granularity is Granularity.BLOCK and storage.signedness.data is Signedness.UNSIGNED:
-                zero_points = syntax.read_unsigned(zero_points, storage.width.data)
-        return _uniform_parameters(
+        if storage is None:
+            assert floating is not None
+            if zero_points.any():
+                parser.raise_error(f"values stored as {floating} have no zero point", position)
+            return uniform_parameters([floating], expressed, granularity, axes, block_sizes, scales, 0)[:-1]
+        if granularity is Granularity.BLOCK and storage.signedness.data is Signedness.UNSIGNED:
+            zero_points = syntax.read_unsigned(zero_points, storage.width.data)
+        return uniform_parameters(
             _storage_parameters(storage, limits),
             expressed,
             granularity,
@@ -464,20 +332,70 @@ class UniformQuantizedType(StoredType):
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             self.print_storage(printer)
-            printer.print_string(":")
-            printer.print_attribute(self.expressed)
-            match self.granularity:
-                case Granularity.TENSOR:
-                    printer.print_string(", ")
-                case Granularity.AXIS:
-                    printer.print_string(f":{self.axis}, ")
-                case Granularity.BLOCK:
-                    pairs = zip(self.axes, self.block_sizes, strict=True)
-                    blocks = ", ".join(f"{axis}:{size}" for axis, size in pairs)
-                    printer.print_string(f":{{{blocks}}}, ")
-            rounded = self._as_read if self.granularity is Granularity.BLOCK else None
-            printer.print_string(syntax.parameter_text(self.scales, self.zero_points, rounded))
+            self.print_layout(printer)
 
-    def _as_read(self, scales: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """What reading makes of the scales of blocks: NaN where it refuses one, before it rounds."""
-        return np.where(_has_scale(self.expressed, scales), _rounded_to(self.expressed, scales), np.nan)
+    def along(self, axis: int) -> "UniformQuantizedType":
+        limits = self.storage_min, self.storage_max
+        return self.per_axis(self.storage, self.expressed_type, axis, self.scales, self.zero_points, limits)
+
+
+@irdl_attr_definition
+class UniformFloatType(UniformType):
+    """`!quant.uniform<f8E4M3FN:f32, 0.5>`: `real = scale * stored`, the stored value a float of 8 bits or fewer.
+
+    There is no zero point. What is beyond the largest stored value saturates.
+    """
+
+    name = "quant.uniform"
+
+    storage: SmallFloat = param_def()
+    expressed: Attribute = param_def()
+    granularity_name: StringAttr = param_def()
+    axis_list: ArrayAttr[IntAttr] = param_def()
+    block_size_list: ArrayAttr[IntAttr] = param_def()
+    parameter_shape_list: ArrayAttr[IntAttr] = param_def()
+    scale_bytes: BytesAttr = param_def()
+
+    @classmethod
+    def of(
+        cls,
+        storage: SmallFloat,
+        expressed: AnyFloat,
+        scales: npt.ArrayLike,
+        granularity: Granularity = Granularity.TENSOR,
+        block_sizes: dict[int, int] | None = None,
+    ) -> "UniformFloatType":
+        """The type with these scales, in the shapes that `UniformQuantizedType` has for each granularity.
+
+        `block_sizes` maps an axis to the size of its blocks: of a per-axis type its one axis to 1.
+        """
+        axes = block_sizes or {}
+        parameters = uniform_parameters([storage], expressed, granularity, tuple(axes), tuple(axes.values()), scales, 0)
+        return cls.new(parameters[:-1])
+
+    @property
+    def zero_points(self) -> npt.NDArray[np.int64]:
+        return np.zeros(self.parameter_shape, np.int64)
+
+    @property
+    def bits(self) -> int:
+        """The width of the storage type."""
+        return self.storage.bitwidth
+
+    def verify(self) -> None:
+        if not self.storage.SEMANTICS.has_sign:
+            raise VerifyException(f"illegal storage type: {self.storage} has no sign and no zero")
+        self.verify_layout()
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.storage)
+            self.print_layout(printer)
+
+    def along(self, axis: int) -> "UniformFloatType":
+        return self.of(self.storage, self.expressed_type, self.scales, Granularity.AXIS, {axis: 1})
+
+
+def holds_nan(quantized: QuantizedType) -> bool:
+    """Whether NaN can be stored: no integer stands for it, most small floats have one."""
+    return isinstance(quantized, UniformFloatType) and Codes.of(quantized.storage.SEMANTICS).nan is not None

@@ -10,6 +10,8 @@ from xdsl.passes import ModulePass
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.quantization.fusion import rewrite
 from qmlir.quantization.propagation import PATTERNS
+from qmlir.quantization.refitting import Refit
+from qmlir.quantization.several_types import ComputeOnce
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,16 @@ class QuantPropagateTypes(ModulePass):
     that is only limited (relu, clip) gets the type of the limited one where both have one scale. None of this changes a
     number. Then operations between casts are fused, as by `quant-fuse-casts`. For models that come with casts in them,
     and for what rules have left in float.
+
+    A value that is **quantized one way after another** keeps both roundings, as explicit rescales (`quant.dcast`,
+    `quant.qcast`): one for each type that is asked for, and none where all values of its storage come out the same
+    without. A value that several users quantize **in different ways** stays in float in front of them: the source
+    rounds each from the float. With `exact=false` it is computed once, to the type among them that holds the others,
+    and rescaled: rounded twice.
+
+    Where the targets of the module (`quant-set-target`) take an operation on **other types** only, it has these, with a
+    rescale on each value that changes its type: integers of another storage that stand for the same numbers, at the
+    same scale. With `exact=false` also the nearest grid that is taken, for the same range.
 
     Before:
 
@@ -50,5 +62,8 @@ class QuantPropagateTypes(ModulePass):
     name = "quant-propagate-types"
     preserves: ClassVar[Preservation] = MEANING
 
+    exact: bool = True
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, PATTERNS, ctx)
+        others = (Refit(self.exact),) if self.exact else (Refit(self.exact), ComputeOnce())
+        rewrite(op, (*PATTERNS, *others), ctx)

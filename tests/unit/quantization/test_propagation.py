@@ -20,13 +20,16 @@ from qmlir.dialects.nn.ops import (
     selection,
 )
 from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.quant.canonicalize import RESCALES
+from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
-from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.verification import verify
 from qmlir.quantization.float_bias import QuantizeFloatBias
 from qmlir.quantization.fusion import FuseCasts
 from qmlir.quantization.propagation import PATTERNS
+from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
 from tests.unit.quantization.random_graphs import ENVIRONMENT, Graph, outputs_of, run_passes
 
@@ -173,6 +176,7 @@ def test_moving_casts_changes_no_bit(is_fused: bool) -> None:
         verify(module)
         assert_same(before, outputs_of(module, inputs))
     elsewhere = {"QuantizeConstant"} if is_fused else {"NarrowLimited"}
+    elsewhere |= {"FoldRescaleChain"}  # a rescale that is kept nearly always folds by itself
     assert {type(pattern).__name__ for pattern in MOVES} - elsewhere <= set(counts), counts
 
 
@@ -244,3 +248,97 @@ def test_fusing_changes_nothing_without_an_integer_arithmetic(kind: Any) -> None
         type_ = _byte(float(graph.random.uniform(0.01, 0.1)), int(graph.random.integers(-128, 128)))
         before, after = _fused_and_not(graph, kind, [_operand(graph, type_, 4, 9)], _byte(1 / 128))
         assert before.tolist() == after.tolist()
+
+
+def _type(random: np.random.Generator) -> UniformQuantizedType:
+    bits = int(random.choice([4, 8, 8, 8]))
+    storage = IntegerType(bits, Signedness.UNSIGNED) if random.random() < 0.5 else IntegerType(bits)
+    low, high = storage_limits(storage)
+    scale = float(random.choice([0.5, 0.25, 0.125, 0.1, 0.05, 0.3])) * 2.0 ** (8 - bits)
+    return UniformQuantizedType.per_tensor(storage, f32, scale, int(random.integers(low, high, endpoint=True)))
+
+
+def test_a_rescale_folds_only_where_every_integer_stays() -> None:
+    """Every value of the storage, before and after, for chains of three types; some fold, most do not."""
+    random, folded = np.random.default_rng(0), 0
+    for _ in range(120):
+        first, *rest = (_type(random) for _ in range(3))
+        if random.random() < 0.3:
+            rest[1] = first
+        if random.random() < 0.5:  # one in between that may hold all values of the first
+            scale = first.scale * float(random.choice([1, 0.5, 0.3]))
+            rest[0] = UniformQuantizedType.per_tensor(IntegerType(16), f32, scale, int(random.integers(-9, 9)))
+        graph = [f"%x: tensor<{1 << first.bits}x{first}>"]
+        shape = f"tensor<{1 << first.bits}x"
+        lines = [f"%r0 = quant.dcast %x : {shape}{first}> to {shape}f32>"]
+        for place, type_ in enumerate(rest, 1):
+            lines.append(f"%q{place} = quant.qcast %r{place - 1} : {shape}f32> to {shape}{type_}>")
+            lines.append(f"%r{place} = quant.dcast %q{place} : {shape}{type_}> to {shape}f32>")
+        text = "\n".join([
+            f"func.func @main({graph[0]}) -> ({shape}f32>, {shape}{rest[1]}>) {{", *lines,
+            f"func.return %r1, %q2 : {shape}f32>, {shape}{rest[1]}>", "}",
+        ])  # fmt: skip
+        module = parse_module(ENVIRONMENT.new_context(), text)
+        low, high = storage_limits(first.storage)
+        inputs = [np.arange(low, high + 1).astype(storage_dtype(first))]
+        before = outputs_of(module, inputs)
+        counts = apply_patterns_greedily(module, RESCALES, ENVIRONMENT.new_context()).counts
+        folded += counts["FoldExactRescale"] + counts["FoldRescaleChain"] > 0
+        assert_same(before, outputs_of(module, inputs))
+    assert 20 < folded < 100
+
+
+def test_what_is_computed_once_is_one_step_off_at_most() -> None:
+    text = """
+    !a = !quant.uniform<i8:f32, 0.5:3>
+    !b = !quant.uniform<u8:f32, 0.7:100>
+    !fine = !quant.uniform<i16:f32, 0.17>
+    func.func @main(%x: tensor<256x1x!a>, %y: tensor<256x!a>) -> (tensor<256x256x!b>, tensor<256x256x!fine>) {
+      %0 = quant.dcast %x : tensor<256x1x!a> to tensor<256x1xf32>
+      %1 = quant.dcast %y : tensor<256x!a> to tensor<256xf32>
+      %2 = nn.add %0, %1 : (tensor<256x1xf32>, tensor<256xf32>) -> tensor<256x256xf32>
+      %3 = quant.qcast %2 : tensor<256x256xf32> to tensor<256x256x!b>
+      %4 = quant.qcast %2 : tensor<256x256xf32> to tensor<256x256x!fine>
+      func.return %3, %4 : tensor<256x256x!b>, tensor<256x256x!fine>
+    }"""
+    module = parse_module(ENVIRONMENT.new_context(), text)
+    every = np.arange(-128, 128).astype(np.int8)
+    inputs = [every.reshape(256, 1), every]
+    before = outputs_of(module, inputs)
+    after = outputs_of(run_passes(module, "quant-propagate-types{exact=false}"), inputs)
+    assert "nn.add" in module_text(module)
+    assert "tensor<256x1xf32>" not in module_text(module)
+    steps = [np.abs(a.astype(np.int64) - b) for a, b in zip(before, after, strict=True)]
+    assert all(each.max() <= 1 for each in steps)
+    assert 0 < steps[0].mean() < 0.05
+
+
+def test_types_that_a_target_takes_hold_the_same_numbers() -> None:
+    """A model of u8 for a target of i8: with the target and without, every result is the same number."""
+    target = '#quant.target<"t", supports = [{op = "nn.*", input = {storages = [i8]}, output = {storages = [i8]}}]>'
+    text = """
+    !x = !quant.uniform<u8:f32, 0.05:128>
+    !y = !quant.uniform<u8:f32, 0.07:90>
+    !z = !quant.uniform<u8<0:200>:f32, 0.11>
+    builtin.module TARGETS {
+      func.func @main(%a: tensor<256x1x!x>, %b: tensor<256x!y>) -> tensor<256x256x!z> {
+        %0 = quant.dcast %a : tensor<256x1x!x> to tensor<256x1xf32>
+        %1 = quant.dcast %b : tensor<256x!y> to tensor<256xf32>
+        %2 = nn.mul %0, %1 : (tensor<256x1xf32>, tensor<256xf32>) -> tensor<256x256xf32>
+        %3 = quant.qcast %2 : tensor<256x256xf32> to tensor<256x256x!y>
+        %4 = quant.dcast %3 : tensor<256x256x!y> to tensor<256x256xf32>
+        %5 = nn.sub %4, %1 : (tensor<256x256xf32>, tensor<256xf32>) -> tensor<256x256xf32>
+        %6 = quant.qcast %5 : tensor<256x256xf32> to tensor<256x256x!z>
+        func.return %6 : tensor<256x256x!z>
+      }
+    }"""
+    every = np.arange(256).astype(np.uint8)
+    found: list[list[np.ndarray]] = []
+    for attributes in ("", f"attributes {{quant.targets = [{target}]}}"):
+        module = parse_module(ENVIRONMENT.new_context(), text.replace("TARGETS", attributes))
+        run_passes(module, "quant-propagate-types,cse")
+        found.append(outputs_of(module, [every.reshape(256, 1), every]))
+        assert all(" f32" not in line for line in module_text(module).splitlines() if "nn.mul" in line)
+        # Each value that comes in or leaves is rescaled once, and none in between.
+        assert module_text(module).count("quant.qcast") == (3 if attributes else 0)
+    assert_same(*found)

@@ -19,10 +19,11 @@ from qmlir.arithmetic.requantization import Mode, accumulator_scale, f32_multipl
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant
-from qmlir.dialects.kernel.lowering.types import is_unsigned, plain_element
+from qmlir.dialects.kernel.lowering.small_floats import decoded, encoded
+from qmlir.dialects.kernel.lowering.types import is_unsigned, plain_element, small_float_of
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.dialects.quant.infer import broadcast_parameters
-from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
+from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuantizedType, UniformType
 from qmlir.ir.builtin_types import tensor as tensor_type
 
 Array = npt.NDArray[Any]
@@ -119,7 +120,10 @@ def _dtype(type_: Attribute) -> npt.DTypeLike:
 
 
 def plain(at: Lowering, value: SSAValue, map_: AffineMap) -> Reading:
-    """The elements of a plain operand; f16 and bf16 come as f32, in which they are computed."""
+    """The elements of a plain operand; shorter floats come as f32, in which they are computed."""
+    small = small_float_of(tensor_type(value.type).get_element_type())
+    if small is not None:
+        return Reading((Input(at.value(value), map_, unsigned=True),), lambda scalars: decoded(scalars[0], small))
 
     def read(scalars: Sequence[Scalar]) -> Scalar:
         (element,) = scalars
@@ -155,13 +159,15 @@ def real(at: Lowering, value: SSAValue, map_: AffineMap) -> Reading:
     Stored integers as `quant.dcast` dequantizes them: `scale * (q - z)`, the product rounded once in the arithmetic of
     the expressed type, and then to that type.
     """
+    element = tensor_type(value.type).get_element_type()
+    if isinstance(element, UniformFloatType):
+        return _real_of_small(at, value, map_, element)
     element = uniform_element(at, value)
     if element is None:
         return plain(at, value, map_)
     exact = centred(at, value, map_)
     arithmetic = _arithmetic(element.expressed)
-    scales, _ = broadcast_parameters(element, tensor_type(value.type).get_shape())
-    scale = parameter(at, scales.astype(_dtype(arithmetic)), arithmetic, map_)
+    scale = _scales(at, element, tensor_type(value.type).get_shape(), map_)
 
     def read(scalars: Sequence[Scalar]) -> Scalar:
         own, factors = split(scalars, exact.inputs, scale.inputs)
@@ -170,6 +176,25 @@ def real(at: Lowering, value: SSAValue, map_: AffineMap) -> Reading:
         return product.to(element.expressed).to(arithmetic)
 
     return Reading((*exact.inputs, *scale.inputs), read)
+
+
+def _real_of_small(at: Lowering, value: SSAValue, map_: AffineMap, element: UniformFloatType) -> Reading:
+    exact = plain(at, value, map_)
+    arithmetic = _arithmetic(element.expressed)
+    scale = _scales(at, element, tensor_type(value.type).get_shape(), map_)
+
+    def read(scalars: Sequence[Scalar]) -> Scalar:
+        own, factors = split(scalars, exact.inputs, scale.inputs)
+        number = exact.read(own).to(arithmetic)
+        return (scale.of(factors, number) * number).to(element.expressed).to(arithmetic)
+
+    return Reading((*exact.inputs, *scale.inputs), read)
+
+
+def _scales(at: Lowering, element: UniformType, shape: Sequence[int], map_: AffineMap) -> Parameter:
+    arithmetic = _arithmetic(element.expressed)
+    scales, _ = broadcast_parameters(element, tuple(shape))
+    return parameter(at, scales.astype(_dtype(arithmetic)), arithmetic, map_)
 
 
 def _saturated(whole: Scalar, zero_point: Scalar, limits: tuple[int, int], result: IntegerType) -> Scalar:
@@ -209,14 +234,32 @@ def quantizing(
     return Writing((*scale.inputs, *offset.inputs), write)
 
 
+def _quantizing_to_small(at: Lowering, element: UniformFloatType, shape: Sequence[int], map_: AffineMap) -> Writing:
+    """Floats as `quant.qcast` makes small floats of them: the quotient rounded, by way of f32, and saturated."""
+    arithmetic = _arithmetic(element.expressed)
+    scale = _scales(at, element, shape, map_)
+
+    def write(value: Scalar, scalars: Sequence[Scalar]) -> Scalar:
+        rounded = value.to(element.expressed).to(arithmetic)
+        return encoded((rounded / scale.of(scalars, rounded)).to(f32), element.storage)
+
+    return Writing(scale.inputs, write)
+
+
 def converting(element: Attribute) -> Writing:
     """Computed values stored in a plain type: floats rounded to it, integers as they are."""
+    small = small_float_of(element)
+    if small is not None:
+        return Writing((), lambda value, scalars: encoded(value.to(f32), small))
     return Writing((), lambda value, scalars: value.to(plain_element(element), is_unsigned(element)))
 
 
 def writing(at: Lowering, index: int, map_: AffineMap) -> Writing:
     """Floats, or plain values, stored as a result of the operation has them."""
     value = at.op.results[index]
+    element = tensor_type(value.type).get_element_type()
+    if isinstance(element, UniformFloatType):
+        return _quantizing_to_small(at, element, tensor_type(value.type).get_shape(), map_)
     element = uniform_element(at, value)
     if element is None:
         return converting(tensor_type(value.type).get_element_type())

@@ -11,10 +11,12 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic import functions
+from qmlir.arithmetic.small_floats import PowerRounding, to_small_float
 from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.interpret.precision import Meaning, is_integral, of_arrays, of_operation, of_question, widened
 from qmlir.dialects.nn.ops import elementwise as ops
+from qmlir.ir.small_floats import as_small_float
 from qmlir.text.elements import dense_dtype, narrowed
 
 Array = npt.NDArray[Any]
@@ -86,13 +88,20 @@ def _truncated(x: Array) -> npt.NDArray[np.uint64]:
     return np.abs(whole).astype(np.uint64) * np.where(whole < 0, -1, 1).astype(np.int64).view(np.uint64)
 
 
-def converted(x: Array, element: Attribute) -> Array:
-    """Values as elements of a plain type; to bf16, integers and f64 go through f32 as in ONNX Runtime."""
+def converted(
+    x: Array, element: Attribute, *, saturates: bool = True, rounding: PowerRounding = PowerRounding.UP
+) -> Array:
+    """Values as elements of a plain type; to bf16, integers and f64 go through f32 as in ONNX Runtime.
+
+    The keywords are for floats of 8 bits and fewer.
+    """
     dtype = dense_dtype(element)
     if dtype is None:
         raise InterpretationError(f"no NumPy type holds elements of type {element}")
+    if as_small_float(element) is not None:
+        return to_small_float(widened(x), dtype, saturates=saturates, rounding=rounding)
     if element == i1:
-        return (x != 0).astype(dtype)
+        return (widened(x) != 0).astype(dtype)
     if dtype.kind not in "iu":
         return x.astype(dtype)
     integers = x if is_integral(x) else _truncated(x)
@@ -102,7 +111,9 @@ def converted(x: Array, element: Attribute) -> Array:
 def _cast(op: ops.CastOp, x: Array) -> tuple[Array]:
     source, element = plain_type(element_of(op.input)), plain_type(element_of(op.result))
     with np.errstate(all="ignore"):
-        return (x if source == element else np.asarray(converted(x, element)),)
+        if source == element:
+            return (x,)
+        return (np.asarray(converted(x, element, saturates=op.saturates, rounding=op.rounding)),)
 
 
 def _bit_cast(op: ops.BitCastOp, x: Array) -> tuple[Array]:
@@ -112,6 +123,9 @@ def _bit_cast(op: ops.BitCastOp, x: Array) -> tuple[Array]:
     bits = x.view(dtype)
     if element == i1:
         return ((bits != 0).astype(dtype),)
+    small = as_small_float(element)
+    if small is not None:
+        return ((bits.view(np.uint8) & ((1 << small.bitwidth) - 1)).view(dtype),)
     return (narrowed(bits, element) if is_integral(bits) else bits,)
 
 

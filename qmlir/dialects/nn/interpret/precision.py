@@ -1,6 +1,6 @@
 """In which precision meanings compute, and how the results of elementwise ones become elements again.
 
-f32 and f64 are computed in their own precision. f16 and bf16 are computed in f32 and rounded once, half-way cases to
+f32 and f64 are computed in their own precision. Shorter floats are computed in f32 and rounded once, half-way cases to
 even. Integers wrap around, those of less than a byte too. What IEEE gives for a division by 0 or an overflow is the
 answer.
 """
@@ -14,12 +14,13 @@ import numpy.typing as npt
 from xdsl.ir import Operation
 
 from qmlir.dialects.nn.base import element_of
+from qmlir.ir.small_floats import DTYPES
 from qmlir.text.elements import narrowed
 
 Array = npt.NDArray[Any]
 Meaning = Callable[..., tuple[Array, ...]]
 
-SHORT_FLOATS = frozenset({np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)})
+SHORT_FLOATS = frozenset(np.dtype(each) for each in (np.float16, ml_dtypes.bfloat16, *DTYPES.values()))
 
 
 def computing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

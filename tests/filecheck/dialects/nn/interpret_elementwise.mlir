@@ -407,6 +407,32 @@ func.func @to_boolean() {
   func.return
 }
 
+// ONNX Cast to floats of 8 bits: to the nearest, 0.53125 to the even mantissa; beyond the range saturated, or infinity.
+func.func @small_floats() {
+  %x = nn.constant dense<[0.53125, 500.0, 1.0e9, -1.0e9]> : tensor<4xf32>
+  %r = nn.cast %x : (tensor<4xf32>) -> tensor<4xf8E4M3FN>
+  %e = nn.constant dense<[0.5, 448.0, 448.0, -448.0]> : tensor<4xf8E4M3FN>
+  check.expect_eq %r, %e : tensor<4xf8E4M3FN>
+  %r1 = nn.cast %x {saturate = false} : (tensor<4xf32>) -> tensor<4xf8E5M2>
+  %b1 = nn.bit_cast %r1 : (tensor<4xf8E5M2>) -> tensor<4xi8>
+  %c1 = nn.constant dense<[56, 96, 124, -4]> : tensor<4xi8>
+  check.expect_eq %b1, %c1 : tensor<4xi8>
+  %r2 = nn.cast %x : (tensor<4xf32>) -> tensor<4xf4E2M1FN>
+  %e2 = nn.constant dense<[0.5, 6.0, 6.0, -6.0]> : tensor<4xf4E2M1FN>
+  check.expect_eq %r2, %e2 : tensor<4xf4E2M1FN>
+  %r3 = nn.cast %e2 : (tensor<4xf4E2M1FN>) -> tensor<4xf16>
+  %e3 = nn.constant dense<[0.5, 6.0, 6.0, -6.0]> : tensor<4xf16>
+  check.expect_eq %r3, %e3 : tensor<4xf16>
+  %y = nn.constant dense<[1.0, 3.0, 2.5]> : tensor<3xf32>
+  %r4 = nn.cast %y : (tensor<3xf32>) -> tensor<3xf8E8M0FNU>
+  %e4 = nn.constant dense<[1.0, 4.0, 4.0]> : tensor<3xf8E8M0FNU>
+  check.expect_eq %r4, %e4 : tensor<3xf8E8M0FNU>
+  %r5 = nn.cast %y {round_mode = "nearest"} : (tensor<3xf32>) -> tensor<3xf8E8M0FNU>
+  %e5 = nn.constant dense<[1.0, 4.0, 2.0]> : tensor<3xf8E8M0FNU>
+  check.expect_eq %r5, %e5 : tensor<3xf8E8M0FNU>
+  func.return
+}
+
 func.func @bits() {
   %x = nn.constant dense<[1.0, -2.0]> : tensor<2xf32>
   %r = nn.bit_cast %x : (tensor<2xf32>) -> tensor<2xi32>

@@ -14,6 +14,8 @@ func.func private @unsigned_blocks(!quant.uniform<u8:f32:{0:1}, {0.5:-56, 0.5:20
 !byte = i8
 func.func private @alias(!quant.any<!byte>)
 func.func private @nested(!quant.uniform<i8:f32:0, {{0.5, 0.25}, {1.0:1, 2.0}}>)
+// Floats of 8 bits and fewer as storage have no zero point.
+func.func private @floats(!quant.uniform<f8E4M3FN:f32, 0.5>, !quant.uniform<f8E5M2:f16:1, {0.5, 0.25}>, !quant.uniform<f4E2M1FN:bf16:{0:2}, {{0.5}, {0.25:0}}>)
 
 // CHECK: !q0 = !quant.uniform<i8:f32, 0.10000000149011612>
 // CHECK-NEXT: !q1 = !quant.uniform<i8:f32, 1.000000e+00>
@@ -25,6 +27,9 @@ func.func private @nested(!quant.uniform<i8:f32:0, {{0.5, 0.25}, {1.0:1, 2.0}}>)
 // CHECK-NEXT: !q7 = !quant.calibrated<f16<0.000000e+00:6.000000e+00>>
 // CHECK-NEXT: !q8 = !quant.uniform<u8:f32:{0:1}, {5.000000e-01:200, 5.000000e-01:200, 5.000000e-01:128, 5.000000e-01:127}>
 // CHECK-NEXT: !q9 = !quant.uniform<i8:f32:0, {5.000000e-01, 2.500000e-01, 1.000000e+00:1, 2.000000e+00}>
+// CHECK-NEXT: !q10 = !quant.uniform<f8E4M3FN:f32, 5.000000e-01>
+// CHECK-NEXT: !q11 = !quant.uniform<f8E5M2:f16:1, {5.000000e-01, 2.500000e-01}>
+// CHECK-NEXT: !q12 = !quant.uniform<f4E2M1FN:bf16:{0:2}, {{\{\{}}5.000000e-01}, {2.500000e-01}}>
 // CHECK-LABEL: @storage(
 // CHECK-SAME: !quant.any<i8>, !quant.any<u8:f32>, !quant.any<i8:f32>, !quant.any<u4:f16>, !quant.any<i32>) -> ()
 // CHECK-LABEL: @limits(
@@ -41,3 +46,5 @@ func.func private @nested(!quant.uniform<i8:f32:0, {{0.5, 0.25}, {1.0:1, 2.0}}>)
 // CHECK-SAME: !quant.any<i8>) -> ()
 // CHECK-LABEL: @nested(
 // CHECK-SAME: !q9) -> ()
+// CHECK-LABEL: @floats(
+// CHECK-SAME: !q10, !q11, !q12) -> ()

@@ -1,0 +1,112 @@
+"""`quant-open-composites`: quantized composites that do not say the types of their parts become float between casts."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from qmlir import registry
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.decomposition import Keep, Parts
+from qmlir.ir.preservation import MEANING, Preservation
+from qmlir.ir.provenance import origins_of, set_origins
+from qmlir.quantization.fusion import rewrite
+
+
+def _is_quantized(value: SSAValue) -> bool:
+    return isinstance(element_of(value), UniformQuantizedType)
+
+
+def _plain(value: SSAValue) -> TensorType[Attribute]:
+    return TensorType(plain_type(element_of(value)), shape_of(value))
+
+
+def _has_parts(op: NnOp) -> bool:
+    parts = Parts(op)
+    try:
+        return registry.decompositions()[type(op)](op, parts) is not None
+    finally:
+        parts.discard()
+
+
+@dataclass(frozen=True)
+class OpenComposite(RewritePattern):
+    """`f(x) -> qcast(f(dcast(x)))` for a composite whose parts have types in float only."""
+
+    keep: Keep
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, NnOp) or type(op) not in registry.decompositions() or op in self.keep:
+            return
+        if op.components is not None or not any(map(_is_quantized, (*op.operands, *op.results))) or _has_parts(op):
+            return
+        casts = [DequantizeCastOp(value, _plain(value)) if _is_quantized(value) else None for value in op.operands]
+        real = type(op).create(
+            operands=[value if cast is None else cast.result for value, cast in zip(op.operands, casts, strict=True)],
+            properties={name: each for name, each in op.properties.items() if name != "requantize"},
+            attributes=dict(op.attributes),
+            result_types=[_plain(result) if _is_quantized(result) else result.type for result in op.results],
+        )
+        if not _has_parts(real):
+            real.drop_all_references()
+            for cast in filter(None, casts):
+                cast.drop_all_references()
+            return
+        behind = [
+            QuantizeCastOp(new, old.type) if _is_quantized(old) else None
+            for new, old in zip(real.results, op.results, strict=True)
+        ]
+        made = [cast for cast in (*casts, *behind) if cast is not None]
+        for cast in made:
+            set_origins(cast, origins_of(op))
+        before, after = (tuple(cast for cast in each if cast is not None) for each in (casts, behind))
+        rewriter.insert([*before, real, *after])
+        results = [new if cast is None else cast.result for new, cast in zip(real.results, behind, strict=True)]
+        rewriter.replace(op, [], results)
+
+
+@dataclass(frozen=True)
+class QuantOpenComposites(ModulePass):
+    """Let a quantized composite that does not say the types of its parts compute in float between casts.
+
+    Its own operands and results keep their parameters, which the casts have. Its parts, which `nn-decompose` then
+    makes, have none: a profile sees these values alone (`calib-insert-observers`), and `quant-assign-types` gives types
+    to them. Composites with `components` know the types of their parts, and stay; so do those that `keep` names, as for
+    `nn-decompose`. An operation that has an integer arithmetic of its own may change by one step.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<4x!quant.uniform<i8:f32, 0.5>>) -> tensor<4x!quant.uniform<i8:f32, 0.25:-128>> {
+      %0 = nn.gelu %x : (tensor<4x!quant.uniform<i8:f32, 0.5>>) -> tensor<4x!quant.uniform<i8:f32, 0.25:-128>>
+          {origin = "act"}
+      func.return %0 : tensor<4x!quant.uniform<i8:f32, 0.25:-128>>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<4x!quant.uniform<i8:f32, 0.5>>) -> tensor<4x!quant.uniform<i8:f32, 0.25:-128>> {
+      %0 = quant.dcast %x {origin = "act"} : tensor<4x!quant.uniform<i8:f32, 0.5>> to tensor<4xf32>
+      %1 = nn.gelu %0 : tensor<4xf32> {origin = "act"}
+      %2 = quant.qcast %1 {origin = "act"} : tensor<4xf32> to tensor<4x!quant.uniform<i8:f32, 0.25:-128>>
+      func.return %2 : tensor<4x!quant.uniform<i8:f32, 0.25:-128>>
+    }
+    ```
+    """
+
+    name = "quant-open-composites"
+    preserves: ClassVar[Preservation] = MEANING
+
+    keep: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite(op, [OpenComposite(Keep(self.keep))], ctx)

@@ -1,0 +1,42 @@
+"""Which values have parameters already, because the model came with them: what no profile has to see.
+
+A float value has them where it was dequantized, or where all that quantize it do so to one type. In a model that is
+quantized in part, the others are those of the parts that nobody knew.
+"""
+
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.calib.ops import ObserveOp
+from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+
+
+def _behind_observers(value: SSAValue) -> list[Operation]:
+    """The users of a value, and of what only observes it."""
+    found: list[Operation] = []
+    for use in value.uses:
+        user = use.operation
+        found += _behind_observers(user.result) if isinstance(user, ObserveOp) else [user]
+    return found
+
+
+def given_type(value: SSAValue) -> UniformQuantizedType | None:
+    """The type with one scale that a float value is quantized from or to; `None` where there is none, or several."""
+    source = value.owner
+    while isinstance(source, ObserveOp):
+        source = source.input.owner
+    if isinstance(source, DequantizeCastOp):
+        types = {element_type(source.input.type)}
+    else:
+        users = _behind_observers(value)
+        types = {element_type(user.result.type) for user in users if isinstance(user, QuantizeCastOp)}
+    type_ = types.pop() if len(types) == 1 else None
+    if not isinstance(type_, UniformQuantizedType) or type_.granularity is not Granularity.TENSOR:
+        return None
+    return type_
+
+
+def has_parameters(value: SSAValue) -> bool:
+    """Whether no profile needs to see a float value: it was dequantized, or has a type that it is quantized to."""
+    return isinstance(value.owner, DequantizeCastOp) or given_type(value) is not None

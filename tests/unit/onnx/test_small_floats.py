@@ -1,0 +1,106 @@
+"""Models of floats of 8 bits and fewer: in, computed as ONNX's reference does, compiled, and out again."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+import qmlir
+from qmlir.ir.diagnostics import DiagnosticError
+
+KINDS = ("FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "FLOAT4E2M1", "FLOAT6E2M3", "FLOAT6E3M2")
+OPSETS = {"FLOAT4E2M1": 23, "FLOAT6E2M3": 28, "FLOAT6E3M2": 28}
+
+
+def _model(kind: str, blocks: bool, *, listed: bool = False) -> ModelProto:
+    """A product of small floats: activations of one scale, weights of one a column, or one for two rows of a column."""
+    data_type = TensorProto.DataType.Value(kind)
+    dtype = helper.tensor_dtype_to_np_dtype(data_type)
+    random = np.random.default_rng(0)
+    weights = (2 * random.standard_normal((8, 5))).astype(dtype)
+    scales = random.uniform(0.1, 2, (4, 5) if blocks else (5,)).astype(np.float32)
+    layout = {"axis": 0, "block_size": 2} if blocks else {"axis": 1}
+    w = numpy_helper.from_array(weights, "w")
+    if listed:
+        w = helper.make_tensor("w", data_type, weights.shape, weights.reshape(-1).astype(np.float32).tolist())
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "zero"], ["q"], "q"),
+        helper.make_node("DequantizeLinear", ["q", "s"], ["real"], "real"),
+        helper.make_node("DequantizeLinear", ["w", "ws"], ["weights"], "weights", **layout),
+        helper.make_node("MatMul", ["real", "weights"], ["y"], "product"),
+        helper.make_node("QuantizeLinear", ["y", "s"], ["z"], "z", output_dtype=data_type),
+        helper.make_node("Cast", ["y"], ["c"], "c", to=data_type, saturate=0),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 8])],
+        [
+            helper.make_tensor_value_info("y", TensorProto.FLOAT, [3, 5]),
+            helper.make_tensor_value_info("z", data_type, [3, 5]),
+            helper.make_tensor_value_info("c", data_type, [3, 5]),
+        ],
+        [
+            numpy_helper.from_array(np.array(0.3, np.float32), "s"),
+            numpy_helper.from_array(np.zeros((), dtype), "zero"),
+            w,
+            numpy_helper.from_array(scales, "ws"),
+        ],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSETS.get(kind, 21))], ir_version=13)
+
+
+X = 4 * np.random.default_rng(1).standard_normal((3, 8)).astype(np.float32)
+
+
+def _assert_equal(found: dict[str, Any], wanted: list[Any]) -> None:
+    """Hold outputs against those of the reference: the sums have another order, NaN another sign."""
+    y, *codes = wanted
+    np.testing.assert_allclose(found["y"], y, rtol=1e-6)
+    for name, array in zip("zc", codes, strict=True):
+        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(*(each.astype(np.float32) for each in (found[name], array)))
+
+
+@pytest.mark.parametrize("blocks", [False, True], ids=["columns", "blocks"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_and_out(kind: str, blocks: bool) -> None:
+    model = _model(kind, blocks)
+    wanted = list(ReferenceEvaluator(model).run(None, {"x": X}))
+    module = qmlir.load(model)
+    assert str(module).count("!quant.uniform<f") > 0
+    _assert_equal(qmlir.interpret(module, {"x": X}), wanted)
+    exported = qmlir.export_onnx(module)
+    assert str(qmlir.load(exported)) == str(module)
+    _assert_equal(dict(zip("yzc", ReferenceEvaluator(exported).run(None, {"x": X}), strict=True)), wanted)
+
+
+@pytest.mark.parametrize("kind", ["FLOAT8E4M3FN", "FLOAT4E2M1"])
+def test_compiled(kind: str) -> None:
+    model = _model(kind, blocks=True)
+    _assert_equal(qmlir.compile(qmlir.load(model))({"x": X}), list(ReferenceEvaluator(model).run(None, {"x": X})))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_elements_that_are_listed_one_by_one(kind: str) -> None:
+    packed, listed = (qmlir.load(_model(kind, blocks=False, listed=each)) for each in (False, True))
+    assert str(packed) == str(listed)
+
+
+def test_a_zero_point_that_is_not_zero_is_computed_with() -> None:
+    model = _model("FLOAT8E4M3FN", blocks=False)
+    (zero,) = (each for each in model.graph.initializer if each.name == "zero")
+    zero.CopyFrom(numpy_helper.from_array(np.array(1.5, helper.tensor_dtype_to_np_dtype(zero.data_type)), "zero"))
+    del model.graph.node[1:]
+    del model.graph.output[:]
+    model.graph.output.append(helper.make_tensor_value_info("q", TensorProto.FLOAT8E4M3FN, [3, 8]))
+    found = qmlir.interpret(qmlir.load(model), {"x": X})["q"]
+    np.testing.assert_array_equal(found.view(np.uint8), (X / np.float32(0.3) + 1.5).astype(found.dtype).view(np.uint8))
+
+
+def test_an_older_operator_set_is_refused_by_name() -> None:
+    module = qmlir.load(_model("FLOAT4E2M1", blocks=False))
+    with pytest.raises(DiagnosticError, match="needs operator set 23 for elements of"):
+        qmlir.export_onnx(module, opset=21)
