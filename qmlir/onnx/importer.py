@@ -9,6 +9,7 @@ from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, V
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir import registry
 from qmlir.dialects.nn.base import shapes_agree
@@ -26,6 +27,7 @@ from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.order import sorted_nodes
 from qmlir.onnx.ports import declared_types, dimension_names, input_ports, onnx_type
 from qmlir.onnx.reading import OnnxModel, modernized
+from qmlir.registry.faults import one_line
 from qmlir.specialization.specialize import specialize
 
 if TYPE_CHECKING:
@@ -136,7 +138,13 @@ class _ModelImporter:
         for step in restoration.steps():
             if not restoration.restore(step, scope.values, builder):
                 self._check_operators(step.nodes, opsets)
+                read = [name for node in step.nodes for name in node.input]
+                restored = restoration.as_held(read, scope.values, builder)
+                before = {name: scope.values[name] for name in restored}
+                scope.values.update(restored)
                 self._import_nodes(step.nodes, scope, builder)
+                scope.values.update(before)
+        scope.values.update(restoration.as_held([each.name for each in graph.output], scope.values, builder))
         outputs = [self._value(each.name, scope, builder, None) for each in graph.output]
         function.body.block.add_op(ReturnOp(*outputs))
         function.function_type = FunctionType.from_lists(
@@ -235,7 +243,14 @@ class _ModelImporter:
         version = scope.version(node)
         importer = self.importers.get(operator_key(node))
         if importer is not None:
-            results = importer(Node(node, version, inputs, builder, origin, scope.values, scope.declared))
+            try:
+                results = importer(Node(node, version, inputs, builder, origin, scope.values, scope.declared))
+            except DiagnosticException:
+                raise
+            except Exception as error:  # an importer may be anybody's code
+                if not (where := registry.in_package(error)):
+                    raise
+                raise node_error(node, f"its importer failed: {one_line(error)}{where}") from error
             return [results] if isinstance(results, SSAValue) else list(results)
         types = [TypeProto() if value is None else onnx_type(value) for value in inputs]
         function = definition(node, version, types)

@@ -6,7 +6,7 @@ Where it does not, because the graph or the metadata was edited, the nodes are i
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir import registry
+from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.ops.constant import ConstantOp, storage_element
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import AnyTensor, dense, ranked_tensor
@@ -29,8 +30,10 @@ from qmlir.onnx.export.emission import Form, NeedsOpsetError, Settings
 from qmlir.onnx.export.functions import flattened
 from qmlir.onnx.export.metadata import Reader, UnreadableError
 from qmlir.onnx.export.naming import hint_of
+from qmlir.onnx.export.unsigned import UNSIGNED, has_twin, offset
 from qmlir.onnx.export.writing import written
 from qmlir.onnx.graph import GraphBuilder
+from qmlir.onnx.held import as_held, from_held
 from qmlir.onnx.ports import declared_type
 from qmlir.onnx.reading import OnnxModel
 from qmlir.onnx.types import SUB_BYTE
@@ -83,6 +86,7 @@ class Restoration:
     refused: list[str] = field(default_factory=list[str])
     reasons: list[str] = field(default_factory=list[str])
     packed: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    unsigned: set[SSAValue] = field(default_factory=set[SSAValue])
 
     @staticmethod
     def of(model: OnnxModel) -> "Restoration | None":
@@ -94,7 +98,13 @@ class Restoration:
         opsets = [each.version for each in model.proto.opset_import if each.domain in ("", "ai.onnx")]
         try:
             header = metadata.Header(**json.loads(said))
-            settings = Settings(Form(header.form), header.opset, bool(header.exact), bool(header.functions))
+            settings = Settings(
+                Form(header.form),
+                header.opset,
+                exact=None if header.exact is None else bool(header.exact),
+                functions=bool(header.functions),
+                signed=bool(header.signed),
+            )
         except (TypeError, ValueError):
             _warn(f"{model.name}: its metadata is of no version that is known, and is ignored")
             return None
@@ -156,6 +166,13 @@ class Restoration:
             raise UnreadableError(f"a type is expected, found {text[:80]}")
         return found
 
+    def _is_held_unsigned(self, name: str, type_: Attribute) -> bool:
+        """Whether a signed value is held by a tensor of unsigned integers."""
+        ranked, info = ranked_tensor(type_), self.infos.get(name)
+        if ranked is None or info is None or not has_twin(ranked.get_element_type()):
+            return False
+        return info.type.tensor_type.elem_type == TensorProto.UINT8
+
     def input_type(self, name: str) -> TypeAttribute | None:
         """The type of an input where the metadata gives a finer one."""
         try:
@@ -207,6 +224,9 @@ class Restoration:
             raise DisagreesError(f"the tensor '{proto.name}' has the shape {list(proto.dims)}, not that of {type_}")
         array = builder.tensor_array(proto)
         element = type_.get_element_type()
+        if is_unsigned := has_twin(element) and proto.data_type == TensorProto.UINT8:
+            assert isinstance(element, StoredType)
+            array = (array.astype(np.int16) - offset(element)).astype(np.int8)
         if isinstance(element, StoredType) and array.size:
             low, high = int(array.min()), int(array.max())
             if low < element.storage_min or high > element.storage_max:
@@ -223,6 +243,8 @@ class Restoration:
         builder.block.add_op(op)
         values[proto.name] = op.result
         self.name_value(op.result, proto.name)
+        if is_unsigned:
+            self.unsigned.add(op.result)
         if proto.data_type in SUB_BYTE and isinstance(element, StoredType):
             self.packed[op.result] = proto.data_type
 
@@ -246,6 +268,7 @@ class Restoration:
         try:
             op.verify()
             names = dict(zip(operands, operand_names, strict=True)) | dict(zip(op.results, result_names, strict=True))
+            self.unsigned.update(value for value in op.results if self._is_held_unsigned(names[value], value.type))
             self._compare(step, op, names, builder)
         except BaseException:
             op.drop_all_references()
@@ -268,12 +291,27 @@ class Restoration:
             return value
         ranked = ranked_tensor(wanted)
         element = None if ranked is None else ranked.get_element_type()
-        if not isinstance(element, StoredType) or plain_tensor_type(value.type) != plain_tensor_type(wanted):
-            raise DisagreesError(f"'{name}' is a {value.type}, not {wanted}")
-        return builder.stored(value, element, [])
+        if isinstance(element, StoredType) and self._is_held_unsigned(name, wanted):
+            if plain_tensor_type(value.type) == TensorType(UNSIGNED, shape_of(value)):
+                found = from_held(builder, value, element)
+                self.unsigned.add(found)
+                return found
+        elif isinstance(element, StoredType) and plain_tensor_type(value.type) == plain_tensor_type(wanted):
+            return builder.stored(value, element, [])
+        raise DisagreesError(f"'{name}' is a {value.type}, not {wanted}")
+
+    def as_held(
+        self, names: Iterable[str], values: Mapping[str, SSAValue], builder: GraphBuilder
+    ) -> dict[str, SSAValue]:
+        """Values that the graph holds in unsigned integers instead of signed ones, as those integers."""
+        return {
+            name: as_held(builder, values[name])
+            for name in dict.fromkeys(names)
+            if name in values and values[name] in self.unsigned
+        }
 
     def _compare(self, step: Step, op: Operation, names: Mapping[SSAValue, str], builder: GraphBuilder) -> None:
-        found = written(op, self.settings, names, registry.onnx_exporters(), self.packed)
+        found = written(op, self.settings, names, registry.onnx_exporters(), self.packed, self.unsigned)
         if [_plain(node) for node in found.nodes] != [_plain(node) for node in step.nodes]:
             raise DisagreesError("its nodes are others")
         for wanted in found.initializers:

@@ -23,11 +23,15 @@ class ExportSettings(TypedDict, total=False):
     opset: int | None
     """The version of ONNX's operators, 21 at least; by default the oldest from 21 on that has all that is needed."""
 
-    exact: bool
-    """In the form `qdq`: integer arithmetic where floats between casts may round another way."""
+    exact: bool | None
+    """`True`: the same integers in every session of ONNX Runtime; by default in those with optimizations; `False`: in
+    the form `qdq` all is between casts that can be."""
 
     functions: bool
     """Composites of several nodes as local functions."""
+
+    signed: bool
+    """Signed integers of 8 bits stay signed; by default those that are multiplied are held unsigned, 128 higher."""
 
 
 def export_onnx(
@@ -40,9 +44,13 @@ def export_onnx(
     """The ONNX model of a module of one function, at a level above integers; written to `path` where one is given.
 
     `form` says how operations on quantized values are written: `qdq`, `qoperator` or `integer`. `opset` is the version
-    of ONNX's operators, by default the oldest from 21 on that has all that is needed. `exact` lets the form `qdq` take
-    integer arithmetic where floats between casts may round another way. `functions` writes composites of several nodes
-    as local functions. `external_data` puts large tensors beside the file; above 2 GB they are put there anyway.
+    of ONNX's operators, by default the oldest from 21 on that has all that is needed. `exact` gives the same integers
+    in every session of ONNX Runtime: the form `qdq` takes integer arithmetic where floats between casts may round
+    another way, and no form has products of signed integers. By default, sessions with optimizations give the same
+    integers, which fuse casts and what is between them; `exact=False` leaves all between casts that can be. `functions`
+    writes composites of several nodes as local functions. `signed` keeps signed integers of 8 bits signed, where by
+    default those that are multiplied are held as unsigned ones, 128 higher. `external_data` puts large tensors beside
+    the file; above 2 GB they are put there anyway.
 
     What ONNX has no word for is in its metadata: `qmlir.load` of the model gives the same module again. Raises
     `DiagnosticError`, naming the operation, for what cannot be written.

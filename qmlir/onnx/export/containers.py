@@ -11,14 +11,14 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 from onnx import TensorProto, TypeProto, ValueInfoProto
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyUnrankedTensorType, IntegerType, Signedness, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyUnrankedTensorType, IntegerType, Signedness, TensorType, i8
 from xdsl.ir import Attribute
 
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.types import SequenceType, StringType
-from qmlir.dialects.quant.types import StoredType
+from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, as_integer, ranked_tensor, tensor
-from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES, SUB_BYTE
+from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES, SINCE, SUB_BYTE, packing_group
 from qmlir.text.elements import dense_dtype
 
 Array = npt.NDArray[Any]
@@ -41,12 +41,19 @@ def container(element: StoredType) -> IntegerType:
 
 def held_element(element: Attribute) -> Attribute:
     """The plain element type in which ONNX holds a value: f32 for a profiled f32, integers for a quantized one."""
+    if isinstance(element, UniformFloatType):
+        return element.storage
     return container(element) if isinstance(element, StoredType) else plain_type(element)
 
 
 def data_type(element: Attribute) -> int | None:
     """ONNX's data type of an element, `None` where it has none."""
     return DATA_TYPES.get(held_element(element))
+
+
+def element_since(element: Attribute) -> int:
+    """The first operator set whose operators take such elements; 0 for those that all take."""
+    return SINCE.get(data_type(element) or 0, 0)
 
 
 def packed_type(element: StoredType, opset: int) -> int | None:
@@ -58,19 +65,21 @@ def packed_type(element: StoredType, opset: int) -> int | None:
 
 
 def _packed(array: Array, bits: int) -> bytes:
-    """Elements of 2 or 4 bits, the first in the lowest bits of a byte."""
-    per_byte = 8 // bits
-    fields = np.zeros(-(-array.size // per_byte) * per_byte, np.uint8)
+    """Elements of 2, 4 or 6 bits, the first in the lowest bits."""
+    count, size = packing_group(bits)
+    fields = np.zeros(-(-array.size // count) * count, np.uint32)
     fields[: array.size] = array.reshape(-1).astype(np.int64) & ((1 << bits) - 1)
-    shifts = np.arange(0, 8, bits, dtype=np.uint8)
-    return (fields.reshape(-1, per_byte) << shifts).sum(1, dtype=np.uint8).tobytes()
+    joined = (fields.reshape(-1, count) << np.arange(0, 8 * size, bits, dtype=np.uint32)).sum(1, dtype=np.uint32)
+    data = joined.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :size].tobytes()
+    return data[: -(-array.size * bits // 8)]
 
 
 def tensor_proto(name: str, array: Array, kind: int) -> TensorProto:
     """The tensor of data type `kind` that holds `array`."""
     proto = TensorProto(name=name, data_type=kind, dims=array.shape)
     if kind in SUB_BYTE:
-        proto.raw_data = _packed(array, 2 if kind in PACKED[2] else 4)
+        codes = array if array.dtype.kind in "iu" else array.view(np.uint8)
+        proto.raw_data = _packed(codes, SUB_BYTE[kind])
     else:
         proto.raw_data = np.ascontiguousarray(array).tobytes()
     return proto
@@ -144,10 +153,12 @@ def plain_tensor_type(type_: Attribute) -> Attribute:
 
 
 def held_types(type_: Attribute) -> list[Attribute]:
-    """The types that an import gives tensors that hold values of `type_`: as it is computed with, or packed."""
+    """The types that an import gives tensors of values of `type_`: as it is computed with, packed, or unsigned."""
     ranked, found = ranked_tensor(type_), [plain_tensor_type(type_)]
     element = None if ranked is None else ranked.get_element_type()
     if ranked is not None and isinstance(element, StoredType):
         kinds = {packed_type(element, opset) for opset in PACKED_SINCE.values()} - {None}
+        if container(element) == i8:
+            kinds |= {TensorProto.UINT8}  # `unsigned`
         found += [TensorType(cast(Any, ELEMENT_TYPES[kind]), ranked.get_shape()) for kind in kinds if kind is not None]
     return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from hashlib import sha256
 from typing import Any, cast
 
 import numpy as np
@@ -24,6 +25,11 @@ from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.onnx.export.containers import data_type, held_element, plain_proto
 
 Array = npt.NDArray[Any]
+
+TABLE = "qmlir/table/"
+"""What the names of shared tables begin with."""
+
+_DIGITS = 24
 
 MICROSOFT = "com.microsoft"
 """The domain of ONNX Runtime's own operators."""
@@ -51,8 +57,13 @@ class Settings:
 
     form: Form = Form.QDQ
     opset: int = OLDEST_OPSET
-    exact: bool = False
-    """In the form Q/DQ: integer arithmetic where floats between casts may round another way."""
+    exact: bool | None = None
+    """Whether to write the same integers for every session: in the form Q/DQ integer arithmetic where floats between
+    casts may round another way, and in each form no product of signed integers. Where it is not said: the same for
+    sessions of ONNX Runtime with optimizations, which fuse some casts. `False` leaves everything between casts."""
+
+    signed: bool = False
+    """Whether signed integers of 8 bits stay signed where ONNX Runtime has products of unsigned ones only."""
 
     functions: bool = False
     """Whether the parts of a composite are written as a local function."""
@@ -164,6 +175,15 @@ class Outgoing:
             self.initializers.append(plain_proto(name, found, element))
             self._known[key] = name
         return self._known[key]
+
+    def table(self, array: npt.ArrayLike, element: Attribute) -> str:
+        """A large tensor of numbers, whose name says what it holds: operations that need the same one share it."""
+        found = np.asarray(array)
+        digest = sha256(f"{element}{found.dtype.str}{found.shape}".encode() + found.tobytes()).hexdigest()
+        name = f"{TABLE}{digest[:_DIGITS]}"
+        if all(each.name != name for each in self.initializers):
+            self.initializers.append(plain_proto(name, found, element))
+        return name
 
     def tensor(self, proto: TensorProto) -> str:
         """A tensor that is made elsewhere; its name."""

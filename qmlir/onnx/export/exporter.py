@@ -5,14 +5,16 @@ an exported model gives the module back (`qmlir.onnx.restoring`).
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Any, cast
 
-from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto, defs, helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs, helper
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir import registry
 from qmlir.dialects.nn.ops.constant import ConstantOp
@@ -26,12 +28,14 @@ from qmlir.onnx.export.containers import (
     plain_tensor_type,
     value_info,
 )
-from qmlir.onnx.export.emission import OLDEST_OPSET, Exporter, Form, NeedsOpsetError, Outgoing, Settings
+from qmlir.onnx.export.emission import OLDEST_OPSET, TABLE, Exporter, Form, NeedsOpsetError, Outgoing, Settings
 from qmlir.onnx.export.forms.choosing import exporter_of
 from qmlir.onnx.export.functions import Group, with_functions
 from qmlir.onnx.export.naming import Names, hint_of, names_of
+from qmlir.onnx.export.unsigned import unsigned_values
 from qmlir.onnx.export.writing import packed_constants, written
 from qmlir.profiles.attached import STATS
+from qmlir.registry.faults import one_line
 
 NEWEST_OPSET = defs.onnx_opset_version()
 
@@ -50,6 +54,9 @@ class _ModuleExporter:
     settings: Settings
     exporters: Mapping[type[Operation], Exporter] = field(default_factory=registry.onnx_exporters)
     packed: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    unsigned: AbstractSet[SSAValue] = field(default_factory=set[SSAValue])
+    tables: set[str] = field(default_factory=set[str])
+    """The names of tensors that are there."""
 
     def run(self) -> ModelProto:
         function = _only_function(self.module)
@@ -57,6 +64,7 @@ class _ModuleExporter:
         names = names_of(function, inputs, outputs)
         graph = GraphProto(name=_graph_name(self.module, function))
         self.packed = packed_constants(function, self.settings)
+        self.unsigned = unsigned_values(function, self.settings, self.packed)
         places = {op: place for place, op in enumerate(function.body.block.ops)}
         node_names = Names()
         groups = [
@@ -85,7 +93,14 @@ class _ModuleExporter:
             raise op_error(op, "has a region, which no exporter writes")
         if not isinstance(op, ConstantOp):
             exporter_of(Outgoing(op, self.settings, names, []), op, self.exporters)
-        found = written(op, self.settings, names, self.exporters, self.packed)
+        try:
+            found = written(op, self.settings, names, self.exporters, self.packed, self.unsigned)
+        except (DiagnosticException, NeedsOpsetError):
+            raise
+        except Exception as error:  # an exporter may be anybody's code
+            if not (where := registry.in_package(error)):
+                raise
+            raise op_error(op, f"cannot be written: its exporter failed: {one_line(error)}{where}") from error
         said = {
             metadata.PLACE: str(place),
             **_described(op),
@@ -108,7 +123,10 @@ class _ModuleExporter:
                     *(f"{origin or names[op.results[0]]}/{node.op_type}",),
                 )
         graph.node.extend(found.nodes)
-        graph.initializer.extend(found.initializers)
+        for tensor in found.initializers:
+            if not tensor.name.startswith(TABLE) or tensor.name not in self.tables:
+                graph.initializer.append(tensor)
+                self.tables.add(tensor.name)
         return found.nodes
 
     def _add_ports(
@@ -145,6 +163,8 @@ class _ModuleExporter:
         info = value_info(name, value.type)
         if value in self.packed:
             info.type.tensor_type.elem_type = self.packed[value]
+        if value in self.unsigned:
+            info.type.tensor_type.elem_type = TensorProto.UINT8
         metadata.write(info, _said_of(name, value, _stats(value)))
         return info
 
@@ -163,7 +183,9 @@ class _ModuleExporter:
             key, value = pair
             model.metadata_props.add(key=key.data, value=value.data)
         settings = self.settings
-        header = metadata.Header(str(settings.form), settings.opset, settings.exact, settings.functions)
+        header = metadata.Header(
+            str(settings.form), settings.opset, settings.exact, settings.functions, settings.signed
+        )
         rest = DictionaryAttr({key: value for key, value in given.items() if key not in _DROPPED})
         metadata.write(model, {metadata.EXPORT: header.text(), metadata.MODULE: metadata.attribute_text(rest)})
         if "nn.producer" not in given:
@@ -239,21 +261,26 @@ def export_model(
     *,
     form: str = Form.QDQ,
     opset: int | None = None,
-    exact: bool = False,
+    exact: bool | None = None,
     functions: bool = False,
+    signed: bool = False,
 ) -> ModelProto:
     """The ONNX model of a module of one function, at a level above integers.
 
     `form` says how operations on quantized values are written. `opset` is the version of ONNX's operators, by default
-    the oldest from 21 on that has all that the module needs. `exact` lets the form `qdq` take integer arithmetic where
-    floats between casts might round another way. `functions` writes composites of several nodes as local functions.
+    the oldest from 21 on that has all that the module needs. `exact` gives the same integers in every session of ONNX
+    Runtime: the form `qdq` takes integer arithmetic where floats between casts might round another way, and no form has
+    products of signed integers. By default, sessions with optimizations give the same integers, which fuse casts and
+    what is between them; `False` leaves all between casts that can be. `functions` writes composites of several nodes
+    as local functions. `signed` keeps signed integers of 8 bits signed, where by default those that are multiplied are
+    held as unsigned ones, 128 higher.
 
     Raises `DiagnosticError`, naming the operation, for what cannot be written.
     """
     chosen = chosen_form(form)
     if opset is not None and not OLDEST_OPSET <= opset <= NEWEST_OPSET:
         raise text_error(f"operator set {opset} is not written: {OLDEST_OPSET} to {NEWEST_OPSET} are")
-    settings = Settings(chosen, opset or OLDEST_OPSET, exact, functions)
+    settings = Settings(chosen, opset or OLDEST_OPSET, exact=exact, functions=functions, signed=signed)
     while True:
         try:
             return _ModuleExporter(module, settings).run()

@@ -66,8 +66,9 @@ class Header:
 
     form: str
     opset: int
-    exact: bool
+    exact: bool | None
     functions: bool
+    signed: bool
     version: int = VERSION
 
     def text(self) -> str:

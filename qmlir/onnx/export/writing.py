@@ -1,7 +1,8 @@
 """One operation as nodes and tensors: what the exporter adds to a graph, and what an import compares one with."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 
 from onnx import NodeProto, TensorProto
 from xdsl.dialects.func import FuncOp
@@ -12,11 +13,13 @@ from qmlir.dialects.nn.base import NnOp, element_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import StoredType
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.export.containers import packed_type, tensor_proto
 from qmlir.onnx.export.emission import Exporter, Form, Outgoing, Settings
 from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.onnx.export.forms.between_casts import can_be_between_casts
 from qmlir.onnx.export.forms.choosing import write, write_constant
+from qmlir.onnx.export.unsigned import Twin, shifted_constant
 from qmlir.text.weights import ExternalWeightsAttr
 
 
@@ -34,21 +37,50 @@ def written(
     names: Mapping[SSAValue, str],
     exporters: Mapping[type[Operation], Exporter],
     packed: Mapping[SSAValue, int],
+    unsigned: AbstractSet[SSAValue],
 ) -> Written:
-    """The nodes of one operation; its operands and results have names. The same for the same operation, always."""
+    """The nodes of one operation; its operands and results have names. The same for the same operation, always.
+
+    `packed` and `unsigned` say which values are held in another way than their types say.
+    """
     out = Outgoing(op, settings, names, [names[result] for result in op.results], packed=packed)
     if isinstance(op, ConstantOp):
-        return Written([], [_constant(out, op)])
-    write(out, op, exporters)
+        return Written([], [_constant(out, op, is_unsigned=op.result in unsigned)])
+    twin = Twin.of(op, settings, names, unsigned, packed)
+    if twin is None:
+        write(out, op, exporters)
+    else:
+        _write_twin(out, op, twin, exporters, unsigned)
     return Written(out.nodes, out.initializers)
 
 
-def _constant(out: Outgoing, op: ConstantOp) -> TensorProto:
+def _write_twin(
+    out: Outgoing,
+    op: Operation,
+    twin: Twin,
+    exporters: Mapping[type[Operation], Exporter],
+    unsigned: AbstractSet[SSAValue],
+) -> None:
+    twin.before(out)
+    outputs = twin.inner_names(out, unsigned)
+    prefix = out.prefix or out.outputs[0]
+    try:
+        write(replace(out, op=twin.op, names=twin.names, outputs=outputs, prefix=prefix), twin.op, exporters)
+    except DiagnosticError:
+        # What is wrong is said of the operation as it is.
+        write(replace(out, nodes=[], initializers=[], _known={}), op, exporters)
+        raise
+    finally:
+        twin.discard()
+    twin.behind(out, outputs, unsigned)
+
+
+def _constant(out: Outgoing, op: ConstantOp, *, is_unsigned: bool) -> TensorProto:
     if isinstance(op.value, ExternalWeightsAttr):
         raise out.error("has weights that the text leaves out: read the module with its weights file")
     if op.result in out.packed:
         return tensor_proto(out.output, op.array, out.packed[op.result])
-    write_constant(out, op)
+    write_constant(out, shifted_constant(op) if is_unsigned else op)
     return out.initializers[0]
 
 

@@ -154,7 +154,7 @@ _LSTM_GATES = ("input_gate", "output_gate", "forget_gate", "cell_gate")
 _PEEPHOLES = {"input_gate": 0, "output_gate": 1, "forget_gate": 2}
 
 
-def _lstm(op: ops.LstmOp | ops.DynamicLstmOp, walk: Direction) -> Step:
+def _lstm(op: ops.LstmLayer, walk: Direction) -> Step:
     is_coupled = bool(op.input_forget.value.data)
     gates = [gate for gate in _LSTM_GATES if gate != "forget_gate" or not is_coupled]
     numbers = {gate: _LSTM_GATES.index(gate) for gate in gates}

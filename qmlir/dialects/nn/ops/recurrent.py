@@ -82,7 +82,7 @@ class RecurrentOp(NnOp, MultipliesAndAdds, ABC):
     `activations` names the functions of each direction, one after another, where they are not the layer's own;
     `activation_alpha` and `activation_beta` then have a number for each, those that a function does not have ignored.
     What the activation function of a gate is applied to is clipped to `[-clip, clip]`.
-    xDSL orders the operands of a subclass before those that it inherits, so each layer defines its own.
+    xDSL orders the operands of a subclass before those that it inherits, so layers of other operands define them all.
     """
 
     GATES: ClassVar[int]
@@ -190,16 +190,9 @@ class RnnOp(RecurrentOp):
         return [_sequence_type(self), _state_type(self)]
 
 
-@irdl_op_definition
-class LstmOp(RecurrentOp):
-    """Long short-term memory: all hidden states, the last one, and the last cell state.
+class LstmLayer(RecurrentOp, ABC):
+    """What long short-term memory has, however its products are computed."""
 
-    `i = f(… + p_i c)`, `f = f(… + p_f c)` (`1 - i` with `input_forget`), `c = f c + i g(…)`, `o = f(… + p_o c)`,
-    `h = o h(c)`, with `…` for a gate's part of `W x + R h + b`, and `p` its peephole `[D, 3*H]` (`i, o, f`). What the
-    function `h` is applied to is the cell, not a gate, and not clipped: so ONNX Runtime reads the standard.
-    """
-
-    name = "nn.lstm"
     GATES: ClassVar[int] = 4
     FUNCTIONS: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh", "Tanh")
 
@@ -226,6 +219,18 @@ class LstmOp(RecurrentOp):
         check_shape("the initial cell state", self.initial_cell, state_shape(self))
         check_shape("the matrix of peepholes", self.peepholes, (self.directions, 3 * self.hidden_size.value.data))
         return [_sequence_type(self), _state_type(self), _state_type(self)]
+
+
+@irdl_op_definition
+class LstmOp(LstmLayer):
+    """Long short-term memory: all hidden states, the last one, and the last cell state.
+
+    `i = f(… + p_i c)`, `f = f(… + p_f c)` (`1 - i` with `input_forget`), `c = f c + i g(…)`, `o = f(… + p_o c)`,
+    `h = o h(c)`, with `…` for a gate's part of `W x + R h + b`, and `p` its peephole `[D, 3*H]` (`i, o, f`). What the
+    function `h` is applied to is the cell, not a gate, and not clipped: so ONNX Runtime reads the standard.
+    """
+
+    name = "nn.lstm"
 
 
 @irdl_op_definition
@@ -256,7 +261,7 @@ class GruOp(RecurrentOp):
 
 
 @irdl_op_definition
-class DynamicLstmOp(RecurrentOp):
+class DynamicLstmOp(LstmLayer):
     """An `nn.lstm` whose products are those of integers: what is multiplied is quantized by its own range when it runs.
 
     The weights are constants of 8 bits with their parameters in their types, one scale for each direction or one for
@@ -265,43 +270,21 @@ class DynamicLstmOp(RecurrentOp):
     """
 
     name = "nn.dynamic_lstm"
-    GATES: ClassVar[int] = 4
-    FUNCTIONS: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh", "Tanh")
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {"data": Slot.INPUT, "weight": None, "recurrence": None, "bias": Slot.BIAS, "lengths": None}
     )
 
-    data = operand_def(TensorType)
-    weight = operand_def(TensorType)
-    recurrence = operand_def(TensorType)
-    bias = opt_operand_def(TensorType)
-    lengths = opt_operand_def(TensorType)
-    initial_hidden = opt_operand_def(TensorType)
-    initial_cell = opt_operand_def(TensorType)
-    peepholes = opt_operand_def(TensorType)
-    hidden_states = result_def(TensorType)
-    last_hidden = result_def(TensorType)
-    last_cell = result_def(TensorType)
-
-    input_forget = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
-
-    @property
-    def computed_gates(self) -> int:
-        return self.GATES - bool(self.input_forget.value.data)
-
     def infer_result_types(self) -> Sequence[AnyTensor]:
-        _check_operands(self)
+        results = super().infer_result_types()
         for weight in (self.weight, self.recurrence):
             element = element_of(weight)
             if not isinstance(element, UniformQuantizedType) or element.bits != 8:
                 raise VerifyException(f"takes weights of a quantized type of 8 bits, found {weight.type}")
-        check_shape("the initial cell state", self.initial_cell, state_shape(self))
-        check_shape("the matrix of peepholes", self.peepholes, (self.directions, 3 * self.hidden_size.value.data))
-        return [_sequence_type(self), _state_type(self), _state_type(self)]
+        return results
 
 
-Layer = RnnOp | LstmOp | GruOp | DynamicLstmOp
+Layer = RnnOp | LstmLayer | GruOp
 
 
 def state_shape(op: Layer) -> tuple[int, int, int]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
@@ -22,19 +23,35 @@ from qmlir.dialects.nn.interpret import elementwise as elementwise_meanings
 from qmlir.dialects.nn.interpret.quantized import QUANTIZED
 from qmlir.dialects.nn.interpret.quantized.parameters import through_float
 from qmlir.dialects.nn.ops import activations, contraction, elementwise
-from qmlir.dialects.quant.infer import with_axis
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.evaluation import arguments_by, evaluate, operand_layout
 from qmlir.onnx.export.containers import container
 from qmlir.onnx.export.emission import Exporter, Outgoing
 from qmlir.onnx.export.forms.arithmetic import EXACT_F32, magnitude_of, mode_of, product_of
-from qmlir.onnx.export.forms.casts import WIDE_BITS, dequantize, has_cast, quantize, uniform
+from qmlir.onnx.export.forms.casts import (
+    WIDE_BITS,
+    dequantize,
+    has_cast,
+    is_narrower,
+    kept_apart,
+    quantize,
+    uniform,
+)
+from qmlir.onnx.export.forms.fusing import is_fused_alike, is_fused_otherwise
+from qmlir.onnx.export.forms.integer import is_function
+from qmlir.onnx.export.forms.moving import whole_storage
+from qmlir.onnx.export.forms.qlinear import saturated_storage
 from qmlir.onnx.export.operators.contraction import MATRIX, transposed
 
 Array = npt.NDArray[Any]
 
 MOST_TRIED_BITS = 16
 """So many bits of operands are tried out."""
+
+_FEW_BITS = 8
+
+FUNCTION_ERROR = 1e-6
+"""How far the f32 functions of a runtime may be from the true ones, of 1 or of the value where that is larger."""
 
 ROUNDED_ONCE: tuple[type[Operation], ...] = (
     activations.ReluOp, activations.LeakyReluOp, activations.PReluOp, activations.ThresholdedReluOp,
@@ -60,8 +77,8 @@ def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
         if isinstance(element, StoredType):
             known = uniform(out, element)
             names[value] = dequantize(out, out.name(value), value, known)
-            if known.granularity is Granularity.BLOCK and value not in out.packed and _is_contraction(op):
-                names[value] = _hidden(out, names[value], value)
+            if value not in out.packed and is_hidden_factor(op, value):
+                names[value] = _hidden(out, names[value], shape_of(value))
             elements[value] = known.expressed_type
     outputs: list[str] = []
     for place, (result, own) in enumerate(zip(op.results, out.outputs, strict=True)):
@@ -78,20 +95,37 @@ def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
     for result, name, own in zip(op.results, outputs, out.outputs, strict=True):
         element = element_of(result)
         if isinstance(element, UniformQuantizedType):
-            quantize(out, name, result, element, own)
+            if out.settings.exact is not False and is_fused_otherwise(op):
+                name = kept_apart(out, name, result, element)
+            if is_narrower(element) and is_fused_alike(op):
+                # Limits in floats would stand between the operator and its cast, and nothing would be fused.
+                saturated_storage(out, quantize(out, name, result, whole_storage(element)), element)
+            else:
+                quantize(out, name, result, element, own)
 
 
-def _hidden(out: Outgoing, name: str, value: SSAValue) -> str:
-    """The same value behind a Reshape to its own shape.
+def _hidden(out: Outgoing, name: str, shape: Sequence[int]) -> str:
+    """The same value behind a Reshape to its own shape, which ONNX Runtime does not look through.
 
-    ONNX Runtime takes a product behind the DequantizeLinear of 8 bits for a QLinearConv or QLinearMatMul, and those
-    know no blocks: they fail when they are run.
+    An open size stays what it is by a 0; several do, too.
     """
-    return out.node("Reshape", [name, out.constant(np.array(shape_of(value), np.int64))])
+    sizes = [0 if size == DYNAMIC_INDEX else size for size in shape]
+    return out.node("Reshape", [name, out.constant(np.array(sizes, np.int64))])
 
 
-def _is_contraction(op: Operation) -> bool:
-    return isinstance(op, contraction.ContractionOp)
+def is_hidden_factor(op: Operation, value: SSAValue) -> bool:
+    """Whether a factor is of parameters that ONNX Runtime fuses into an operator which then refuses them.
+
+    It takes a product behind the DequantizeLinear of 8 bits for a QLinearConv or QLinearMatMul. Those know no blocks,
+    and a QLinearMatMul has scales of columns only for a matrix (`IsBQuantParamSupported` in
+    core/providers/cpu/quantization/matmul_integer_base.h): a run fails.
+    """
+    element = element_of(value)
+    if not isinstance(op, contraction.ContractionOp) or not isinstance(element, UniformQuantizedType):
+        return False
+    if element.granularity is Granularity.AXIS:
+        return isinstance(op, contraction.MatMulOp) and len(shape_of(value)) > MATRIX
+    return element.granularity is Granularity.BLOCK
 
 
 def _transposed_before(out: Outgoing, op: Operation) -> str | None:
@@ -103,13 +137,17 @@ def _transposed_before(out: Outgoing, op: Operation) -> str | None:
     if not isinstance(op, contraction.MatMulOp):
         return None
     element, rank = element_of(op.rhs), len(shape_of(op.rhs))
-    if not op.is_rhs_transposed or not isinstance(element, UniformQuantizedType) or rank <= MATRIX:
+    if not op.is_rhs_transposed or not isinstance(element, UniformQuantizedType):
         return None
+    if rank <= MATRIX and len(shape_of(op.lhs)) == MATRIX:
+        return None  # a Gemm
     if op.rhs in out.packed or element.granularity is Granularity.BLOCK:
         return None
     if element.granularity is Granularity.AXIS and element.axis >= rank - 2:
-        element = with_axis(element, 2 * rank - 3 - element.axis)
-    return dequantize(out, transposed(out, out.name(op.rhs), rank), op.rhs, element)
+        element = element.along(2 * rank - 3 - element.axis)
+    real = dequantize(out, transposed(out, out.name(op.rhs), rank), op.rhs, element)
+    *outer, row, column = shape_of(op.rhs)
+    return _hidden(out, real, [*outer, column, row]) if is_hidden_factor(op, op.rhs) else real
 
 
 def can_be_between_casts(op: Operation) -> bool:
@@ -133,7 +171,7 @@ def is_certain(op: NnOp) -> bool:
     if isinstance(op, contraction.ContractionOp):
         return _is_exact_contraction(op)
     if not isinstance(op, ROUNDED_ONCE):
-        return False
+        return _is_far_from_ties(op)
     if type(op) not in QUANTIZED:
         return True  # that is its meaning
     if any(each.granularity is not Granularity.TENSOR for each in known):
@@ -142,6 +180,31 @@ def is_certain(op: NnOp) -> bool:
     if sum(_bits(value) for value in operands) > MOST_TRIED_BITS:
         return False
     return _agrees_everywhere(op)
+
+
+def _is_far_from_ties(op: NnOp) -> bool:
+    """Whether a function of few bits is nowhere near a tie: every runtime rounds it to the same integers."""
+    if not is_function(op) or type(op) in QUANTIZED or type(op) not in _PLAIN:
+        return False
+    source, result = (element_of(value) for value in (op.operands[0], op.results[0]))
+    for element, bits in ((source, _FEW_BITS), (result, MOST_TRIED_BITS)):
+        if not isinstance(element, UniformQuantizedType) or element.granularity is not Granularity.TENSOR:
+            return False
+        if element.bits > bits or element.expressed_type != f32:
+            return False
+    assert isinstance(source, UniformQuantizedType)
+    assert isinstance(result, UniformQuantizedType)
+    stored = np.arange(source.storage_min, source.storage_max + 1) - source.zero_point
+    try:
+        (reals,) = _PLAIN[type(op)](op, stored.astype(np.float32) * np.float32(source.scale))
+    except InterpretationError:
+        return False
+    reals = np.asarray(reals, np.float64)
+    steps, error = reals / result.scale, FUNCTION_ERROR * np.maximum(np.abs(reals), 1) / result.scale
+    if not np.isfinite(steps).all():
+        return False
+    low, high = result.storage_min - result.zero_point - 1, result.storage_max - result.zero_point + 1
+    return bool(((steps < low) | (steps > high) | (np.abs(steps - np.floor(steps) - 0.5) > error)).all())
 
 
 def _bits(value: SSAValue) -> int:

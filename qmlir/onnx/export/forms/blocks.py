@@ -4,6 +4,7 @@
 weights of all others 0, so the weights must be constants.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from qmlir.dialects.nn.ops import contraction
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.onnx.export.emission import Outgoing
-from qmlir.onnx.export.forms.arithmetic import EXACT_F32, centred, magnitude_of
+from qmlir.onnx.export.forms.arithmetic import centred, magnitude_of
 from qmlir.onnx.export.forms.casts import dequantize, quantize, uniform
+from qmlir.onnx.export.forms.wide import wide_convolution
 from qmlir.onnx.export.operators.contraction import window_attributes
 
 Array = npt.NDArray[Any]
@@ -54,12 +56,10 @@ def write_blocks(out: Outgoing, op: NnOp) -> bool:
     is_conv = isinstance(op, contraction.ConvOp)
     bound = magnitude_of(x) * int(np.abs(integers).sum(axis=summed).max(initial=0))
     wide = i64 if bound >= 1 << 31 else i32
-    if is_conv and bound >= EXACT_F32:
-        raise out.error(f"adds up to {bound} in a block of {weight.type}: convolutions are written up to {EXACT_F32}")
-    value = out.cast(centred(out, data).name, f32 if is_conv else wide)
+    value = "" if is_conv else out.cast(centred(out, data).name, wide)
     for block in np.unique(numbers):
         mine = numbers == block
-        part = _contraction(out, op, value, np.where(mine, integers, 0), wide)
+        part = _contraction(out, op, value, np.where(mine, integers, 0), wide, bound)
         # Inside a block, a weight has the scale of its output channel.
         own = np.where(mine, scales, 0).max(axis=summed).astype(np.float32)
         factor = _over_result(op, accumulator_scale(x.scales, own))
@@ -86,11 +86,12 @@ def _summed_axes(op: NnOp, rank: int) -> tuple[int, ...]:
             return tuple(range(1, rank))
 
 
-def _contraction(out: Outgoing, op: NnOp, value: str, integers: Array, wide: Any) -> str:
+def _contraction(out: Outgoing, op: NnOp, value: str, integers: Array, wide: Any, bound: int) -> str:
     """The exact sums, in f32."""
     if isinstance(op, contraction.ConvOp):
-        kernel = out.constant(integers, f32)
-        return out.node("Conv", [value, kernel], group=op.group_count, **window_attributes(op))
+        terms = math.prod(integers.shape[1:])
+        attributes = {"group": op.group_count, **window_attributes(op)}
+        return out.cast(wide_convolution(out, op.data, integers, bound, terms, attributes).name, f32)
     is_transposed = isinstance(op, contraction.FullyConnectedOp) or (
         isinstance(op, contraction.MatMulOp) and op.is_rhs_transposed
     )

@@ -12,7 +12,16 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, Float16Type, Float32Type, f32, 
 from xdsl.ir import Attribute, SSAValue
 
 from qmlir.dialects.nn.base import shape_of
-from qmlir.dialects.quant.types import AnyQuantizedType, Granularity, StoredType, UniformQuantizedType, storage_limits
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.types import (
+    AnyQuantizedType,
+    Granularity,
+    StoredType,
+    UniformFloatType,
+    UniformQuantizedType,
+    UniformType,
+    storage_limits,
+)
 from qmlir.onnx.export.containers import container, tensor_proto
 from qmlir.onnx.export.emission import Outgoing
 
@@ -34,7 +43,7 @@ def is_narrower(element: StoredType) -> bool:
     return (element.storage_min, element.storage_max) != storage_limits(container(element))
 
 
-def _layout(element: UniformQuantizedType) -> dict[str, Any]:
+def _layout(element: UniformType) -> dict[str, Any]:
     """How ONNX says where parameters lie."""
     match element.granularity:
         case Granularity.TENSOR:
@@ -46,14 +55,14 @@ def _layout(element: UniformQuantizedType) -> dict[str, Any]:
             return {"axis": place, "block_size": dict(zip(element.axes, element.block_sizes, strict=True))[place]}
 
 
-def _block_axis(element: UniformQuantizedType) -> int:
+def _block_axis(element: UniformType) -> int:
     """The axis along which ONNX sees the blocks: the one with blocks of several elements."""
     sizes = dict(zip(element.axes, element.block_sizes, strict=True))
     several = [axis for axis, size in sizes.items() if size > 1]
     return several[0] if several else element.axes[-1]
 
 
-def parameters(element: UniformQuantizedType, shape: tuple[int, ...]) -> tuple[Array, Array]:
+def parameters(element: UniformType, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """Scales and zero points as ONNX lays them out: blocks have one for each index of the axes beside theirs."""
     scales, zero_points = element.scales, element.zero_points
     if element.granularity is Granularity.BLOCK:
@@ -65,7 +74,7 @@ def parameters(element: UniformQuantizedType, shape: tuple[int, ...]) -> tuple[A
     return scales, zero_points
 
 
-def spread(element: UniformQuantizedType, rank: int, values: Array) -> Array:
+def spread(element: UniformType, rank: int, values: Array) -> Array:
     """The parameters `values` of a type in a shape that broadcasts against a tensor of `rank`: no blocks."""
     if element.granularity is Granularity.AXIS:
         layout = [1] * rank
@@ -74,7 +83,7 @@ def spread(element: UniformQuantizedType, rank: int, values: Array) -> Array:
     return values
 
 
-def _block_count(element: UniformQuantizedType) -> int:
+def _block_count(element: UniformType) -> int:
     """How many axes have blocks of more than one element, and fewer than all: ONNX says one."""
     return sum(
         1 for size, count in zip(element.block_sizes, (element.scales.shape[a] for a in element.axes), strict=True)
@@ -82,12 +91,12 @@ def _block_count(element: UniformQuantizedType) -> int:
     )  # fmt: skip
 
 
-def has_cast(element: UniformQuantizedType, shape: tuple[int, ...]) -> bool:
+def has_cast(element: UniformType, shape: tuple[int, ...]) -> bool:
     """Whether QuantizeLinear and DequantizeLinear lay out these parameters."""
     return element.granularity is not Granularity.BLOCK or (_block_count(element) <= 1 and DYNAMIC_INDEX not in shape)
 
 
-def _checked(out: Outgoing, element: UniformQuantizedType, shape: tuple[int, ...]) -> None:
+def _checked(out: Outgoing, element: UniformType, shape: tuple[int, ...]) -> None:
     if not has_cast(element, shape):
         raise out.error(f"has {element} on a tensor of shape {list(shape)}: blocks lie along one axis of known size")
 
@@ -144,6 +153,40 @@ def quantize(
     return out.node("QuantizeLinear", inputs, output, **_layout(element))
 
 
+def dequantize_floats(out: Outgoing, op: DequantizeCastOp, element: UniformFloatType) -> None:
+    """The real values of floats of 8 bits and fewer."""
+    shape, expressed, name = shape_of(op.input), element.expressed_type, out.inputs[0]
+    _checked(out, element, shape)
+    if isinstance(expressed, Float32Type | Float16Type):
+        scale = out.constant(parameters(element, shape)[0], expressed)
+        out.node("DequantizeLinear", [name, scale], out.output, **_layout(element))
+        return
+    if element.granularity is Granularity.BLOCK:
+        raise out.error(f"dequantizes {element}: blocks are written with scales of f32 and f16")
+    arithmetic = f64 if expressed == f64 else f32
+    scale = out.constant(spread(element, len(shape), element.scales), arithmetic)
+    product = out.node("Mul", [out.cast(name, arithmetic), scale], out.output if expressed == arithmetic else None)
+    if expressed != arithmetic:
+        out.cast(product, expressed, out.output)
+
+
+def quantize_floats(out: Outgoing, op: QuantizeCastOp, element: UniformFloatType) -> None:
+    """Real values as floats of 8 bits and fewer, saturated."""
+    shape, expressed, name = shape_of(op.result), element.expressed_type, out.inputs[0]
+    _checked(out, element, shape)
+    if isinstance(expressed, Float32Type | Float16Type):
+        scales, _ = parameters(element, shape)
+        zeros = out.constant(np.zeros(scales.shape, np.float32), element.storage)
+        out.node("QuantizeLinear", [name, out.constant(scales, expressed), zeros], out.output, **_layout(element))
+        return
+    if element.granularity is Granularity.BLOCK:
+        raise out.error(f"quantizes to {element}: blocks are written with scales of f32 and f16")
+    arithmetic = f64 if expressed == f64 else f32
+    reals = name if expressed == arithmetic else out.cast(name, arithmetic)
+    quotient = out.node("Div", [reals, out.constant(spread(element, len(shape), element.scales), arithmetic)])
+    out.cast(out.cast(quotient, f32) if arithmetic == f64 else quotient, element.storage, out.output)
+
+
 def _limited(out: Outgoing, name: str, element: UniformQuantizedType, rank: int) -> str:
     """Real values between those of the smallest and the largest integer of the storage range.
 
@@ -156,6 +199,16 @@ def _limited(out: Outgoing, name: str, element: UniformQuantizedType, rank: int)
         bound = spread(element, rank, (limit - zero_points).astype(np.float32) * scales)
         name = out.node(operator, [name, out.constant(bound, element.expressed_type)])
     return name
+
+
+def kept_apart(out: Outgoing, name: str, value: SSAValue, element: UniformQuantizedType) -> str:
+    """Real values behind a Max that changes none of their integers.
+
+    It stands between an operator and its QuantizeLinear: ONNX Runtime puts no operator of its own in their place.
+    """
+    lowest = (element.storage_min - element.zero_points).astype(np.float32) * element.scales.astype(np.float32)
+    bound = spread(element, len(shape_of(value)), lowest)
+    return out.node("Max", [name, out.constant(bound, element.expressed_type)])
 
 
 def saturated(out: Outgoing, rounded: str, element: UniformQuantizedType, rank: int, output: str | None) -> str:

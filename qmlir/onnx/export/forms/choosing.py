@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from qmlir import registry
@@ -10,18 +11,18 @@ from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp, element_of
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.contraction import ContractionOp
 from qmlir.dialects.nn.ops.pooling import AveragePoolOp
 from qmlir.dialects.nn.requantize import hand_on_requantization
-from qmlir.dialects.quant.types import StoredType
+from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
+from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.interfaces import ReadsShapesOnly
-from qmlir.onnx.export.containers import container, data_type, plain_proto
+from qmlir.onnx.export.containers import container, data_type, element_since, plain_proto
 from qmlir.onnx.export.emission import Exporter, Form, Outgoing
 from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.onnx.export.forms.between_casts import can_be_between_casts, is_certain, write_between_casts
 from qmlir.onnx.export.forms.blocks import write_blocks
-from qmlir.onnx.export.forms.casts import WIDE_BITS
+from qmlir.onnx.export.forms.fusing import is_fused_alike
 from qmlir.onnx.export.forms.integer import write_integer
 from qmlir.onnx.export.forms.moving import between_equal_casts, write_between_equal_casts, write_moved
 from qmlir.onnx.export.forms.qlinear import write_qlinear, write_source
@@ -40,12 +41,27 @@ def exporter_of(out: Outgoing, op: Operation, exporters: Exporters) -> Exporter:
     return found
 
 
+def _container_of(value: SSAValue) -> IntegerType:
+    element = element_of(value)
+    assert isinstance(element, StoredType)
+    return container(element)
+
+
+def _has_blocks(value: SSAValue) -> bool:
+    element = element_of(value)
+    return isinstance(element, UniformQuantizedType) and element.granularity is Granularity.BLOCK
+
+
 def _is_quantized(value: SSAValue) -> bool:
     return kind_of(element_of(value)) is Kind.QUANTIZED
 
 
 def write(out: Outgoing, op: Operation, exporters: Exporters) -> None:
     """Write one operation."""
+    for value in (*op.operands, *op.results):
+        type_ = ranked_tensor(value.type)
+        if type_ is not None:
+            out.needs(element_since(type_.get_element_type()), f"elements of {type_.get_element_type()}")
     if not isinstance(op, NnOp) or not any(map(_is_quantized, (*op.data_operands(), *op.results))):
         exporter_of(out, op, exporters)(out, op)
     elif op.components is not None:
@@ -72,6 +88,7 @@ def _write_computed(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
         write_source(out, op)
         return
     has_casts = can_be_between_casts(op)
+    packed = [value for value in dict.fromkeys(op.operands) if value in out.packed]
     ways: list[Callable[[], bool]] = []
 
     def between_casts() -> bool:
@@ -81,15 +98,26 @@ def _write_computed(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
     def certain() -> bool:
         return has_casts and is_certain(op) and between_casts()
 
+    def fused() -> bool:
+        return has_casts and not packed and is_fused_alike(op) and between_casts()
+
     def integer() -> bool:
-        return write_integer(out, op) or write_blocks(out, op)
+        if packed and any(map(_has_blocks, op.operands)):
+            return False
+        before = len(out.nodes)
+        names = {**out.names, **{value: out.cast(out.name(value), _container_of(value)) for value in packed}}
+        unpacked = replace(out, names=names, packed={}) if packed else out
+        if write_integer(unpacked, op) or write_blocks(unpacked, op):
+            return True
+        del out.nodes[before:]
+        return False
 
     match settings.form:
-        case Form.QDQ if not settings.exact:
+        case Form.QDQ if settings.exact is False:
             # No cast says another rounding than to the nearest, ties to even.
-            ways = [certain, integer] if _is_of_sums(op) else [between_casts]
-            if not has_casts or mode_of(op)[0] is not Mode.F32 or _fails(op):
-                ways = [integer]
+            ways = [between_casts] if has_casts and mode_of(op)[0] is Mode.F32 and not _fails(op) else [integer]
+        case Form.QDQ if settings.exact is None:
+            ways = [certain, fused, integer]
         case Form.QDQ:
             ways = [certain, integer]
         case Form.QOPERATOR:
@@ -98,17 +126,6 @@ def _write_computed(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
             ways = [integer]
     if not any(way() for way in [*ways, between_casts]):
         raise out.error(f"has no way to be written in the form '{settings.form}'")
-
-
-def _is_of_sums(op: NnOp) -> bool:
-    """Whether an operation works on sums of 32 bits: no runtime has a fused operator for those between casts.
-
-    The bias of a contraction is not meant, which each of them knows.
-    """
-    if isinstance(op, ContractionOp):
-        return False
-    elements = [element_of(value) for value in op.operands]
-    return any(isinstance(each, StoredType) and container(each).width.data == WIDE_BITS for each in elements)
 
 
 def _fails(op: NnOp) -> bool:

@@ -5,7 +5,7 @@ parameters allow no exact integers (`None`), is written between casts.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ from qmlir.onnx.export.forms.arithmetic import (
     widened,
 )
 from qmlir.onnx.export.forms.casts import uniform
+from qmlir.onnx.export.forms.wide import wide_convolution
 from qmlir.onnx.export.operators.contraction import transposed, window_attributes
 
 Array = npt.NDArray[Any]
@@ -148,47 +149,13 @@ def _conv(out: Outgoing, op: contraction.ConvOp) -> bool:
             out.node("ConvInteger", [out.name(op.data), out.name(op.weight), *points], **attributes), i32, bound
         )
     else:
-        total = _conv_of_wide(out, op, bound, attributes)
+        terms = product_of(shape_of(op.weight)[1:], OPEN_SIZE)
+        total = wide_convolution(out, op.data, op.weight, bound, terms, attributes)
     scales = _factor_scales(op, op.data, op.weight)
     if scales.ndim:
         scales = scales.reshape(-1, *(1,) * spatial)
     rescaled(out, op, _with_bias(out, op, total, spatial), scales)
     return True
-
-
-def _halves(out: Outgoing, value: Exact) -> list[tuple[int, Exact]]:
-    """`256 a + b` with `0 <= b < 256`: both parts, each with its factor; one part where 8 bits are enough."""
-    if value.bound <= 256:
-        return [(1, value)]
-    whole = constant(out, 256, value)
-    low = out.node("Mod", [value.name, whole])
-    high = out.node("Div", [out.node("Sub", [value.name, low]), whole])
-    return [(256, Exact(high, value.element, (value.bound >> 8) + 1)), (1, Exact(low, value.element, 255))]
-
-
-def _conv_of_wide(out: Outgoing, op: contraction.ConvOp, bound: int, attributes: Mapping[str, Any]) -> Exact:
-    """A convolution of integers that ConvInteger does not take: in f32, by parts of 8 bits where sums pass 2^24."""
-    x, w = centred(out, op.data), centred(out, op.weight)
-    terms = max(product_of(shape_of(op.weight)[1:], OPEN_SIZE), 1)
-    lefts, rights = ([(1, x)], [(1, w)]) if bound < EXACT_F32 else (_halves(out, x), _halves(out, w))
-    total: Exact | None = None
-    for left_factor, left in lefts:
-        for right_factor, right in rights:
-            part_bound = left.bound * right.bound * terms
-            if part_bound >= EXACT_F32:
-                raise out.error(
-                    f"adds up {terms} products of {op.data.type} and {op.weight.type}: convolutions of 16 bits are "
-                    f"written with up to {EXACT_F32 // (left.bound * right.bound)}"
-                )
-            names = [out.cast(each.name, f32) for each in (left, right)]
-            found = out.cast(out.node("Conv", names, **attributes), i64 if bound >= 1 << 31 else i32)
-            part = Exact(found, i64 if bound >= 1 << 31 else i32, part_bound)
-            factor = left_factor * right_factor
-            if factor != 1:
-                part = Exact(out.node("Mul", [part.name, constant(out, factor, part)]), part.element, bound)
-            total = part if total is None else together(out, "Add", total, part, bound)
-    assert total is not None
-    return Exact(total.name, total.element, bound)
 
 
 # One scale
@@ -433,7 +400,7 @@ def write_table(out: Outgoing, op: Operation) -> bool:
     index = out.cast(out.name(op.operands[0]), i32)
     if source.storage_min:
         index = out.node("Sub", [index, out.constant(source.storage_min, i32)])
-    out.node("Gather", [out.constant(table, container(target)), index], out.output)
+    out.node("Gather", [out.table(table, container(target)), index], out.output)
     return True
 
 

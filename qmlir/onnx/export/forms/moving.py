@@ -67,10 +67,10 @@ def write_between_equal_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> No
     for value, name, own in zip(op.results, inner, out.outputs, strict=True):
         element = element_of(value)
         if isinstance(element, UniformQuantizedType):
-            quantize(out, name, value, _whole_storage(element), own)
+            quantize(out, name, value, whole_storage(element), own)
 
 
-def _whole_storage(element: UniformQuantizedType) -> UniformQuantizedType:
+def whole_storage(element: UniformQuantizedType) -> UniformQuantizedType:
     """The type with all integers of what holds it: for values that lie inside the storage range already."""
     held = container(element)
     storage = UniformQuantizedType.per_tensor(held, element.expressed_type, 1.0).parameters[:3]

@@ -26,7 +26,7 @@ from qmlir.onnx.export.containers import container
 from qmlir.onnx.export.emission import MICROSOFT, Outgoing, number
 from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.onnx.export.forms.casts import is_narrower
-from qmlir.onnx.export.operators.contraction import transposed, window_attributes
+from qmlir.onnx.export.operators.contraction import MATRIX, transposed, window_attributes
 
 Array = npt.NDArray[Any]
 
@@ -53,13 +53,63 @@ def _factors(
 ) -> tuple[UniformQuantizedType, UniformQuantizedType, UniformQuantizedType] | None:
     """The types of data, weights and result, where QLinear operators take them."""
     data, weight, result = _single(x), _element(w), _single(op.results[0])
-    if data is None or weight is None or result is None or is_narrower(result):
+    if data is None or weight is None or result is None:
         return None
     if weight.granularity is Granularity.BLOCK or data.is_signed != result.is_signed:
         return None
     if (weight.zero_points != weight.zero_points.flat[0]).any() or (data.is_signed and not weight.is_signed):
         return None
     return data, weight, result
+
+
+def _matmul_factors(
+    op: contraction.MatMulOp,
+) -> tuple[UniformQuantizedType, UniformQuantizedType, UniformQuantizedType] | None:
+    found = _factors(op, op.lhs, op.rhs)
+    if found is None or (found[1].granularity is Granularity.AXIS and len(shape_of(op.rhs)) != MATRIX):
+        return None
+    return found
+
+
+def _pooled(op: pooling.GlobalAveragePoolOp) -> tuple[UniformQuantizedType, UniformQuantizedType] | None:
+    data, result = _single(op.data), _single(op.result)
+    if data is None or result is None or data.is_signed != result.is_signed:
+        return None
+    return data, result
+
+
+def has_qlinear_types(op: Operation) -> bool:
+    """Whether a QLinear operator takes the types of a product or a mean, and gives the same integers."""
+    match op:
+        case contraction.ConvOp() | contraction.FullyConnectedOp():
+            return _factors(op, op.data, op.weight) is not None
+        case contraction.MatMulOp():
+            return _matmul_factors(op) is not None
+        case pooling.GlobalAveragePoolOp():
+            return _pooled(op) is not None
+        case _:
+            return False
+
+
+def is_whole(value: SSAValue) -> bool:
+    """Whether a value has 8 bits, all of their storage, and one scale."""
+    element = _single(value)
+    return element is not None and not is_narrower(element)
+
+
+def saturated_storage(out: Outgoing, name: str, element: UniformQuantizedType) -> str:
+    """Integers that fill what holds them, inside a narrower storage range."""
+    limits = [out.constant(each, container(element)) for each in (element.storage_min, element.storage_max)]
+    return out.node("Clip", [name, *limits], out.output)
+
+
+def _saturating(out: Outgoing, result: UniformQuantizedType, op_type: str, inputs: list[str], **rest: Any) -> bool:
+    """Add an operator whose results have 8 bits, and what a narrower storage range cuts off."""
+    if is_narrower(result):
+        saturated_storage(out, out.node(op_type, inputs, out.fresh("whole"), **rest), result)
+    else:
+        out.node(op_type, inputs, out.output, **rest)
+    return True
 
 
 def _conv(out: Outgoing, op: contraction.ConvOp) -> bool:
@@ -71,24 +121,19 @@ def _conv(out: Outgoing, op: contraction.ConvOp) -> bool:
         out.name(op.data), *_parameters(out, data), out.name(op.weight), *_parameters(out, weight),
         *_parameters(out, result), out.name(op.bias),
     ]  # fmt: skip
-    out.node("QLinearConv", inputs, out.output, group=op.group_count, **window_attributes(op))
-    return True
+    return _saturating(out, result, "QLinearConv", inputs, group=op.group_count, **window_attributes(op))
 
 
 def _matmul(out: Outgoing, op: contraction.MatMulOp) -> bool:
-    found = _factors(op, op.lhs, op.rhs)
+    found = _matmul_factors(op)
     if found is None:
         return False
     data, weight, result = found
-    rank = len(shape_of(op.rhs))
-    if weight.granularity is Granularity.AXIS and rank != 2:
-        return False
-    right = transposed(out, out.name(op.rhs), rank) if op.is_rhs_transposed else out.name(op.rhs)
+    right = transposed(out, out.name(op.rhs), len(shape_of(op.rhs))) if op.is_rhs_transposed else out.name(op.rhs)
     inputs = [
         out.name(op.lhs), *_parameters(out, data), right, *_parameters(out, weight), *_parameters(out, result),
     ]  # fmt: skip
-    out.node("QLinearMatMul", inputs, out.output)
-    return True
+    return _saturating(out, result, "QLinearMatMul", inputs)
 
 
 def _fully_connected(out: Outgoing, op: contraction.FullyConnectedOp) -> bool:
@@ -100,17 +145,16 @@ def _fully_connected(out: Outgoing, op: contraction.FullyConnectedOp) -> bool:
         out.name(op.data), *_parameters(out, data), out.name(op.weight), *_parameters(out, weight), out.name(op.bias),
         *_parameters(out, result),
     ]  # fmt: skip
-    out.node("QGemm", inputs, out.output, domain=MICROSOFT, transB=1)
-    return True
+    return _saturating(out, result, "QGemm", inputs, domain=MICROSOFT, transB=1)
 
 
 def _global_average_pool(out: Outgoing, op: pooling.GlobalAveragePoolOp) -> bool:
-    data, result = _single(op.data), _single(op.result)
-    if data is None or result is None or is_narrower(result) or data.is_signed != result.is_signed:
+    found = _pooled(op)
+    if found is None:
         return False
+    data, result = found
     inputs = [out.name(op.data), *_parameters(out, data), *_parameters(out, result)]
-    out.node("QLinearGlobalAveragePool", inputs, out.output, domain=MICROSOFT, channels_last=0)
-    return True
+    return _saturating(out, result, "QLinearGlobalAveragePool", inputs, domain=MICROSOFT, channels_last=0)
 
 
 # Sums and products of two values
@@ -149,7 +193,18 @@ def _products(a: Array, b: Array, scales: list[np.float32], points: list[int]) -
     ]
 
 
-def _pairwise(op_type: str, formulas: Callable[[Array, Array, list[np.float32], list[int]], list[Array]]) -> Any:
+Formulas = Callable[[Array, Array, list[np.float32], list[int]], list[Array]]
+
+_FORMULAS: dict[type[Operation], Formulas] = {elementwise.AddOp: _sums, elementwise.MulOp: _products}
+
+
+def agrees_with_qlinear(op: elementwise.BinaryOp) -> bool:
+    """Whether QLinearAdd or QLinearMul give the same for all pairs of operands: they add the zero point, then round."""
+    elements = [each for value in (op.lhs, op.rhs, op.result) if (each := _single(value)) is not None]
+    return len(elements) == 3 and _agrees(op, elements, _FORMULAS[type(op)])
+
+
+def _pairwise(op_type: str) -> Any:
     """The exporter to an operator that adds the zero point before rounding: where all pairs of operands agree."""
 
     def write(out: Outgoing, op: elementwise.BinaryOp) -> bool:
@@ -157,7 +212,7 @@ def _pairwise(op_type: str, formulas: Callable[[Array, Array, list[np.float32], 
         elements = [each for each in found if each is not None]
         if len(elements) != 3 or is_narrower(elements[2]) or len({each.is_signed for each in elements}) != 1:
             return False
-        if op.lhs is op.rhs or not _agrees(op, elements, formulas):
+        if op.lhs is op.rhs or not agrees_with_qlinear(op):
             return False
         inputs = [out.name(op.lhs), *_parameters(out, elements[0]), out.name(op.rhs), *_parameters(out, elements[1])]
         out.node(op_type, [*inputs, *_parameters(out, elements[2])], out.output, domain=MICROSOFT)
@@ -185,8 +240,8 @@ QLINEAR: dict[type[Operation], Callable[[Outgoing, Any], bool]] = {
     contraction.MatMulOp: _matmul,
     contraction.FullyConnectedOp: _fully_connected,
     pooling.GlobalAveragePoolOp: _global_average_pool,
-    elementwise.AddOp: _pairwise("QLinearAdd", _sums),
-    elementwise.MulOp: _pairwise("QLinearMul", _products),
+    elementwise.AddOp: _pairwise("QLinearAdd"),
+    elementwise.MulOp: _pairwise("QLinearMul"),
 }
 
 
@@ -240,8 +295,7 @@ def write_source(out: Outgoing, op: NnOp) -> None:
         case _:
             raise out.error(f"requantizes by {Mode.QLINEAR}, and there is no such operator for it")
     if output != out.output:
-        limits = [out.constant(each, container(result)) for each in (result.storage_min, result.storage_max)]
-        out.node("Clip", [output, *limits], out.output)
+        saturated_storage(out, output, result)
 
 
 def write_qlinear(out: Outgoing, op: NnOp) -> bool:

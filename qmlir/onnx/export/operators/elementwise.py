@@ -49,7 +49,9 @@ def _mod(out: Outgoing, op: ops.ModOp) -> None:
 
 
 def _cast(out: Outgoing, op: ops.CastOp) -> None:
-    out.cast(out.inputs[0], out.element(op.result), out.output)
+    kind = data_type(out.element(op.result))
+    mode = None if op.round_mode is None else op.round_mode.data
+    out.node("Cast", out.inputs, out.output, to=kind, saturate=None if op.saturates else 0, round_mode=mode)
 
 
 def _bit_cast(out: Outgoing, op: ops.BitCastOp) -> None:

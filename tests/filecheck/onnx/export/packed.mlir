@@ -18,35 +18,43 @@ func.func @main(%x: tensor<1x4x!x>) -> tensor<1x1x!y> {
 // CHECK-NEXT: opset_import: ["" : 21],
 // CHECK-NEXT: producer_name: "qmlir",
 // CHECK-NEXT: producer_version: "{{.*}}",
-// CHECK-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"qdq\", \"opset\": 21, \"exact\": false, \"functions\": false, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
+// CHECK-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"qdq\", \"opset\": 21, \"exact\": null, \"functions\": false, \"signed\": false, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
 // CHECK-NEXT: >
 // CHECK-NEXT: main (int8[1,4] input0) => (int8[1,1] output0)
-// CHECK-NEXT: <int4[2,4] w = ..., int4[1,2] v = ..., float "fc/c0" =  {0.5}, int8 "fc/c1" =  {0}, float[2,2] "fc/c3" =  {0.25,0.5,0.25,0.5}, int4[2,2] "fc/c4" = ..., float "fc/c7" =  {0.75}, float "output0/c0" =  {0.75}, int8 "output0/c1" =  {0}, float "output0/c3" =  {0.25}, int4 "output0/c4" = ..., int4[2,4] w, int4[1,2] v, int8[1,2] fc>
+// CHECK-NEXT: <int4[2,4] w = ..., int4[1,2] v = ..., float "fc/c0" =  {0.5}, int8 "fc/c1" =  {0}, float[2,2] "fc/c3" =  {0.25,0.5,0.25,0.5}, int4[2,2] "fc/c4" = ..., float "fc/c7" =  {0.75}, float "output0/c4" =  {0.25}, float "output0/c7" =  {-128}, float "output0/c8" =  {127}, int4[2,4] w, int4[1,2] v, int8[1,2] fc>
 // CHECK-NEXT: {
 // CHECK-NEXT: ["fc/DequantizeLinear"] "fc/DequantizeLinear2" = DequantizeLinear (input0, "fc/c0", "fc/c1")
 // CHECK-NEXT: ["fc/DequantizeLinear.1"] "fc/DequantizeLinear5" = DequantizeLinear <axis: int = 1, block_size: int = 2> (w, "fc/c3", "fc/c4")
 // CHECK-NEXT: ["fc/Gemm"] "fc/real6_0" = Gemm <transB: int = 1> ("fc/DequantizeLinear2", "fc/DequantizeLinear5")
 // CHECK-NEXT: ["fc/QuantizeLinear"] fc = QuantizeLinear ("fc/real6_0", "fc/c7", "fc/c1")
-// CHECK-NEXT: ["mm/DequantizeLinear"] "output0/DequantizeLinear2" = DequantizeLinear (fc, "output0/c0", "output0/c1")
-// CHECK-NEXT: ["mm/DequantizeLinear.1"] "output0/DequantizeLinear5" = DequantizeLinear (v, "output0/c3", "output0/c4")
-// CHECK-NEXT: ["mm/Gemm"] "output0/real6_0" = Gemm <transB: int = 1> ("output0/DequantizeLinear2", "output0/DequantizeLinear5")
-// CHECK-NEXT: ["mm/QuantizeLinear"] output0 = QuantizeLinear ("output0/real6_0", "output0/c0", "output0/c1")
+// CHECK-NEXT: ["mm/Cast"] "output0/Cast0" = Cast <to: int = 3> (v)
+// CHECK-NEXT: ["mm/Transpose"] "output0/Transpose1" = Transpose <perm: ints = [1, 0]> ("output0/Cast0")
+// CHECK-NEXT: ["mm/MatMulInteger"] "output0/MatMulInteger2" = MatMulInteger (fc, "output0/Transpose1")
+// CHECK-NEXT: ["mm/Cast.1"] "output0/Cast3" = Cast <to: int = 1> ("output0/MatMulInteger2")
+// CHECK-NEXT: ["mm/Mul"] "output0/Mul5" = Mul ("output0/Cast3", "output0/c4")
+// CHECK-NEXT: ["mm/Round"] "output0/Round6" = Round ("output0/Mul5")
+// CHECK-NEXT: ["mm/Clip"] "output0/Clip9" = Clip ("output0/Round6", "output0/c7", "output0/c8")
+// CHECK-NEXT: ["mm/Cast.2"] output0 = Cast <to: int = 3> ("output0/Clip9")
 
 // NEWER: <
 // NEWER-NEXT: ir_version: 13,
 // NEWER-NEXT: opset_import: ["" : 25],
 // NEWER-NEXT: producer_name: "qmlir",
 // NEWER-NEXT: producer_version: "{{.*}}",
-// NEWER-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"qdq\", \"opset\": 25, \"exact\": false, \"functions\": false, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
+// NEWER-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"qdq\", \"opset\": 25, \"exact\": null, \"functions\": false, \"signed\": false, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
 // NEWER-NEXT: >
 // NEWER-NEXT: main (int8[1,4] input0) => (int8[1,1] output0)
-// NEWER-NEXT: <int4[2,4] w = ..., int2[1,2] v = ..., float "fc/c0" =  {0.5}, int8 "fc/c1" =  {0}, float[2,2] "fc/c3" =  {0.25,0.5,0.25,0.5}, int4[2,2] "fc/c4" = ..., float "fc/c7" =  {0.75}, float "output0/c0" =  {0.75}, int8 "output0/c1" =  {0}, float "output0/c3" =  {0.25}, int2 "output0/c4" = ..., int4[2,4] w, int2[1,2] v, int8[1,2] fc>
+// NEWER-NEXT: <int4[2,4] w = ..., int2[1,2] v = ..., float "fc/c0" =  {0.5}, int8 "fc/c1" =  {0}, float[2,2] "fc/c3" =  {0.25,0.5,0.25,0.5}, int4[2,2] "fc/c4" = ..., float "fc/c7" =  {0.75}, float "output0/c4" =  {0.25}, float "output0/c7" =  {-128}, float "output0/c8" =  {127}, int4[2,4] w, int2[1,2] v, int8[1,2] fc>
 // NEWER-NEXT: {
 // NEWER-NEXT: ["fc/DequantizeLinear"] "fc/DequantizeLinear2" = DequantizeLinear (input0, "fc/c0", "fc/c1")
 // NEWER-NEXT: ["fc/DequantizeLinear.1"] "fc/DequantizeLinear5" = DequantizeLinear <axis: int = 1, block_size: int = 2> (w, "fc/c3", "fc/c4")
 // NEWER-NEXT: ["fc/Gemm"] "fc/real6_0" = Gemm <transB: int = 1> ("fc/DequantizeLinear2", "fc/DequantizeLinear5")
 // NEWER-NEXT: ["fc/QuantizeLinear"] fc = QuantizeLinear ("fc/real6_0", "fc/c7", "fc/c1")
-// NEWER-NEXT: ["mm/DequantizeLinear"] "output0/DequantizeLinear2" = DequantizeLinear (fc, "output0/c0", "output0/c1")
-// NEWER-NEXT: ["mm/DequantizeLinear.1"] "output0/DequantizeLinear5" = DequantizeLinear (v, "output0/c3", "output0/c4")
-// NEWER-NEXT: ["mm/Gemm"] "output0/real6_0" = Gemm <transB: int = 1> ("output0/DequantizeLinear2", "output0/DequantizeLinear5")
-// NEWER-NEXT: ["mm/QuantizeLinear"] output0 = QuantizeLinear ("output0/real6_0", "output0/c0", "output0/c1")
+// NEWER-NEXT: ["mm/Cast"] "output0/Cast0" = Cast <to: int = 3> (v)
+// NEWER-NEXT: ["mm/Transpose"] "output0/Transpose1" = Transpose <perm: ints = [1, 0]> ("output0/Cast0")
+// NEWER-NEXT: ["mm/MatMulInteger"] "output0/MatMulInteger2" = MatMulInteger (fc, "output0/Transpose1")
+// NEWER-NEXT: ["mm/Cast.1"] "output0/Cast3" = Cast <to: int = 1> ("output0/MatMulInteger2")
+// NEWER-NEXT: ["mm/Mul"] "output0/Mul5" = Mul ("output0/Cast3", "output0/c4")
+// NEWER-NEXT: ["mm/Round"] "output0/Round6" = Round ("output0/Mul5")
+// NEWER-NEXT: ["mm/Clip"] "output0/Clip9" = Clip ("output0/Round6", "output0/c7", "output0/c8")
+// NEWER-NEXT: ["mm/Cast.2"] output0 = Cast <to: int = 3> ("output0/Clip9")

@@ -179,3 +179,78 @@ func.func @main() -> tensor<2xf32> {
 def test_constants_hold_the_bytes_of_the_module() -> None:
     (weight,) = [each for each in exported(CONV, form="integer").graph.initializer if list(each.dims) == [1, 1, 2, 2]]
     assert numpy_helper.to_array(weight).tolist() == [[[[1, 2], [3, -4]]]]
+
+
+DYNAMIC = """
+!w = !quant.uniform<i8:f32:1, {0.1, 0.2, 0.3, 0.4, 0.1, 0.2, 0.3, 0.4}>
+!v = !quant.uniform<u8:f32:{0:1, 1:1}, {{{0.5:3}, {0.5:3}, {0.5:3}, {0.5:3}}, {{0.25:4}, {0.25:4}, {0.25:4}, {0.25:4}}}>
+!r = !quant.uniform<u8:f32, 0.2:128>
+func.func @main(%s: tensor<5x1x3xf32>, %w: tensor<1x8x3x!w>, %r: tensor<1x8x2x!r>, %b: tensor<1x16xf32>,
+    %v: tensor<2x4x3x!v>, %u: tensor<2x4x1x!r>) -> (tensor<5x1x1x2xf32>, tensor<5x2x1x1xf32>) {
+  %h, %last, %cell = nn.dynamic_lstm %s, %w, %r, %b {hidden_size = 2, clip = 3.0}
+    : (tensor<5x1x3xf32>, tensor<1x8x3x!w>, tensor<1x8x2x!r>, tensor<1x16xf32>)
+    -> (tensor<5x1x1x2xf32>, tensor<1x1x2xf32>, tensor<1x1x2xf32>)
+  %g, %end, %state = nn.dynamic_lstm %s, %v, %u {hidden_size = 1, direction = "bidirectional"}
+    : (tensor<5x1x3xf32>, tensor<2x4x3x!v>, tensor<2x4x1x!r>)
+    -> (tensor<5x2x1x1xf32>, tensor<2x1x1xf32>, tensor<2x1x1xf32>)
+  func.return %h, %g : tensor<5x1x1x2xf32>, tensor<5x2x1x1xf32>
+}
+"""
+
+
+def test_weights_of_a_dynamic_lstm() -> None:
+    """One scale and one zero point for each direction, or for each row."""
+    model = exported(DYNAMIC, signed=True)
+    tensors = {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
+    first, second = [node for node in model.graph.node if node.op_type == "DynamicQuantizeLSTM"]
+    assert [tensors[name].shape for name in first.input[8:]] == [(1, 8), (1, 8), (1,), (1,)]
+    assert [tensors[name].tolist() for name in second.input[8:10]] == [[0.5, 0.25], [3, 4]]
+    assert [tensors[name].dtype for name in (first.input[9], first.input[11])] == [np.int8, np.uint8]
+
+
+def test_zero_points_that_a_dynamic_lstm_does_not_take() -> None:
+    with pytest.raises(DiagnosticError, match="one zero point a direction"):
+        exported(DYNAMIC.replace("{0.1, ", "{0.1:7, "))
+
+
+SIGMOID = """
+!x = !quant.uniform<i16:f32, 0.0005>
+!y = !quant.uniform<u8:f32, 0.00390625>
+func.func @main(%x: tensor<2x!x>, %z: tensor<2x!x>) -> (tensor<2x!y>, tensor<2x!y>) {
+  %0 = nn.sigmoid %x : (tensor<2x!x>) -> tensor<2x!y>
+  %1 = nn.sigmoid %z : (tensor<2x!x>) -> tensor<2x!y>
+  func.return %0, %1 : tensor<2x!y>, tensor<2x!y>
+}
+"""
+
+
+def test_functions_share_a_table() -> None:
+    model = exported(SIGMOID)
+    assert operators(model)["Gather"] == 2
+    assert sum(each.dims == [65536] for each in model.graph.initializer) == 1
+    between_casts = exported(SIGMOID, exact=False)
+    assert operators(between_casts)["Sigmoid"] == 2
+
+
+def test_a_function_that_is_near_no_tie_stays_between_casts() -> None:
+    text = SIGMOID.replace("i16:f32, 0.0005", "i8:f32, 0.05")
+    assert operators(exported(text))["Sigmoid"] == 2
+    near = text.replace("0.00390625", "0.0625:8")  # a sigmoid of 0 is a half: a step of 1/16 has no tie there
+    assert operators(exported(near))["Sigmoid"] == 2
+    tie = text.replace("0.00390625", "1.0")  # and of 1 it is one
+    assert operators(exported(tie))["Gather"] == 2
+
+
+MIRRORED = """
+func.func @main(%x: tensor<2x3xf32>) -> tensor<6x5xf32> {
+  %0 = nn.pad %x {pads = [3, 1, 1, 1], mode = "reflect"} : (tensor<2x3xf32>) -> tensor<6x5xf32>
+  func.return %0 : tensor<6x5xf32>
+}
+"""
+
+
+def test_elements_that_are_mirrored_more_than_once() -> None:
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    model = exported(MIRRORED)
+    assert operators(model) == {"Gather": 2}
+    assert run(model, x).tolist() == np.pad(x, ((3, 1), (1, 1)), mode="reflect").tolist()

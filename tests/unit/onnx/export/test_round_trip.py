@@ -21,6 +21,7 @@ from tests.support.classifiers import classifier, samples
 FORMS: tuple[dict[str, Any], ...] = (
     {"form": "qdq"},
     {"form": "qdq", "exact": True},
+    {"form": "qdq", "exact": False, "signed": True},
     {"form": "qoperator"},
     {"form": "integer"},
     {"form": "qdq", "functions": True},

@@ -1,0 +1,108 @@
+"""Convolutions of integers that ConvInteger does not take: in f32 where that is exact, otherwise byte by byte.
+
+`q - z = sum 256^k (b_k - c_k)`, where `b_k` are the bytes of `q` and `c_k` those of its zero point. Each pair of bytes
+is a ConvInteger of u8 and u8, exact in 32 bits, which fills up with the zero point as the padding wants it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import IntegerType, Signedness, f32, i32, i64
+from xdsl.ir import SSAValue
+
+from qmlir.dialects.nn.base import element_of
+from qmlir.onnx.export.containers import container
+from qmlir.onnx.export.emission import Outgoing
+from qmlir.onnx.export.forms.arithmetic import EXACT_F32, Exact, centred, constant, together
+from qmlir.onnx.export.forms.casts import uniform
+
+Array = npt.NDArray[Any]
+
+_BYTE = IntegerType(8, Signedness.UNSIGNED)
+_BASE = 256
+_LARGEST = 255
+_MOST_TERMS = (2**31 - 1) // _LARGEST**2
+"""So many products of bytes, less their zero points, fit into 32 bits."""
+
+_BITS = 17
+"""Stored integers of 16 bits less their zero point have so many, with their sign."""
+
+
+@dataclass(frozen=True)
+class Byte:
+    """One byte of each integer: its name, its zero point, and what it counts."""
+
+    name: str
+    zero_point: int
+    factor: int
+
+
+def _bytes_of(out: Outgoing, value: SSAValue) -> list[Byte]:
+    """The bytes of the integers of an operand, the highest first."""
+    element = uniform(out, element_of(value))
+    held, point = container(element), int(element.zero_points.flat[0])
+    if (element.zero_points != point).any():
+        whole = centred(out, value)
+        bits, name, shift = _BITS, whole.name, 1 << (_BITS - 1)
+        wide, point = whole.element, 0
+    else:
+        bits, wide = held.width.data, i32
+        shift = 1 << (bits - 1) if element.is_signed else 0
+        name = out.cast(out.name(value), wide)
+    if shift:
+        name = out.node("Add", [name, out.constant(shift, wide)])
+    point += shift
+    found: list[Byte] = []
+    for place in reversed(range(-(-bits // 8))):
+        factor = _BASE**place
+        part = out.node("Div", [name, out.constant(factor, wide)]) if place else name
+        if factor * _BASE < 1 << bits:
+            part = out.node("Mod", [part, out.constant(_BASE, wide)])
+        found.append(Byte(out.cast(part, _BYTE), point // factor % _BASE, factor))
+    return found
+
+
+def _constant_bytes(out: Outgoing, integers: Array) -> list[Byte]:
+    """The bytes of constant integers without zero point, the highest first."""
+    bits = max(int(np.abs(integers).max(initial=0)).bit_length() + 1, 8)
+    shift = 1 << (bits - 1)
+    return [
+        Byte(
+            out.constant((integers + shift) // _BASE**place % _BASE, _BYTE),
+            shift // _BASE**place % _BASE,
+            _BASE**place,
+        )
+        for place in reversed(range(-(-bits // 8)))
+    ]
+
+
+def wide_convolution(
+    out: Outgoing, data: SSAValue, weight: SSAValue | Array, bound: int, terms: int, attributes: Mapping[str, Any]
+) -> Exact:
+    """The exact sums of a convolution, `bound` their magnitude, each of `terms` products.
+
+    The weights are an operand, or integers without zero point.
+    """
+    if bound < EXACT_F32:
+        x = out.cast(centred(out, data).name, f32)
+        w = out.cast(centred(out, weight).name, f32) if isinstance(weight, SSAValue) else out.constant(weight, f32)
+        return Exact(out.cast(out.node("Conv", [x, w], **attributes), i32), i32, bound)
+    if terms > _MOST_TERMS:
+        raise out.error(f"adds up {terms} products: convolutions of 16 bits are written with up to {_MOST_TERMS}")
+    wide = i64 if bound >= 1 << 31 else i32
+    total: Exact | None = None
+    rights = _bytes_of(out, weight) if isinstance(weight, SSAValue) else _constant_bytes(out, weight)
+    for left in _bytes_of(out, data):
+        for right in rights:
+            points = [out.constant(each.zero_point, _BYTE) for each in (left, right)]
+            name = out.node("ConvInteger", [left.name, right.name, *points], **attributes)
+            part = Exact(name if wide == i32 else out.cast(name, wide), wide, bound)
+            if (factor := left.factor * right.factor) != 1:
+                # Where a sum is below 2^31, so is the sum of all parts, whatever wraps on the way.
+                part = Exact(out.node("Mul", [part.name, constant(out, factor, part)]), wide, bound)
+            total = part if total is None else Exact(together(out, "Add", total, part, 0).name, wide, bound)
+    assert total is not None
+    return total
