@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from qmlir.api import interpret as interpret
     from qmlir.api import load as load
     from qmlir.api import load_program as load_program
+    from qmlir.api import partition as partition
     from qmlir.api import profile as profile
     from qmlir.api import quantize as quantize
     from qmlir.api import report as report
@@ -29,6 +30,7 @@ __all__ = [
     "interpret",
     "load",
     "load_program",
+    "partition",
     "profile",
     "quantize",
     "report",

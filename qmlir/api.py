@@ -3,35 +3,39 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from qmlir.ir.collection import paused_collection
+
 if TYPE_CHECKING:
     from qmlir.inspection.inspecting import inspect as inspect
     from qmlir.interpreter.run import interpret as interpret
     from qmlir.profiles.file import Profile as Profile
     from qmlir.reporting.making import report as report
+    from qmlir.targets.compiling import compile_for as compile
+    from qmlir.targets.compiling import load_saved as load_program
     from qmlir.targets.cpu.compiler import Program as Program
-    from qmlir.targets.cpu.compiler import compile_module as compile
-    from qmlir.targets.cpu.compiler import load_program as load_program
     from qmlir.workflows.comparing import compare as compare
     from qmlir.workflows.explaining import explain as explain
     from qmlir.workflows.exporting import export_onnx as export_onnx
     from qmlir.workflows.loading import load as load
+    from qmlir.workflows.partitioning import partition as partition
     from qmlir.workflows.profiling import profile as profile
     from qmlir.workflows.quantizing import quantize as quantize
     from qmlir.workflows.searching import search as search
     from qmlir.workflows.tuning import tune as tune
 
-_COMPILER = "qmlir.targets.cpu.compiler"
+_COMPILING = "qmlir.targets.compiling"
 _LATE = {
     "Profile": ("qmlir.profiles.file", "Profile"),
-    "Program": (_COMPILER, "Program"),
-    "compile": (_COMPILER, "compile_module"),
-    "load_program": (_COMPILER, "load_program"),
+    "Program": ("qmlir.targets.cpu.compiler", "Program"),
+    "compile": (_COMPILING, "compile_for"),
+    "load_program": (_COMPILING, "load_saved"),
     "compare": ("qmlir.workflows.comparing", "compare"),
     "explain": ("qmlir.workflows.explaining", "explain"),
     "export_onnx": ("qmlir.workflows.exporting", "export_onnx"),
     "inspect": ("qmlir.inspection.inspecting", "inspect"),
     "interpret": ("qmlir.interpreter.run", "interpret"),
     "load": ("qmlir.workflows.loading", "load"),
+    "partition": ("qmlir.workflows.partitioning", "partition"),
     "profile": ("qmlir.workflows.profiling", "profile"),
     "quantize": ("qmlir.workflows.quantizing", "quantize"),
     "report": ("qmlir.reporting.making", "report"),
@@ -51,6 +55,7 @@ __all__ = [
     "interpret",
     "load",
     "load_program",
+    "partition",
     "profile",
     "quantize",
     "report",
@@ -63,4 +68,5 @@ def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module 'qmlir.api' has no attribute '{name}'")
     module, own = _LATE[name]
-    return getattr(import_module(module), own)
+    with paused_collection():
+        return getattr(import_module(module), own)

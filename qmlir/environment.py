@@ -1,9 +1,9 @@
-"""What a tool can use: the dialects and passes of xDSL, of this package, of installed packages and loaded plug-ins."""
+"""What a tool can use: the dialects and passes of the tree, of xDSL, of installed packages and of plug-ins."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
-from importlib.metadata import entry_points
+from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.ir import Dialect
@@ -11,10 +11,24 @@ from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
 from qmlir import registry
-from qmlir.ir.diagnostics import Diagnostic, Severity, emit, text_error
+from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.registry.faults import one_line
 
-UNIVERSE_GROUP = "xdsl.universe"
-OURS = "qmlir"
+_T = TypeVar("_T")
+
+
+def _guarded(what: str, owner: str, factory: Callable[[], _T]) -> Callable[[], _T]:
+    """The factory, whose failure names what was asked for and the package that has it."""
+
+    def made() -> _T:
+        try:
+            return factory()
+        except DiagnosticError:
+            raise
+        except (Exception, SystemExit) as error:  # whatever a package does at import
+            raise text_error(f"{what} of package '{owner}' does not load: {one_line(error)}") from error
+
+    return made
 
 
 @dataclass
@@ -25,8 +39,9 @@ class Environment:
     passes: dict[str, Callable[[], type[ModulePass]]] = field(default_factory=dict[str, Callable[[], type[ModulePass]]])
     owners: dict[str, str] = field(default_factory=dict[str, str])
 
-    def add(self, owner: str, universe: Universe) -> None:
-        """Add what a package brings. A name that another package has taken is refused with a warning."""
+    def add(self, package: registry.Package, universe: Universe) -> None:
+        """Add what a package brings. A name that another package has taken is left out with a warning."""
+        taken: dict[str, list[str]] = {}
         for kind, known, new in (
             ("dialect", self.dialects, universe.all_dialects),
             ("pass", self.passes, universe.all_passes),
@@ -34,10 +49,13 @@ class Environment:
             for name, factory in new.items():
                 key = f"{kind} '{name}'"
                 if key in self.owners:
-                    _warn(f"{key} of package '{owner}' is left out: package '{self.owners[key]}' has it")
+                    taken.setdefault(self.owners[key], []).append(key)
                     continue
-                self.owners[key] = owner
-                known[name] = factory  # pyright: ignore[reportArgumentType]
+                self.owners[key] = package.title
+                known[name] = factory if package.name == registry.OURS else _guarded(key, package.title, factory)  # pyright: ignore[reportArgumentType]
+
+        for owner, names in taken.items():
+            package.warn(", ".join(names), f"package '{owner}' has {'this name' if len(names) == 1 else 'these names'}")
 
     def new_context(self, *, allow_unregistered: bool = False) -> Context:
         """A context that knows every dialect and loads one when it is first used."""
@@ -47,53 +65,44 @@ class Environment:
         return ctx
 
 
-def _warn(message: str) -> None:
-    emit(Diagnostic(Severity.WARNING, message))
-
-
-def _installed_universes() -> Iterator[tuple[str, Universe]]:
-    for point in sorted(entry_points(group=UNIVERSE_GROUP), key=lambda point: point.name):
-        if point.name == OURS:
-            continue
-        try:
-            universe = point.load()
-        except Exception as error:  # whatever a package outside does at import, the tool goes on without it
-            _warn(f"package '{point.name}' is left out: {type(error).__name__}: {error}")
-            continue
-        if isinstance(universe, Universe):
-            yield point.name, universe
-        else:
-            _warn(f"package '{point.name}' is left out: '{point.value}' is no xDSL Universe")
-
-
-def load_plugin(environment: Environment, row: str) -> None:
-    """Add the xDSL `Universe`, or the dialect or pass, that `module:object` names."""
-    module, colon, name = row.partition(":")
-    if not colon:
-        raise text_error(f"plug-in '{row}' is not of the form module:object")
-    try:
-        plugin = getattr(import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise text_error(f"cannot load plug-in '{row}': {error}") from error
-    match plugin:
-        case Universe():
-            environment.add(row, plugin)
-        case Dialect():
-            environment.add(row, Universe(all_dialects={plugin.name: lambda: plugin}))
-        case type() if issubclass(plugin, ModulePass):
-            environment.add(row, Universe(all_passes={plugin.name: lambda: plugin}))
+def _universe(package: registry.Package, row: str) -> Universe | None:
+    """What a row of a package brings for xDSL's tools; a plug-in may name a dialect or a pass alone."""
+    match package.load(row, (Universe, Dialect, type)):
+        case Universe() as universe:
+            return universe
+        case Dialect() as dialect:
+            return Universe(all_dialects={dialect.name: lambda: dialect})
+        case type() as found if issubclass(found, ModulePass):
+            return Universe(all_passes={found.name: lambda: found})
         case _:
-            raise text_error(f"plug-in '{row}' is no Universe, no Dialect and no pass")
+            return None
 
 
 def default_environment() -> Environment:
-    """xDSL's own dialects and passes, ours, and those of installed packages."""
+    """The dialects and passes of the tree, of xDSL, of installed packages, and of the plug-ins of this run."""
     environment = Environment()
-    environment.add(
-        OURS,
-        Universe(all_dialects=dict(registry.dialect_factories()), all_passes=dict(registry.pass_factories())),
-    )
-    for owner, universe in _installed_universes():
-        kept = {name: row for name, row in universe.all_passes.items() if name not in registry.UPSTREAM_REPLACED}
-        environment.add(owner, Universe(all_dialects=universe.all_dialects, all_passes=kept))
+    rows: set[str] = set()
+    for package in registry.packages():
+        if package.name == registry.OURS:
+            every_pass = dict(registry.pass_factories())
+            environment.add(package, Universe(all_dialects=registry.UNIVERSE.all_dialects, all_passes=every_pass))
+            continue
+        replaced = registry.UPSTREAM_REPLACED if package.name == registry.UPSTREAM else ()
+        for row in package.universes:
+            if row in rows or (universe := _universe(package, row)) is None:  # a plug-in that is installed, too
+                continue
+            rows.add(row)
+            kept = {name: factory for name, factory in universe.all_passes.items() if name not in replaced}
+            environment.add(package, Universe(all_dialects=universe.all_dialects, all_passes=kept))
     return environment
+
+
+@contextmanager
+def plugins(rows: Iterable[str]) -> Generator[None]:
+    """Inside the `with` block these plug-ins take part. Raises `DiagnosticError` where one cannot be loaded."""
+    try:
+        found = [registry.plugin(row) for row in rows]
+    except registry.PackageError as error:
+        raise text_error(str(error)) from error
+    with registry.plugged(found):
+        yield

@@ -4,7 +4,7 @@ A pass that ends a level checks it here, `verify-level` does on request, and the
 dialect of another package takes part by naming its levels (`LevelMembership`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from enum import Flag, auto
 
@@ -25,8 +25,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Dialect, Operation
 
 from qmlir import registry
-from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType
-from qmlir.ir.decomposition import Keep, Parts
+from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformType
+from qmlir.ir.decomposition import Parts
 from qmlir.ir.diagnostics import op_error, text_error
 
 
@@ -49,6 +49,8 @@ class Level:
     summary: str
     composites: bool = True
     containers: tuple[type[Attribute], ...] = (TensorType, UnrankedTensorType)
+    operations: frozenset[str] = frozenset()
+    """Of other dialects."""
 
 
 _EVERYWHERE = frozenset({"builtin", "func", "check"})
@@ -81,12 +83,13 @@ LEVELS: dict[str, Level] = {
         ),
         Level(
             "scheduled", _EVERYWHERE | _STRUCTURED | {"memref", "scf"}, Element.PLAIN,
-            "kernel-bufferize, kernel-outline, kernel-share, kernel-plan-memory",
+            "kernel-bufferize, kernel-fuse-rows, kernel-outline, kernel-share, kernel-plan-memory",
             "epilogues fused, weights packed, one arena; the schedule is an attribute", containers=_BUFFERS,
         ),
         Level(
             "loops", _EVERYWHERE | {"scf", "memref", "arith", "math", "simd", "vector"}, Element.PLAIN,
             "convert-kernel-to-loops, simd-legalize", "loops over register tiles", containers=(*_BUFFERS, VectorType),
+            operations=frozenset({"kernel.hand_made"}),
         ),
     )
 }  # fmt: skip
@@ -104,7 +107,7 @@ def _kind(element: Attribute) -> Element | None:
     match element:
         case CalibratedQuantizedType():
             return Element.CALIBRATED
-        case UniformQuantizedType() | AnyQuantizedType():
+        case UniformType() | AnyQuantizedType():
             return Element.QUANTIZED
         case _:
             return Element.PLAIN if isinstance(element, AnyFloat | IntegerType | IndexType) else None
@@ -152,7 +155,7 @@ def _check_types(op: Operation, level: Level) -> None:
                 raise op_error(op, f"has a value of type {holder} at level '{level.name}', whose values are {names}")
 
 
-def check_level(ctx: Context, module: ModuleOp, name: str, keep: Keep | None = None) -> None:
+def check_level(ctx: Context, module: ModuleOp, name: str, keep: Container[Operation] | None = None) -> None:
     """Check that `module` is at the level `name`. Raises `DiagnosticError` with the first operation that is not.
 
     `keep` names the composites that may stay whole at a level of primitives.
@@ -163,7 +166,8 @@ def check_level(ctx: Context, module: ModuleOp, name: str, keep: Keep | None = N
     composites = () if level.composites else tuple(registry.decompositions())
     for op in module.walk():
         dialect = op.dialect_name()
-        if dialect not in level.dialects and not _is_member(ctx.get_optional_dialect(dialect), level):
+        is_one = dialect in level.dialects or op.name in level.operations
+        if not is_one and not _is_member(ctx.get_optional_dialect(dialect), level):
             raise op_error(op, f"is not allowed at level '{name}', which has {', '.join(sorted(level.dialects))}")
         if isinstance(op, composites) and (keep is None or op not in keep) and _has_parts(op):
             raise op_error(op, f"is a composite, and level '{name}' has primitives only: run nn-decompose")

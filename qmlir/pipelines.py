@@ -1,16 +1,23 @@
 """Named pipelines as data: stages, each with what it is for, and points where a package puts passes of its own.
 
 A pipeline prints as the `-p` text that reproduces it. A package's `Contribution` maps `<pipeline>.<stage>.before` or
-`<pipeline>.<stage>.after` to the text of passes; they run there in the order of the packages' names.
+`<pipeline>.<stage>.after` to the text of passes; they run there in the order of the packages' names. What is no point
+is an error of every pipeline that it could be meant for.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TypedDict
 
+from xdsl.dialects.builtin import ModuleOp
+
 from qmlir import registry
-from qmlir.ir.diagnostics import nearest_name
+from qmlir.environment import default_environment
+from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.registry.package import WITHOUT_VARIABLE
+from qmlir.target import HOST, Target, find_target, find_targets, installed_targets, targets_of
 
 
 @dataclass(frozen=True)
@@ -20,6 +27,10 @@ class Stage:
     name: str
     passes: str
     summary: str
+
+
+Inserted = Callable[[str], Iterable[str]]
+"""The passes that packages insert at a point."""
 
 
 @dataclass(frozen=True)
@@ -32,21 +43,80 @@ class NamedPipeline:
     defaults: Mapping[str, str] = field(default_factory=dict[str, str])
     """What stands for `<name>` where `text` is given no value of `name`."""
 
-    def _parts(self, values: Mapping[str, str], names: tuple[str, ...]) -> Iterator[str]:
+    def points(self) -> Iterator[tuple[str, Stage]]:
+        """The points where packages insert passes, each with its stage."""
+        return ((f"{self.name}.{stage.name}.{side}", stage) for stage in self.stages for side in ("before", "after"))
+
+    def _parts(self, values: Mapping[str, str], names: tuple[str, ...], inserted: Inserted) -> Iterator[str]:
         for stage in self.stages:
             if names and stage.name not in names:
                 continue
             point = f"{self.name}.{stage.name}"
-            yield from registry.inserted_passes(f"{point}.before")
+            yield from inserted(f"{point}.before")
             text = stage.passes
             for key, value in {**self.defaults, **values}.items():
                 text = text.replace(f"<{key}>", value)
             yield text
-            yield from registry.inserted_passes(f"{point}.after")
+            yield from inserted(f"{point}.after")
 
     def text(self, *stages: str, **values: str) -> str:
-        """The pipeline as `-p` takes it, or only the named stages; `<name>` in a stage becomes the value of `name`."""
-        return ",".join(part for part in self._parts(values, stages) if part)
+        """The pipeline as `-p` takes it, or only the named stages; `<name>` in a stage becomes the value of `name`.
+
+        Raises `DiagnosticError` where a package inserts what is no pass, or says a point that is none.
+        """
+        for package, point, message in unknown_points():
+            pipeline = point.partition(".")[0]
+            if pipeline == self.name or pipeline not in PIPELINES:
+                raise _package_error(package, message)
+        return ",".join(part for part in self._parts(values, stages, _inserted) if part)
+
+    def for_targets(self, targets: Iterable[Target]) -> "NamedPipeline":
+        """This pipeline with the passes that `targets` want at its points.
+
+        Raises `DiagnosticError` where a target names a point that is none.
+        """
+        known = {point for pipeline in PIPELINES.values() for point, _ in pipeline.points()}
+        added: dict[str, list[str]] = {}
+        for target in targets:
+            for point, passes in target.stages.items():
+                if point not in known:
+                    near = nearest_name(point, known)
+                    raise text_error(f"target '{target.name}': '{point}' is no point of a pipeline{near}")
+                added.setdefault(point, []).append(passes)
+
+        def with_added(stage: Stage) -> Stage:
+            before, after = (added.get(f"{self.name}.{stage.name}.{side}", []) for side in ("before", "after"))
+            return replace(stage, passes=",".join(filter(None, (*before, stage.passes, *after))))
+
+        return replace(self, stages=tuple(map(with_added, self.stages)))
+
+    def own_text(self, *stages: str, **values: str) -> str:
+        """What `text` says, without what packages insert."""
+        return ",".join(part for part in self._parts(values, stages, lambda _: ()) if part)
+
+
+def _package_error(package: registry.Package, message: str) -> DiagnosticError:
+    hint = f" ({WITHOUT_VARIABLE}={package.name} leaves it out)" if package.version else ""  # a plug-in has none
+    return text_error(f"package '{package.title}': {message}{hint}")
+
+
+def _inserted(point: str) -> Iterator[str]:
+    """What packages insert at a point, each text read by itself, so that an error names the package."""
+    for package, text in registry.inserted_passes(point):
+        try:
+            parse_pipeline(text, default_environment().passes)
+        except DiagnosticError as error:
+            raise _package_error(package, f"'{text}' at '{point}': {error.diagnostic.message}") from error
+        yield text
+
+
+def unknown_points() -> Iterator[tuple[registry.Package, str, str]]:
+    """Each point that a package says and no pipeline has, with a message."""
+    known = [point for pipeline in PIPELINES.values() for point, _ in pipeline.points()]
+    for package in registry.packages():
+        for point, _ in package.rows("stages"):
+            if point not in known:
+                yield package, point, f"'{point}' is no point of a pipeline{nearest_name(point, known)}"
 
 
 CLEAN = "canonicalize,cse,dce"
@@ -63,10 +133,24 @@ IMPORT = NamedPipeline(
     ),
 )
 
+PROFILE = NamedPipeline(
+    "profile",
+    "a lowered model to one that records what its values are: what is run on samples, and then thrown away",
+    (
+        Stage(
+            "observe",
+            "calib-insert-observers<options>",
+            "an observer for each value that is quantized, under the key of the profile",
+        ),
+    ),
+    defaults={"options": ""},
+)
+
 QUANTIZE = NamedPipeline(
     "quantize",
     "a float model to one whose values have quantized types",
     (
+        Stage("target", "<targets>", "what targets say of themselves is put on the module, where any are named"),
         Stage(
             "lower",
             f"canonicalize,nn-decompose<keep>,{CLEAN}",
@@ -78,14 +162,20 @@ QUANTIZE = NamedPipeline(
         Stage(
             "raise", f"nn-raise,{CLEAN}", "parts become the composites that they came from, with all their parameters"
         ),
+        Stage("rescale", "<requantize>", "each operation rescales as its target does, where any are named"),
     ),
+    defaults={"targets": "", "requantize": ""},
 )
 
 COMPILE = NamedPipeline(
     "compile",
     "a module of known shapes to loops over registers, in one arena",
     (
-        Stage("lower", f"{CLEAN},convert-nn-to-kernel,{CLEAN}", "stored integers, every rounding in the open"),
+        Stage(
+            "lower",
+            f"{CLEAN},convert-nn-to-kernel,kernel-verify-hand-made,{CLEAN}",
+            "stored integers, every rounding in the open; what people wrote computes what it stands for",
+        ),
         Stage(
             "fuse",
             f"kernel-propagate-layout,kernel-fuse,kernel-tabulate,kernel-narrow,kernel-analyze-ranges,"
@@ -95,13 +185,14 @@ COMPILE = NamedPipeline(
         Stage(
             "schedule",
             'kernel-winograd{isa="<isa>" threads=<threads><tuned>},kernel-interleave,'
+            'kernel-tabulate-rows{isa="<isa>"},kernel-free-sums,'
             'kernel-assign-schedule{isa="<isa>" threads=<threads><tuned>},kernel-pack,'
             "kernel-fill-borders",
             "algorithms and tiles from the tables of the instruction set, weights in the layout that they want",
         ),
         Stage(
             "bufferize",
-            "kernel-bufferize,kernel-outline,kernel-share,kernel-plan-memory",
+            "kernel-bufferize,kernel-fuse-rows,kernel-outline,kernel-share,kernel-plan-memory",
             "memory for every tensor, planned in one arena; a function for each kernel",
         ),
         Stage("loops", f"convert-kernel-to-loops,simd-legalize,{CLEAN}", "loops over register tiles"),
@@ -109,15 +200,13 @@ COMPILE = NamedPipeline(
     defaults={"tuned": ""},
 )
 
-PIPELINES: Mapping[str, NamedPipeline] = {pipeline.name: pipeline for pipeline in (IMPORT, QUANTIZE, COMPILE)}
+PIPELINES: Mapping[str, NamedPipeline] = {pipeline.name: pipeline for pipeline in (IMPORT, PROFILE, QUANTIZE, COMPILE)}
 """Every named pipeline."""
 
-KEPT_COMPOSITES = (
-    "softmax", "log_softmax", "layer_norm", "rms_norm", "instance_norm", "group_norm", "lp_norm",
-    "gelu", "hard_swish", "swish", "mish", "selu", "celu", "hard_sigmoid",
-)  # fmt: skip
-"""What `quantize` keeps whole unless told otherwise: functions of one value, which a table of one lookup computes, and
-normalizations, which are better in float between casts than in parts of 8 bits."""
+
+def kept_composites() -> tuple[str, ...]:
+    """The composites that `quantize` keeps whole where nobody says it or names a target: those of the host."""
+    return find_target(HOST).keep
 
 
 class QuantizeSettings(TypedDict, total=False):
@@ -126,8 +215,14 @@ class QuantizeSettings(TypedDict, total=False):
     From `activations` on they are options of `quant-assign-types`, the defaults for all values.
     """
 
+    target: str | Sequence[str]
+    """The targets to quantize for, the preferred one first, `npu,cpu`: they say what is left out here, and what may be.
+
+    Without any the module names none, and everything is as the CPU has it.
+    """
+
     keep: Sequence[str]
-    """The composites that stay whole while the others become parts, by kind or node: else `KEPT_COMPOSITES`."""
+    """The composites that stay whole while the others become parts, by kind or node: else those of the targets."""
 
     activations: str
     """The storage of activations, `i8` (the default), `u8`, `i16`, `i4`, `i2<-1:1>`, …"""
@@ -139,7 +234,7 @@ class QuantizeSettings(TypedDict, total=False):
     """The storage of sums before a bias, `i32` (the default), …"""
 
     scheme: str
-    """Of activations: `asymmetric` (the default), `symmetric`, `asymmetric_pow2`, `symmetric_pow2`."""
+    """Of activations: `asymmetric` (the default), `symmetric`, `asymmetric_pow2`, `symmetric_pow2`, or a package's."""
 
     weight_scheme: str
     """Of weights: `symmetric` is the default."""
@@ -148,7 +243,7 @@ class QuantizeSettings(TypedDict, total=False):
     """Of weights: `channel` (the default), `tensor`, `block:N`; where it is empty, the recipe says it."""
 
     calibrator: str
-    """How a range comes of what was seen: `min_max` is the default."""
+    """How a range comes of what was seen: `min_max` (the default), or another of the tree's or of a package's."""
 
     recipe: str | PathLike[str]
     """A TOML file of rules for chosen values."""
@@ -157,14 +252,27 @@ class QuantizeSettings(TypedDict, total=False):
     """Whether it is an error, which lists all of it, that something is left in float."""
 
 
-def quantize_options(settings: QuantizeSettings) -> dict[str, str | bool]:
-    """Those of `settings` that are options of `quant-assign-types`. Raises `TypeError` for what is no setting."""
+def quantize_options(settings: QuantizeSettings, *, has_targets: bool = False) -> dict[str, str | bool]:
+    """Those of `settings` that are options of `quant-assign-types`; defaults are left out where targets have their own.
+
+    Raises `TypeError` for what is no setting.
+    """
     known = QuantizeSettings.__annotations__
     for name in settings:
         if name not in known:
             raise TypeError(f"there is no setting '{name}'{nearest_name(name, known)}, there are {', '.join(known)}")
-    given: dict[str, object] = {"granularity": "channel", **settings}
-    return {name: value if isinstance(value, bool) else str(value) for name, value in given.items() if name != "keep"}
+    given: dict[str, object] = {**({} if has_targets else {"granularity": "channel"}), **settings}
+    return {
+        name: value if isinstance(value, bool) else str(value)
+        for name, value in given.items()
+        if name not in ("keep", "target")
+    }
+
+
+def target_text(settings: QuantizeSettings) -> str:
+    """The targets that `settings` name, `npu,cpu`; nothing where they name none."""
+    target = settings.get("target") or ""
+    return target if isinstance(target, str) else ",".join(target)
 
 
 def _options(values: Mapping[str, str | bool]) -> str:
@@ -173,7 +281,31 @@ def _options(values: Mapping[str, str | bool]) -> str:
     return f"{{{written}}}" if written else ""
 
 
-def pipeline_values(settings: QuantizeSettings) -> dict[str, str]:
-    """What stands for `<keep>` and `<options>` in the pipeline `quantize`. Raises `TypeError` for no such setting."""
-    keep = settings.get("keep", KEPT_COMPOSITES)
-    return {"keep": f"{{keep={','.join(keep)}}}" if keep else "", "options": _options(quantize_options(settings))}
+def pipeline_values(settings: QuantizeSettings, *, has_targets: bool = False) -> dict[str, str]:
+    """What stands for `<name>` in the pipeline `quantize` by `settings`; `has_targets`: the module names some itself.
+
+    Raises `TypeError` for what is no setting, and `DiagnosticError` for what is no target.
+    """
+    targets = target_text(settings)
+    has_targets = has_targets or bool(targets)
+    keep = settings.get("keep", () if has_targets else kept_composites())
+    values = {
+        "keep": f"{{keep={','.join(keep)}}}" if keep else "",
+        "options": _options(quantize_options(settings, has_targets=has_targets)),
+    }
+    if has_targets:
+        values["requantize"] = "quant-set-requantize"
+    if targets:
+        listed = ",".join(f'"{each.name}"' for each in find_targets(targets))
+        values["targets"] = f"quant-set-target{{targets={listed}}}"
+    return values
+
+
+def quantize_pipeline(settings: QuantizeSettings, module: ModuleOp) -> tuple[NamedPipeline, dict[str, str]]:
+    """The pipeline `quantize` for `module` by `settings`, with the passes of the targets, and the values for its text.
+
+    The targets are those that `settings` name, or else the module. Raises as `pipeline_values`.
+    """
+    named, said = target_text(settings), targets_of(module)
+    values = pipeline_values(settings, has_targets=bool(said))
+    return QUANTIZE.for_targets(find_targets(named) if named else installed_targets(said)), values

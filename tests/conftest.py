@@ -73,13 +73,13 @@ class FileCheckItem(pytest.Item):
 
 
 class FileCheckFile(pytest.File):
-    """A file under `tests/filecheck/`: a module, or an ONNX model in text."""
+    """A file under `tests/filecheck/`, or that of a plug-in: a module, or an ONNX model in text."""
 
     def collect(self) -> Iterator[FileCheckItem]:
         yield FileCheckItem.from_parent(self, name="filecheck")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> FileCheckFile | None:
-    if file_path.suffix in COMMENTS and TESTS / "filecheck" in file_path.parents and "Inputs" not in file_path.parts:
+    if file_path.suffix in COMMENTS and "filecheck" in file_path.parts and "Inputs" not in file_path.parts:
         return FileCheckFile.from_parent(parent, path=file_path)
     return None

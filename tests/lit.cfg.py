@@ -23,7 +23,8 @@ config.test_exec_root = os.environ.get("QMLIR_LIT_OUTPUT", str(tests.parent / "b
 beside_lit = Path(sys.executable).parent
 binaries = beside_lit if (beside_lit / "qmlir-opt").exists() else tests.parent / ".venv" / "bin"
 config.environment["PATH"] = os.pathsep.join([os.environ.get("QMLIR_BIN", str(binaries)), os.environ["PATH"]])
-config.environment["PYTHONPATH"] = str(tests.parent)  # the plug-ins under tests/support
+# The plug-ins under tests/support, and the package that its own tests load.
+config.environment["PYTHONPATH"] = os.pathsep.join([str(tests.parent), str(tests / "plugins" / "qmlir_fxp")])
 
 # Matched as whole words, and before %s is replaced, so that no path is touched.
 config.substitutions += [

@@ -1,8 +1,8 @@
 """From statistics of a value to the range that is quantized: what lies outside saturates.
 
 `Statistics` and the `Grid` that the range is for come in, never the values themselves. A `Range` goes out, for
-`schemes.parameters`: no end lies beyond the values seen, and 0. `CALIBRATORS` names all of them; each is a function
-whose keyword arguments are its options.
+`schemes.parameters`: no end lies beyond the values seen, and 0. A calibrator is a function whose keyword arguments are
+its options; the tree and packages name theirs in `Contribution.calibrators`.
 """
 
 import inspect
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from qmlir import registry
 from qmlir.arithmetic.schemes import F64, I64, Grid, Parameters, RangeError, Storage, parameters
 from qmlir.arithmetic.statistics import BatchRanges, Statistics
 
@@ -271,33 +272,43 @@ def laplace(statistics: Statistics, grid: Grid, /, *, deviations: float = 0.0) -
     return _inside(statistics, statistics.mean - reach, statistics.mean + reach)
 
 
-CALIBRATORS: dict[str, Calibrator] = {
-    "min_max": min_max,
-    "moving_average": moving_average,
-    "batch_mean": batch_mean,
-    "percentile": percentile,
-    "entropy": entropy,
-    "mse": mse,
-    "gauss": gauss,
-    "laplace": laplace,
-}
-"""All calibrators by name."""
+def calibrator_names() -> tuple[str, ...]:
+    """Every calibrator, the tree's first."""
+    return tuple(registry.named("calibrators"))
 
 
 def options(name: str) -> dict[str, Option]:
-    """The options of a calibrator and their defaults, whose types they have. Raises `ValueError` for no known name."""
-    if name not in CALIBRATORS:
-        raise ValueError(f"there is no calibrator '{name}': accepted are {', '.join(CALIBRATORS)}")
-    described = inspect.signature(CALIBRATORS[name]).parameters.values()
-    return {each.name: each.default for each in described if each.kind is each.KEYWORD_ONLY}
+    """The options of a calibrator and their defaults, whose types they have.
+
+    Raises `ValueError` for no known name, and `PackageError` where that of a package is broken.
+    """
+    return _options(_known(name))
+
+
+def _known(name: str) -> registry.Named:
+    known = registry.named("calibrators")
+    if name not in known:
+        raise ValueError(f"there is no calibrator '{name}': accepted are {', '.join(known)}")
+    return known[name]
+
+
+def _options(known: registry.Named) -> dict[str, Option]:
+    described = inspect.signature(known.function()).parameters.values()
+    found = {each.name: each.default for each in described if each.kind is each.KEYWORD_ONLY}
+    for option, default in found.items():
+        if not isinstance(default, float | int):
+            raise known.error(f"its option '{option}' has no default that is a number or a truth value")
+    return found
 
 
 def calibrate(name: str, statistics: Statistics, grid: Grid, given: Mapping[str, Option] | None = None) -> Range:
     """The range by the calibrator of that name, with the options given.
 
-    Raises `ValueError` for a name or an option that is unknown, and `RangeError` without values.
+    Raises `ValueError` for a name or an option that is unknown, `RangeError` without values, and `PackageError` where
+    what a package adds gives no range.
     """
-    accepted, chosen = options(name), dict(given or {})
+    known, chosen = _known(name), dict(given or {})
+    accepted = _options(known)
     for option, value in chosen.items():
         if option not in accepted:
             found = ", ".join(accepted) or "none"
@@ -305,4 +316,9 @@ def calibrate(name: str, statistics: Statistics, grid: Grid, given: Mapping[str,
         kind = type(accepted[option])
         if type(value) is not kind and (kind, type(value)) != (float, int):
             raise ValueError(f"option '{option}' of '{name}' is of type {kind.__name__}, found {value!r}")
-    return CALIBRATORS[name](statistics, grid, **chosen)
+    result = known.function()(statistics, grid, **chosen)
+    try:
+        found = Range(*map(float, result))
+    except (TypeError, ValueError) as error:
+        raise known.error(f"it gives {result!r}, a range is its smallest and its largest value") from error
+    return found

@@ -5,12 +5,16 @@ which scheme they are placed, by whose rule. Scales and zero points of the same 
 f64, zero points from the f64 scale; the scale is rounded to f32 last, as ONNX Runtime does.
 """
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+
+from qmlir import registry
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
@@ -21,35 +25,64 @@ SMALLEST_SCALE = float(np.finfo(np.float32).tiny)
 
 LARGEST_SCALE = float(np.finfo(np.float32).max)
 
+_STORAGE = re.compile(r"(?P<kind>[iu])(?P<bits>[0-9]{1,2})(?:<(?P<low>-?[0-9]+):(?P<high>-?[0-9]+)>)?")
+
 
 class RangeError(ValueError):
     """A range that no parameters follow from. The message does not know the value's name: whoever catches it does."""
 
 
-class Scheme(StrEnum):
-    """How a grid of integers is laid over a range that contains 0."""
+@dataclass(frozen=True)
+class Scheme:
+    """How a grid of integers is laid over a range that contains 0; a package adds its own (`Contribution.schemes`)."""
 
-    ASYMMETRIC = "asymmetric"
+    name: str
+
+    is_symmetric: bool = False
+    """Whether the zero point depends on the storage alone: 0, or the middle of unsigned storage."""
+
+    is_power_of_two: bool = False
+    """Whether scales are powers of two."""
+
+    place: "Callable[[F64, F64, Grid], Parameters] | None" = None
+    """The parameters for the smallest and largest values of ranges, which contain 0; else `parameters` knows them."""
+
+    ASYMMETRIC: ClassVar["Scheme"]
     """Both ends of the range meet the ends of the storage range; the zero point lies where it has to."""
 
-    SYMMETRIC = "symmetric"
+    SYMMETRIC: ClassVar["Scheme"]
     """The zero point is 0, or the middle of unsigned storage."""
 
-    ASYMMETRIC_POW2 = "asymmetric_pow2"
+    ASYMMETRIC_POW2: ClassVar["Scheme"]
     """The scale of `asymmetric`, rounded up to a power of two."""
 
-    SYMMETRIC_POW2 = "symmetric_pow2"
+    SYMMETRIC_POW2: ClassVar["Scheme"]
     """The scale that both ends of the range fit under, rounded up to a power of two."""
 
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether the zero point depends on the storage alone."""
-        return self in (Scheme.SYMMETRIC, Scheme.SYMMETRIC_POW2)
+    @staticmethod
+    def parse(name: str) -> "Scheme":
+        """The scheme of a name, the tree's or a package's. Raises `ValueError`, `PackageError` where it is broken."""
+        known = registry.named("schemes")
+        if name not in known:
+            raise ValueError(f"there is no scheme '{name}': accepted are {', '.join(known)}")
+        found = known[name].load(Scheme)
+        if found.name != name:
+            raise known[name].error(f"it says of itself that it is '{found.name}'")
+        return found
 
-    @property
-    def is_power_of_two(self) -> bool:
-        """Whether scales are powers of two."""
-        return self in (Scheme.ASYMMETRIC_POW2, Scheme.SYMMETRIC_POW2)
+    def __str__(self) -> str:
+        return self.name
+
+
+ASYMMETRIC = Scheme.ASYMMETRIC = Scheme("asymmetric")
+SYMMETRIC = Scheme.SYMMETRIC = Scheme("symmetric", is_symmetric=True)
+ASYMMETRIC_POW2 = Scheme.ASYMMETRIC_POW2 = Scheme("asymmetric_pow2", is_power_of_two=True)
+SYMMETRIC_POW2 = Scheme.SYMMETRIC_POW2 = Scheme("symmetric_pow2", is_symmetric=True, is_power_of_two=True)
+
+
+def scheme_names() -> tuple[str, ...]:
+    """Every scheme, the tree's first."""
+    return tuple(registry.named("schemes"))
 
 
 class Rule(StrEnum):
@@ -78,6 +111,19 @@ class Storage:
         (low, high), (lowest, highest) = (self.minimum, self.maximum), self._widest
         if not lowest <= low < high <= highest:
             raise ValueError(f"the limits {low} and {high} must ascend between {lowest} and {highest}")
+
+    @staticmethod
+    def parse(text: str) -> "Storage":
+        """`i8`, `u4`, `i2<-1:1>`. Raises `ValueError`."""
+        found = _STORAGE.fullmatch(text.replace(" ", ""))
+        if found is None:
+            raise ValueError(f"'{text}' is no storage type: iN and uN are, 1 to 32 bits, as i8, u4 or i2<-1:1>")
+        limits = None if found["low"] is None else (int(found["low"]), int(found["high"]))
+        return Storage(int(found["bits"]), found["kind"] == "i", limits)
+
+    def __str__(self) -> str:
+        limits = "" if self.limits is None else f"<{self.minimum}:{self.maximum}>"
+        return f"{'i' if self.is_signed else 'u'}{self.bits}{limits}"
 
     @property
     def _widest(self) -> tuple[int, int]:
@@ -193,6 +239,29 @@ def _zero_points(low: F64, high: F64, scales: F64, limits: tuple[int, int], grid
     return np.where(low == -high, 0.0, nearest) if grid.storage.is_signed and qmin <= 0 <= qmax else nearest
 
 
+def _placed(low: F64, high: F64, grid: Grid, place: Callable[[F64, F64, Grid], Parameters]) -> Parameters:
+    """The parameters that the function of a scheme gives, held to what the scheme says of itself."""
+    chosen = place(low, high, grid)
+    scales, zero_points = np.asarray(chosen.scales, np.float64), np.asarray(chosen.zero_points, np.int64)
+    storage, scheme = grid.storage, grid.scheme
+    is_stored = (storage.minimum <= zero_points) & (zero_points <= storage.maximum)
+    is_power = not scheme.is_power_of_two or power_of_two_ceiling(scales) == scales
+    is_centered = not scheme.is_symmetric or zero_points == symmetric_zero_point(storage)
+    with np.errstate(over="ignore"):
+        is_f32 = scales.astype(np.float32).astype(np.float64) == scales
+    faults = {
+        f"other shapes than that of the ranges, {low.shape}": {scales.shape, zero_points.shape} != {low.shape},
+        "a scale that is no normal f32 number above 0": not np.all(is_f32 & (scales >= SMALLEST_SCALE)),
+        f"a zero point outside {storage}": not np.all(is_stored),
+        "a scale that is no power of two": not np.all(is_power),
+        "another zero point than a symmetric one": not np.all(is_centered),
+    }
+    for fault, is_there in faults.items():
+        if is_there:
+            raise registry.named("schemes")[scheme.name].error(f"it gives {fault}")
+    return Parameters(scales, zero_points)
+
+
 def parameters(minimum: npt.ArrayLike, maximum: npt.ArrayLike, grid: Grid) -> Parameters:
     """The parameters of `grid` for each range; `minimum` and `maximum` broadcast, as `[]` or `[channels]`.
 
@@ -204,6 +273,8 @@ def parameters(minimum: npt.ArrayLike, maximum: npt.ArrayLike, grid: Grid) -> Pa
     Raises `RangeError` where a range is not finite, descends, or needs a scale that no f32 holds.
     """
     low, high = widened(minimum, maximum)
+    if grid.scheme.place is not None:
+        return _placed(low, high, grid, grid.scheme.place)
     limits = _usable_limits(grid)
     is_one_sided = np.zeros(low.shape, bool)
     with np.errstate(over="ignore"):

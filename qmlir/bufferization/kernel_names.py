@@ -9,6 +9,7 @@ from xdsl.ir import Block, BlockArgument, Operation
 
 from qmlir.bufferization.destinations import destination_style
 from qmlir.bufferization.slices import AnyMemRef, as_memory
+from qmlir.dialects.kernel.hand_made import HandMadeOp
 from qmlir.dialects.kernel.ops import ConvOp, MatMulOp, shaped
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.builtin_types import integer_list
@@ -83,6 +84,8 @@ def _roles(op: Operation) -> str:
 
 def _structure(op: Operation) -> str:
     """What an operation does that stands for no node of a model."""
+    if isinstance(op, HandMadeOp):
+        return op.stands_in_for.rpartition(".")[2]
     if not isinstance(op, linalg.GenericOp):
         return _REGIONS.get(op.name) or op.name.rpartition(".")[2]
     inside = list(op.body.block.ops)[:-1]

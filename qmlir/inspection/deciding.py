@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from qmlir.arithmetic.schemes import Storage
 from qmlir.inspection.naming import Node
 from qmlir.inspection.values import Parameters
 from qmlir.ir.interfaces import Quantizable, Slot
@@ -105,18 +104,12 @@ class OperationDecision:
     """Of an operation in float: what was seen of its results."""
 
 
-def storage_text(storage: Storage) -> str:
-    """`i8`, `i8<-127:127>`: as recipes write it."""
-    limits = "" if storage.limits is None else f"<{storage.limits[0]}:{storage.limits[1]}>"
-    return f"{'i' if storage.is_signed else 'u'}{storage.bits}{limits}"
-
-
 def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[str, str]]:
     """What of a choice took part."""
-    yield "storage", storage_text(choice.storage)
+    yield "storage", str(choice.storage)
     if basis is Basis.SUM:
         return
-    yield "scheme", choice.scheme.value
+    yield "scheme", choice.scheme.name
     if basis is Basis.FIXED:
         return
     if slot is Slot.WEIGHT:
@@ -215,7 +208,8 @@ class _Notes:
         return key_of(owner) if isinstance(owner, Operation) else value.name_hint or "an argument"
 
     def _decision(self, slot: Slot, value: SSAValue, type_: Parameters, reason: Reason) -> SlotDecision:
-        sources = self.recipe.sources(reason.op, reason.slot)
+        said_by_target = self.decisions.target_settings.get((reason.op, reason.slot), {})
+        sources = {**self.recipe.sources(reason.op, reason.slot), **said_by_target}
         fields = () if reason.choice is None else _choice_fields(reason.choice, reason.slot, reason.basis)
         shared = dict.fromkeys(self._name(each) for each in reason.members if each is not value)
         return SlotDecision(

@@ -26,7 +26,7 @@ from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.passmanager.provenance_changes import Change, ProvenanceChanges
-from qmlir.pipelines import COMPILE, QUANTIZE, QuantizeSettings, pipeline_values
+from qmlir.pipelines import COMPILE, QuantizeSettings, quantize_pipeline
 from qmlir.profiles.file import Profile
 from qmlir.profiles.keys import is_constant
 from qmlir.quantization.options import watched
@@ -154,10 +154,10 @@ def explain_node(
     Raises `DiagnosticError`, with near names, for a name that the model does not have, and for a profile or a recipe
     that does not fit. Why a kernel cannot be told is in the explanation.
     """
-    values = pipeline_values(settings)
+    pipeline, values = quantize_pipeline(settings, module)
     changes = ProvenanceChanges()
     made = module.clone()
-    _run(made, QUANTIZE.text("lower", **values), [changes])
+    _run(made, pipeline.text("target", "lower", **values), [changes])
     found = find_node(node, module, made)
     op_types = _op_types((module, made), found)
     whole = _whole(made, found)
@@ -165,8 +165,8 @@ def explain_node(
     with TemporaryDirectory() as folder, watched(reader):
         path = Path(folder) / "profile.json"
         profile.save(path)
-        rest = ("profile", "decide", "propagate", "raise")
-        _run(made, QUANTIZE.text(*rest, profile=str(path), **values), [changes])
+        rest = ("profile", "decide", "propagate", "raise", "rescale")
+        _run(made, pipeline.text(*rest, profile=str(path), **values), [changes])
     given = made if quantized is None else quantized
     standing = _standing_in(given, found, whole)
     compiled, scheduled, failure = ProvenanceChanges(), None, ""

@@ -16,7 +16,8 @@ from qmlir import registry
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.kernel.ops import ContractionOp as KernelContractionOp
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
-from qmlir.inspection.values import CASTS, ValueInfo, bits_of, bytes_of, constant_behind, elements_of, shaped_type
+from qmlir.dialects.quant.sizes import bits_of, bytes_of, elements_of, shaped_type
+from qmlir.inspection.values import CASTS, ValueInfo, constant_behind
 from qmlir.inspection.values import value_info as info_of
 from qmlir.ir.decomposition import Parts, marks_on
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable

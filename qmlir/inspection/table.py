@@ -1,6 +1,6 @@
 """An `Inspection` as text: what the model is as a whole in a few lines, then a row for each layer."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from qmlir.inspection.inspecting import Inspection, Layer
 from qmlir.inspection.values import ValueInfo, bytes_text
@@ -91,14 +91,16 @@ def _row(layer: Layer) -> tuple[str, ...]:
     )
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
-    is_used = [any(row[column] for row in rows[1:]) for column in range(len(_HEAD))]
+def aligned(rows: Sequence[Sequence[str]], right: Collection[str] = ()) -> list[str]:
+    """The lines of a table whose first row is the head; columns that nobody fills are left out, `right` are numbers."""
+    head = rows[0]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    is_used = [any(row[column] for row in rows[1:]) for column in range(len(head))]
     lines: list[str] = []
     for row in rows:
         cells = (
-            cell.rjust(width) if name in _RIGHT else cell.ljust(width)
-            for cell, width, name, used in zip(row, widths, _HEAD, is_used, strict=True)
+            cell.rjust(width) if name in right else cell.ljust(width)
+            for cell, width, name, used in zip(row, widths, head, is_used, strict=True)
             if used
         )
         lines.append("  ".join(cells).rstrip())
@@ -109,5 +111,5 @@ def inspection_text(found: Inspection) -> str:
     """The lines; layers in the order that `found` has them in."""
     lines = _head(found)
     if found.layers:
-        lines += ["", *_aligned([_HEAD, *map(_row, found.layers)])]
+        lines += ["", *aligned([_HEAD, *map(_row, found.layers)], _RIGHT)]
     return "".join(f"{line}\n" for line in lines)

@@ -4,24 +4,14 @@ A value's type comes in, whatever its level; out goes plain data. Sizes that are
 in numbers of elements and bytes, so that these are for one sample.
 """
 
-import math
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    IndexType,
-    IntegerType,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
-from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, UniformQuantizedType, storage_limits
-from qmlir.ir.builtin_types import memref_type, ranked_tensor
-from qmlir.ir.interfaces import volume
+from qmlir.dialects.quant.sizes import bytes_of, shaped_type
+from qmlir.dialects.quant.types import CalibratedQuantizedType, UniformQuantizedType, storage_limits
 from qmlir.ir.provenance import tensor_names
 from qmlir.profiles.keys import is_constant
 from qmlir.quantization.report import element_text
@@ -102,43 +92,6 @@ class ValueInfo:
     def text(self) -> str:
         """`1x64x56x56xi8`."""
         return "x".join(["?" if size is None else str(size) for size in self.shape] + [self.element])
-
-
-def bits_of(element: Attribute) -> int:
-    """How many bits an element is stored in: 1 for a bool, 64 for an index; 0 where nobody can say, as for text."""
-    match element:
-        case StoredType():
-            return element.bits
-        case CalibratedQuantizedType():
-            return bits_of(element.expressed_type)
-        case Float64Type() | IndexType():
-            return 64
-        case Float32Type():
-            return 32
-        case Float16Type() | BFloat16Type():
-            return 16
-        case IntegerType():
-            return element.width.data
-        case _:
-            return 0
-
-
-def shaped_type(value: SSAValue) -> tuple[Attribute, tuple[int, ...]] | None:
-    """The element type and the shape of a tensor or of memory; sizes that are not known as xDSL has them."""
-    found = ranked_tensor(value.type) or memref_type(value)
-    return None if found is None else (found.get_element_type(), tuple(found.get_shape()))
-
-
-def elements_of(value: SSAValue) -> int:
-    """How many elements a value has."""
-    found = shaped_type(value)
-    return 0 if found is None else volume(found[1])
-
-
-def bytes_of(value: SSAValue) -> int:
-    """The bytes of a value, its elements packed as their storage type allows."""
-    found = shaped_type(value)
-    return 0 if found is None else math.ceil(volume(found[1]) * bits_of(found[0]) / 8)
 
 
 def bytes_text(count: int) -> str:

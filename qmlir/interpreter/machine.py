@@ -17,6 +17,7 @@ from xdsl.traits import IsTerminator
 from qmlir.interpreter.values import check_value
 from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
 from qmlir.ir.evaluation import Layout, Meaning, RunsRegions, arguments_by, meaning_of, operand_layout
+from qmlir.registry import in_package
 
 
 class Listener:
@@ -172,5 +173,5 @@ class Frame:
             raise
         except Exception as error:  # a meaning may be anybody's code: whatever it raises becomes one line that names it
             reason = " ".join(str(error).split())
-            raise op_error(op, f"cannot be computed: {reason or type(error).__name__}") from error
+            raise op_error(op, f"cannot be computed: {reason or type(error).__name__}{in_package(error)}") from error
         return results

@@ -18,6 +18,7 @@ from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qmlir import registry
 from qmlir.arithmetic.histogram import BINS
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.environment import default_environment
@@ -28,6 +29,8 @@ from qmlir.interpreter.samples import Data, Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
 from qmlir.profiles.digest import model_digest
 from qmlir.profiles.file import Profile
+from qmlir.profiles.given import has_parameters
+from qmlir.profiles.keys import keyed_values
 from qmlir.text.parsing import load_module
 from qmlir.text.printing import PrintOptions, Weights, save_module
 
@@ -67,8 +70,9 @@ _Part = tuple[list[Ranges], dict[str, Statistics]]
 _machine: _Machine | None = None
 
 
-def _start_process(path: Path, options: RunOptions) -> None:
+def _start_process(path: Path, options: RunOptions, plug_ins: tuple[str, ...]) -> None:
     global _machine
+    registry.continue_with(plug_ins)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who starts the run ends it: Ctrl-C reaches all of a terminal's
     module = load_module(default_environment().new_context(), path)
     _machine = _Machine(module, options)
@@ -116,7 +120,7 @@ def _run_in_processes(
         path = Path(folder) / "module.mlir"
         save_module(module, path, PrintOptions(weights=Weights.SIDECAR))
         context = multiprocessing.get_context("spawn")
-        executor = ProcessPoolExecutor(processes, context, _start_process, (path, options))
+        executor = ProcessPoolExecutor(processes, context, _start_process, (path, options, registry.plug_ins()))
         try:
             for samples, (ranges, statistics) in _in_order(executor, _pieces(runs, batch), _AHEAD * processes):
                 for each in ranges:
@@ -159,7 +163,7 @@ def run_profile(
         raise text_error(f"momentum is above 0 and at most 1, found {options.momentum}")
     function = Interpreter(module).function(options.function)
     recorder = Recorder(module, bins=options.bins)
-    if not recorder.keys:
+    if not recorder.keys and not any(has_parameters(each.value) for each in keyed_values(module)):
         raise text_error("the module has no observers: run calib-insert-observers")
     runs = Samples(function, data)
     totals = Totals(options.momentum)

@@ -19,6 +19,7 @@ from qmlir.interpreter.upstream.scalars import dtype_of, element_of, unsigned, u
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.signature import Port, inputs_of, memory_outputs_of, outputs_of
+from qmlir.ir.small_floats import as_small_float
 from qmlir.specialization.inputs import check_known_inputs, check_shape, checked_value
 
 Array = npt.NDArray[Any]
@@ -45,7 +46,8 @@ def _checked(function: FuncOp, port: Port, value: Any, sizes: dict[str, int]) ->
         array = checked_value(function, seen, value)
     check_shape(function, seen, array.shape, sizes)
     if port.element is not None:
-        array = wrap(array, element_of(port.type))
+        small = as_small_float(port.element)
+        array = wrap(array if small is None else array.view(np.uint8), element_of(port.type))
     return _read_only(array) if isinstance(port.type, MemRefType) else array
 
 
@@ -86,7 +88,9 @@ def _returned(port: Port, value: Any) -> Any:
         return value
     element = type_.get_element_type()
     if port.element is not None:
-        return unsigned(value, element_of(port.type)).astype(dtype_of(element))
+        number = unsigned(value, element_of(port.type))
+        small = as_small_float(element)
+        return number.astype(dtype_of(element)) if small is None else number.astype(np.uint8).view(dtype_of(element))
     return value.astype(np.bool_) if element == i1 else value
 
 

@@ -11,14 +11,14 @@ from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.types import SequenceType, StringType
 from qmlir.dialects.quant.infer import storage_dtype
-from qmlir.dialects.quant.types import StoredType
+from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.text.elements import dense_dtype
 
 
 def value_dtype(element: Attribute) -> np.dtype[Any] | None:
     """The NumPy type that holds values of an element type: stored integers for a quantized one, Python's strings."""
-    if isinstance(element, StoredType):
+    if isinstance(element, StoredType | UniformFloatType):
         return storage_dtype(element)
     if isinstance(element, StringType):
         return np.dtype(np.object_)

@@ -1,8 +1,8 @@
 """Diagnostics: what the compiler has to say about an operation, before anybody renders it.
 
 A pass raises `op_error(op, …)` to stop, or emits a warning or a remark and goes on. Whoever runs the pass
-listens with `diagnostic_handler`; without a listener warnings and remarks go to Python's logging, so that a
-library user sees them too. Text (file, line, excerpt) is made by `qmlir.text.diagnostics`.
+listens with `diagnostic_handler`, and hears of faulty packages too; without a listener warnings and remarks go to
+Python's logging, so that a library user sees them. Text (file, line, excerpt) is made by `qmlir.text.diagnostics`.
 """
 
 import difflib
@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir.ir.provenance import Origin, describe, origins_of
+from qmlir.registry.faults import fault_listener
 
 _logger = logging.getLogger("qmlir")
 
@@ -105,9 +106,11 @@ def op_error(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> D
     return DiagnosticError(_diagnostic(Severity.ERROR, op, message, notes))
 
 
-def text_error(message: str, location: SourceLocation | None = None) -> DiagnosticError:
+def text_error(
+    message: str, location: SourceLocation | None = None, notes: Sequence[Diagnostic] = ()
+) -> DiagnosticError:
     """The error, to be raised, about a place in a text, or about a file as a whole."""
-    return DiagnosticError(Diagnostic(Severity.ERROR, message, location))
+    return DiagnosticError(Diagnostic(Severity.ERROR, message, location, notes=tuple(notes)))
 
 
 def note(op: Operation, message: str) -> Diagnostic:
@@ -137,7 +140,8 @@ def diagnostic_handler(handler: Handler) -> Generator[None]:
     """Send the diagnostics emitted inside the `with` block to `handler`, in place of the outer one."""
     token = _handler.set(handler)
     try:
-        yield
+        with fault_listener(lambda message: handler(Diagnostic(Severity.WARNING, message))):
+            yield
     finally:
         _handler.reset(token)
 

@@ -37,7 +37,7 @@ MEANING = Preservation(is_held=False)
 """The numbers are others on purpose, as where types are decided."""
 
 
-def preservation_of(step: ModulePass) -> Preservation:
-    """What `step` declares that it keeps: every bit where it says nothing."""
+def preservation_of(step: ModulePass | type[ModulePass]) -> Preservation:
+    """What `step` declares that it keeps: every bit where it says nothing, or says it by its options."""
     declared = getattr(step, PRESERVES, EVERY_BIT)
     return declared if isinstance(declared, Preservation) else EVERY_BIT

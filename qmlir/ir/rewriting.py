@@ -22,6 +22,8 @@ from xdsl.utils.worklist import Worklist
 from qmlir.ir.decomposition import marks_on, set_marks
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.provenance import TENSOR, hand_on, origins_of, set_tensor_names, tensor_names
+from qmlir.registry import in_package
+from qmlir.registry.faults import one_line
 
 DEFAULT_BUDGET = 64
 """Rewrites allowed for each operation of the module, on average, before the driver gives up."""
@@ -197,7 +199,11 @@ class _GreedyDriver:
             except DiagnosticError:
                 raise
             except DiagnosticException as error:
-                raise op_error(op, f"pattern '{pattern_name(pattern)}' failed: {error}") from error
+                raise op_error(op, f"pattern '{pattern_name(pattern)}' failed: {error}{in_package(error)}") from error
+            except Exception as error:
+                if not (where := in_package(error)):
+                    raise
+                raise op_error(op, f"pattern '{pattern_name(pattern)}' failed: {one_line(error)}{where}") from error
             if rewriter.has_done_action:
                 return pattern_name(pattern)
         return None

@@ -18,7 +18,7 @@ from qmlir.dialects.nn.ops.constant import ConstantOp, storage_element
 from qmlir.dialects.nn.ops.elementwise import CastOp
 from qmlir.dialects.nn.ops.sequence import SequenceOp
 from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
-from qmlir.dialects.quant.types import StoredType
+from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, dense, ranked_tensor, tensor
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 from qmlir.onnx.errors import model_error
@@ -38,7 +38,7 @@ class GraphBuilder:
         self.directory = directory
         self._known: dict[SSAValue, Known] = {}
         self._plain: dict[SSAValue, SSAValue] = {}
-        self._stored: dict[tuple[SSAValue, StoredType], SSAValue] = {}
+        self._stored: dict[tuple[SSAValue, StoredType | UniformFloatType], SSAValue] = {}
 
     def append(self, op: OperationT, origins: Sequence[Origin]) -> OperationT:
         """Add `op`, which stands for `origins`."""
@@ -78,23 +78,24 @@ class GraphBuilder:
     # Quantized values
 
     def plain(self, value: SSAValue) -> SSAValue:
-        """`value`, or the integers that a quantized value stores, with the type that ONNX gives them."""
+        """`value`, or what a quantized value stores, with the type that ONNX gives it."""
         element = element_of(value)
-        if not isinstance(element, StoredType):
+        if not isinstance(element, StoredType | UniformFloatType):
             return value
         if value not in self._plain:
             origins = origins_of(value.owner) if isinstance(value.owner, Operation) else ()
             shape = shape_of(value)
-            stored = StorageCastOp(value, TensorType(IntegerType(element.bits), shape))
+            held = IntegerType(element.bits) if isinstance(element, StoredType) else element.storage
+            stored = StorageCastOp(value, TensorType(held, shape))
             result: SSAValue = self.append(stored, origins).result
-            if not element.is_signed:
+            if isinstance(element, StoredType) and not element.is_signed:
                 unsigned = CastOp.create(operands=[result], result_types=[TensorType(element.storage, shape)])
                 result = self.append(unsigned, origins).result
             self._plain[value] = result
         return self._plain[value]
 
-    def stored(self, value: SSAValue, element: StoredType, origins: Sequence[Origin]) -> SSAValue:
-        """The integers of `value` as a quantized value of type `element`; `origins` stand for a cast of an argument.
+    def stored(self, value: SSAValue, element: StoredType | UniformFloatType, origins: Sequence[Origin]) -> SSAValue:
+        """The stored elements of `value` as a quantized value of type `element`; `origins` are for an argument's cast.
 
         A constant becomes one of that type over the same bytes.
         """
@@ -105,7 +106,9 @@ class GraphBuilder:
             self._stored[key] = self._as_stored(value, element, origins)
         return self._stored[key]
 
-    def _as_stored(self, value: SSAValue, element: StoredType, origins: Sequence[Origin]) -> SSAValue:
+    def _as_stored(
+        self, value: SSAValue, element: StoredType | UniformFloatType, origins: Sequence[Origin]
+    ) -> SSAValue:
         shape, owner = shape_of(value), value.owner
         if isinstance(owner, Operation):
             origins = origins_of(owner)
@@ -116,7 +119,7 @@ class GraphBuilder:
             constant.name_hint = value.name_hint
             return constant
         value = self.plain(value)
-        signless = IntegerType(element.bits)
+        signless = IntegerType(element.bits) if isinstance(element, StoredType) else element.storage
         if element_of(value) != signless:
             value = self.append(
                 CastOp.create(operands=[value], result_types=[TensorType(signless, shape)]), origins

@@ -24,7 +24,7 @@ from qmlir.dialects.nn.building import Operand, build
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CastOp
 from qmlir.dialects.nn.types import SequenceType
-from qmlir.dialects.quant.types import StoredType
+from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.provenance import Origin
@@ -147,7 +147,7 @@ class Node:
             raise self.error(f"takes a sequence as input {index}, found {value.type}")
         return value
 
-    def stored(self, index: int, element: StoredType) -> SSAValue:
+    def stored(self, index: int, element: StoredType | UniformFloatType) -> SSAValue:
         """Input `index`, of integers or quantized, as a quantized value of type `element` with the same integers."""
         return self.graph.stored(self.quantized(index), element, [self.origin])
 

@@ -6,6 +6,7 @@ A tensor has one scale, one for each index of an axis, or one for each block alo
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IntegerType, TensorType, i64
@@ -17,7 +18,8 @@ from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops.indexing import GatherOp
 from qmlir.dialects.nn.ops.movement import ReshapeOp
 from qmlir.dialects.quant.infer import verify_quantized_tensor
-from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, UniformType
+from qmlir.ir.small_floats import SmallFloat
 from qmlir.onnx.node import Array, Node
 
 
@@ -91,10 +93,14 @@ class Parameters:
         given = None if scale is None else node.input(scale)
         return Parameters(node, given, node.optional(zero_point), Layout(shape, axis, block))
 
-    def type_of(self, storage: IntegerType, expressed: AnyFloat) -> UniformQuantizedType | None:
+    @overload
+    def type_of(self, storage: IntegerType, expressed: AnyFloat) -> UniformQuantizedType | None: ...
+    @overload
+    def type_of(self, storage: SmallFloat, expressed: AnyFloat) -> UniformFloatType | None: ...
+    def type_of(self, storage: IntegerType | SmallFloat, expressed: AnyFloat) -> UniformType | None:
         """The quantized type of these parameters; `None` where they are not known before the model runs.
 
-        Also `None` where no type holds them: a scale of 0, or blocks that do not divide the axis.
+        Also `None` where no type holds them: a scale of 0, blocks that do not divide the axis, a zero point of floats.
         """
         scales = None if self.scale is None else self._constant(self.scale)
         zero_points = np.zeros((), np.int64) if self.zero_point is None else self._constant(self.zero_point)
@@ -102,7 +108,10 @@ class Parameters:
             return None
         # A scale takes part in the arithmetic in the type that is expressed.
         scales = scales.astype(self.node.graph.dtype_of(expressed)).astype(np.float64)
+        zero_points = zero_points.astype(np.float64) if zero_points.dtype.kind not in "iu" else zero_points
         scales, zero_points = np.broadcast_arrays(scales, zero_points)
+        if not isinstance(storage, IntegerType) and zero_points.any():
+            return None
         try:
             element = self._uniform(storage, expressed, scales, zero_points)
             verify_quantized_tensor(TensorType(element, self.layout.shape))
@@ -115,16 +124,24 @@ class Parameters:
         return None if array is None else array.reshape(self.layout.aligned(self.node, array.shape))
 
     def _uniform(
-        self, storage: IntegerType, expressed: AnyFloat, scales: Array, zero_points: Array
-    ) -> UniformQuantizedType:
+        self, storage: IntegerType | SmallFloat, expressed: AnyFloat, scales: Array, zero_points: Array
+    ) -> UniformType:
         several = [axis for axis, count in enumerate(scales.shape) if count > 1]
         if not several:
+            if not isinstance(storage, IntegerType):
+                return UniformFloatType.of(storage, expressed, scales.reshape(()))
             return UniformQuantizedType.per_tensor(storage, expressed, float(scales.item()), int(zero_points.item()))
         blocks = dict.fromkeys(several, 1)
         place = self.layout.place(self.node)
         if self.layout.block and place in blocks:
             blocks[place] = self.layout.block
-        if len(several) == 1 and set(blocks.values()) == {1}:
+        is_by_axis = len(several) == 1 and set(blocks.values()) == {1}
+        if not isinstance(storage, IntegerType):
+            granularity = Granularity.AXIS if is_by_axis else Granularity.BLOCK
+            return UniformFloatType.of(
+                storage, expressed, scales.reshape(-1) if is_by_axis else scales, granularity, blocks
+            )
+        if is_by_axis:
             return UniformQuantizedType.per_axis(
                 storage, expressed, several[0], scales.reshape(-1), zero_points.reshape(-1)
             )

@@ -15,7 +15,7 @@ from onnx import ModelProto, TensorProto, numpy_helper, parser, version_converte
 
 from qmlir.onnx.errors import model_error
 from qmlir.onnx.suffixes import TEXT_SUFFIXES
-from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name
+from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name, packing_group
 from qmlir.text.elements import dense_dtype
 
 OLDEST_OPSET = 7
@@ -134,21 +134,24 @@ def tensor_bytes(tensor: TensorProto, directory: Path | None) -> bytes:
 
 
 def _unpacked(tensor: TensorProto, data: bytes, count: int, dtype: npt.DTypeLike) -> bytes:
-    """Elements of 2 or 4 bits, the first in the lowest bits of a byte, as one byte each."""
-    bits = 2 if tensor.data_type in (TensorProto.INT2, TensorProto.UINT2) else 4
-    per_byte = 8 // bits
-    packed = np.frombuffer(data, dtype=np.uint8)
-    if len(packed) != -(-count // per_byte):
+    """Elements of 2, 4 or 6 bits, the first in the lowest bits, as one byte each."""
+    bits = SUB_BYTE[tensor.data_type]
+    packed, expected = np.frombuffer(data, dtype=np.uint8), -(-count * bits // 8)
+    if len(packed) != expected:
         raise model_error(
-            f"tensor '{tensor.name}' of shape {list(tensor.dims)} has {len(packed)} bytes, "
-            f"{-(-count // per_byte)} are expected"
+            f"tensor '{tensor.name}' of shape {list(tensor.dims)} has {len(packed)} bytes, {expected} are expected"
         )
-    fields = (packed[:, None] >> np.arange(0, 8, bits, dtype=np.uint8)) & np.uint8((1 << bits) - 1)
+    _, size = packing_group(bits)
+    groups = np.pad(packed, (0, -len(packed) % size)).reshape(-1, size).astype(np.uint8 if size == 1 else np.uint32)
+    joined = groups[:, :1]
+    for place in range(1, size):
+        joined = joined | groups[:, place : place + 1] << 8 * place
+    fields = (joined >> np.arange(0, 8 * size, bits, dtype=joined.dtype)) & ((1 << bits) - 1)
     values = fields.reshape(-1)[:count].astype(np.int16)
     if np.issubdtype(np.dtype(dtype), np.signedinteger):
         sign = 1 << (bits - 1)
         values = (values ^ sign) - sign
-    return values.astype(dtype).tobytes()
+    return values.astype(np.uint8).tobytes()
 
 
 def _listed(tensor: TensorProto, dtype: np.dtype[Any], count: int) -> bytes:

@@ -1,7 +1,29 @@
 """Element types of ONNX and of `nn`: one table."""
 
+import math
+
 from onnx import TensorProto
-from xdsl.dialects.builtin import IntegerType, Signedness, bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from xdsl.dialects.builtin import (
+    Float4E2M1FNType,
+    Float6E2M3FNType,
+    Float6E3M2FNType,
+    Float8E4M3FNType,
+    Float8E4M3FNUZType,
+    Float8E5M2FNUZType,
+    Float8E5M2Type,
+    Float8E8M0FNUType,
+    IntegerType,
+    Signedness,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute
 
 from qmlir.dialects.nn.types import StringType
@@ -29,6 +51,14 @@ ELEMENT_TYPES: dict[int, Attribute] = {
     TensorProto.UINT16: _unsigned(16),
     TensorProto.UINT32: _unsigned(32),
     TensorProto.UINT64: _unsigned(64),
+    TensorProto.FLOAT4E2M1: Float4E2M1FNType(),
+    TensorProto.FLOAT6E2M3: Float6E2M3FNType(),
+    TensorProto.FLOAT6E3M2: Float6E3M2FNType(),
+    TensorProto.FLOAT8E4M3FN: Float8E4M3FNType(),
+    TensorProto.FLOAT8E4M3FNUZ: Float8E4M3FNUZType(),
+    TensorProto.FLOAT8E5M2: Float8E5M2Type(),
+    TensorProto.FLOAT8E5M2FNUZ: Float8E5M2FNUZType(),
+    TensorProto.FLOAT8E8M0: Float8E8M0FNUType(),
     TensorProto.STRING: StringType(),
 }
 """ONNX's data types that an `nn` value can have."""
@@ -36,8 +66,31 @@ ELEMENT_TYPES: dict[int, Attribute] = {
 DATA_TYPES: dict[Attribute, int] = {element: data_type for data_type, element in ELEMENT_TYPES.items()}
 """The other way round."""
 
-SUB_BYTE = frozenset({TensorProto.INT2, TensorProto.INT4, TensorProto.UINT2, TensorProto.UINT4})
-"""ONNX's data types that are packed, several values in a byte."""
+SUB_BYTE: dict[int, int] = {
+    TensorProto.INT2: 2,
+    TensorProto.UINT2: 2,
+    TensorProto.INT4: 4,
+    TensorProto.UINT4: 4,
+    TensorProto.FLOAT4E2M1: 4,
+    TensorProto.FLOAT6E2M3: 6,
+    TensorProto.FLOAT6E3M2: 6,
+}
+"""ONNX's data types that are packed, one value behind the other from the lowest bit on, and the bits of each."""
+
+SINCE: dict[int, int] = {
+    TensorProto.FLOAT4E2M1: 23,
+    TensorProto.FLOAT8E8M0: 24,
+    TensorProto.FLOAT6E2M3: 28,
+    TensorProto.FLOAT6E3M2: 28,
+}
+"""The first operator set with elements of a data type, where it is a late one."""
+
+
+def packing_group(bits: int) -> tuple[int, int]:
+    """The fewest values of so many bits that fill bytes: how many values, and how many bytes."""
+    size = math.lcm(bits, 8)
+    return size // bits, size // 8
+
 
 _NAMES = {value: key for key, value in TensorProto.DataType.items()}
 

@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, op_error
 from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.pipeline import Nest, Pipeline, pipeline_error
+from qmlir.registry import in_package
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def _pass_error(step: ModulePass, op: Operation, error: Exception) -> Diagnostic
     message = text.splitlines()[0] if text else ""
     if not isinstance(error, DiagnosticException):
         message = f"{type(error).__name__}: {message}"
-    return op_error(op, f"pass '{step.name}' failed: {message}")
+    return op_error(op, f"pass '{step.name}' failed: {message}{in_package(error)}")
 
 
 def _apply(step: ModulePass, ctx: Context, op: Operation) -> None:

@@ -22,6 +22,7 @@ from qmlir.dialects.quant.types import CalibratedQuantizedType, UniformQuantized
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 from qmlir.profiles.attached import STATS
+from qmlir.profiles.given import given_type
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.retyping import mark_kept_in_float
 
@@ -50,8 +51,19 @@ def _point_behind(value: SSAValue) -> InsertPoint:
     return InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
 
 
+def _is_between_casts(value: SSAValue, type_: UniformQuantizedType) -> bool:
+    """Whether `value` was dequantized from `type_`, or is only quantized to it: the model came with the pair."""
+    if given_type(value) != type_:
+        return False
+    return isinstance(value.owner, DequantizeCastOp) or all(
+        isinstance(use.operation, QuantizeCastOp) for use in value.uses
+    )
+
+
 def _insert_pair(value: SSAValue, type_: UniformQuantizedType, users: Sequence[tuple[Operation, int]]) -> None:
     """Let `users` take `value` quantized to `type_` and dequantized again."""
+    if _is_between_casts(value, type_):
+        return
     quantized = QuantizeCastOp(value, TensorType(type_, shape_of(value)))
     dequantized = DequantizeCastOp(quantized.result, _plain(value))
     for cast in (quantized, dequantized):

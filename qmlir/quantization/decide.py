@@ -5,8 +5,9 @@ accumulator of a contraction (see `sums`), or, for a constant, from its elements
 user. An operation that does not take the types that it would get is left in float, and the others are decided anew.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,15 @@ from qmlir.arithmetic.bias import fit_bias
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.quant.description import Accepted, Description
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.interfaces import FixedRange, Quantizable, Slot
 from qmlir.ir.provenance import describe
+from qmlir.profiles.given import given_type
 from qmlir.quantization import sums
-from qmlir.quantization.decisions import Decisions, refusals
+from qmlir.quantization.assignment import Assignment
+from qmlir.quantization.decisions import Decisions, refusals, target_refusals
 from qmlir.quantization.element_types import fixed_type, type_from_range, weight_type
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.observed import Observed, observed
@@ -64,6 +68,7 @@ class _Decider:
     function: FuncOp
     recipe: Recipe
     refused: Mapping[Operation, str]
+    assignment: Assignment
 
     def __post_init__(self) -> None:
         self.decisions = Decisions()
@@ -86,7 +91,8 @@ class _Decider:
                 self.decisions.left_in_float[op] = reason
         self.decisions.quantized = tuple(chosen)
         for op in chosen:
-            self.groups.join_by(op, self._activations(op), filter(is_f32, op.results))
+            limits = partial(self._limits_storage, op)
+            self.groups.join_by(op, self._activations(op), filter(is_f32, op.results), limits)
         self.steps = Steps(chosen)
         self.steps.join(self.groups)
         for op in chosen:
@@ -94,6 +100,16 @@ class _Decider:
             for result in filter(is_f32, op.results):
                 self.decisions.values[result] = self._type_of(result, op)
         return self.decisions
+
+    def _limits_storage(self, op: Quantizable, operand: SSAValue) -> bool:
+        """Whether `operand` may have the type of what `op` leaves of it: a target may want it wider."""
+        owner = operand.owner
+        if not self.assignment.targets or not isinstance(owner, Operation) or owner not in self.quantized:
+            return True
+        wishes = (
+            self.assignment.settled(each, Slot.OUTPUT, self.recipe.wish(each, Slot.OUTPUT)) for each in (op, owner)
+        )
+        return len({each.storage for each in wishes}) == 1
 
     # Which operations
 
@@ -114,6 +130,8 @@ class _Decider:
             return "was left in float before"
         if op in self.refused:
             return self.refused[op]
+        if (reason := self.assignment.float_reason(op)) is not None:
+            return reason
         for place in slots:
             value = op.operands[place]
             if not is_f32(value):
@@ -127,7 +145,7 @@ class _Decider:
 
     def _has_range(self, value: SSAValue, op: Operation | None = None) -> bool:
         """Whether a range was seen of `value`, or follows: `op`, or the quantized operation that gives it, knows."""
-        if observed(value) is not None:
+        if observed(value) is not None or given_type(value) is not None:
             return True
         owner = value.owner if op is None else op
         if not isinstance(owner, Quantizable) or not (op is owner or owner in self.quantized):
@@ -141,6 +159,26 @@ class _Decider:
                 yield op.operands[place]
 
     # Types
+
+    def _choice(self, op: Operation, slot: Slot, others: Iterable[Accepted | None] = ()) -> Choice:
+        """How the value in `slot` of `op` is quantized: by rules, by its target; `others` are accepted elsewhere."""
+        return self.assignment.settled(op, slot, self.recipe.choice(op, slot), others)
+
+    def _accepted_around(self, members: Iterable[SSAValue], place: Operation) -> Iterator[Accepted | None]:
+        """What targets accept where `members`, which have one type, are given and taken by others than `place`."""
+        for member in members:
+            owner = member.owner
+            if isinstance(owner, Quantizable) and owner in self.quantized and owner is not place:
+                yield self._accepted(owner, Slot.OUTPUT)
+            for use in member.uses:
+                user = use.operation
+                if isinstance(user, Quantizable) and user in self.quantized:
+                    slot = slots_of(user).get(use.index)
+                    yield None if slot is None else self._accepted(user, slot)
+
+    def _accepted(self, op: Operation, slot: Slot) -> Accepted | None:
+        support = self.assignment.support(op)
+        return None if support is None else support.slot(slot)
 
     def _decide_operands(self, op: Quantizable) -> None:
         for value in self._activations(op):
@@ -204,15 +242,19 @@ class _Decider:
         makers = [member.owner for member in members if member.owner in self.quantized]
         makers = list(dict.fromkeys(op for op in makers if isinstance(op, Quantizable)))
         place, slot = (makers[0], Slot.OUTPUT) if makers else (at, Slot.INPUT)
-        choice = self.recipe.choice(place, slot)
+        choice = self._choice(place, slot, self._accepted_around(members, place))
         for op in makers[1:]:
-            if self.recipe.wish(op, slot) != choice:
+            if self.recipe.wish(op, slot) != self.recipe.wish(place, slot):
                 self.decisions.remarks.append((op, f"shares its type with {describe(place)}, whose rules decide"))
         movers = {op for op in makers if op.quantization_slots().shares_parameters}
         sources = [each for each in members if each.owner not in movers and each not in self.groups.limited]
         constants = [(op, each) for op in movers for array in self._constants(op) if (each := _known(op, array))]
         fixed = {self._fixed_range(each) for each in sources}
         why = Reason(Basis.RANGE, place, slot, choice, members=tuple(members))
+        given = next(filter(None, map(given_type, members)), None)
+        if given is not None:
+            self._because(value, replace(why, basis=Basis.GIVEN))
+            return given
         if len(fixed) == 1 and not constants and (known := fixed.pop()) is not None:
             self._because(value, replace(why, basis=Basis.FIXED))
             return fixed_type(known, choice)
@@ -270,7 +312,7 @@ class _Decider:
         return self.is_sum[op]
 
     def _accumulator_type(self, op: Quantizable, value: SSAValue) -> UniformQuantizedType:
-        choice = self.recipe.choice(op, Slot.ACCUMULATOR)
+        choice = self._choice(op, Slot.ACCUMULATOR)
         is_exact = choice.storage == sums.STORAGE
         found = self._sum(op) if is_exact else None
         why = Reason(Basis.RANGE, op, Slot.ACCUMULATOR, choice, headroom=HEADROOM if is_exact else 1.0)
@@ -279,7 +321,9 @@ class _Decider:
             return found.type_
         seen = observed(value)
         assert seen is not None  # no sum has a range that follows from others
-        return self._from_ranges(value, [(_named(value), seen)], why)
+        type_ = self._from_ranges(value, [(_named(value), seen)], why)
+        exact = self._sum(op)
+        return type_ if exact is None else sums.no_finer(type_, exact.type_)
 
     def _sum(self, op: Quantizable) -> Sum | None:
         """The exact sum that `op` computes, in steps that 32 bits have room for; `None` where there is none."""
@@ -354,15 +398,16 @@ class _Decider:
             return self._shared_type(op, place, moved)
         choice = None
         if slots.takes_accumulators and len(op.operands) == 2 and self._is_accumulator(other := op.operands[1 - place]):
-            other_type = self.decisions.values[other]
+            other_type, accepted = self.decisions.values[other], self._accepted(op, Slot.BIAS)
             shared = sums.addend_type(array, other_type, len(shape_of(other)))
-            if shared is not None:
+            if shared is not None and (accepted is None or accepted.has_storage(sums.STORAGE)):
                 self._because((op, place), Reason(Basis.ADDEND, op, Slot.BIAS))
                 return shared
-            choice = self.recipe.choice(op, Slot.BIAS) if other_type.bits == sums.STORAGE.bits else None
+            is_bias = other_type.bits == sums.STORAGE.bits or accepted is not None
+            choice = self._choice(op, Slot.BIAS) if is_bias else None
         if not array.any() and (state := self.steps.state_of(op, place)) is not None:
             return self._shared_type(op, place, state)
-        why = Reason(Basis.RANGE, op, slot if choice is None else Slot.BIAS, choice or self.recipe.choice(op, slot))
+        why = Reason(Basis.RANGE, op, slot if choice is None else Slot.BIAS, choice or self._choice(op, slot))
         return self._from_ranges((op, place), [("its constant", _known(op, array))], why)
 
     def _shared_type(self, op: Quantizable, place: int, value: SSAValue) -> UniformQuantizedType:
@@ -372,7 +417,7 @@ class _Decider:
         return type_
 
     def _weight_type(self, op: Quantizable, place: int, array: Array) -> UniformQuantizedType:
-        choice = self.recipe.choice(op, Slot.WEIGHT)
+        choice = self._choice(op, Slot.WEIGHT)
         self._because((op, place), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
         axis = op.quantization_slots().weight_channel_axis
         try:
@@ -390,7 +435,7 @@ class _Decider:
             value = op.operands[place]
         elif len(op.results) == 1 and self._is_accumulator(op.results[0]) and op.results[0].has_one_use():
             (use,) = op.results[0].uses
-            is_exact = self.recipe.choice(op, Slot.ACCUMULATOR).storage == sums.STORAGE
+            is_exact = self._choice(op, Slot.ACCUMULATOR).storage == sums.STORAGE
             value = use.operation.operands[1 - use.index] if is_exact and len(use.operation.operands) == 2 else None
         if value is None:
             return None
@@ -426,7 +471,7 @@ class _Decider:
         if product is None:  # blocks: the bias is added in float
             seen = observed(value) if array is None else _known(op, array)
             assert seen is not None
-            why = Reason(Basis.RANGE, op, Slot.BIAS, self.recipe.choice(op, Slot.BIAS))
+            why = Reason(Basis.RANGE, op, Slot.BIAS, self._choice(op, Slot.BIAS))
             type_ = self._from_ranges((op, place), [("its bias", seen)], why)
         elif product.granularity is Granularity.AXIS:
             type_ = UniformQuantizedType.per_axis(product.storage, product.expressed_type, 0, product.scales)
@@ -441,20 +486,25 @@ class _Decider:
             )
 
 
-def decide(function: FuncOp, recipe: Recipe) -> Decisions:
-    """The types of the values of `function` by `recipe`.
+def decide(function: FuncOp, recipe: Recipe, targets: Sequence[Description] = ()) -> Decisions:
+    """The types of the values of `function` by `recipe`, such that one of `targets` computes each operation.
 
     Float values need a profiled range (`!quant.calibrated`) where they are computed or come in, unless it follows from
-    the operation; what has none, or has no meaning on its quantized types, is left in float. Raises `DiagnosticError`
-    where no parameters follow from a range.
+    the operation; what has none, has no meaning on its quantized types, or is computed by no target is left in float.
+    Raises `DiagnosticError` where no parameters follow from a range, and where a rule asks for what no target has.
     """
     refused: dict[Operation, str] = {}
+    assignment = Assignment(targets, recipe)
     while True:
-        decider = _Decider(function, recipe, refused)
+        decider = _Decider(function, recipe, refused, assignment)
         decisions = decider.run()
-        if not (found := refusals(decisions)):
+        found = refusals(decisions)
+        if targets:
+            found = target_refusals(decisions, assignment) | found
+        if not found:
             break
-        refused |= found
+        refused |= {op: reason for op, reason in found.items() if not assignment.advance(op, reason)}
+    decisions.note_targets(assignment)
     for op, remark in decisions.remarks:
         emit_remark(op, remark)
     return decisions

@@ -1,14 +1,19 @@
 """What was decided for one function, and whether its operations take it."""
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.ir.interfaces import Quantizable
+from qmlir.ir.interfaces import Quantizable, Slot
+from qmlir.quantization.assignment import Assignment
 from qmlir.quantization.reasons import Reason
-from qmlir.quantization.retyping import refusal
+from qmlir.quantization.retyping import imagined, refusal
+from qmlir.quantization.supports import inexpressible, mismatch
 
 Types = dict[tuple[Operation, int], UniformQuantizedType]
 
@@ -43,19 +48,57 @@ class Decisions:
     remarks: list[tuple[Operation, str]] = field(default_factory=list[tuple[Operation, str]])
     """What a reader of the recipe may not expect."""
 
+    targets: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    """The target that each quantized operation was given to, where the module names targets."""
+
+    target_settings: dict[tuple[Operation, Slot], Mapping[str, str]] = field(
+        default_factory=dict[tuple[Operation, Slot], Mapping[str, str]]
+    )
+    """The fields of a choice that a target said, by the operation and the slot, each with which target."""
+
+    def note_targets(self, assignment: Assignment) -> None:
+        """Keep what a reader may want to know of the targets."""
+        for op in self.quantized:
+            if (target := assignment.target(op)) is not None:
+                self.targets[op] = target.name
+        for reason in self.reasons.values():
+            self.target_settings[reason.op, reason.slot] = assignment.sources(reason.op, reason.slot)
+        self.remarks += assignment.remarks.items()
+
     def operand_type(self, op: Operation, place: int) -> UniformQuantizedType | None:
         """The type of an operand of a quantized operation."""
         own = self.constants.get((op, place)) or self.biases.get((op, place))
         return own if own is not None else self.values.get(op.operands[place])
 
 
+def _elements(decisions: Decisions, op: Operation) -> list[Attribute]:
+    """The element types that the operands of `op` would have."""
+    return [decisions.operand_type(op, place) or element_of(value) for place, value in enumerate(op.operands)]
+
+
+def target_refusals(decisions: Decisions, assignment: Assignment) -> dict[Operation, str]:
+    """The operations that would get types which their target does not take, with the reasons."""
+    found: dict[Operation, str] = {}
+    for op in decisions.quantized:
+        target, support = assignment.target(op), assignment.support(op)
+        if target is None or support is None:
+            continue
+        operands, made = _elements(decisions, op), [decisions.values.get(result) for result in op.results]
+        results = [each or element_of(result) for each, result in zip(made, op.results, strict=True)]
+        if (reason := mismatch(support, op, operands, results)) is not None:
+            found[op] = f"target '{target.name}' does not compute it with {reason}"
+            continue
+        with suppress(VerifyException), imagined(op, operands, made) as as_decided:  # `refusals` says what it refuses
+            if (reason := inexpressible(target, support, as_decided)) is not None:
+                found[op] = f"target '{target.name}' does not compute it: {reason}"
+    return found
+
+
 def refusals(decisions: Decisions) -> dict[Operation, str]:
     """The operations that do not take the types that they would get, with their reasons."""
     found: dict[Operation, str] = {}
     for op in decisions.quantized:
-        operands: list[Attribute] = [
-            decisions.operand_type(op, place) or element_of(value) for place, value in enumerate(op.operands)
-        ]
-        if (reason := refusal(op, operands, [decisions.values.get(result) for result in op.results])) is not None:
+        results = [decisions.values.get(result) for result in op.results]
+        if (reason := refusal(op, _elements(decisions, op), results)) is not None:
             found[op] = f"does not take the types that it would get: {reason}"
     return found

@@ -46,10 +46,13 @@ def type_from_range(low: float, high: float, choice: Choice) -> UniformQuantized
 def fixed_type(fixed: FixedRange, choice: Choice) -> UniformQuantizedType:
     """The type of a result whose range is known: `2^bits` steps over the range, so 1/256 for a sigmoid in 8 bits.
 
-    A symmetric scheme makes the range symmetric first, so that its zero point stays where every other one is.
+    A symmetric scheme makes the range symmetric first, so that its zero point stays where every other one is. A scheme
+    that places grids itself does so here, too.
     """
     storage, scheme = choice.storage, choice.scheme
     low, high = fixed.minimum, fixed.maximum
+    if scheme.place is not None:
+        return type_from_range(low, high, choice)
     if scheme.is_symmetric:
         low, high = -max(-low, high), max(-low, high)
     scale = (high - low) / storage.levels

@@ -21,6 +21,7 @@ from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 from qmlir.quantization.casts import quantized_constant
 from qmlir.quantization.retyping import is_float, may_be_quantized, on_types
+from qmlir.quantization.supports import may_be_computed
 
 
 def dequantized_from(value: SSAValue) -> SSAValue | None:
@@ -80,6 +81,9 @@ class FuseCasts(RewritePattern):
         try:
             fused = on_types(op, operands, elements)
         except VerifyException:
+            return
+        if not may_be_computed(op, fused):
+            fused.drop_all_references()
             return
         replace_with_quantized(op, fused, rewriter)
 

@@ -5,7 +5,7 @@ operand (relu, clip) gives the operand, and what was moved to become it, the typ
 uses them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
@@ -47,8 +47,17 @@ class Groups:
                 self._members.pop(other, None)
                 self._members[root] = merged
 
-    def join_by(self, op: Quantizable, operands: Iterable[SSAValue], results: Iterable[SSAValue]) -> None:
-        """Join what the quantized operation `op` keeps together among its data `operands` and `results`."""
+    def join_by(
+        self,
+        op: Quantizable,
+        operands: Iterable[SSAValue],
+        results: Iterable[SSAValue],
+        may_limit: Callable[[SSAValue], bool] = lambda _: True,
+    ) -> None:
+        """Join what the quantized operation `op` keeps together among its data `operands` and `results`.
+
+        What `op` only limits is joined where `may_limit` says so of it.
+        """
         slots = op.quantization_slots()
         if slots.shares_parameters:
             self.join((*operands, *results))
@@ -57,7 +66,7 @@ class Groups:
             results = tuple(results)
             for operand in operands:
                 members = self.members(operand)
-                if self._is_only_limited(members, op):
+                if self._is_only_limited(members, op) and may_limit(operand):
                     self.join((*results, operand))
                     self.limited.update(members)
 

@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from qmlir.dialects.quant.target import targets_of
 from qmlir.ir.diagnostics import note, op_error
 from qmlir.quantization.casts import drop_calibration, insert_casts
 from qmlir.quantization.decide import decide
@@ -79,7 +80,8 @@ def decide_and_insert(module: ModuleOp, recipe: Recipe, *, assert_all_quantized:
     operation on floats is left in float, listing all of them.
     """
     functions = [op for op in module.walk() if isinstance(op, FuncOp) and not op.is_declaration]
-    decided = [decide(function, recipe) for function in functions]
+    targets = targets_of(module)
+    decided = [decide(function, recipe, targets) for function in functions]
     recipe.check_used()
     if (watch := _watch.get()) is not None:
         watch(recipe, decided)

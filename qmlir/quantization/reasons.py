@@ -31,6 +31,9 @@ class Basis(StrEnum):
     ADDEND = "addend"
     """The sum that a constant is added to, so that integers are added."""
 
+    GIVEN = "given"
+    """The model, which came with it: the value was dequantized, or is quantized to it."""
+
     SHARED = "shared"
     """Another value, whose type a constant takes because an operation moves both, or a layer has steps."""
 

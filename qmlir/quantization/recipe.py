@@ -23,26 +23,16 @@ from typing import Any, cast
 
 from xdsl.ir import Operation
 
-from qmlir.arithmetic.calibrators import CALIBRATORS, Option, options
+from qmlir.arithmetic.calibrators import Option, calibrator_names, options
 from qmlir.arithmetic.schemes import Rule as Arithmetic
-from qmlir.arithmetic.schemes import Scheme, Storage
+from qmlir.arithmetic.schemes import Scheme, Storage, scheme_names
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
 
-_STORAGE = re.compile(r"(?P<kind>[iu])(?P<bits>[0-9]{1,2})(?:<(?P<low>-?[0-9]+):(?P<high>-?[0-9]+)>)?")
 _BLOCK = re.compile(r"block:([0-9]+)")
 
 GRANULARITIES = ("tensor", "channel", "block:N")
-
-
-def parse_storage(text: str) -> Storage:
-    """`i8`, `u4`, `i2<-1:1>`. Raises `ValueError`."""
-    found = _STORAGE.fullmatch(text.replace(" ", ""))
-    if found is None:
-        raise ValueError(f"'{text}' is no storage type: iN and uN are, 1 to 32 bits, as i8, u4 or i2<-1:1>")
-    limits = None if found["low"] is None else (int(found["low"]), int(found["high"]))
-    return Storage(int(found["bits"]), found["kind"] == "i", limits)
 
 
 @dataclass(frozen=True)
@@ -89,8 +79,8 @@ DEFAULTS: Mapping[Slot, Choice] = {
 """What a slot gets where no rule says otherwise."""
 
 _READERS: Mapping[str, Any] = {
-    "storage": parse_storage,
-    "scheme": Scheme,
+    "storage": Storage.parse,
+    "scheme": Scheme.parse,
     "granularity": Granularity.parse,
     "rule": Arithmetic,
 }
@@ -114,6 +104,9 @@ class Rule:
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
     """Who sets each field, where the rule has no name."""
 
+    yields: bool = False
+    """Whether it gives way where a target has not what it sets."""
+
     def matches(self, op: Operation, slot: Slot) -> bool:
         """Whether the rule is about `slot` of `op`."""
         if self.slot not in (None, slot) or not _matches_kind(op, self.op):
@@ -133,6 +126,7 @@ WIDE_BY_DEFAULT = tuple(
         role=role,
         slot=Slot.OUTPUT,
         sources={"storage": f"the built-in rule for role '{role}'"},
+        yields=True,
     )
     for role in ("*cell/*", "*gate/sum")
 )
@@ -171,6 +165,18 @@ class Recipe:
         """Who set each field of what `choice` says, by the field's name; a field that is not there has its default."""
         matching = self._matching(op, slot)
         return {name: rule.name or rule.sources.get(name, "") for _, rule in matching for name in rule.settings}
+
+    def asked(self, op: Operation, slot: Slot) -> dict[str, tuple[Any, str]]:
+        """What rules and options say of `slot` of `op`, field by field, each with who says so; built-in ones do not."""
+        said: dict[str, tuple[Any, str]] = {}
+        for _, rule in self._matching(op, slot):
+            if not rule.yields:
+                said |= {key: (value, rule.name or rule.sources.get(key, "")) for key, value in rule.settings.items()}
+        return said
+
+    def yielding(self, op: Operation, slot: Slot) -> set[str]:
+        """The fields that a built-in rule says, and that give way."""
+        return {name for _, rule in self._matching(op, slot) if rule.yields for name in rule.settings}
 
     def quantizes(self, op: Operation, slots: Iterable[Slot]) -> bool:
         """Whether no rule leaves one of these `slots` of `op` in float."""
@@ -221,7 +227,8 @@ def _setting(name: str, key: str, value: Any) -> Any:
     try:
         return _READERS[key](value)
     except ValueError as error:
-        accepted = f": {', '.join(_READERS[key])} are accepted" if key in ("scheme", "rule") else ""
+        names = {"scheme": scheme_names(), "rule": tuple(Arithmetic)}.get(key)
+        accepted = f": {', '.join(names)} are accepted" if names else ""
         reason = f"{value!r} is no {key}{accepted}" if accepted else str(error)
         raise _rule_error(name, reason) from error
 
@@ -233,8 +240,8 @@ def _calibrator(name: str, value: Any) -> dict[str, Any]:
     if table is None or not isinstance(known, str):
         raise _rule_error(name, f"calibrator is a name, or a table with a name and options, found {value!r}")
     given = {key: each for key, each in table.items() if key != "name"}
-    if known not in CALIBRATORS:
-        raise _rule_error(name, f"there is no calibrator '{known}'{nearest_name(known, CALIBRATORS)}")
+    if known not in calibrator_names():
+        raise _rule_error(name, f"there is no calibrator '{known}'{nearest_name(known, calibrator_names())}")
     for key in given:
         if key not in options(known):
             raise _rule_error(name, f"calibrator '{known}' has no option '{key}'{nearest_name(key, options(known))}")

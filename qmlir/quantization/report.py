@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qmlir import registry
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
-from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.dialects.quant.types import UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
@@ -136,7 +136,7 @@ def element_text(element: Attribute) -> str:
     """The element type of a value as tables show it: `i8` for stored integers of 8 bits, `f32` for a profiled float."""
     if isinstance(element, UniformQuantizedType):
         return f"{'i' if element.is_signed else 'u'}{element.bits}"
-    return str(plain_type(element))
+    return str(element.storage if isinstance(element, UniformFloatType) else plain_type(element))
 
 
 def _data_elements(op: Operation) -> list[Attribute]:

@@ -1,6 +1,7 @@
 """An operation on values of other types: what the patterns build, and what deciding tries out."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 from xdsl.dialects.builtin import Float32Type, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -76,20 +77,34 @@ def _inferred(op: Operation, elements: Sequence[Attribute | None]) -> Operation:
     return made
 
 
-def refusal(op: Operation, operands: Sequence[Attribute], elements: Sequence[Attribute | None]) -> str | None:
-    """Why `op` does not take operands and float results of these element types; `None` where it does."""
+@contextmanager
+def imagined(
+    op: Operation, operands: Sequence[Attribute], elements: Sequence[Attribute | None]
+) -> Generator[Operation]:
+    """`op` inside the `with` block on operands and with float results of these element types, `None` for inferred ones.
+
+    Raises `VerifyException` where it does not take them.
+    """
     block = Block(
         arg_types=[
             TensorType(element, shape_of(value)) if element != element_of(value) else value.type
             for value, element in zip(op.operands, operands, strict=True)
         ]
     )
+    made = on_types(op, block.args, elements)
     try:
-        made = on_types(op, block.args, elements)
+        yield made
+    finally:
+        made.drop_all_references()
+
+
+def refusal(op: Operation, operands: Sequence[Attribute], elements: Sequence[Attribute | None]) -> str | None:
+    """Why `op` does not take operands and float results of these element types; `None` where it does."""
+    try:
+        with imagined(op, operands, elements):
+            return None
     except VerifyException as error:
         return str(error)
-    made.drop_all_references()
-    return None
 
 
 def mark_kept_in_float(op: Operation) -> None:

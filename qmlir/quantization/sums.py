@@ -52,6 +52,15 @@ def _with_scales(type_: UniformQuantizedType, scales: npt.NDArray[np.float64]) -
     return UniformQuantizedType.per_axis(IntegerType(32), f32, type_.axis, scales)
 
 
+def no_finer(type_: UniformQuantizedType, exact: UniformQuantizedType) -> UniformQuantizedType:
+    """`type_` of narrower sums, with the scales of `exact` where its step is finer: sums are whole steps of those."""
+    if type_.granularity is not Granularity.TENSOR or type_.zero_points.any() or np.any(exact.scales < type_.scales):
+        return type_
+    if exact.granularity is Granularity.TENSOR:
+        return UniformQuantizedType.per_tensor(type_.storage, f32, float(exact.scales))
+    return UniformQuantizedType.per_axis(type_.storage, f32, exact.axis, exact.scales)
+
+
 def product_type(
     data: UniformQuantizedType, weight: UniformQuantizedType, result_axis: int | None
 ) -> UniformQuantizedType | None:

@@ -14,6 +14,7 @@ from qmlir.dialects.quant.types import storage_limits
 from qmlir.ir.builtin_types import AnyTensor, as_integer, ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import nearest_name, op_error, text_error
 from qmlir.ir.signature import Port, inputs_of
+from qmlir.ir.small_floats import as_small_float
 from qmlir.text.elements import dense_dtype
 
 Array = npt.NDArray[Any]
@@ -73,6 +74,9 @@ def checked_value(function: FuncOp, port: Port, value: Any) -> Array:
     is_bool = array.dtype == np.bool_ and element == i1
     if array.dtype != dtype and not is_bool:
         raise op_error(function, f"input '{port.name}' has elements of {dtype}, found {array.dtype}")
+    small = None if element is None else as_small_float(element)
+    if small is not None and small.bitwidth < 8:
+        _check_limits(function, port, array.view(np.uint8), (0, (1 << small.bitwidth) - 1))
     integer = None if element is None else as_integer(element)
     if integer is not None and integer.width.data < 8 * dtype.itemsize:
         # A Boolean of NumPy is a byte, which another library may have filled with anything.

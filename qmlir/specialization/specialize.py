@@ -7,11 +7,12 @@ from constants is computed here, within a bound (see `qmlir.specialization.foldi
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
@@ -22,7 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.types import SequenceType
-from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import operand_groups
 from qmlir.ir.interfaces import HasParameters, InferResultTypes, Replacement
@@ -31,7 +32,7 @@ from qmlir.ir.signature import DIMS, NAME, inputs_of
 from qmlir.specialization.flow import parameter_inputs, parameter_values
 from qmlir.specialization.folding import Folder, is_constant
 from qmlir.specialization.inputs import check_known_inputs, checked_value, function_of, shape_text, static_types
-from qmlir.specialization.retyping import is_open, refined, retype
+from qmlir.specialization.retyping import is_open, is_static, refined, retype
 
 Shapes = Mapping[str, Sequence[int]]
 Values = Mapping[str, Any]
@@ -45,7 +46,7 @@ def specialize(
     `shapes` gives the sizes of inputs by name; an input that is not named has the sizes of its type, or those that
     another input has under the same name. The inputs of `values` become constants (stored integers for a quantized
     one) and are no inputs any more; those of `parameter_inputs(module)` must be among them. Weights are shared with
-    `module`, not copied. The other functions stay as they are.
+    `module`, not copied. Functions that it calls become functions for the sizes that they are called with; others stay.
 
     Raises `DiagnosticError` for what does not fit the inputs, for sizes that contradict each other, and, naming the
     operation, for a size that depends on the data: how many elements are not 0, a shape computed from activations.
@@ -66,11 +67,33 @@ def specialize_function(module: ModuleOp, shapes: Shapes, values: Values, name: 
     types = static_types(function, _all_shapes(function, shapes, given))
     needed = parameter_values(function)
     _set_arguments(function, types, given)
-    _Specializer(needed).run(function)
+    _specialize_body(function, needed)
+
+
+def _specialize_body(function: FuncOp, needed: set[SSAValue] | None = None) -> None:
+    """Specialize what is in a function whose arguments have their types."""
+    _Specializer(parameter_values(function) if needed is None else needed).run(function)
     region_dce(function.body)
     for op in function.body.walk():
         _check_closed(op)
     _set_signature(function)
+
+
+def _own_callee(callee: FuncOp, call: CallOp) -> FuncOp:
+    """The function `callee` for `call` alone: itself where nobody else calls it, or else a private copy."""
+    module = callee.parent_op()
+    assert isinstance(module, ModuleOp)
+    others = (op for op in module.walk() if isinstance(op, CallOp) and op is not call)
+    if callee.sym_visibility == StringAttr("private") and all(other.callee != call.callee for other in others):
+        return callee
+    taken = {op.sym_name.data for op in module.ops if isinstance(op, FuncOp)}
+    name = next(name for number in count(1) if (name := f"{callee.sym_name.data}_{number}") not in taken)
+    copy = callee.clone()
+    copy.sym_name = StringAttr(name)
+    copy.sym_visibility = StringAttr("private")
+    module.body.block.insert_op_before(copy, callee)
+    call.callee = SymbolRefAttr(name)
+    return copy
 
 
 def _check_parameters(module: ModuleOp, function: FuncOp, values: Values) -> None:
@@ -162,6 +185,9 @@ class _Specializer:
             self._visit(op)
 
     def _visit(self, op: Operation) -> None:
+        if isinstance(op, CallOp):
+            self._call(op)
+            return
         if isinstance(op, HasParameters):
             replacement = _by_parameters(op)
             if replacement is not None:
@@ -175,6 +201,22 @@ class _Specializer:
         constants = self.folder.fold(op, always=always)
         if constants is not None:
             self._replace(op, Replacement(constants, [constant.result for constant in constants]))
+
+    def _call(self, op: CallOp) -> None:
+        """Let a call whose operands have other sizes now call a function that is made for them."""
+        callee = SymbolTable.lookup_symbol(op, op.callee)
+        if not isinstance(callee, FuncOp) or len(callee.body.blocks) != 1:
+            return
+        types = [type_ for each in op.operand_types if (type_ := ranked_tensor(each)) is not None]
+        is_same = tuple(callee.function_type.inputs) == tuple(op.operand_types)
+        if is_same or len(types) != len(op.operands) or not all(map(is_static, types)):
+            return
+        function = _own_callee(callee, op)
+        _set_arguments(function, types, {})
+        function.function_type = FunctionType.from_lists(types, function.function_type.outputs.data)
+        _specialize_body(function)
+        for result, type_ in zip(tuple(op.results), function.function_type.outputs, strict=True):
+            self._follow(result, retype(result, type_))
 
     def _infer(self, op: Operation) -> None:
         """Give the results of `op` the types that follow from its operands."""

@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.small_floats import DTYPES
 
 LIST_LIMIT = 16
 """Elements that print as a list; more print as a blob."""
@@ -38,13 +39,14 @@ _FLOAT_DTYPES: dict[type[Attribute], npt.DTypeLike] = {
     BFloat16Type: ml_dtypes.bfloat16,
     Float32Type: np.float32,
     Float64Type: np.float64,
+    **DTYPES,
 }
 
 _BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def dense_dtype(element: Attribute) -> np.dtype[Any] | None:
-    """The NumPy type of the bytes that hold an element type, `None` where there is none (complex, f8, i24…)."""
+    """The NumPy type of the bytes that hold an element type, `None` where there is none (complex, f80, i24…)."""
     match element:
         case IntegerType():
             size = element.compile_time_size

@@ -3,28 +3,36 @@
 import math
 import re
 from bisect import bisect_right
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AnyFloat,
     BytesAttr,
+    ComplexType,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
+    IndexType,
     IntAttr,
+    IntegerType,
     LocationAttr,
     ModuleOp,
+    RankedStructure,
     StringAttr,
     UnknownLoc,
 )
 from xdsl.ir import Attribute, Operation
+from xdsl.irdl import base
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException, ParseError, UnregisteredConstructException
 from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
 
 from qmlir.ir.builtin_types import AnyDense
+from qmlir.ir.collection import paused_collection
 from qmlir.ir.diagnostics import DiagnosticError, SourceLocation, text_error
 from qmlir.text.elements import fit_width, float_of_bits, values_of_blob
 from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader
@@ -38,6 +46,12 @@ _COMMENT_OR_STRING = re.compile(rf'//[^\n]*|"{_PLAIN}(?:{_ESCAPE}{_PLAIN})*(?P<e
 _LITERAL = re.compile(r'<(?:\s|//[^\n]*)*(?:(?P<blob>")|(?:[^>/]+|//[^\n]*|/)*)')
 _HEXADECIMAL = re.compile(r"-?\s*0x")
 _ARRAY_TYPE = re.compile(r"<\s*(\w+)\s*:")
+
+
+@cache
+def _type_of_dense() -> Any:
+    """The types that dense elements have."""
+    return base(RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType])
 
 
 class LineTable:
@@ -132,7 +146,16 @@ class ModuleParser(Parser):
         """The type behind dense elements, unless an operation's syntax has given it already."""
         if type is None:
             self.parse_punctuation(":", " in dense attribute")
-            type = self._parse_dense_literal_type()  # no public way to the types that dense elements have
+            type = self._parse_dense_literal_type()
+        return type
+
+    def _parse_dense_literal_type(self) -> Any:
+        # xDSL makes the constraint anew for each literal, which takes longer than all else.
+        type: Any = self.expect(self.parse_optional_type, "Dense attribute must be typed!")
+        if not _type_of_dense().verifies(type):
+            self.raise_error("Expected memref, vector or tensor type of integer, index, float, or complex type")
+        if DYNAMIC_INDEX in type.get_shape():
+            self.raise_error("Dense literal attribute should have a static shape.")
         return type
 
     def _parse_blob(self, type: Any) -> AnyDense:
@@ -221,7 +244,8 @@ def parse_module(
     parser = None
     try:
         parser = ModuleParser(ctx, source, lines, directory)
-        return parser.parse_module()
+        with paused_collection():
+            return parser.parse_module()
     except DiagnosticError:
         raise
     except ParseError as error:

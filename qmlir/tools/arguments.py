@@ -13,14 +13,14 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.arithmetic.calibrators import CALIBRATORS
-from qmlir.arithmetic.schemes import Scheme
+from qmlir.arithmetic.calibrators import calibrator_names
+from qmlir.arithmetic.schemes import scheme_names
 from qmlir.environment import default_environment
 from qmlir.interpreter.archives import arrays_of
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
-from qmlir.pipelines import KEPT_COMPOSITES
+from qmlir.pipelines import kept_composites
 from qmlir.specialization.options import parse_shapes
 from qmlir.specialization.specialize import specialize
 from qmlir.text.parsing import STDIN, parse_module
@@ -102,14 +102,14 @@ def add_processes(parser: argparse.ArgumentParser) -> None:
 def add_quantization(parser: argparse.ArgumentParser) -> None:
     """Everything that says how to quantize, for `quantization_settings`."""
     add = parser.add_argument_group("how to quantize").add_argument
-    add("--keep", metavar="KIND,…", help=f"composites that stay whole (default: {','.join(KEPT_COMPOSITES)})")
+    add("--keep", metavar="KIND,…", help=f"composites that stay whole (default: {','.join(kept_composites())})")
     add("--activations", default="", metavar="STORAGE", help="i8 (the default), u8, i16, i4, i2<-1:1>, …")
     add("--weights", default="", metavar="STORAGE", help="i8<-127:127> (the default), i4, …")
     add("--accumulator", default="", metavar="STORAGE", help="of sums before a bias: i32 (the default), …")
-    add("--scheme", default="", choices=[str(each) for each in Scheme], help="of activations (default: asymmetric)")
-    add("--weight-scheme", default="", choices=[str(each) for each in Scheme], help="(default: symmetric)")
-    add("--granularity", default="channel", metavar="KIND", help="of weights: channel (the default), tensor, block:N")
-    add("--calibrator", default="", choices=list(CALIBRATORS), help="(default: min_max)")
+    add("--scheme", default="", choices=scheme_names(), help="of activations (default: asymmetric)")
+    add("--weight-scheme", default="", choices=scheme_names(), help="(default: symmetric)")
+    add("--granularity", metavar="KIND", help="of weights: channel (the default), tensor, block:N")
+    add("--calibrator", default="", choices=calibrator_names(), help="(default: min_max)")
     add("--recipe", default="", metavar="FILE", help="rules for chosen nodes, operations and slots (TOML)")
     add("--assert-all-quantized", action="store_true", help="fail, with a list, where something is left in float")
     add_processes(parser)
@@ -118,8 +118,22 @@ def add_quantization(parser: argparse.ArgumentParser) -> None:
 def quantization_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """What `add_quantization` read, as `qmlir.quantize` takes it by name."""
     said: str | None = arguments.keep
-    keep = KEPT_COMPOSITES if said is None else tuple(kind for kind in said.split(",") if kind)
-    return {"keep": keep, **{name: getattr(arguments, name) for name in _SETTINGS}}
+    settings = {name: getattr(arguments, name) for name in _SETTINGS}
+    if targets := getattr(arguments, "target", ""):
+        whole = {} if said is None else {"keep": _names(said)}
+        return {"target": targets, **whole, **settings, "granularity": settings["granularity"] or ""}
+    keep = kept_composites() if said is None else _names(said)
+    channel = "channel" if settings["granularity"] is None else settings["granularity"]
+    return {"keep": keep, **settings, "granularity": channel}
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.split(",") if name)
+
+
+def add_target(parser: argparse.ArgumentParser, help: str) -> None:
+    """`--target NAME,…`."""
+    parser.add_argument("--target", default="", metavar="NAME,…", help=help)
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
@@ -127,14 +141,19 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("how to write ONNX").add_argument
     add("--form", default=FORMS[0], choices=FORMS, help="of operations on quantized values (default: qdq)")
     add("--opset", type=int, metavar="N", help="the operator set (default: the oldest from 21 on that is enough)")
-    add("--exact", action="store_true", help="with qdq: integer arithmetic where floats may round another way")
+    add(
+        "--exact", action=argparse.BooleanOptionalAction, default=None,
+        help="the same integers in every session of ONNX Runtime (default: in those with optimizations; --no-exact: "
+        "with qdq, all between casts)",
+    )  # fmt: skip
+    add("--signed", action="store_true", help="keep signed integers of 8 bits signed where they are multiplied")
     add("--functions", action="store_true", help="composites of several nodes as local functions")
     add("--external-data", action="store_true", help="large tensors into a file beside the model (above 2 GB anyway)")
 
 
 def export_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """What `add_export` read, as `qmlir.export_onnx` takes it by name."""
-    settings = {name: getattr(arguments, name) for name in ("form", "opset", "exact", "functions")}
+    settings = {name: getattr(arguments, name) for name in ("form", "opset", "exact", "functions", "signed")}
     return {**settings, "external_data": arguments.external_data or None}
 
 

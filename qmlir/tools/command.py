@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import IO, Protocol
 
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler
+from qmlir.registry import PackageError
 from qmlir.text.diagnostics import render
 from qmlir.text.parsing import STDIN
 from qmlir.tools.streams import Streams, UsageError, parse_arguments
@@ -28,6 +29,8 @@ def guarded(streams: Streams, body: Callable[[], int], show: Callable[[Diagnosti
             return 2
         except DiagnosticError as error:
             say(error.diagnostic)
+        except PackageError as error:
+            say(Diagnostic(Severity.ERROR, str(error)))
         except UnicodeDecodeError as error:
             say(Diagnostic(Severity.ERROR, f"cannot read {STDIN}: byte {error.start} is no UTF-8 text"))
     return 1

@@ -37,7 +37,7 @@ PATHS = ("PATH", "FILE", DIR, "[NAME=]FILE")
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
-_NOT_HERE = ("help", "config", "write_config")
+_NOT_HERE = ("help", "config", "write_config", "load_plugin")
 """What only the command line may say."""
 
 Parse = Callable[[argparse.ArgumentParser], argparse.Namespace | int]

@@ -17,11 +17,13 @@ from typing import IO, Any, cast
 import numpy as np
 from xdsl.dialects.func import FuncOp
 
+from qmlir.environment import plugins
 from qmlir.ir.diagnostics import Diagnostic, Severity, text_error
 from qmlir.ir.provenance import describe
 from qmlir.text.diagnostics import render
 from qmlir.tools.command import guarded
 from qmlir.tools.configuration import configured, write_configuration
+from qmlir.tools.plugins import add_plugins, plugins_in
 from qmlir.tools.streams import ArgumentParser, Streams, parse_arguments
 
 
@@ -121,6 +123,7 @@ def fill_parser(parser: argparse.ArgumentParser, command: Command) -> None:
     group.add_argument("--quiet", action="store_true", help="say nothing but results, warnings and errors")
     group.add_argument("--verbose", action="store_true", help="say more of what is done")
     group.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_plugins(group.add_argument)
     group.add_argument("--config", metavar="FILE", help="options, in place of qmlir.toml beside the model")
     group.add_argument("--write-config", action="store_true", help="write these options into that file, and end")
 
@@ -150,6 +153,10 @@ def run_command(command: Command, argv: Sequence[str], streams: Streams, command
     arguments = argparse.Namespace(verbose=False)
 
     def run() -> int:
+        with plugins(plugins_in(argv)):
+            return run_with_plugins()
+
+    def run_with_plugins() -> int:
         nonlocal arguments
         found = configured(
             lambda: build_parser(command), command.name, commands, lambda each: parse_arguments(each, argv, streams)

@@ -8,6 +8,7 @@ from xdsl.universe import Universe
 
 from qmlir.environment import Environment
 from qmlir.ir.diagnostics import text_error
+from qmlir.registry import Package
 from qmlir.text.parsing import load_module
 
 
@@ -17,4 +18,4 @@ def load_irdl(environment: Environment, path: Path) -> None:
     dialects = [make_dialect(op) for op in module.walk() if isinstance(op, DialectOp)]
     if not dialects:
         raise text_error(f"'{path}' defines no dialect")
-    environment.add(str(path), Universe(all_dialects={each.name: lambda each=each: each for each in dialects}))
+    environment.add(Package(str(path)), Universe(all_dialects={each.name: lambda each=each: each for each in dialects}))

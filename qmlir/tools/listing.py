@@ -1,18 +1,29 @@
-"""What `--list-passes` and `--show-dialects` print."""
+"""What `qmlir-opt` lists: passes, dialects, pipelines, and packages with all that they add."""
 
 import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from qmlir import registry
 from qmlir.environment import Environment
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.passmanager.pipeline import option_rows
+from qmlir.pipelines import PIPELINES
+from qmlir.registry.contribution import FIELDS, Form
+from qmlir.target import find_target
 
 
 def passes_text(environment: Environment) -> str:
     """Every pass: name, what it does, its options with types and defaults."""
     lines: list[str] = []
     for name, factory in sorted(environment.passes.items()):
-        pass_type = factory()
         owner = environment.owners[f"pass '{name}'"]
         lines.append(f"{name}  [{owner}]")
+        try:
+            pass_type = factory()
+        except DiagnosticError as error:  # of a package from outside: the others are listed all the same
+            emit(Diagnostic(Severity.WARNING, error.diagnostic.message))
+            lines += ["    does not load", ""]
+            continue
         documentation = inspect.getdoc(pass_type) or ""
         lines.extend(f"    {line}".rstrip() for line in documentation.splitlines())
         for option, type_, default in option_rows(pass_type):
@@ -28,3 +39,79 @@ def dialects_text(environment: Environment) -> str:
         owner = environment.owners[f"dialect '{name}'"]
         lines.append(f"{name}  [{owner}]\n")
     return "".join(lines)
+
+
+def contents(package: registry.Package, environment: Environment) -> Mapping[str, Sequence[str]]:
+    """What a package adds, by kind."""
+    found: dict[str, Sequence[str]] = {}
+    for kind, known, plural in (("dialect", environment.dialects, "dialects"), ("pass", environment.passes, "passes")):
+        names = [name for name in known if environment.owners[f"{kind} '{name}'"] == package.title]
+        if names:
+            found[plural] = names
+    for name, keys in package.contents().items():
+        is_table = FIELDS[name].form is Form.ROWS
+        found[name] = [key for row in keys for key in registry.keys_of(package, row)] if is_table else keys
+    return {name: keys for name, keys in found.items() if keys}
+
+
+def packages_text(environment: Environment) -> str:
+    """Every package beside xDSL and this one: what it adds, and what of it is left out."""
+    lines: list[str] = []
+    for package in registry.outside():
+        lines.append(package.title)
+        lines += [f"    {kind}: {', '.join(names)}" for kind, names in contents(package, environment).items()]
+        lines += [f"    {fault}" for fault in package.faults.values()]
+        lines.append("")
+    return "\n".join(lines) or "no package adds anything\n"
+
+
+def _insertions(point: str) -> Iterator[str]:
+    return (f"    {point}: {text}  [{package.title}]" for package, text in registry.inserted_passes(point))
+
+
+def pipelines_text() -> str:
+    """Every pipeline: its stages with their passes, and what packages insert at which point."""
+    lines: list[str] = []
+    for pipeline in PIPELINES.values():
+        lines.append(f"{pipeline.name}: {pipeline.summary}")
+        for stage in pipeline.stages:
+            lines += _insertions(f"{pipeline.name}.{stage.name}.before")
+            lines.append(f"  {stage.name}: {stage.passes}")
+            lines += _insertions(f"{pipeline.name}.{stage.name}.after")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def targets_text() -> str:
+    """Every target: what it says of itself, and who brings it."""
+    lines: list[str] = []
+    for name, entry in sorted(registry.named("targets").items()):
+        lines.append(f"{name}  [{entry.package.title}]")
+        try:
+            target = find_target(name)
+        except DiagnosticError as error:  # of a package from outside: the others are listed all the same
+            emit(Diagnostic(Severity.WARNING, error.diagnostic.message))
+            lines += ["    does not load", ""]
+            continue
+        rows = {
+            "": target.summary,
+            "keeps": ", ".join(target.keep),
+            "computes": ", ".join(dict.fromkeys(each.op for each in target.supports)),
+            "rescales by": ", ".join(target.requantize),
+            "raises": ", ".join((*target.raises, *target.patterns)),
+            "lowers by": target.lowering,
+            "emits": f"files *{target.suffix}" if target.emit else "",
+        }
+        lines += [f"    {what}: {text}" if what else f"    {text}" for what, text in rows.items() if text]
+        lines.append("")
+    return "\n".join(lines)
+
+
+LISTINGS: Mapping[str, Callable[[Environment], str]] = {
+    "passes": passes_text,
+    "dialects": dialects_text,
+    "targets": lambda _: targets_text(),
+    "pipelines": lambda _: pipelines_text(),
+    "packages": packages_text,
+}
+"""What can be listed."""

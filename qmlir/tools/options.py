@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from qmlir.ir.diagnostics import nearest_name
 from qmlir.passmanager.print_ir import EVERY_PASS
 from qmlir.text.splitting import SPLIT_MARKER
+from qmlir.tools.plugins import add_plugins
 from qmlir.tools.streams import ArgumentParser
 
 
@@ -29,8 +30,14 @@ def build_argument_parser() -> ArgumentParser:
     listing = parser.add_argument_group("what there is")
     listing.add_argument("-h", "--help", action="store_true", help="print this")
     listing.add_argument("-v", "--version", action="store_true", help="print the version")
-    listing.add_argument("--list-passes", action="store_true", help="list the passes with their options")
-    listing.add_argument("--show-dialects", action="store_true", help="list the dialects that can be read")
+    for option, what, told in (
+        ("--list-passes", "passes", "the passes with their options"),
+        ("--show-dialects", "dialects", "the dialects that can be read"),
+        ("--list-targets", "targets", "the targets that modules can be made for"),
+        ("--list-pipelines", "pipelines", "the named pipelines with what packages insert"),
+        ("--list-packages", "packages", "the packages from outside with all that they add"),
+    ):
+        listing.add_argument(option, action="store_const", const=what, dest="listing", help=f"list {told}")
     _add_reading(parser)
     _add_writing(parser)
     _add_checking(parser)
@@ -42,8 +49,8 @@ def _add_reading(parser: ArgumentParser) -> None:
     add = parser.add_argument_group("reading").add_argument
     add("--split-input-file", action="store_true", help=f"take the parts between '{SPLIT_MARKER}' lines one by one")
     add("--allow-unregistered-dialect", action="store_true", help="read operations of unknown dialects")
+    add_plugins(add)
     for option, metavar, what in (
-        ("--load-plugin", "MODULE:OBJECT", "add a Universe, dialect or pass"),
         ("--irdl-file", "FILE", "add the dialects that an IRDL file defines"),
         ("--pdl-file", "FILE", "apply the PDL patterns of a file before the passes"),
     ):

@@ -17,7 +17,7 @@ from qmlir.tools.streams import ArgumentParser, Streams, console, parse_argument
 
 @dataclass(frozen=True)
 class Row:
-    """A subcommand: its name, and what it is for. Its file has the same name."""
+    """A subcommand: its name, and what it is for. Its file has the same name, with `_` for `-`."""
 
     name: str
     summary: str
@@ -25,7 +25,7 @@ class Row:
     @property
     def module(self) -> str:
         """The module that has its `COMMAND`."""
-        return f"qmlir.tools.commands.{self.name}"
+        return f"qmlir.tools.commands.{self.name.replace('-', '_')}"
 
 
 ROWS: tuple[Row, ...] = (
@@ -40,7 +40,9 @@ ROWS: tuple[Row, ...] = (
     Row("tune", "find faster schedules of a model's kernels on this machine"),
     Row("inspect", "say what a model is: layers, types, ranges, multiply-adds and bytes"),
     Row("explain", "say why a node is quantized as it is, and what became of it"),
+    Row("partition", "divide a quantized model among targets, and say why the rest stays"),
     Row("report", "write what quantization did to a model as a page of HTML"),
+    Row("new-dialect", "lay out a package for a dialect of your own, with its tests and CI"),
     Row("doctor", "say what is installed here, and whether it works"),
     Row("completion", "print a script that completes commands and options in a shell"),
 )

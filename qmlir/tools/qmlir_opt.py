@@ -20,9 +20,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir import registry
-from qmlir.environment import Environment, default_environment, load_plugin
+from qmlir.environment import Environment, default_environment, plugins
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler
-from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.verification import verify
 from qmlir.passmanager.checks import Reparse, VerifyEach, VerifyRoundtrip, verify_roundtrip
 from qmlir.passmanager.execution import Executor, VerifyExecution
@@ -38,14 +37,14 @@ from qmlir.text.parsing import STDIN, parse_module, read_source
 from qmlir.text.printing import ModulePrinter, PrintOptions, Weights, save_module
 from qmlir.text.splitting import SPLIT_MARKER, Chunk, split_source
 from qmlir.text.weights import write_atomically
-from qmlir.tools.listing import dialects_text, passes_text
 from qmlir.tools.options import build_argument_parser, parse_arguments
 from qmlir.tools.streams import UsageError, console
 
-# xDSL's interpreters of IRDL and PDL take a third of the start-up time: they are loaded where a file asks for them.
+# What reads IRDL and PDL takes a third of the start-up time: it is loaded where a file asks for it.
 _IRDL_LOADER = "qmlir.tools.irdl:load_irdl"
-_PDL_LOADER = "qmlir.tools.pdl:load_pdl_patterns"
-# The interpreter, likewise.
+_APPLY_PDL = "qmlir.passes.general.apply_pdl:ApplyPdl"
+# What is listed, and the interpreter, likewise.
+_LISTINGS = "qmlir.tools.listing:LISTINGS"
 _EXECUTION = "qmlir.interpreter.execution:Execution"
 _EXECUTION_INPUTS = "qmlir.interpreter.execution:inputs_in"
 
@@ -97,15 +96,10 @@ class _Driver:
         return PrintOptions(args.print_op_generic, args.print_debuginfo, weights=weights, upstream=args.print_upstream)
 
     def run(self) -> int:
-        for row in self.args.load_plugin:
-            load_plugin(self.environment, row)
         for path in self.args.irdl_file:
             registry.load(_IRDL_LOADER)(self.environment, Path(path))
-        if self.args.list_passes:
-            self.stdout.write(passes_text(self.environment))
-            return 0
-        if self.args.show_dialects:
-            self.stdout.write(dialects_text(self.environment))
+        if self.args.listing is not None:
+            self.stdout.write(registry.load(_LISTINGS)[self.args.listing](self.environment))
             return 0
         filename = STDIN if self.args.input == "-" else self.args.input
         source = self.stdin.read() if self.args.input == "-" else read_source(Path(self.args.input))
@@ -130,7 +124,10 @@ class _Driver:
 
     def _pipeline(self, source: str) -> Pipeline:
         text = pipeline_of_reproducer(source) if self.args.run_reproducer else self.args.passes or ""
-        return parse_pipeline(text, self.environment.passes)
+        pipeline = parse_pipeline(text, self.environment.passes)
+        if not self.args.pdl_file:
+            return pipeline
+        return Pipeline((registry.load(_APPLY_PDL)(file=tuple(self.args.pdl_file)), *pipeline.steps))
 
     def _run_chunk(self, chunk: Chunk, filename: str, pipeline: Pipeline) -> tuple[ModuleOp | None, bool]:
         """The module after the passes, and whether all went as it should."""
@@ -158,9 +155,6 @@ class _Driver:
         return module, module is not None
 
     def _run_passes(self, ctx: Context, module: ModuleOp, pipeline: Pipeline, directory: Path | None) -> None:
-        for path in self.args.pdl_file:
-            apply_patterns_greedily(module, registry.load(_PDL_LOADER)(ctx, Path(path)), ctx)
-            verify(module)
         reparse: Reparse | None = None
         if self.args.verify_roundtrip:
             reparse = partial(parse_module, ctx, directory=directory)
@@ -238,6 +232,7 @@ def main(
             if args.help or args.version:
                 out.write(parser.format_help() if args.help else f"qmlir-opt {_version()}\n")
                 return 0
+            stack.enter_context(plugins(args.load_plugin))
             driver = _Driver(args, stdin if stdin is not None else sys.stdin, out, err, default_environment())
             return driver.run()
         except UsageError as error:
@@ -245,6 +240,9 @@ def main(
             return 2
         except DiagnosticError as error:
             said.append(error.diagnostic)
+            return 1
+        except registry.PackageError as error:
+            said.append(Diagnostic(Severity.ERROR, str(error)))
             return 1
         except UnicodeDecodeError as error:
             said.append(Diagnostic(Severity.ERROR, f"cannot read {STDIN}: byte {error.start} is no UTF-8 text"))

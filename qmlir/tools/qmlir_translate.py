@@ -1,4 +1,4 @@
-"""`qmlir-translate`: between modules and what is no module: ONNX models in and out, Python source out.
+"""`qmlir-translate`: between modules and what is no module: ONNX models in and out, what targets emit out.
 
 The result goes to standard output or `-o`, everything else to standard error. Exit codes as of every tool.
 """
@@ -11,20 +11,21 @@ from typing import NoReturn
 from onnx import printer
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir import registry
-from qmlir.environment import default_environment
+from qmlir.environment import default_environment, plugins
+from qmlir.ir.diagnostics import text_error
 from qmlir.ir.verification import verify
 from qmlir.onnx.importer import import_model
 from qmlir.onnx.reading import read_model
 from qmlir.specialization.options import parse_shapes
+from qmlir.target import HOST, find_target
+from qmlir.targets.lowering import emit_for
 from qmlir.text.parsing import STDIN, load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
+from qmlir.text.weights import write_atomically
 from qmlir.tools.arguments import add_export, export_settings
 from qmlir.tools.command import Streams, console, main_of
+from qmlir.tools.plugins import add_plugins
 from qmlir.workflows.exporting import export_onnx
-
-_EMIT_NUMBA = "qmlir.targets.cpu.numba.emit:emit_module"
-"""Loaded where it is asked for: numba takes its time."""
 
 
 def build_argument_parser() -> argparse.ArgumentParser:
@@ -40,11 +41,15 @@ def build_argument_parser() -> argparse.ArgumentParser:
     kinds.add_argument("--import-onnx", action="store_true", help="an ONNX model to a module of the graph level")
     kinds.add_argument("--export-onnx", action="store_true", help="a module above the integer level to an ONNX model")
     kinds.add_argument("--emit-numba", action="store_true", help="a module of loops to a Python module under numba")
+    kinds.add_argument(
+        "--emit", metavar="TARGET", help="a module that a target's pipeline has lowered to what it emits"
+    )
     add(
         "--shape", action="append", default=[], metavar="NAME=1x3x224x224",
         help="fix the shape of an input",
     )  # fmt: skip
     add("--inline-weights", action="store_true", help="print all weights in full, as upstream tools read them")
+    add_plugins(add)
     add_export(parser)
     return parser
 
@@ -68,17 +73,20 @@ def _export(arguments: argparse.Namespace, streams: Streams) -> int:
 
 
 def _emit(arguments: argparse.Namespace, streams: Streams) -> int:
-    module = _module(arguments, streams)
-    source: str = registry.load(_EMIT_NUMBA)(module)
+    """Write what a target emits; bytes go into a file only."""
+    target = find_target(arguments.emit or HOST)
+    made = emit_for(target, _module(arguments, streams))
     if arguments.output:
-        Path(arguments.output).write_text(source, encoding="utf-8")
+        write_atomically(Path(arguments.output), made.encode() if isinstance(made, str) else made)
+    elif isinstance(made, str):
+        streams.stdout.write(made)
     else:
-        streams.stdout.write(source)
+        raise text_error(f"target '{target.name}' emits bytes: name a file for them, -o FILE{target.suffix}")
     return 0
 
 
 def _translate(arguments: argparse.Namespace, streams: Streams) -> int:
-    if arguments.emit_numba:
+    if arguments.emit_numba or arguments.emit:
         return _emit(arguments, streams)
     if arguments.export_onnx:
         return _export(arguments, streams)
@@ -92,7 +100,12 @@ def _translate(arguments: argparse.Namespace, streams: Streams) -> int:
     return 0
 
 
-main = main_of(build_argument_parser, _translate)
+def _run(arguments: argparse.Namespace, streams: Streams) -> int:
+    with plugins(arguments.load_plugin):
+        return _translate(arguments, streams)
+
+
+main = main_of(build_argument_parser, _run)
 
 
 def console_main() -> NoReturn:

@@ -20,7 +20,7 @@ def _tables(settings: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     """The rules of `make_recipe` but for those of a file as tables of a recipe, one for each, in their order."""
     for slot, said in said_for_slots(settings):
         yield {"slot": slot, **{field: str(settings[option]) for field, option in said.items()}}
-    for rule in WIDE_BY_DEFAULT:
+    for rule in () if settings.get("target") else WIDE_BY_DEFAULT:  # a target may not have what they ask for
         assert rule.slot is not None
         yield {"role": rule.role, "slot": rule.slot.value, "storage": _WIDE}
 
@@ -28,13 +28,16 @@ def _tables(settings: Mapping[str, Any]) -> Iterator[dict[str, str]]:
 def recipe_text(used: Collection[int], settings: Mapping[str, Any]) -> str:
     """The recipe that decides what `settings` decided, of which the rules at the places `used` were of use.
 
-    `settings` are those of `quantize`, by name; `keep`, which is no matter of rules, stands in a comment.
+    `settings` are those of `quantize`, by name; `target` and `keep`, which are no matter of rules, stand in comments.
     """
     path = str(settings.get("recipe") or "")
     lines = [
         f"# What qmlir {version('qmlir')} was asked for: give it as --recipe to do the same again.",
-        f"# --keep {','.join(settings.get('keep', ()))}",
     ]
+    if targets := settings.get("target"):
+        lines.append(f"# --target {targets if isinstance(targets, str) else ','.join(targets)}")
+    if not targets or "keep" in settings:
+        lines.append(f"# --keep {','.join(settings.get('keep', ()))}")
     for place, table in enumerate(_tables(settings)):
         if place in used:
             lines += ["", table_text(table)]

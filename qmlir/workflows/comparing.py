@@ -41,7 +41,7 @@ from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.peers.onnx_runtime import Options
-from qmlir.pipelines import KEPT_COMPOSITES, QUANTIZE
+from qmlir.pipelines import QUANTIZE, kept_composites
 from qmlir.profiles.keys import ENTRY
 from qmlir.targets.cpu.compiler import load_program
 from qmlir.targets.cpu.package import KERNELS
@@ -75,7 +75,7 @@ class _Opening:
             return module
         environment = default_environment()
         lowered = module.clone()
-        text = QUANTIZE.text("lower", keep=f"{{keep={','.join(KEPT_COMPOSITES)}}}")
+        text = QUANTIZE.text("lower", keep=f"{{keep={','.join(kept_composites())}}}")
         PassManager(environment.new_context(), parse_pipeline(text, environment.passes)).run(lowered)
         verify(lowered)
         return lowered

@@ -15,7 +15,7 @@ from qmlir.environment import default_environment
 from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.pipelines import COMPILE, QUANTIZE, NamedPipeline, QuantizeSettings, pipeline_values
+from qmlir.pipelines import COMPILE, QUANTIZE, NamedPipeline, QuantizeSettings, quantize_pipeline
 from qmlir.profiles.file import Profile
 
 GRAPH = "graph"
@@ -36,9 +36,9 @@ class Step:
 
 
 _STEPS: tuple[tuple[str, NamedPipeline, tuple[str, ...]], ...] = (
-    ("primitive", QUANTIZE, ("lower",)),
+    ("primitive", QUANTIZE, ("target", "lower")),
     ("profiled", QUANTIZE, ("profile",)),
-    ("quantized", QUANTIZE, ("decide", "propagate", "raise")),
+    ("quantized", QUANTIZE, ("decide", "propagate", "raise", "rescale")),
     ("integer", COMPILE, ("lower", "fuse")),
     ("scheduled", COMPILE, ("schedule", "bufferize")),
     ("loops", COMPILE, ("loops",)),
@@ -64,11 +64,12 @@ def descend(
     ctx = environment.new_context()
     current = module.clone()
     yield Step(GRAPH, "", current.clone())
+    quantizing, wanted = quantize_pipeline(settings, module)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "profile.json"
         profile.save(path)
-        values = {"profile": str(path), "isa": isa, "threads": str(threads), **pipeline_values(settings)}
+        values = {"profile": str(path), "isa": isa, "threads": str(threads), **wanted}
         for level, pipeline, stages in _STEPS:
-            text = pipeline.text(*stages, **values)
+            text = (quantizing if pipeline is QUANTIZE else pipeline).text(*stages, **values)
             PassManager(ctx, parse_pipeline(text, environment.passes), instrumentations).run(current)
             yield Step(level, text.replace(str(path), path.name), current.clone())

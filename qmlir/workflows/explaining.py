@@ -6,18 +6,23 @@ from typing import Any, cast
 
 from qmlir.inspection.explaining import Explanation, explain_node
 from qmlir.ir.diagnostics import text_error
+from qmlir.pipelines import QuantizeSettings
 from qmlir.profiles.file import Profile
 from qmlir.workflows.folder import SUMMARY, QuantizedFolder
 from qmlir.workflows.loading import load
 
 
-def _kept(folder: QuantizedFolder) -> list[str]:
-    """The composites that stayed whole, which no recipe says."""
+def _beside_the_recipe(folder: QuantizedFolder) -> QuantizeSettings:
+    """The composites that stayed whole and the targets, which no recipe says."""
     settings: Any = folder.read_summary().get("settings")
-    keep: Any = cast(dict[str, Any], settings).get("keep") if isinstance(settings, dict) else None
+    said = cast(dict[str, Any], settings) if isinstance(settings, dict) else {}
+    keep, target = said.get("keep"), str(said.get("target") or "")
     if not isinstance(keep, list):
+        if target and keep is None:
+            return {"target": target}
         raise text_error(f"'{folder.path / SUMMARY}' does not say which composites stayed whole (settings.keep)")
-    return [str(each) for each in cast(list[Any], keep)]
+    kept = [str(each) for each in cast(list[Any], keep)]
+    return {"target": target, "keep": kept} if target else {"keep": kept}
 
 
 def explain(
@@ -36,15 +41,15 @@ def explain(
     Raises `DiagnosticError` for what is no such folder, and, with near names, for a name that the model does not have.
     """
     found = QuantizedFolder.open(folder)
+    beside = _beside_the_recipe(found)
+    settings: QuantizeSettings = {**beside, "granularity": "", "recipe": found.recipe}  # it says all that was asked for
     return explain_node(
         node,
         load(found.float_module),
         Profile.load(found.profile),
         quantized=load(found.module),
-        keep=_kept(found),
-        granularity="",  # the recipe says everything that was asked for
-        recipe=found.recipe,
         isa=isa,
         threads=threads,
         shapes=shapes,
+        **settings,
     )

@@ -22,6 +22,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.diagnostics import text_error
+from qmlir.targets.emission import has_parts
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.weights import write_atomically
 from qmlir.workflows.asked import recipe_text
@@ -117,7 +118,10 @@ class Kind:
 
 
 QUANTIZED = Kind("quantize", lambda path: _summary(path) is not None)
-PROGRAM = Kind("compile", lambda path: (path / "kernels.py").is_file() and (path / "runtime").is_dir())
+PROGRAM = Kind(
+    "compile",
+    lambda path: has_parts(path) or ((path / "kernels.py").is_file() and (path / "runtime").is_dir()),
+)
 
 
 def check_target(path: Path, kind: Kind = QUANTIZED) -> None:

@@ -10,9 +10,9 @@ from qmlir.interpreter.profiling import RunOptions, run_profile
 from qmlir.interpreter.recording import MOMENTUM
 from qmlir.interpreter.samples import Data
 from qmlir.ir.verification import verify
-from qmlir.passes.profiled.calib_insert_observers import CalibInsertObservers
 from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import Pipeline, parse_pipeline
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.pipelines import PROFILE
 from qmlir.profiles.file import Profile
 
 
@@ -43,14 +43,15 @@ def profile(
     `constants` and `axis` are options of `calib-insert-observers`, `bins` bounds histograms, and `momentum` is that of
     the moving average of ranges. A terminal as `progress` gets a bar.
 
-    Raises `DiagnosticError` for data that does not fit or is none, and for values that are not finite.
+    In a model that is quantized in part, what has parameters is not looked at. Raises `DiagnosticError` for data that
+    does not fit or is none, and for values that are not finite.
     """
     environment = default_environment()
     ctx = environment.new_context()
-    pipeline = parse_pipeline(passes, environment.passes)
     observed = module.clone()
-    steps = (*pipeline.steps, CalibInsertObservers(constants=constants, axis=axis))
-    PassManager(ctx, Pipeline(steps)).run(observed)
+    options = [*(["constants"] if constants else []), *([] if axis is None else [f"axis={axis}"])]
+    observe = PROFILE.text(options=f"{{{' '.join(options)}}}" if options else "")
+    PassManager(ctx, parse_pipeline(f"{passes},{observe}" if passes else observe, environment.passes)).run(observed)
     verify(observed)
     return run_profile(
         observed,

@@ -12,7 +12,7 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.pipelines import QUANTIZE, QuantizeSettings, pipeline_values
+from qmlir.pipelines import QuantizeSettings, quantize_pipeline
 from qmlir.profiles.file import Profile
 from qmlir.quantization.options import watched
 from qmlir.workflows.profiling import profile
@@ -44,14 +44,14 @@ def quantize_with_profile(
         raise text_error("quantize takes samples or a profile, one of them")
     environment = default_environment()
     ctx = environment.new_context()
-    values = pipeline_values(settings)
+    pipeline, values = quantize_pipeline(settings, module)
 
-    def run(target: ModuleOp, *stages: str, **more: str) -> None:
-        PassManager(ctx, parse_pipeline(QUANTIZE.text(*stages, **values, **more), environment.passes)).run(target)
-        verify(target)
+    def run(changed: ModuleOp, *stages: str, **more: str) -> None:
+        PassManager(ctx, parse_pipeline(pipeline.text(*stages, **values, **more), environment.passes)).run(changed)
+        verify(changed)
 
     lowered = module.clone()
-    run(lowered, "lower")
+    run(lowered, "target", "lower")
     if profiled is None:
         assert data is not None
         profiled = profile(lowered, data, processes=processes, progress=progress)
@@ -63,7 +63,7 @@ def quantize_with_profile(
     used: set[int] = set()
     with watched(lambda recipe, _: used.update(recipe.used)):
         run(lowered, "decide")
-    run(lowered, "propagate", "raise")
+    run(lowered, "propagate", "raise", "rescale")
     return Quantized(lowered, profiled, before, frozenset(used))
 
 
@@ -79,9 +79,9 @@ def quantize(
     """A quantized module of a float one: lowered, profiled on `data`, decided, raised. `module` stays as it is.
 
     `profiled` is a profile that was taken before, of the lowered module, in place of `data`. `settings` are those of
-    `QuantizeSettings`: `keep`, `activations`, `weights`, `accumulator`, `scheme`, `weight_scheme`, `granularity`,
-    `calibrator`, `recipe`, `assert_all_quantized`. The module takes and gives floats as before; between them it
-    computes on integers, except where something was left in float. A terminal as `progress` gets a bar.
+    `QuantizeSettings`: `target`, `keep`, `activations`, `weights`, `accumulator`, `scheme`, `weight_scheme`,
+    `granularity`, `calibrator`, `recipe`, `assert_all_quantized`. The module takes and gives floats as before; between
+    them it computes on integers, except where something was left in float. A terminal as `progress` gets a bar.
 
     Raises `DiagnosticError` for data, a profile or a recipe that does not fit.
     """

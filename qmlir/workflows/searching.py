@@ -29,9 +29,10 @@ from typing import IO, Any, TypeVar, Unpack
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.comparison.errors import ErrorSums
+from qmlir.dialects.quant.target import targets_of
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, nearest_name, text_error, without_remarks
-from qmlir.pipelines import KEPT_COMPOSITES, QuantizeSettings, quantize_options
+from qmlir.pipelines import QuantizeSettings, kept_composites, quantize_options, target_text
 from qmlir.profiles.digest import model_digest
 from qmlir.profiles.file import Profile
 from qmlir.text.parsing import read_source
@@ -332,6 +333,8 @@ def search(
     _check_bound(bound, drop)
     way, widest, runner = _chosen(Mode, mode), _chosen(Width, to), Runner(_chosen(Engine, engine), threads)
     recipe = settings.get("recipe", "")
+    if target_text(settings) or targets_of(module):
+        raise text_error("a search is for the CPU, which has all widths: other targets say themselves which they have")
     options = quantize_options(settings)
     widely = {name: str(value) for name, value in options.items() if name not in ("recipe", "assert_all_quantized")}
     batches = Batches(module, data_beside(labels, data))
@@ -348,7 +351,7 @@ def search(
     start = quantized(recipe, profiled)
     with _saying_once():
         content, samples = batches.digest()
-        keep = list(settings.get("keep", KEPT_COMPOSITES))
+        keep = list(settings.get("keep", kept_composites()))
         asked = {**options, "keep": keep, "output": scores, "recipe": _text_of(recipe)}
         measurements = Measurements(_key(module, start.profile, content, known, asked), state)
         accuracy = Accuracy(batches, known, module, scores, runner)

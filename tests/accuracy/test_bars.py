@@ -12,7 +12,7 @@ import pytest
 from xdsl.dialects.builtin import IntegerType, Signedness, f32
 
 import qmlir
-from qmlir.arithmetic.schemes import Grid, Scheme, Storage, parameters
+from qmlir.arithmetic.schemes import Grid, Scheme, Storage, parameters, scheme_names
 from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import tensor
@@ -128,7 +128,7 @@ def test_convolution_in_i16_with_sums_of_32_bits(depth: int) -> None:
     assert largest_error(*convolution(depth), **options) < 3e-4
 
 
-@pytest.mark.parametrize("scheme", list(Scheme))
+@pytest.mark.parametrize("scheme", [Scheme.parse(name) for name in scheme_names()], ids=str)
 @pytest.mark.parametrize("bits", [8, 16, 32])
 @pytest.mark.parametrize("is_signed", [True, False], ids=["signed", "unsigned"])
 def test_there_and_back(scheme: Scheme, bits: int, is_signed: bool) -> None:

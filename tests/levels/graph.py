@@ -17,7 +17,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale
-from qmlir.arithmetic.schemes import Grid, Scheme, Storage, parameters
+from qmlir.arithmetic.schemes import Grid, Scheme, Storage, parameters, scheme_names
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.building import build
@@ -90,7 +90,7 @@ class Graph:
 
     def __init__(self, seed: int, scheme: Scheme | None = None) -> None:
         self.random = np.random.default_rng(seed)
-        schemes = list(Scheme)
+        schemes = [Scheme.parse(name) for name in scheme_names()]
         self.scheme = scheme or schemes[int(self.random.integers(len(schemes)))]
         self.mode, self.ties = Mode.F32, self.pick(list(Ties))
         if self.chance(0.4):

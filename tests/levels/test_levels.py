@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from xdsl.dialects.func import FuncOp
 
-from qmlir.environment import load_plugin
 from qmlir.interpreter.run import interpret
 from qmlir.ir.provenance import origins_of
+from qmlir.registry import Package
 from qmlir.targets.cpu.host import host_isa
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
@@ -22,6 +22,7 @@ from tests.levels.reduction import reduced
 from tests.levels.reports import report_of
 from tests.levels.rows import ROWS, Row
 from tests.levels.stages import ENVIRONMENT, STAGES, Stage, failure_of
+from tests.support.wrong_pass import UNIVERSE
 
 SEEDS = 300
 PARTS = 20
@@ -109,7 +110,7 @@ WRONG = Stage("wrong", "wrong-relu")
 
 def test_a_wrong_pass_is_found_and_the_graph_reduced_to_the_operation() -> None:
     if "wrong-relu" not in ENVIRONMENT.passes:
-        load_plugin(ENVIRONMENT, "tests.support.wrong_pass:UNIVERSE")
+        ENVIRONMENT.add(Package("wrong"), UNIVERSE)
     case, failure = next(
         (case, failure)
         for case in map(case_of, range(100))

@@ -29,7 +29,7 @@ _ANY_LINES = re.compile(r"^ *\.\.\.\n", re.MULTILINE)
 ELSEWHERE = {".venv/bin/lit", "lit-22", "git", "make", "pip", "python"}
 """First words of commands that a document shows and that other tests, or none, run."""
 
-RUN = {"not", *COMMANDS}
+RUN = {"not", "lit", *COMMANDS}
 
 Step = tuple[str, Callable[[], object]]
 

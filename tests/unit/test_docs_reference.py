@@ -1,10 +1,15 @@
 """The reference pages are what the code says, and the matrix of operations explains each of its holes."""
 
+import inspect
+
 import pytest
 
 import qmlir
+import qmlir.ir.interfaces
 from qmlir import registry
 from qmlir.pipelines import PIPELINES
+from qmlir.registry.contribution import FIELDS
+from qmlir.registry.package import GROUPS
 from qmlir.tools import qmlir_cli
 from qmlir.tools.reference import pages
 from qmlir.tools.reference.importers import operators_by_operation
@@ -44,6 +49,16 @@ def test_every_pass_pipeline_and_command_has_a_section(generated: dict[str, str]
         assert f"\n### The pipeline `{name}`\n" in generated["passes.md"]
     for row in qmlir_cli.ROWS:
         assert f"\n### `qmlir {row.name}`\n" in generated["commands.md"]
+
+
+def test_every_extension_point_stands_on_its_page(generated: dict[str, str]) -> None:
+    page = generated["extension.md"]
+    classes = vars(qmlir.ir.interfaces).values()
+    interfaces = [each for each in classes if inspect.isabstract(each) and each.__module__ == "qmlir.ir.interfaces"]
+    assert interfaces
+    points = (point for pipeline in PIPELINES.values() for point, _ in pipeline.points())
+    for name in (*GROUPS, *FIELDS, *points, *(each.__name__ for each in interfaces)):
+        assert f"`{name}`" in page
 
 
 def test_holes_and_reasons_agree() -> None:

@@ -7,6 +7,7 @@ histogram is a zero and its length. Floats are f64, least byte first.
 import struct
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -21,6 +22,9 @@ _LARGEST_EXPONENT = 1 << 13
 """Denominators of sums of squares of f64 are at most 2^2148; a larger one is no statistics."""
 
 _FLOAT = struct.Struct("<d")
+
+_KEPT = 4096
+"""Statistics that `unpack` keeps: those of a large model, each of a few kilobytes."""
 
 
 @dataclass
@@ -51,6 +55,10 @@ class _Reader:
     place: int = 0
 
     def whole(self) -> int:
+        first = self.data[self.place]
+        if first < 0x80:  # most counts of a histogram are one byte
+            self.place += 1
+            return first
         end = self.place
         while self.data[end] & 0x80:
             end += 1
@@ -121,11 +129,16 @@ def _counts(reader: _Reader) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
             continue
         counts[place] = count
         place += 1
+    counts.flags.writeable = False
     return counts
 
 
+@lru_cache(maxsize=_KEPT)
 def unpack(count: int, data: bytes) -> tuple[Moments, Histogram, BatchRanges | None]:
-    """The moments of `count` values, the histogram and the averages over batches. Raises `ValueError`."""
+    """The moments of `count` values, the histogram and the averages over batches. Raises `ValueError`.
+
+    Every pass between the profile and the decisions asks again: what was read last is kept.
+    """
     try:
         if not data or data[0] != FORMAT:
             raise ValueError(f"they start with {data[:1].hex() or 'nothing'}, not {FORMAT:02x}")

@@ -25,7 +25,17 @@ from qmlir.arithmetic.requantization import (
     requantize_single_round,
     saturate,
 )
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, RequantizeOp, ReshapeOp, scalar_of, shaped
+from qmlir.dialects.kernel import hand_made
+from qmlir.dialects.kernel.ops import (
+    ContractionOp,
+    ConvOp,
+    JoinOp,
+    MatMulOp,
+    RequantizeOp,
+    ReshapeOp,
+    scalar_of,
+    shaped,
+)
 from qmlir.dialects.kernel.packed import packed_sums
 from qmlir.dialects.kernel.variants import VARIANTS
 from qmlir.dialects.kernel.winograd import WinogradOp, winograd_sums
@@ -188,8 +198,16 @@ def _requantize(op: RequantizeOp, accumulator: Any, parameters: tuple[Any, ...])
     return (stored if is_array else stored[()],)
 
 
+def _join(op: JoinOp, parts: tuple[Any, ...]) -> tuple[Any]:
+    found = np.stack(np.broadcast_arrays(*parts), axis=-1).astype("i1")
+    joined = found.view("<f4" if isinstance(op.result.type, AnyFloat) else "<i4")[..., 0]
+    return (joined if joined.ndim else joined[()],)
+
+
 MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+    **hand_made.MEANINGS,
     ConvOp: _contraction(_conv_sums),
+    JoinOp: _join,
     MatMulOp: _contraction(_matmul_sums),
     RequantizeOp: _requantize,
     ReshapeOp: _reshape,

@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir import registry
-from qmlir.arithmetic.requantization import Mode, accumulator_scale, fixed_point, power_of_two_shift
+from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale, fixed_point, power_of_two_shift
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.infer.windows import covered_elements
@@ -207,6 +207,18 @@ def verify_requantization(op: NnOp) -> None:
         _verify_parts(op)
     elif attribute.mode is not Mode.F32:
         _verify_mode(op, attribute.mode)
+
+
+def set_requantization(op: NnOp, mode: Mode, ties: Ties) -> str | None:
+    """Let `op` rescale by `mode`, a shift with `ties`; why that cannot be, `None` where it can."""
+    has_integers = op.components is not None or requantizes(op)
+    attribute = RequantizeAttr.of(mode, ties if mode is Mode.SHIFT else None)
+    op.requantize = None if mode is Mode.F32 or not has_integers else attribute
+    try:
+        verify_requantization(op)
+    except VerifyException as error:
+        return str(error)
+    return None
 
 
 def _verify_parts(op: NnOp) -> None:

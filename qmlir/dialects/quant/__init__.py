@@ -3,10 +3,11 @@
 from xdsl.ir import Dialect
 
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
+from qmlir.dialects.quant.target import TargetAttr
 from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType
 
 Quant = Dialect(
     "quant",
     [QuantizeCastOp, DequantizeCastOp, StorageCastOp],
-    [AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType],
+    [AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType, TargetAttr],
 )

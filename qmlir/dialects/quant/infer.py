@@ -1,13 +1,16 @@
 """Quantized tensors: which element types a shape allows, and what their parameters are for each element."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.quant.types import Granularity, QuantizedType, StoredType, UniformQuantizedType
+from qmlir.dialects.quant.types import Granularity, QuantizedType, StoredType, UniformFloatType, UniformType
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
+from qmlir.ir.small_floats import small_dtype
 
 
 def element_type(type_: Attribute) -> Attribute:
@@ -29,15 +32,17 @@ def integer_dtype(bits: int, signed: bool) -> np.dtype[np.signedinteger | np.uns
     return np.dtype(f"{'i' if signed else 'u'}{size}")
 
 
-def storage_dtype(stored: StoredType) -> np.dtype[np.signedinteger | np.unsignedinteger]:
-    """The NumPy integer that holds one stored value: the smallest of 8, 16 or 32 bits."""
+def storage_dtype(stored: StoredType | UniformFloatType) -> np.dtype[Any]:
+    """The NumPy type that holds one stored value: of integers the smallest of 8, 16 or 32 bits."""
+    if isinstance(stored, UniformFloatType):
+        return small_dtype(stored.storage)
     return integer_dtype(stored.bits, stored.is_signed)
 
 
 def verify_quantized_tensor(type_: Attribute) -> None:
     """Check that the parameters of a quantized element type fit the shape, by upstream MLIR's rules."""
     quantized = element_type(type_)
-    if not isinstance(quantized, UniformQuantizedType) or quantized.granularity is Granularity.TENSOR:
+    if not isinstance(quantized, UniformType) or quantized.granularity is Granularity.TENSOR:
         return
     kind = "per-axis" if quantized.granularity is Granularity.AXIS else "sub-channel"
     if unranked_tensor(type_) is not None:
@@ -53,7 +58,7 @@ def verify_quantized_tensor(type_: Attribute) -> None:
         _verify_blocks(quantized, ranked.get_shape())
 
 
-def _verify_axis(quantized: UniformQuantizedType, shape: tuple[int, ...]) -> None:
+def _verify_axis(quantized: UniformType, shape: tuple[int, ...]) -> None:
     if quantized.axis >= len(shape):
         raise VerifyException(f"quantized dimension {quantized.axis} must be less than tensor rank {len(shape)}")
     size = shape[quantized.axis]
@@ -63,7 +68,7 @@ def _verify_axis(quantized: UniformQuantizedType, shape: tuple[int, ...]) -> Non
         )
 
 
-def _verify_blocks(quantized: UniformQuantizedType, shape: tuple[int, ...]) -> None:
+def _verify_blocks(quantized: UniformType, shape: tuple[int, ...]) -> None:
     for axis in quantized.axes:
         if axis >= len(shape):
             raise VerifyException(f"quantized dimension {axis} must be less than tensor rank {len(shape)}")
@@ -91,7 +96,7 @@ def _verify_blocks(quantized: UniformQuantizedType, shape: tuple[int, ...]) -> N
 
 
 def broadcast_parameters(
-    quantized: UniformQuantizedType, shape: tuple[int, ...]
+    quantized: UniformType, shape: tuple[int, ...]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Scales and zero points in a shape that broadcasts against a tensor of `shape`."""
     scales, zero_points = quantized.scales, quantized.zero_points
@@ -103,16 +108,3 @@ def broadcast_parameters(
         repeats = shape[axis] // count if count else 1
         scales, zero_points = np.repeat(scales, repeats, axis), np.repeat(zero_points, repeats, axis)
     return scales, zero_points
-
-
-def with_axis(quantized: UniformQuantizedType, axis: int) -> UniformQuantizedType:
-    """The per-axis type with its parameters along another axis, as after a transpose."""
-    assert isinstance(quantized.expressed, AnyFloat)
-    return UniformQuantizedType.per_axis(
-        quantized.storage,
-        quantized.expressed,
-        axis,
-        quantized.scales,
-        quantized.zero_points,
-        (quantized.storage_min, quantized.storage_max),
-    )

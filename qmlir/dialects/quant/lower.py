@@ -11,7 +11,7 @@ from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.lowering.types import is_unsigned
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import CastOperation, DequantizeCastOp, QuantizeCastOp, StorageCastOp
-from qmlir.dialects.quant.types import StoredType
+from qmlir.dialects.quant.types import StoredType, UniformFloatType
 
 
 def _through_reals(op: CastOperation, at: Lowering) -> Sequence[SSAValue]:
@@ -25,6 +25,8 @@ def _storage_cast(op: StorageCastOp, at: Lowering) -> Sequence[SSAValue]:
     """`scast` keeps the bits; as the stored type may have fewer than the plain one, they are cut and extended."""
     source = at.value(op.input)
     element, result = element_type(op.input.type), at.result_element()
+    if isinstance(element, UniformFloatType) or isinstance(element_type(op.result.type), UniformFloatType):
+        return (source,)
     held = element.bits if isinstance(element, StoredType) else None
     identity = AffineMap.identity(len(at.result_shape()))
     if element_type(source.type) == result:

@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.quant.infer import element_type, verify_quantized_tensor
 from qmlir.dialects.quant.syntax import brief_text
-from qmlir.dialects.quant.types import QuantizedType, StoredType
+from qmlir.dialects.quant.types import QuantizedType, StoredType, UniformFloatType
 from qmlir.ir.builtin_types import as_integer, ranked_tensor, reshaped_like, unranked_tensor
 from qmlir.ir.interfaces import InferResultTypes, RegisteredCanonicalization
 
@@ -93,12 +93,16 @@ class DequantizeCastOp(CastOperation):
 
 @irdl_op_definition
 class StorageCastOp(CastOperation):
-    """Take a quantized value for its stored integers, or the reverse; no number changes."""
+    """Take a quantized value for its stored integers, or small floats, or the reverse; no number changes."""
 
     name = "quant.scast"
 
     def verify_elements(self, source: Attribute, result: Attribute) -> None:
         integer, quantized = (source, result) if isinstance(result, QuantizedType) else (result, source)
+        if isinstance(quantized, UniformFloatType):
+            if integer != quantized.storage:
+                raise VerifyException(f"one side must be the storage of the other: {integer} and {quantized}")
+            return
         stored = as_integer(integer)
         if stored is None or not isinstance(quantized, QuantizedType):
             raise VerifyException(

@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Operation, Region
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.dialects.kernel.ops import RequantizeOp
+from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp
 from qmlir.interpreter.machine import Frame
 from qmlir.interpreter.upstream.places import check_writable
 from qmlir.interpreter.upstream.scalars import Array, element_of, is_array, scalar_of
@@ -32,7 +32,7 @@ from qmlir.ir.evaluation import Meaning, RunsRegions
 _ELEMENTWISE_DIALECTS = ("arith", "math")
 """Dialects whose operations on scalars compute whole arrays just as well."""
 
-_ELEMENTWISE_OPERATIONS = (ops.YieldOp, ops.IndexOp, ExtractOp, LoadOp, RequantizeOp)
+_ELEMENTWISE_OPERATIONS = (ops.YieldOp, ops.IndexOp, ExtractOp, LoadOp, RequantizeOp, JoinOp)
 """Single operations of which the same is true: those that read an element do so from a whole that no point changes."""
 
 _point: ContextVar[tuple[Any, ...]] = ContextVar("qmlir_linalg_point")

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import Float32Type, TensorType, f64, i64
+from xdsl.dialects.builtin import Float8E8M0FNUType, Float32Type, TensorType, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.ops import elementwise as ops
 from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.small_floats import as_small_float
 from qmlir.onnx.node import Importer, Node
 
 
@@ -45,18 +46,28 @@ def _mean(node: Node) -> SSAValue:
     return total if count == 1 else node.add(ops.DivOp, total, node.scalar(count, total)).result
 
 
-def _converted(node: Node, value: SSAValue, element: Attribute) -> SSAValue:
+def _converted(node: Node, value: SSAValue, element: Attribute, **properties: Any) -> SSAValue:
     if element_of(value) == element:
         return value
-    return node.add(ops.CastOp, value, result_types=[TensorType(element, shape_of(value))]).result
+    return node.add(ops.CastOp, value, result_types=[TensorType(element, shape_of(value))], **properties).result
+
+
+def _cast_to(node: Node, element: Attribute) -> SSAValue:
+    """ONNX Cast: what it says of small floats is left out for all others, as ONNX does."""
+    properties: dict[str, Any] = {}
+    if as_small_float(element) is not None and not node.attribute("saturate", 1):
+        properties["saturate"] = False
+    if isinstance(element, Float8E8M0FNUType):
+        properties["round_mode"] = node.attribute("round_mode", None)
+    return _converted(node, node.input(), element, **properties)
 
 
 def _cast(node: Node) -> SSAValue:
-    return _converted(node, node.input(), node.element_type(node.attribute("to")))
+    return _cast_to(node, node.element_type(node.attribute("to")))
 
 
 def _cast_like(node: Node) -> SSAValue:
-    return _converted(node, node.input(), element_of(node.input(1)))
+    return _cast_to(node, element_of(node.input(1)))
 
 
 def _bit_cast(node: Node) -> SSAValue:

@@ -4,12 +4,25 @@ Where scales and zero points are constants, a QuantizeLinear is a `quant.qcast`,
 and a QLinearConv or QLinearMatMul the `nn` operation on quantized values. Where they are known at run time only, the
 same integers come out of plain arithmetic: `saturate(round_half_even(x / scale) + zero_point)` and
 `(x - zero_point) * scale`, in f32 with the result rounded once; products accumulate in i32, wrap where ONNX lets them
-overflow, and are rescaled by `f32(f32(s_a * s_b) / s_y)` as ONNX Runtime does.
+overflow, and are rescaled by `f32(f32(s_a * s_b) / s_y)` as ONNX Runtime does. Values may be stored as floats of 8 bits
+and fewer: the quotient is rounded to that type, and saturates unless ONNX says otherwise.
 """
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import AnyFloat, Float64Type, IntegerType, Signedness, TensorType, f32, f64, i32, i64
+import numpy as np
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    Float8E8M0FNUType,
+    Float64Type,
+    IntegerType,
+    Signedness,
+    TensorType,
+    f32,
+    f64,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -20,6 +33,7 @@ from qmlir.dialects.nn.ops.constant import storage_element
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.small_floats import SmallFloat, as_small_float
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.contraction import window_properties
 from qmlir.onnx.parameters import Parameters
@@ -30,11 +44,11 @@ UI8 = IntegerType(8, Signedness.UNSIGNED)
 
 
 def _float(node: Node, element: Attribute) -> AnyFloat:
-    """`element`, which is a float; f32 for the integers that ONNX allows as scales."""
-    if isinstance(element, AnyFloat):
-        return element
-    if isinstance(element, IntegerType):
+    """`element`, which is a float; f32 for the integers and the powers of two that ONNX allows as scales."""
+    if isinstance(element, IntegerType | Float8E8M0FNUType):
         return f32
+    if isinstance(element, AnyFloat) and as_small_float(element) is None:
+        return element
     raise node.error(f"no quantization of elements of {element}")
 
 
@@ -52,14 +66,24 @@ def storage_of(node: Node, value: SSAValue) -> IntegerType:
     return stored
 
 
+def _storage(node: Node, element: Attribute) -> IntegerType | SmallFloat:
+    """The type that quantized values are stored in: an integer, or a float of 8 bits or fewer."""
+    stored = storage_element(element)
+    found = as_integer(stored) or as_small_float(stored)
+    if found is None or isinstance(found, Float8E8M0FNUType):
+        raise node.error(f"quantizes to integers and to floats of 8 bits and fewer, found {element}")
+    return found
+
+
 # Arithmetic on values
 
 
-def cast(node: Node, value: SSAValue, element: Attribute) -> SSAValue:
-    """`value` with elements of the plain type `element`."""
+def cast(node: Node, value: SSAValue, element: Attribute, saturate: bool | None = None) -> SSAValue:
+    """`value` with elements of the plain type `element`; `saturate` is for small floats."""
     if element_of(value) == element:
         return value
-    return node.add(elementwise.CastOp, value, result_types=[TensorType(element, shape_of(value))]).result
+    type_ = TensorType(element, shape_of(value))
+    return node.add(elementwise.CastOp, value, result_types=[type_], saturate=saturate).result
 
 
 def _arithmetic(expressed: AnyFloat) -> AnyFloat:
@@ -80,7 +104,7 @@ def _zero_point(parameters: Parameters, element: Attribute) -> SSAValue | None:
     if zero_point is None:
         return None
     known = node.graph.constant_value(zero_point)
-    if known is not None and not known.any():
+    if known is not None and not known.astype(np.float64).any():
         return None
     return parameters.spread(cast(node, zero_point, element))
 
@@ -104,11 +128,23 @@ def _stored(parameters: Parameters, quotient: SSAValue, storage: IntegerType) ->
     return cast(node, value, storage)
 
 
-def _quantized(parameters: Parameters, value: SSAValue, precision: AnyFloat, storage: IntegerType) -> SSAValue:
+def _stored_float(parameters: Parameters, quotient: SSAValue, storage: SmallFloat, *, saturates: bool) -> SSAValue:
+    """`quotient + zero_point` rounded to a small float."""
+    node, zero_point = parameters.node, _zero_point(parameters, element_of(quotient))
+    if zero_point is not None:
+        quotient = node.add(elementwise.AddOp, quotient, zero_point).result
+    return cast(node, quotient, storage, saturate=None if saturates else False)
+
+
+def _quantized(
+    parameters: Parameters, value: SSAValue, precision: AnyFloat, storage: IntegerType | SmallFloat, *, saturates: bool
+) -> SSAValue:
     """`value`, of type `precision`, quantized at run time."""
     node = parameters.node
     dividend = cast(node, value, _arithmetic(precision))
     quotient = node.add(elementwise.DivOp, dividend, _scale(parameters, precision)).result
+    if not isinstance(storage, IntegerType):
+        return _stored_float(parameters, quotient, storage, saturates=saturates)
     return _stored(parameters, quotient, storage)
 
 
@@ -127,33 +163,36 @@ def _quantize_linear(node: Node) -> SSAValue:
     parameters, zero_point = _over_input(node), node.optional(2)
     output_type = node.attribute("output_dtype", 0)
     if zero_point is not None:
-        storage = storage_of(node, zero_point)
+        storage = _storage(node, element_of(zero_point))
         if output_type and node.element_type(output_type) != storage:
             raise node.error(f"output_dtype is {node.element_type(output_type)}, the zero point has {storage}")
     else:
-        storage = as_integer(node.element_type(output_type)) if output_type else UI8
-        if storage is None:
-            raise node.error(f"quantizes to integers, output_dtype is {node.element_type(output_type)}")
+        storage = _storage(node, node.element_type(output_type)) if output_type else UI8
     precision = _float_attribute(node, "precision") or _float(node, element_of(node.input(1)))
     value = cast(node, node.input(), precision)
-    element = parameters.type_of(storage, precision)
+    # ONNX lets floats of 8 bits overflow: no quantized type says so.
+    saturates = isinstance(storage, IntegerType) or bool(node.attribute("saturate", 1)) or storage.bitwidth < 8
+    element = parameters.type_of(storage, precision) if saturates else None
     if element is None:
-        return _quantized(parameters, value, precision, storage)
+        return _quantized(parameters, value, precision, storage, saturates=saturates)
     return node.insert(QuantizeCastOp(value, TensorType(element, shape_of(value)))).result
 
 
 def _dequantize_linear(node: Node) -> SSAValue:
-    parameters, storage = _over_input(node), storage_of(node, node.quantized())
-    if parameters.zero_point is not None and storage_of(node, parameters.zero_point) != storage:
+    parameters, storage = _over_input(node), _storage(node, element_of(node.quantized()))
+    if parameters.zero_point is not None and _storage(node, element_of(parameters.zero_point)) != storage:
         raise node.error(f"the zero point is {parameters.zero_point.type}, the values are {storage}")
     expressed = _float_attribute(node, "output_dtype") or _float(node, element_of(node.input(1)))
     element = parameters.type_of(storage, expressed)
     if element is not None:
         value = node.stored(0, element)
         return node.insert(DequantizeCastOp(value, TensorType(expressed, shape_of(value)))).result
-    # The difference of two integers of n bits has n + 1.
-    integers = centred(parameters, node.input(), i64 if storage.width.data >= 32 else i32)
-    reals = cast(node, integers, _arithmetic(expressed))
+    if isinstance(storage, IntegerType):
+        # The difference of two integers of n bits has n + 1.
+        integers = centred(parameters, node.input(), i64 if storage.width.data >= 32 else i32)
+        reals = cast(node, integers, _arithmetic(expressed))
+    else:
+        reals = centred(parameters, node.input(), _arithmetic(expressed))
     return cast(node, node.add(elementwise.MulOp, reals, _scale(parameters, expressed)).result, expressed)
 
 

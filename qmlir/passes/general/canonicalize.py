@@ -12,7 +12,7 @@ from xdsl.traits import HasCanonicalizationPatternsTrait
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from qmlir.ir.preservation import ROUNDED, Preservation
-from qmlir.ir.rewriting import DEFAULT_BUDGET, apply_patterns_greedily
+from qmlir.ir.rewriting import DEFAULT_BUDGET, apply_patterns_greedily, pattern_name
 from qmlir.ir.statistics import count
 
 
@@ -21,6 +21,8 @@ class OwnPatterns(RewritePattern):
 
     def __init__(self) -> None:
         self._patterns: dict[type[Operation], tuple[RewritePattern, ...]] = {}
+        self.pattern_name = type(self).__name__
+        """The pattern that was tried last, by which messages know it."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         kind = type(op)
@@ -28,6 +30,7 @@ class OwnPatterns(RewritePattern):
             traits = op.get_traits_of_type(HasCanonicalizationPatternsTrait)
             self._patterns[kind] = tuple(pattern for trait in traits for pattern in trait.get_patterns(kind))
         for pattern in self._patterns[kind]:
+            self.pattern_name = pattern_name(pattern)
             pattern.match_and_rewrite(op, rewriter)
             if rewriter.has_done_action:
                 return

@@ -20,7 +20,8 @@ class FixShapes(ModulePass):
     `shapes` lists inputs with their sizes (`image=1x3x224x224`); sizes that share a name are given once. `values` lists
     the inputs that say a size or another parameter, with their numbers (`sizes=2x-1`): they become constants, and are
     no inputs any more. What is computed from constants and shapes alone becomes constants, parameters become
-    properties, and what nothing uses goes. A size that depends on the data is an error that names the operation.
+    properties, and what nothing uses goes. Functions that are called get the sizes that they are called with. A size
+    that depends on the data is an error that names the operation.
 
     Before (run with `shapes="x=2x6"`):
 

@@ -7,16 +7,17 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from qmlir.ir.decomposition import Keep
+from qmlir.dialects.quant.target import targets_of
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.levels import check_level
+from qmlir.quantization.composites import kept
 
 
 @dataclass(frozen=True)
 class VerifyLevel(ModulePass):
     """Fail, with the operation and its provenance, unless the module has only what `level` allows; change nothing.
 
-    `keep` names the composites that may stay whole, as in `nn-decompose`.
+    `keep` names the composites that may stay whole, else the targets of the module do, as in `nn-decompose`.
 
     Before (run with `level=graph`):
 
@@ -44,4 +45,4 @@ class VerifyLevel(ModulePass):
     keep: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_level(ctx, op, self.level, Keep(self.keep))
+        check_level(ctx, op, self.level, kept(self.keep, targets_of(op)))

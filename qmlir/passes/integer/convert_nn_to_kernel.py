@@ -22,13 +22,15 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir import registry
 from qmlir.dialects.check.ops import ExpectCloseOp, ExpectEqOp
+from qmlir.dialects.kernel.hand_made import HandMadeOp, hand_made_for, hand_made_kernels
 from qmlir.dialects.kernel.lowering.lowering import Lowering, no_lowering
-from qmlir.dialects.kernel.lowering.types import integer_types, is_unsigned
+from qmlir.dialects.kernel.lowering.types import integer_types, is_unsigned, small_float_of
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import QuantizeCastOp
-from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType
+from qmlir.dialects.quant.types import CalibratedQuantizedType, QuantizedType, StoredType, holds_nan
 from qmlir.ir.conversion import Legality, convert
 from qmlir.ir.decomposition import Parts
+from qmlir.ir.evaluation import RunsRegions, meaning_of
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.signature import ELEMENT, REFUSES_NAN
 from qmlir.ir.type_conversion import HandOnConverted, TypeConversion
@@ -46,11 +48,25 @@ def _parts_of(op: Operation, rewriter: PatternRewriter) -> Sequence[SSAValue] | 
     return results
 
 
+def _by_hand(op: Operation, at: Lowering) -> Sequence[SSAValue] | None:
+    """The results of a call of the kernel that a person wrote for such operations; `None` where there is none."""
+    kernel = hand_made_for(op)
+    if kernel is None:
+        return None
+    meaning = meaning_of(op)
+    if meaning is None or isinstance(meaning, RunsRegions):
+        raise at.error(f"has the kernel '{kernel.function}', and no meaning on arrays that it is held to")
+    call = HandMadeOp.of(op, kernel, [at.value(operand) for operand in op.operands])
+    at.insert(call)
+    return call.results
+
+
 @dataclass(frozen=True)
 class Lower(RewritePattern):
     """Takes an operation to the integer level by the function that its dialect, or another package, registered.
 
-    A composite that nobody lowers whole becomes its parts, which are lowered one by one.
+    A kernel that a person wrote for it comes first. A composite that nobody lowers whole becomes its parts, which are
+    lowered one by one.
     """
 
     types: TypeConversion
@@ -58,7 +74,7 @@ class Lower(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         lowering = registry.lowerings().get(type(op), no_lowering)
         at = Lowering(op, rewriter, self.types)
-        values = at.without_elements() or lowering(op, at) or _parts_of(op, rewriter)
+        values = at.without_elements() or _by_hand(op, at) or lowering(op, at) or _parts_of(op, rewriter)
         if values is None:
             return
         casts = [self.types.restored(rewriter, value, old.type) for value, old in zip(values, op.results, strict=True)]
@@ -66,20 +82,29 @@ class Lower(RewritePattern):
 
 
 def _attributes_of(type_: Attribute, is_quantized: bool) -> DictionaryAttr:
-    """What a caller must know of an argument or result: that its integers have no sign, that NaN is no number."""
+    """What a caller must know of an argument or result: that its integers have no sign, or are the bits of small
+    floats, and that NaN is no number."""
     element = element_type(type_)
     if isinstance(element, AnyFloat | CalibratedQuantizedType) and is_quantized:
         return DictionaryAttr({REFUSES_NAN: UnitAttr()})
+    small = small_float_of(element)
+    if small is not None:
+        return DictionaryAttr({ELEMENT: small})
     if not is_unsigned(element):
         return DictionaryAttr({})
     width = element.bits if isinstance(element, StoredType) else cast(IntegerType, element).bitwidth
     return DictionaryAttr({} if width == 1 else {ELEMENT: IntegerType(width, Signedness.UNSIGNED)})
 
 
+def _takes_nan(op: QuantizeCastOp) -> bool:
+    element = element_type(op.result.type)
+    return isinstance(element, QuantizedType) and holds_nan(element)
+
+
 def _state_elements(function: FuncOp) -> None:
     """Write on the arguments and results of `function` what their new types will not say."""
     type_: FunctionType = function.function_type
-    is_quantized = any(isinstance(op, QuantizeCastOp) for op in function.walk())
+    is_quantized = any(isinstance(op, QuantizeCastOp) and not _takes_nan(op) for op in function.walk())
     for name, types in (("arg_attrs", type_.inputs), ("res_attrs", type_.outputs)):
         added = [_attributes_of(each, is_quantized and name == "arg_attrs") for each in types]
         if not any(each.data for each in added):
@@ -145,7 +170,8 @@ class ConvertNnToKernel(ModulePass):
         handed_on = (FuncOp, CallOp, ReturnOp, ExpectEqOp, ExpectCloseOp)
         legality = Legality(
             illegal_dialects=frozenset({"nn", "quant", "calib"}),
-            accepted="operations that a dialect or a package has a lowering for",
+            illegal_operations=(*registry.lowerings(), *registry.decompositions(), *hand_made_kernels()),
+            accepted="operations that a dialect or a package has a lowering or a kernel for",
             types=types,
         )
         convert(op, [Lower(types), HandOnConverted(types, handed_on)], legality, ctx)

@@ -44,7 +44,8 @@ _FUNCTION = 24
 """The cost of a function of `math` that no instruction computes."""
 
 
-def _cost(op: Operation) -> int:
+def cost_of(op: Operation) -> int:
+    """What an operation costs on a vector, in simple ones."""
     return _COSTS.get(type(op), _FUNCTION if op.dialect_name() == "math" else 1)
 
 
@@ -63,7 +64,7 @@ class _Chain:
             users = [use.operation for value in op.results if value is not self.target for use in value.uses]
             if all(user in gone for user in users):
                 gone.add(op)
-        return sum(map(_cost, gone))
+        return sum(map(cost_of, gone))
 
     def table(self) -> npt.NDArray[np.int8] | None:
         """The target for each byte of the source, `None` where an operation refuses one of them."""

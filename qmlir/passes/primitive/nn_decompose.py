@@ -12,12 +12,14 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir import registry
 from qmlir.dialects.nn.requantize import hand_on_requantization
+from qmlir.dialects.quant.target import targets_of
 from qmlir.ir.conversion import Legality, convert_partially
-from qmlir.ir.decomposition import Keep, Parts, mark_composite
+from qmlir.ir.decomposition import Parts, mark_composite
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.statistics import count
+from qmlir.quantization.composites import kept
 
 
 class Decompose(RewritePattern):
@@ -37,6 +39,9 @@ class Decompose(RewritePattern):
 @dataclass(frozen=True)
 class NnDecompose(ModulePass):
     """Replace each composite by its parts, unless `keep` names its kind, its node in the model, or a glob of either.
+
+    Without `keep` the targets of the module decide (`quant-set-target`): a composite stays whole where the first of
+    them that computes it, whole or in parts, keeps it.
 
     Every part carries the composite's node and its role there, so that it has a profile and parameters of its own.
     Those that give results carry what the composite was, for `nn-raise`. A name of `keep` that is neither a kind of
@@ -71,11 +76,9 @@ class NnDecompose(ModulePass):
     keep: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        keep = Keep(self.keep)
+        keep = kept(self.keep, targets_of(op))
         self._warn_of_unknown(op)
-        composites = Legality(
-            illegal_operations=tuple(registry.decompositions()), is_kept=lambda composite: composite in keep
-        )
+        composites = Legality(illegal_operations=tuple(registry.decompositions()), is_kept=lambda each: each in keep)
         # What has no parts as it is, a convolution without bias or a quantized composite that does not say the types of
         # its parts, stays.
         convert_partially(op, [Decompose()], composites, ctx)

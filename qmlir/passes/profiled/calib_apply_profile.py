@@ -21,6 +21,7 @@ from qmlir.ir.statistics import count
 from qmlir.profiles.attached import attach, calibrated_type
 from qmlir.profiles.digest import model_digest
 from qmlir.profiles.file import Profile
+from qmlir.profiles.given import has_parameters
 from qmlir.profiles.keys import KeyedValue, functions_of, keyed_values
 
 SHOWN = 3
@@ -100,9 +101,11 @@ def _remove_observers(module: ModuleOp) -> None:
 class CalibApplyProfile(ModulePass):
     """Give every float value the type `!quant.calibrated` of the range that the profile saw, its statistics beside it.
 
-    Observers go. Constants need no entry: their range is in their data. A profile entry that matches no value, a value
-    without an entry and a profile of another model are one error that lists all of them, or with `allow_partial` a
-    warning. The batch size of the model makes no difference. Values that calls hand on share the range of both.
+    Observers go. Constants need no entry: their range is in their data. Neither does what has parameters already: a
+    value that was dequantized, or that is quantized to one type, stays as it is. A profile entry that matches no value,
+    a value without an entry and a profile of another model are one error that lists all of them, or with
+    `allow_partial` a warning. The batch size of the model makes no difference. Values that calls hand on share the
+    range of both.
 
     A range of one number is widened to 0, as every quantizer does; the statistics keep what was seen.
 
@@ -143,7 +146,11 @@ class CalibApplyProfile(ModulePass):
         problems = [*_other_model(op, profile), *_mismatches(profile, keyed)]
         if problems:
             self._report(problems)
-        entries = {each.value: profile.values[each.key] for each in keyed if each.key in profile.values}
+        entries = {
+            each.value: profile.values[each.key]
+            for each in keyed
+            if each.key in profile.values and not has_parameters(each.value)
+        }
         _remove_observers(op)
         for value, statistics in entries.items():
             attach(value, statistics)
@@ -184,7 +191,11 @@ def _mismatches(profile: Profile, keyed: list[KeyedValue]) -> Iterator[Diagnosti
     """What the profile has for nobody, then the values that it has nothing for; each with the nearest name."""
     known = {each.key for each in keyed}
     unmatched = [key for key in profile.values if key not in known]
-    missing = {each.key: each for each in keyed if not each.is_constant and each.key not in profile.values}
+    missing = {
+        each.key: each
+        for each in keyed
+        if not each.is_constant and each.key not in profile.values and not has_parameters(each.value)
+    }
     for key in sorted(unmatched):
         yield _problem(f"the entry '{key}' matches no value{_near(key, missing or known)}")
     for key, each in missing.items():

@@ -14,6 +14,7 @@ from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
+from qmlir.profiles.given import has_parameters
 from qmlir.profiles.keys import KeyedValue, keyed_values
 
 
@@ -59,7 +60,8 @@ class CalibInsertObservers(ModulePass):
 
     The key is made of provenance: the node and the role. What has a key in common, as the time steps of an unrolled
     LSTM, is observed together. `axis` keeps a range for each index of that axis too (negative ones count from the
-    last), where a value has such an axis, of a size that is known.
+    last), where a value has such an axis, of a size that is known. What was dequantized, or is quantized to one type,
+    has its parameters: it is not observed.
 
     Before:
 
@@ -94,7 +96,7 @@ class CalibInsertObservers(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         observers: defaultdict[str, list[ObserveOp]] = defaultdict(list)
         for keyed in keyed_values(op):
-            if keyed.is_constant and not self.constants:
+            if (keyed.is_constant and not self.constants) or has_parameters(keyed.value):
                 continue
             observer = _observer_of(keyed)
             if observer is None:

@@ -1,6 +1,6 @@
 """`nn-raise`: the parts of a composite become the composite again, their parameters with them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -14,13 +14,17 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.raising.groups import Raised, Refusal, raise_group
 from qmlir.dialects.nn.raising.lookalikes import lookalikes
 from qmlir.dialects.nn.raising.templates import Template, templates
+from qmlir.dialects.quant.description import Description
+from qmlir.dialects.quant.target import targets_of
 from qmlir.ir.conversion import Legality, convert_partially
 from qmlir.ir.decomposition import Keep, marks_on, set_marks
-from qmlir.ir.diagnostics import emit_remark
+from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.provenance import origins_of
+from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 from qmlir.passes.primitive.nn_decompose import Decompose
+from qmlir.quantization.composites import is_wanted_whole, raising_fault
 
 
 def _composed(root: SSAValue, candidates: Iterable[Template], number: int = 0) -> Raised | Refusal:
@@ -42,11 +46,28 @@ def _composed(root: SSAValue, candidates: Iterable[Template], number: int = 0) -
 class _Raising:
     """One run of the pass: what is wanted, and what was found out."""
 
-    wanted: Keep
+    kinds: tuple[str, ...]
+    targets: Sequence[Description]
     borrowed: dict[Operation, None] = field(default_factory=dict[Operation, None])
     """Composites that are raised as parts of others, and wanted for nothing else."""
 
     remarks: dict[Operation, str] = field(default_factory=dict[Operation, str])
+
+    def _wants(self, operation: type[NnOp], last: Operation) -> bool:
+        """Whether composites of a kind are wanted of parts of which `last` is the last one."""
+        origins = origins_of(last)
+        if self.kinds:
+            return Keep(self.kinds).names_one(operation.name, origins)
+        return is_wanted_whole(self.targets, operation.name, origins, last)
+
+    def _composed(self, root: SSAValue, candidates: Iterable[Template], number: int = 0) -> Raised | Refusal:
+        found = _composed(root, candidates, number)
+        if self.kinds or isinstance(found, Refusal) or not isinstance(root.owner, Operation):
+            return found
+        if (fault := raising_fault(self.targets, found.composite, root.owner)) is None:
+            return found
+        found.discard()
+        return Refusal(fault, is_computed=True)
 
     def raise_marked(self, roots: Iterable[Operation]) -> None:
         """Raise what says of itself what it was; parts come before the composite whose parts they are."""
@@ -59,12 +80,13 @@ class _Raising:
 
     def _raise_one(self, root: Operation, operation: type[NnOp]) -> Operation | None:
         """Raise the innermost composite that `root` is the last part of; the composite that took its place."""
-        marks, origins = marks_on(root), origins_of(root)
-        is_wanted = self.wanted.names_one(operation.name, origins)
+        marks = marks_on(root)
+        is_wanted = self._wants(operation, root)
         if not is_wanted and len(marks) == 1 and not marks[0].role:  # nor is it a part of what may be wanted
             return None
         value, mark = root.results[0], marks[0]
-        found = _composed(value, templates(operation, mark.properties, value, mark.result), mark.result)
+        candidates = templates(operation, mark.properties, value, mark.result)
+        found = (self._composed if is_wanted else _composed)(value, candidates, mark.result)
         if isinstance(found, Refusal):
             if is_wanted:
                 self.remarks[root] = f"is not raised to {operation.name}: {found.reason}"
@@ -82,9 +104,9 @@ class _Raising:
                 continue
             for look, properties in lookalikes(root):
                 operation, value = look.composite, root.results[0]
-                if not self.wanted.names_one(operation.name, origins_of(root)):
+                if not self._wants(operation, root):
                     continue
-                found = _composed(value, templates(operation, properties, value, nearest=look.nearest))
+                found = self._composed(value, templates(operation, properties, value, nearest=look.nearest))
                 if isinstance(found, Raised):
                     set_marks(found.composite, marks_on(root))
                     self._replace(found)
@@ -97,13 +119,26 @@ class _Raising:
         count("composites raised")
 
 
+def _apply_patterns(module: ModuleOp, targets: Iterable[Description], ctx: Context) -> None:
+    """Let the pattern sets of the targets make blocks of their own."""
+    for target in targets:
+        for name in target.patterns:
+            patterns = registry.patterns(name)
+            if not patterns:
+                raise op_error(module, f"target '{target.name}' wants the patterns '{name}', which no package has")
+            for pattern, number in apply_patterns_greedily(module, patterns, ctx).counts.items():
+                count(pattern, number)
+
+
 @dataclass(frozen=True)
 class NnRaise(ModulePass):
     """Make the parts of a composite the composite again, for a target that computes it as a whole.
 
     Parts that came from one composite are found by what `nn-decompose` wrote on the last of them; with `structural`,
     so are operations that compute the same as a composite: a matrix product and a bias, `x * sigmoid(x)`, a softmax
-    spelled out. `kinds` says what the target keeps: kinds, names of the model's nodes, or globs of either.
+    spelled out. `kinds` says what is wanted: kinds, names of the model's nodes, or globs of either. Without it that is
+    what the target wants raised that computes the last part (`quant-set-target`) and the composite too, and everything
+    where the module names no targets; then the pattern sets of the targets raise blocks of their own.
 
     Quantized parts bring their types, as the property `components` of the composite, which then means exactly those
     parts; types that are implied, such as the accumulator in front of a bias, are left out. A group stays where the
@@ -135,11 +170,11 @@ class NnRaise(ModulePass):
     name = "nn-raise"
     preserves: ClassVar[Preservation] = ROUNDED
 
-    kinds: tuple[str, ...] = ("*",)
+    kinds: tuple[str, ...] = ()
     structural: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        raising = _Raising(Keep(self.kinds))
+        raising = _Raising(self.kinds, targets := targets_of(op))
         raising.raise_marked(list(op.walk()))
         borrowed = tuple(raising.borrowed)
         if borrowed:
@@ -147,6 +182,8 @@ class NnRaise(ModulePass):
             convert_partially(op, [Decompose()], composites, ctx)
         if self.structural:
             raising.raise_lookalikes(list(op.walk())[::-1])
+        if not self.kinds:
+            _apply_patterns(op, targets, ctx)
         for root, remark in raising.remarks.items():
             if root.parent is not None:
                 emit_remark(root, remark)

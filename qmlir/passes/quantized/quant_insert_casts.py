@@ -20,6 +20,11 @@ class QuantInsertCasts(ModulePass):
     slots. What has no range or no quantized meaning is left in float; `assert_all_quantized` makes that an error. The
     second pass of graph-mode quantization, after `calib-insert-observers` and a run.
 
+    Where the module names targets (`quant-set-target`), they say what rules and options leave open: a value has the
+    first type of the target that gives it which all accept that take it. An operation belongs to the first target that
+    takes the types which it gets; a rule that asks for what no target has is an error, and what none computes is left
+    in float.
+
     Before (run with `activations=u8 scheme=asymmetric_pow2`):
 
     ```mlir

@@ -1,20 +1,22 @@
 """`quant-set-requantize`: choose the arithmetic by which exact integers are rescaled."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.requantization import Mode, Ties
-from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.requantize import may_requantize, requantizes, verify_requantization
+from qmlir.dialects.nn.requantize import may_requantize, set_requantization
+from qmlir.dialects.quant.description import Description, parse_requantization
+from qmlir.dialects.quant.target import targets_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
+from qmlir.quantization.supports import mismatch, why_not
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,10 @@ class QuantSetRequantize(ModulePass):
     The modes are `f32`, `single_round`, `double_round` and `shift`. With one of the last three no float operation is
     left where operations have exact integers; a shift needs scales whose ratios are powers of two (scheme
     `symmetric_pow2` or `asymmetric_pow2`), and an operation that has others is an error.
+
+    Without `mode` the targets of the module say it (`quant-set-target`): an operation takes the first mode, of the
+    first target that computes it, which expresses its scales; where none of a target's modes does, the next target has
+    its turn, and where no target is left, that is an error. What no target computes stays as it is.
 
     Before (run with `mode=shift ties=even`):
 
@@ -54,23 +60,51 @@ class QuantSetRequantize(ModulePass):
     name = "quant-set-requantize"
     preserves: ClassVar[Preservation] = MEANING
 
-    mode: Literal["f32", "single_round", "double_round", "shift"]
+    mode: Literal["f32", "single_round", "double_round", "shift"] | None = None
     ties: Literal["even", "up", "away"] | None = None
 
     def __post_init__(self) -> None:
         if self.mode != Mode.SHIFT and self.ties is not None:
+            if self.mode is None:
+                raise ValueError("ties are those of mode shift, and no mode is given")
             raise ValueError(f"mode {self.mode} has no choice of ties, a shift has")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        mode = Mode(self.mode)
-        attribute = RequantizeAttr.of(mode, Ties(self.ties or Ties.EVEN) if mode is Mode.SHIFT else None)
+        targets = targets_of(op)
+        if self.mode is None and not targets:
+            raise op_error(op, "names no targets whose modes of requantization could be taken: give a mode")
         for nested in op.walk():
             if not isinstance(nested, NnOp) or not may_requantize(nested):
                 continue
-            has_integers = nested.components is not None or requantizes(nested)
-            nested.requantize = None if mode is Mode.F32 or not has_integers else attribute
-            try:
-                verify_requantization(nested)
-            except VerifyException as error:
-                raise op_error(nested, str(error)) from error
-            count("operations set")
+            if self.mode is None:
+                is_set = _set_by_targets(nested, targets)
+            elif (fault := set_requantization(nested, Mode(self.mode), Ties(self.ties or Ties.EVEN))) is None:
+                is_set = True
+            else:
+                raise op_error(nested, fault)
+            count("operations set", int(is_set))
+
+
+def _set_by_targets(op: NnOp, targets: Sequence[Description]) -> bool:
+    """Let `op` rescale as the first target does that computes it; whether there is one that says how."""
+    before, fault = op.requantize, ""
+    for target in targets:
+        if why_not(target, op, with_mode=False) is not None:
+            continue
+        modes = target.modes(next(each for each in target.supports_of(op) if mismatch(each, op) is None))
+        if not modes:
+            op.requantize = before
+            return False
+        for text in modes:
+            mode, ties = parse_requantization(text)
+            if mode is Mode.QLINEAR:  # an imported model's own arithmetic: nothing gets it that has not
+                if before is not None and before.mode is mode:
+                    return True
+                continue
+            if (found := set_requantization(op, mode, ties or Ties.EVEN)) is None:
+                return True
+            fault = fault or f"{found}; target '{target.name}' has {', '.join(modes)}"
+            op.requantize = before
+    if fault:
+        raise op_error(op, fault)
+    return False

@@ -22,7 +22,7 @@ from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, i1
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, StringAttr, i1
 from xdsl.dialects.func import FuncOp
 
 from qmlir.dialects.kernel.attributes import ISAS
@@ -38,7 +38,14 @@ from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.host import host_isa, runs_here
 from qmlir.targets.cpu.key import program_key
 from qmlir.targets.cpu.numba.runtime import program as runtime
-from qmlir.targets.cpu.package import CONSTANTS, KERNELS, OnKernel, forget, load_package
+from qmlir.targets.cpu.package import (
+    CONSTANTS,
+    KERNELS,
+    OnKernel,
+    forget,
+    load_package,
+    numba_caches_beside_the_source,
+)
 from qmlir.targets.cpu.parallel import helper_count, process_limit
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
 from qmlir.targets.cpu.tuned import UNTUNED, Tuned, tuned_for
@@ -50,6 +57,9 @@ Array = npt.NDArray[Any]
 _LOWERING = "qmlir.targets.cpu.lowering"
 """What makes programs: imported for the first one that is not in the cache."""
 
+_LINKING = "qmlir.targets.cpu.linking"
+"""What keeps their machine code, for the same reason."""
+
 
 def _build(
     module: ModuleOp, isa: str, threads: int, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel, limit: int
@@ -59,22 +69,13 @@ def _build(
     At most `limit` processes compile.
     """
     source = import_module(_LOWERING).write_program(module, isa, threads, folder, tuned)
-    load_package(folder, name, on_kernel, helper_count(source, limit))
+    package = load_package(folder, name, on_kernel, helper_count(source, limit))
+    if import_module(_LINKING).write_machine_code(folder, package):
+        forget(name)  # from now on it is that code which runs, as in every later process
 
 
 _LOADING = RLock()
 """One thread at a time compiles and loads: packages are entered into `sys.modules` before they are complete."""
-
-
-@contextmanager
-def _numba_caches_beside_the_source() -> Generator[None]:
-    """Whatever the user says where numba keeps code: what runs from an entry is in the entry, under its digest."""
-    settings: Any = import_module("numba").config
-    before, settings.CACHE_DIR = settings.CACHE_DIR, ""
-    try:
-        yield
-    finally:
-        settings.CACHE_DIR = before
 
 
 def _warn(message: str) -> None:
@@ -89,7 +90,7 @@ def compiled_entry(
     found = tuned_for(isa, threads, _warn) if tuned else UNTUNED
     key = program_key(module, isa, threads, found.digest)
     name = f"qmlir_program_{key[:24]}"
-    with _LOADING, _numba_caches_beside_the_source(), bar("compiling", None, progress) as advance:
+    with _LOADING, bar("compiling", None, progress) as advance:
 
         def on_kernel(kernel: str, number: int, count: int) -> None:
             advance.at(number - 1, count, kernel)
@@ -109,7 +110,7 @@ class _Made:
     call: Any
 
 
-def _open_port(function: FuncOp, port: Port) -> runtime.Port:
+def open_port(function: FuncOp, port: Port) -> runtime.Port:
     """An input as the runtime checks it before the sizes that are open are known."""
     type_ = ranked_tensor(port.type) or unranked_tensor(port.type)
     dtype = None if type_ is None else dense_dtype(storage_element(type_.get_element_type()))
@@ -121,6 +122,22 @@ def _open_port(function: FuncOp, port: Port) -> runtime.Port:
     shape = tuple(runtime.OPEN if size == DYNAMIC_INDEX else size for size in sizes)
     return runtime.Port(port.name, np.dtype(np.bool_) if is_bool else dtype, shape, has_rank=ranked is not None)
 
+
+def _as_main(module: ModuleOp, name: str) -> ModuleOp:
+    """`module` with the function `name` as the one that a program begins with, in the place of another `@main`."""
+    function = function_of(module, name)
+    if name != MAIN:
+        for op in list(module.ops):
+            if isinstance(op, FuncOp) and op.sym_name.data == MAIN:
+                op.detach()
+                op.erase()
+        function.sym_name = StringAttr(MAIN)
+        function.sym_visibility = None
+    return module
+
+
+MAIN = "main"
+"""The function that a program begins with."""
 
 MOST_SPECIALIZATIONS = 128
 """How many combinations of sizes and parameters a program keeps in memory."""
@@ -151,7 +168,7 @@ class Program:
         self._progress = progress
         self._tuned = tuned
         self._ports = inputs_of(function_of(module, function))
-        self._open = [_open_port(function_of(module, function), port) for port in self._ports]
+        self._open = [open_port(function_of(module, function), port) for port in self._ports]
         self._parameters = frozenset(parameter_inputs(module, function))
         self._made: OrderedDict[Any, _Made] = OrderedDict()
         self._lock = Lock()
@@ -178,7 +195,7 @@ class Program:
         return not self._parameters and all(type_ is not None and type_.has_static_shape() for type_ in types)
 
     def _make(self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]) -> _Made:
-        module = specialize(self._module, shapes, values, function=self._function)
+        module = _as_main(specialize(self._module, shapes, values, function=self._function), self._function)
         return _Made(*compiled_entry(module, self._isa, self._threads, self._progress, tuned=self._tuned))
 
     def _made_for(self, values: Mapping[str, Array]) -> _Made:
@@ -236,6 +253,8 @@ class Program:
         Kernels are called one by one from Python (see `qmlir.targets.cpu.timing`). Raises `InputError` as a call does.
         """
         made, known = self._chosen(inputs)
+        with _LOADING, numba_caches_beside_the_source():
+            made.call.load_emitted()
         return time_steps(made.call, known, rounds)
 
     def save(self, folder: str | PathLike[str]) -> None:
@@ -284,7 +303,7 @@ def temporary_program(loops: ModuleOp) -> Generator[Any]:
     limit = process_limit()
     name = f"qmlir_temporary_{secrets.token_hex(12)}"
     with TemporaryDirectory(prefix="qmlir-") as folder:
-        with _LOADING, _numba_caches_beside_the_source():
+        with _LOADING:
             source = import_module(_LOWERING).write_loops(loops, Path(folder))
             package: Any = load_package(Path(folder), name, None, helper_count(source, limit))
         try:

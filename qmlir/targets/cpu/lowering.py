@@ -10,24 +10,17 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.memref import GlobalOp
 
-from qmlir.environment import default_environment
-from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.pipelines import COMPILE
 from qmlir.targets.cpu.numba.emit import emit_module
 from qmlir.targets.cpu.package import write_package
+from qmlir.targets.cpu.target import TARGET
 from qmlir.targets.cpu.tuned import UNTUNED, Tuned
+from qmlir.targets.lowering import lower_for
 from qmlir.text.elements import dense_array
 
 
 def lowered(module: ModuleOp, isa: str, threads: int = 1, tuned: Tuned = UNTUNED) -> ModuleOp:
     """A clone of a static module of the quantized level (or in float), taken down to the loops for `isa`."""
-    environment = default_environment()
-    ctx = environment.new_context()
-    clone = module.clone()
-    text = COMPILE.text(isa=isa, threads=str(threads), tuned=tuned.option)
-    PassManager(ctx, parse_pipeline(text, environment.passes)).run(clone)
-    return clone
+    return lower_for(TARGET, module, isa=isa, threads=str(threads), tuned=tuned.option)
 
 
 def constants_of(module: ModuleOp) -> dict[str, npt.NDArray[Any]]:

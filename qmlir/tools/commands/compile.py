@@ -1,8 +1,10 @@
-"""`qmlir compile`: a model, float or quantized, becomes a folder with a program that NumPy and numba run alone."""
+"""`qmlir compile`: a model, float or quantized, becomes a folder with a program that NumPy and numba run alone.
+
+For other targets the folder has the partitioned module, and what each target emits of its parts.
+"""
 
 import argparse
 import time
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +12,23 @@ from qmlir.inspection.values import bytes_text
 from qmlir.ir.diagnostics import op_error
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
+from qmlir.target import HOST, find_targets
+from qmlir.targets.compiling import compile_for
 from qmlir.targets.cpu.host import host_isa
-from qmlir.tools.arguments import add_casts, add_isa, add_model, add_output, add_shapes, add_threads, load_model
+from qmlir.targets.emission import has_parts
+from qmlir.tools.arguments import (
+    add_casts,
+    add_isa,
+    add_model,
+    add_output,
+    add_shapes,
+    add_target,
+    add_threads,
+    load_model,
+)
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import shapes_text, with_one_sample
 from qmlir.workflows.folder import PROGRAM, check_target, written_whole
-
-_COMPILER = "qmlir.targets.cpu.compiler"
-"""Imported where a program is made: numba takes its time."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_casts(parser)
     add_threads(parser)
     add_isa(parser)
+    add_target(parser, "targets that compute parts, the preferred one first; the CPU computes the rest (default: cpu)")
     parser.add_argument("--no-tuned", action="store_true", help="leave out what qmlir tune found on this machine")
     parser.add_argument("--function", default="main", metavar="NAME", help="the function to compile (default: main)")
 
@@ -36,6 +48,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     """Compile a model and save the program. Raises `DiagnosticError`."""
     output = Path(arguments.output)
     check_target(output, PROGRAM)
+    find_targets(arguments.target or HOST)  # before the model is read
     started = time.perf_counter()
     module = load_model(arguments.model, session, arguments.shape, arguments.function, arguments.keep_casts)
     function = function_of(module, arguments.function)
@@ -43,10 +56,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         remedy = f"for one sample say {shapes_text(still_open)}"
         raise op_error(function, f"leaves sizes open, and a program is made for known ones: {remedy}")
     module = specialize(module, function=arguments.function)
-    compiler: Any = import_module(_COMPILER)
-    program = compiler.compile_module(
-        module, threads=arguments.threads, isa=arguments.isa, function=arguments.function, progress=session.progress,
-        tuned=not arguments.no_tuned,
+    program: Any = compile_for(
+        module, target=arguments.target, threads=arguments.threads, isa=arguments.isa, function=arguments.function,
+        progress=session.progress, tuned=not arguments.no_tuned,
     )  # fmt: skip
     with written_whole(output, PROGRAM) as aside:
         program.save(aside)
@@ -54,10 +66,19 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     seconds = time.perf_counter() - started
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
     threads = f"{arguments.threads} thread{'s' if arguments.threads > 1 else ''}"
-    session.emit(
-        {"output": output, "isa": isa, "threads": arguments.threads, "seconds": seconds, "bytes": size},
-        lambda: f"{output}: a program for {isa}, {threads}, {bytes_text(size)}, made in {seconds:.1f} s",
-    )
+    result: dict[str, Any] = {
+        "output": output,
+        "isa": isa,
+        "threads": arguments.threads,
+        "seconds": seconds,
+        "bytes": size,
+    }
+    lines = [f"{output}: a program for {isa}, {threads}, {bytes_text(size)}, made in {seconds:.1f} s"]
+    if has_parts(output):
+        steps = [{"part": step.name, "target": step.target} for step in program.steps]
+        result["parts"] = steps
+        lines += [f"  {step['part']}: {step['target']}" for step in steps]
+    session.emit(result, lambda: "\n".join(lines))
     return 0
 
 

@@ -1,25 +1,30 @@
 """`qmlir doctor`: what is installed here, what the processor can do, and whether all that is needed works."""
 
 import argparse
+import os
 import platform
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, entry_points, version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from qmlir import registry
-from qmlir.environment import UNIVERSE_GROUP
+from qmlir.environment import Environment, default_environment
 from qmlir.inspection.values import bytes_text
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.peers.packages import TITLES, installed_version, is_installed
+from qmlir.pipelines import unknown_points
+from qmlir.registry.faults import fault_listener, one_line
+from qmlir.registry.package import WITHOUT_VARIABLE
 from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.host import available_cores, host_features, host_isa, host_name
 from qmlir.tools.frame import Command, Session
+from qmlir.tools.listing import contents
 
 _PACKAGES = ("xdsl", "numpy", "numba", "llvmlite", "onnx", "safetensors", "ml_dtypes", "rich")
-_GROUPS = (UNIVERSE_GROUP, registry.CONTRIBUTIONS_GROUP, registry.ONNX_IMPORTERS_GROUP)
 
 
 class State(StrEnum):
@@ -117,19 +122,32 @@ def _peers() -> Iterator[Finding]:
         yield Finding("peers", title, found)
 
 
+def _load_factories(package: registry.Package, environment: Environment) -> None:
+    """Load the dialects and passes of a package; what does not load is among its faults then."""
+    for kind, factories in (("dialect", environment.dialects), ("pass", environment.passes)):
+        for name, factory in factories.items():
+            if environment.owners[what := f"{kind} '{name}'"] == package.title:
+                try:
+                    factory()
+                except DiagnosticError as error:
+                    package.warn(what, one_line(error.__cause__ or error))
+
+
 def _plugins() -> Iterator[Finding]:
-    for group in _GROUPS:
-        for point in sorted(entry_points(group=group), key=lambda point: point.name):
-            if point.name == "qmlir":
-                continue
-            owner = f"{point.dist.name} {point.dist.version}" if point.dist is not None else point.value
-            try:
-                point.load()
-                yield Finding("plug-ins", point.name, f"{owner}, {group}")
-            except Exception as error:  # whatever a package outside does at import, the others are looked at too
-                text = f"{owner}, {group}: {type(error).__name__}: {error}"
-                remedy = f"{owner.split()[0]} does not load: update it or remove it"
-                yield Finding("plug-ins", point.name, text, State.NOTE, remedy)
+    with fault_listener(lambda _: None):  # they are findings
+        environment = default_environment()
+        registry.look_up_all()
+        for package in registry.outside():
+            _load_factories(package, environment)
+            for kind, names in contents(package, environment).items():
+                yield Finding("plug-ins", package.title, f"{kind}: {', '.join(names)}")
+            unknown = (message for owner, _, message in unknown_points() if owner is package)
+            remedy = f"update it, remove it, or leave it out with {WITHOUT_VARIABLE}={package.name}"
+            for fault in (*package.faults.values(), *unknown):
+                yield Finding("plug-ins", package.title, fault, State.NOTE, remedy)
+                remedy = ""
+    if without := os.environ.get(WITHOUT_VARIABLE):
+        yield Finding("plug-ins", WITHOUT_VARIABLE, f"leaves out {without}", State.NOTE)
 
 
 TOPICS: tuple[Callable[[], Iterator[Finding]], ...] = (_versions, _processor, _compiler, _cache, _peers, _plugins)

@@ -15,6 +15,7 @@ from qmlir.tools.arguments import (
     add_output,
     add_quantization,
     add_shapes,
+    add_target,
     export_settings,
     load_model,
     quantization_settings,
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
     )
     add_shapes(parser)
+    add_target(parser, "the targets to quantize for, the preferred one first (qmlir-opt --list-targets)")
     add_quantization(parser)
     add_export(parser)
 
@@ -81,5 +83,5 @@ COMMAND = Command(
     "quantize a float model by samples",
     add_arguments,
     run,
-    epilog=f"The pipeline: {QUANTIZE.text(keep='{…}', profile='…', options='{…}')}",
+    epilog=f"The pipeline: {QUANTIZE.own_text(keep='{…}', profile='…', options='{…}')}",
 )

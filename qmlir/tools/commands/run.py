@@ -3,7 +3,6 @@
 import argparse
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, cast
@@ -16,13 +15,21 @@ from qmlir.api import interpret
 from qmlir.interpreter.machine import Interpreter
 from qmlir.interpreter.run import Array
 from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.targets.compiling import compile_for, load_saved
+from qmlir.targets.emission import has_parts
 from qmlir.text.weights import write_atomically
-from qmlir.tools.arguments import add_casts, add_isa, add_model, add_output, add_shapes, add_threads, load_model
+from qmlir.tools.arguments import (
+    add_casts,
+    add_isa,
+    add_model,
+    add_output,
+    add_shapes,
+    add_target,
+    add_threads,
+    load_model,
+)
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
-
-_COMPILER = "qmlir.targets.cpu.compiler"
-"""Imported where a program runs: numba takes its time."""
 
 _PROGRAM = "kernels.py"
 """A folder with this file is a saved program."""
@@ -52,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_casts(parser)
     add_threads(parser)
     add_isa(parser)
+    add_target(parser, "targets that compute parts, the preferred one first, as qmlir compile makes them")
 
 
 def _read_arrays(path: Path) -> Iterator[tuple[str, Array]]:
@@ -155,11 +163,11 @@ def _run_module(module: ModuleOp, arguments: argparse.Namespace, inputs: Mapping
     """The outputs of the functions that are asked for, by name."""
     outputs: dict[str, Array] = {}
     for name in _chosen_functions(module, arguments.function):
-        if arguments.engine == "compiled":
-            compiler: Any = import_module(_COMPILER)
-            program = compiler.compile_module(
-                module, threads=arguments.threads, isa=arguments.isa, function=name, progress=session.progress
-            )
+        if (arguments.engine or ("compiled" if arguments.target else "")) == "compiled":
+            program = compile_for(
+                module, target=arguments.target, threads=arguments.threads, isa=arguments.isa, function=name,
+                progress=session.progress,
+            )  # fmt: skip
             outputs |= _call(program, inputs)
         else:
             outputs |= interpret(module, inputs, function=name)
@@ -168,12 +176,14 @@ def _run_module(module: ModuleOp, arguments: argparse.Namespace, inputs: Mapping
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Run what the arguments name. Raises `DiagnosticError`, that of an expectation which fails included."""
+    if arguments.target and arguments.engine == "interpreter":
+        raise UsageError("qmlir run: error: --target is for programs, the interpreter runs a module as it is\n")
     inputs = read_inputs(arguments.input)
-    if (Path(arguments.model) / _PROGRAM).is_file():
+    if (Path(arguments.model) / _PROGRAM).is_file() or has_parts(arguments.model):
         if arguments.engine == "interpreter" or arguments.function:
             what = "--engine interpreter" if arguments.engine == "interpreter" else "--function"
             raise UsageError(f"qmlir run: error: '{arguments.model}' is a compiled program: {what} is for modules\n")
-        found = _call(import_module(_COMPILER).load_program(arguments.model), inputs)
+        found = _call(load_saved(arguments.model), inputs)
     else:
         found = _run_module(
             load_model(arguments.model, session, arguments.shape, keep_casts=arguments.keep_casts),

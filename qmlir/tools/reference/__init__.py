@@ -1,12 +1,13 @@
 """The reference pages of the documentation, generated from the code: `python -m qmlir.tools.reference docs/reference`.
 
-Dialects and operations from their definitions, passes and pipelines from theirs, commands from their parsers, and the
-matrix of operations from the tables that import, infer, interpret, quantize and lower. A test holds the pages equal.
+Dialects and operations from their definitions, passes, pipelines and extension points from theirs, commands from
+their parsers, and the matrix of operations from the tables that import, infer, interpret, quantize and lower. A test
+holds the pages equal.
 """
 
 from pathlib import Path
 
-from qmlir.tools.reference import commands, dialects, operations, passes
+from qmlir.tools.reference import commands, dialects, extension, operations, passes, pdl, targets
 
 
 def pages(tests: Path) -> dict[str, str]:
@@ -18,6 +19,9 @@ def pages(tests: Path) -> dict[str, str]:
     return {
         **dialects.pages(tests),
         "passes.md": passes.page(),
+        "pdl.md": pdl.page(),
+        "targets.md": targets.page(),
         "commands.md": commands.page(),
+        "extension.md": extension.page(),
         "operations.md": operations.page(tests),
     }

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from xdsl.passes import ModulePass
 
 from qmlir import registry
-from qmlir.ir.preservation import EVERY_BIT, PRESERVES
+from qmlir.ir.preservation import preservation_of
 from qmlir.levels import LEVELS
 from qmlir.passmanager.pipeline import option_rows
 from qmlir.pipelines import PIPELINES
@@ -34,7 +34,7 @@ def _pass(pass_type: type[ModulePass]) -> str:
     parts = [
         f"### {code(pass_type.name)}",
         documentation(pass_type),
-        f"Keeps: {getattr(pass_type, PRESERVES, EVERY_BIT)}.",
+        f"Keeps: {preservation_of(pass_type)}.",
     ]
     if options:
         parts.append(table(("option", "type", "default"), options).rstrip())

@@ -39,7 +39,6 @@ REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
         ),
     },
     "quantize": _NOT_QUANTIZED,
-    "export": {"its parts are written, once `nn-decompose` has made them": ("nn.dynamic_lstm",)},
     "lower": {
         "how many elements there are depends on the data, and loops are made for known shapes": (
             "nn.non_zero", "nn.unique",

@@ -139,3 +139,17 @@ def test_dynamic(model: str, form: str, per_channel: bool, tmp_path: Path) -> No
         elif array.dtype.kind == "f":
             bound = AFTER_FLOATS if model in ("digits_lstm", "digits_gru") else 1e-6
             np.testing.assert_allclose(array, expected, rtol=0, atol=bound * np.abs(expected).max(), err_msg=name)
+
+
+@pytest.mark.parametrize("per_channel", [False, True], ids=["tensor", "channel"])
+@pytest.mark.parametrize("form", DYNAMIC)
+def test_a_dynamic_lstm_leaves_as_it_came(form: str, per_channel: bool, tmp_path: Path) -> None:
+    """In every session it gives the very floats of the model that came in."""
+    quantized = _quantized(tmp_path, "digits_lstm", FORMS[form], per_channel)
+    inputs = {"input": _images("digits_lstm", IMAGES)}
+    exported = qmlir.export_onnx(qmlir.load(quantized))
+    assert "DynamicQuantizeLSTM" in [node.op_type for node in exported.graph.node]
+    for options in (Options(optimization="none"), Options(), Options(is_exact=True)):
+        wanted = Session(quantized.SerializeToString(), options)(inputs, ["logits"])
+        found = Session(exported.SerializeToString(), options)(inputs, ["logits"])
+        np.testing.assert_array_equal(found["logits"], wanted["logits"])

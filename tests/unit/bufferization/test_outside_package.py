@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-import pytest
 from xdsl.dialects.builtin import ModuleOp, TensorType, i8
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Dialect, Operation, SSAValue
@@ -114,17 +113,13 @@ class ClearOp(IRDLOperation):
 DESTINATIONS = {PutOp: lambda _: [Destination(1, is_read=True)]}
 
 
-def test_a_package_says_what_an_operation_without_the_interface_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_says_what_an_operation_without_the_interface_writes() -> None:
     number, dest = (create_ssa_value(type_) for type_ in (i8, TensorType(i8, [4])))
     op = PutOp.create(operands=[number, dest], result_types=[dest.type])
     assert not results_written(op)
     rows = Contribution(tables={"bufferize.destinations": (f"{__name__}:DESTINATIONS",)})
-    monkeypatch.setattr(registry, "contributions", lambda: (registry.TREE, rows))
-    registry.table.cache_clear()
-    try:
+    with registry.plugged([registry.Package("outside", contributions=(rows,))]):
         assert results_written(op) == [Destination(1, is_read=True)]
-    finally:
-        registry.table.cache_clear()
 
 
 def test_what_writes_memory_is_a_kernel() -> None:

@@ -46,7 +46,7 @@ def test_many_blocks() -> None:
     lines = [f"^b{n}:\n  %{n} = arith.addi %{n - 1}, %x : i32\n  cf.br ^b{n + 1}" for n in range(1, count)]
     head = "func.func @main(%x: i32) {\n  %0 = arith.addi %x, %x : i32\n  cf.br ^b1"
     module = _parsed("\n".join([head, *lines, f"^b{count}:\n  func.return\n}}"]))
-    started = time.perf_counter()
+    started = time.process_time()
     verify_dominance(module)
     # A chain of blocks takes 10 ms; with a set of dominators for each block it took more than 1 s.
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5

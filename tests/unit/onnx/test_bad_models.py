@@ -88,9 +88,13 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
         _model([ADD], initializers=[numpy_helper.from_array(np.array(["a"], np.object_), "w")]),
         "tensor 'w' has elements of STRING, not supported",
     ),
-    "initializer of 8-bit floats": (
+    "initializer of complex numbers": (
+        _model([ADD], initializers=[helper.make_tensor("w", TensorProto.COMPLEX64, [1], [1.0])]),
+        "tensor 'w' has elements of COMPLEX64, not supported",
+    ),
+    "sum of 8-bit floats": (
         _model([ADD], initializers=[helper.make_tensor("w", TensorProto.FLOAT8E4M3FN, [1], [1.0])]),
-        "tensor 'w' has elements of FLOAT8E4M3FN, not supported",
+        "operand of type tensor<1xf8E4M3FN> is not accepted; its elements may be float, integer, quantized",
     ),
     "tensor for a sequence": (
         _model([_node("SequenceLength", ["x"])]),

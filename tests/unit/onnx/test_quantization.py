@@ -324,7 +324,8 @@ def test_a_scale_that_no_type_holds() -> None:
         (np.ones((2, 2), np.float32), np.int8(0), {"block_size": 3}, "along axis 1 in blocks of 3"),
         (np.float32(1), np.int8(0), {"block_size": -1}, "block_size is -1"),
         (np.float32(1), np.int8(0), {"output_dtype": TensorProto.UINT8}, "output_dtype is ui8, the zero point has i8"),
-        (np.float32(1), np.int8(0), {"output_dtype": TensorProto.FLOAT8E5M2}, "FLOAT8E5M2 are not supported"),
+        (np.float32(1), np.int8(0), {"output_dtype": TensorProto.COMPLEX64}, "COMPLEX64 are not supported"),
+        (np.float32(1), ml_dtypes.float8_e8m0fnu(1), {}, "and to floats of 8 bits and fewer, found f8E8M0FNU"),
     ],
 )
 @pytest.mark.parametrize("is_constant", [True, False])

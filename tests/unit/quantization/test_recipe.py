@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.arithmetic.calibrators import CALIBRATORS
+from qmlir.arithmetic.calibrators import calibrator_names
 from qmlir.arithmetic.schemes import Rule as Arithmetic
-from qmlir.arithmetic.schemes import Scheme, Storage
+from qmlir.arithmetic.schemes import Storage, scheme_names
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, movement, pooling
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.ir.interfaces import Slot
 from qmlir.quantization.options import decide_and_insert
-from qmlir.quantization.recipe import Recipe, make_rule, parse_storage, read_rules
+from qmlir.quantization.recipe import Recipe, make_rule, read_rules
 from tests.unit.quantization.random_graphs import Graph, calibrate, outputs_of, run_passes, watch
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "quantization.md"
@@ -58,13 +58,13 @@ def types_of(module: ModuleOp) -> dict[str, UniformQuantizedType]:
     [("i8", Storage(8)), ("u4", Storage(4, False)), ("i2<-1:1>", Storage(2, True, (-1, 1))), ("u1", Storage(1, False))],
 )
 def test_storage(text: str, storage: Storage) -> None:
-    assert parse_storage(text) == storage
+    assert Storage.parse(text) == storage
 
 
 @pytest.mark.parametrize("text", ["i0", "i33", "int8", "8", "i8<3:2>", "i8<-129:0>", "u4<-1:3>", ""])
 def test_no_storage(text: str) -> None:
     with pytest.raises(ValueError, match=r"storage|limits"):
-        parse_storage(text)
+        Storage.parse(text)
 
 
 def test_the_last_rule_that_sets_a_field_decides_it() -> None:
@@ -159,7 +159,8 @@ def test_wrong_values_name_the_file_and_the_rule(tmp_path: Path) -> None:
 def test_the_document_names_every_key_and_value() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     table = "\n".join(re.findall(r"^\| `.*", text, re.MULTILINE))
-    for name in (*Scheme, *Arithmetic, *Slot, *CALIBRATORS, "tensor", "channel", "block:N", "quantize", "origin", "op"):
+    kinds = (*scheme_names(), *Arithmetic, *Slot, *calibrator_names(), "tensor", "channel", "block:N")
+    for name in (*kinds, "quantize", "origin", "op"):
         assert f"`{name}`" in table
 
 

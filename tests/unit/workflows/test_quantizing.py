@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 import qmlir
-from qmlir.pipelines import KEPT_COMPOSITES, pipeline_values
+from qmlir.pipelines import kept_composites, pipeline_values
 from tests.support.classifiers import classifier, samples
 
 
@@ -18,7 +18,7 @@ def test_a_setting_that_is_none_is_an_error(call: object) -> None:
 
 def test_the_text_of_settings() -> None:
     assert pipeline_values({}) == {
-        "keep": f"{{keep={','.join(KEPT_COMPOSITES)}}}",
+        "keep": f"{{keep={','.join(kept_composites())}}}",
         "options": '{granularity="channel"}',
     }
     values = pipeline_values({"keep": (), "weights": "i4", "granularity": "", "assert_all_quantized": True})

@@ -7,8 +7,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.quant.infer import with_axis
-from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.dialects.quant.types import Granularity, UniformType
 
 
 def normalized_axis(axis: int, rank: int) -> int:
@@ -28,18 +27,18 @@ def normalized_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
 
 def has_axis_parameters(element: Attribute) -> bool:
     """Whether the parameters of an element type depend on where the element stands."""
-    return isinstance(element, UniformQuantizedType) and element.granularity is not Granularity.TENSOR
+    return isinstance(element, UniformType) and element.granularity is not Granularity.TENSOR
 
 
 def moved_element(element: Attribute, axis_map: dict[int, int] | None) -> Attribute:
     """The element type after a movement that takes axis `a` to `axis_map[a]` (`None`: no axis survives)."""
-    if not isinstance(element, UniformQuantizedType) or element.granularity is Granularity.TENSOR:
+    if not isinstance(element, UniformType) or element.granularity is Granularity.TENSOR:
         return element
     if element.granularity is Granularity.BLOCK:
         raise VerifyException(f"cannot move values with per-block parameters: {element}")
     if axis_map is None or element.axis not in axis_map:
         raise VerifyException(f"axis {element.axis} of the per-axis parameters does not survive: {element}")
-    return with_axis(element, axis_map[element.axis])
+    return element.along(axis_map[element.axis])
 
 
 def transposed_shape(shape: Sequence[int], permutation: Sequence[int]) -> tuple[int, ...]:

@@ -10,9 +10,12 @@ from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, element_of
 from qmlir.dialects.kernel.lowering.quantized import Writing
 from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.kernel.lowering.small_floats import encoded
+from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.lower.elements import identity
 from qmlir.dialects.nn.ops import elementwise as ops
 from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.small_floats import as_small_float
 
 _SIGNIFICANT_BITS: dict[type[Attribute], int] = {Float16Type: 11, BFloat16Type: 8, Float32Type: 24}
 """Of f64 there are 53."""
@@ -21,7 +24,10 @@ _TWO_TO_64 = 2.0**64
 
 
 def _to_integer(x: Scalar, source: Attribute, target: IntegerType) -> Scalar:
-    """A float cut off towards zero, modulo the width of `target`; NaN and infinities as 0. f16 and bf16 come as f32."""
+    """A float cut off towards zero, modulo the width of `target`; NaN and infinities as 0.
+
+    Shorter floats come as f32.
+    """
     bits, significant = target.bitwidth, _SIGNIFICANT_BITS.get(type(source), 53)
     for width in (32, 64):
         # A float beyond such integers is a multiple of 2^(width - significant bits); f16 has none that far out.
@@ -52,12 +58,18 @@ _AS_IT_IS = Writing((), lambda value, scalars: value)
 
 
 def _cast(op: ops.CastOp, at: Lowering) -> Sequence[SSAValue]:
-    source, element = element_of(at.value(op.input)), at.result_element()
-    if source == element:
+    plain = plain_type(element_of(op.input)), plain_type(element_of(op.result))
+    if plain[0] == plain[1]:
+        return (at.value(op.input),)
+    small = as_small_float(plain[1])
+    source, element = f32 if as_small_float(plain[0]) else element_of(at.value(op.input)), at.result_element()
+    if small is None and source == element and not isinstance(source, AnyFloat):
         return (at.value(op.input),)
     reading = quantized.plain(at, op.input, identity(at))
 
     def convert(x: Scalar) -> Scalar:
+        if small is not None:
+            return encoded(x.to(f32), small, saturates=op.saturates, rounding=op.rounding)
         return _converted(x, source, element)
 
     return (quantized.compute(at, [reading], _AS_IT_IS, convert),)

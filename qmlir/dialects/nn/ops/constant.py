@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir.dialects.nn.base import NnOp, shapes_agree
 from qmlir.dialects.nn.elements import kind_of, plain_type
-from qmlir.dialects.quant.types import StoredType
+from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyDense, AnyTensor, as_dense, dense, ranked_tensor, reshaped_like, tensor
 from qmlir.text.elements import dense_array
 from qmlir.text.weights import ExternalWeightsAttr
@@ -24,6 +24,8 @@ def storage_element(element: Attribute) -> Attribute:
     """The element type of the bytes that hold values of `element`: i8 for i8 storage, f32 for a profiled f32."""
     if isinstance(element, StoredType):
         return IntegerType(element.bits, element.storage.signedness)
+    if isinstance(element, UniformFloatType):
+        return element.storage
     return plain_type(element)
 
 

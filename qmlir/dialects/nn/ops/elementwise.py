@@ -9,16 +9,19 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import AnyFloat, BoolAttr, FloatAttr, TensorType, f32, i1
+from xdsl.dialects.builtin import AnyFloat, BoolAttr, Float8E8M0FNUType, FloatAttr, StringAttr, TensorType, f32, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.small_floats import PowerRounding
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
+from qmlir.dialects.quant.types import UniformType
 from qmlir.ir.builtin_types import AnyTensor, as_integer
 from qmlir.ir.interfaces import FixedRange, QuantizationSlots, Slot
+from qmlir.ir.small_floats import as_small_float
 
 
 class UnaryOp(NnOp, ABC):
@@ -372,7 +375,7 @@ class WhereOp(NnOp):
     """`a` where the condition holds, `b` elsewhere."""
 
     name = "nn.where"
-    ACCEPTS: ClassVar[Kind] = Kind.ANY | Kind.STRING
+    ACCEPTS: ClassVar[Kind] = Kind.MOVED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"condition": None}, shares_parameters=True)
 
     condition = operand_def(TensorType)
@@ -395,20 +398,50 @@ class CastOp(NnOp):
 
     Floats are rounded to the nearest, half-way cases to even. To an integer type a float is truncated towards zero;
     what does not fit loses its higher bits, as ONNX has it for integers, and NaN and infinities give 0. To i1
-    everything but 0 is true.
+    everything but 0 is true. To a float of 8 bits or fewer a value is rounded by way of f32; what is beyond its range
+    saturates, unless `saturate` is false. To powers of two (f8E8M0FNU) it is rounded as `round_mode` says: `up` (so
+    without it), `down`, or `nearest`, half-way cases up.
     """
 
     name = "nn.cast"
-    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN | Kind.SMALL_FLOAT
 
     input = operand_def(TensorType)
     result = result_def(TensorType)
 
+    saturate = opt_prop_def(BoolAttr)
+    round_mode = opt_prop_def(StringAttr)
+
+    @property
+    def saturates(self) -> bool:
+        """Whether what is beyond the range of a small float becomes its largest value."""
+        return self.saturate is None or bool(self.saturate)
+
+    @property
+    def rounding(self) -> PowerRounding:
+        """How values become powers of two."""
+        return PowerRounding.UP if self.round_mode is None else PowerRounding(self.round_mode.data)
+
     def infer_result_types(self) -> Sequence[AnyTensor]:
-        element = element_of(self.result)
-        if kind_of(element) not in (Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN):
+        source, element = element_of(self.input), element_of(self.result)
+        kind = kind_of(element)
+        if kind is None or kind not in self.ACCEPTS or isinstance(element, UniformType):
             raise VerifyException(f"cannot cast to {element}")
+        if isinstance(source, UniformType):
+            raise VerifyException(f"cannot cast from {source}: there is quant.dcast")
+        self._verify_rounding(element)
         return [TensorType(plain_type(element), shape_of(self.input))]
+
+    def _verify_rounding(self, element: Attribute) -> None:
+        if self.saturate is not None and as_small_float(element) is None:
+            raise VerifyException(f"'saturate' is for floats of 8 bits and fewer, found {element}")
+        if self.round_mode is None:
+            return
+        if not isinstance(element, Float8E8M0FNUType):
+            raise VerifyException(f"'round_mode' is for powers of two, f8E8M0FNU, found {element}")
+        modes = [mode.value for mode in PowerRounding]
+        if self.round_mode.data not in modes:
+            raise VerifyException(f"'round_mode' is one of {', '.join(modes)}, found '{self.round_mode.data}'")
 
 
 @irdl_op_definition
@@ -416,7 +449,7 @@ class BitCastOp(NnOp):
     """Read the bits of each element as the result's type, which has as many; i1 is a byte of value 0 or 1."""
 
     name = "nn.bit_cast"
-    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN | Kind.SMALL_FLOAT
 
     input = operand_def(TensorType)
     result = result_def(TensorType)

@@ -20,7 +20,7 @@ from qmlir.ir.interfaces import QuantizationSlots, Slot
 class GatheringOp(NnOp, ABC):
     """Elements of `input` that `indices` names."""
 
-    ACCEPTS: ClassVar[Kind] = Kind.ANY | Kind.STRING
+    ACCEPTS: ClassVar[Kind] = Kind.MOVED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {"input": Slot.INPUT, "indices": None}, shares_parameters=True
     )

@@ -76,7 +76,7 @@ class MovementOp(NnOp, ABC):
     xDSL orders the operands of a subclass before those that it inherits, so each operation defines its own.
     """
 
-    ACCEPTS: ClassVar[Kind] = Kind.ANY | Kind.STRING
+    ACCEPTS: ClassVar[Kind] = Kind.MOVED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, shares_parameters=True)
 
 
@@ -302,7 +302,7 @@ class ConcatOp(NnOp):
     """Tensors one behind the other along `axis`; quantized operands have one type, which the result has too."""
 
     name = "nn.concat"
-    ACCEPTS: ClassVar[Kind] = Kind.ANY | Kind.STRING
+    ACCEPTS: ClassVar[Kind] = Kind.MOVED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"inputs": Slot.INPUT}, shares_parameters=True)
 
     inputs = var_operand_def(TensorType)
@@ -339,7 +339,7 @@ class SplitOp(NnOp):
     """
 
     name = "nn.split"
-    ACCEPTS: ClassVar[Kind] = Kind.ANY | Kind.STRING
+    ACCEPTS: ClassVar[Kind] = Kind.MOVED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, shares_parameters=True)
     PARAMETERS: ClassVar[tuple[str, ...]] = ("split",)
 

@@ -18,7 +18,7 @@ from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.movement import MovementOp
 from qmlir.dialects.nn.raising.unification import Held
-from qmlir.dialects.quant.infer import verify_quantized_tensor, with_axis
+from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.types import AnyQuantizedType, Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.evaluation import evaluate
 
@@ -62,7 +62,7 @@ def _elements(candidates: set[Attribute], shape: Sequence[int]) -> Iterator[Attr
         yield element
     elif element.granularity is Granularity.AXIS:
         for axis in range(len(shape)):
-            moved = with_axis(element, axis)
+            moved = element.along(axis)
             try:
                 verify_quantized_tensor(TensorType(moved, shape))
             except VerifyException:

@@ -71,6 +71,11 @@ class Raised:
                 first = owner
         return first
 
+    def discard(self) -> None:
+        """Take the composite apart: the group stays."""
+        for op in (self.composite, *self.constants):
+            op.erase(safe_erase=False)
+
     def replace(self) -> None:
         """Put the composite where the group is, and take away what nobody uses then."""
         anchor = self.anchor()

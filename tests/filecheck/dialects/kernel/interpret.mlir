@@ -150,3 +150,23 @@ func.func @requantize() {
   check.expect_eq %nibbles, %expected_nibbles : tensor<2xi4>
   func.return
 }
+
+// 0x3F800000 is 1.0, the bytes from the lowest one on.
+func.func @joined_bytes() {
+  %last = arith.constant dense<[63, -65]> : tensor<2xi8>
+  %empty = tensor.empty() : tensor<2xf32>
+  %none = tensor.empty() : tensor<2xi32>
+  %0, %1 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%last : tensor<2xi8>) outs(%empty, %none : tensor<2xf32>, tensor<2xi32>) {
+  ^bb0(%a: i8, %o: f32, %p: i32):
+    %zero = arith.constant 0 : i8
+    %third = arith.constant -128 : i8
+    %2 = kernel.join %zero, %zero, %third, %a : f32
+    %3 = kernel.join %a, %third, %zero, %zero : i32
+    linalg.yield %2, %3 : f32, i32
+  } -> tensor<2xf32>, tensor<2xi32>
+  %numbers = arith.constant dense<[1.0, -1.0]> : tensor<2xf32>
+  %integers = arith.constant dense<[32831, 32959]> : tensor<2xi32>
+  check.expect_eq %0, %numbers : tensor<2xf32>
+  check.expect_eq %1, %integers : tensor<2xi32>
+  func.return
+}

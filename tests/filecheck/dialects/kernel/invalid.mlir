@@ -263,3 +263,15 @@ func.func @symbols_in_a_map(%x: tensor<2x4xi8>, %w: tensor<3x4xi8>, %b: tensor<3
   }
   func.return
 }
+// -----
+func.func @three_bytes(%a: i8) {
+  // expected-error @+1 {{makes an i32 or f32 of 4 bytes, found 3 for f32}}
+  %0 = kernel.join %a, %a, %a : f32
+  func.return
+}
+// -----
+func.func @joined_to_a_byte(%a: i8) {
+  // expected-error @+1 {{makes an i32 or f32 of 4 bytes, found 4 for i16}}
+  %0 = kernel.join %a, %a, %a, %a : i16
+  func.return
+}

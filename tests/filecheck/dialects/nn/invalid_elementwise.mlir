@@ -35,3 +35,45 @@ func.func @condition(%c: tensor<2xi8>, %x: tensor<2xf32>) {
   %0 = nn.where %c, %x, %x : (tensor<2xi8>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   func.return
 }
+// -----
+func.func @computes(%x: tensor<4xf8E4M3FN>) {
+  // expected-error @+1 {{operand of type tensor<4xf8E4M3FN> is not accepted; its elements may be float, integer, quantized}}
+  %0 = nn.add %x, %x : tensor<4xf8E4M3FN>
+  func.return
+}
+// -----
+func.func @computes_on_stored(%x: tensor<4x!quant.uniform<f8E4M3FN:f32, 0.5>>) {
+  // expected-error @+1 {{is not accepted; its elements may be float, integer, quantized}}
+  %0 = nn.relu %x : tensor<4x!quant.uniform<f8E4M3FN:f32, 0.5>>
+  func.return
+}
+// -----
+func.func @casts_stored(%x: tensor<4x!quant.uniform<f8E4M3FN:f32, 0.5>>) {
+  // expected-error @+1 {{cannot cast from !quant.uniform<f8E4M3FN:f32, 5.000000e-01>: there is quant.dcast}}
+  %0 = nn.cast %x : (tensor<4x!quant.uniform<f8E4M3FN:f32, 0.5>>) -> tensor<4xf32>
+  func.return
+}
+// -----
+func.func @casts_to_stored(%x: tensor<4xf32>) {
+  // expected-error @+1 {{cannot cast to !quant.uniform<f8E4M3FN:f32, 5.000000e-01>}}
+  %0 = nn.cast %x : (tensor<4xf32>) -> tensor<4x!quant.uniform<f8E4M3FN:f32, 0.5>>
+  func.return
+}
+// -----
+func.func @saturates(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'saturate' is for floats of 8 bits and fewer, found i8}}
+  %0 = nn.cast %x {saturate = false} : (tensor<4xf32>) -> tensor<4xi8>
+  func.return
+}
+// -----
+func.func @rounds(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'round_mode' is for powers of two, f8E8M0FNU, found f8E5M2}}
+  %0 = nn.cast %x {round_mode = "up"} : (tensor<4xf32>) -> tensor<4xf8E5M2>
+  func.return
+}
+// -----
+func.func @rounds_somehow(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'round_mode' is one of up, down, nearest, found 'even'}}
+  %0 = nn.cast %x {round_mode = "even"} : (tensor<4xf32>) -> tensor<4xf8E8M0FNU>
+  func.return
+}

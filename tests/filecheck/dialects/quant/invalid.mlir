@@ -155,3 +155,24 @@ func.func @blocks_count(%x: tensor<4x4xf32>) {
   %0 = quant.qcast %x : tensor<4x4xf32> to tensor<4x4x!quant.uniform<i8:f32:{0:2}, {{0.1}}>>
   func.return
 }
+// -----
+// expected-error @+1 {{values stored as f8E4M3FN have no zero point}}
+func.func private @float_zero_point(!quant.uniform<f8E4M3FN:f32, 0.5:3>)
+// -----
+// expected-error @+1 {{values stored as f8E5M2 have no storage range of their own}}
+func.func private @float_range(!quant.uniform<f8E5M2<-1:1>:f32, 0.5>)
+// -----
+// expected-error @+1 {{illegal storage type 'bf16': floats of 8 bits and fewer are accepted}}
+func.func private @float_width(!quant.uniform<bf16:f32, 0.5>)
+// -----
+// expected-error @+1 {{illegal storage type: f8E8M0FNU has no sign and no zero}}
+func.func private @float_sign(!quant.uniform<f8E8M0FNU:f32, 0.5>)
+// -----
+// expected-error @+1 {{scale -0.5 out of expressed type range}}
+func.func private @float_scale(!quant.uniform<f8E5M2:f32, -0.5>)
+// -----
+func.func @float_storage(%x: tensor<4xf8E5M2>) {
+  // expected-error @+1 {{one side must be the storage of the other: f8E5M2 and !quant.uniform<f8E4M3FN:f32, 5.000000e-01>}}
+  %0 = quant.scast %x : tensor<4xf8E5M2> to tensor<4x!quant.uniform<f8E4M3FN:f32, 0.5>>
+  func.return
+}

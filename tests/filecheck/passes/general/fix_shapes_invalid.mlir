@@ -80,9 +80,7 @@ func.func @main(%x: tensor<?x?xf32> {nn.name = "x"}) -> !nn.sequence<tensor<?x?x
   func.return %0 : !nn.sequence<tensor<?x?xf32>>
 }
 // -----
-func.func private @callee(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
-  func.return %x : tensor<?x?xf32>
-}
+func.func private @callee(%x: tensor<?x?xf32>) -> tensor<?x?xf32>
 func.func @main(%x: tensor<?x?xf32> {nn.name = "x"}) {
   // expected-error @+1 {{'func.call' op calls @callee, which is made for other sizes: inline it before}}
   %0 = func.call @callee(%x) : (tensor<?x?xf32>) -> tensor<?x?xf32>

@@ -39,7 +39,7 @@ def _scaled_square(op: ScaledSquareOp, x: np.ndarray) -> tuple[np.ndarray]:
 
 
 MEANINGS = {ScaledSquareOp: _scaled_square}
-CONTRIBUTION = Contribution(meanings={"fancy": "fancy:MEANINGS"})
+CONTRIBUTION = Contribution(meanings={"fancy": "fancy:MEANINGS"}, built_for="0.1")
 
 
 def _import_scaled_square(node: Node) -> SSAValue:

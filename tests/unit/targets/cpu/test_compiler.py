@@ -21,8 +21,9 @@ import qmlir
 from qmlir.dialects.kernel.attributes import ISAS
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.targets.compiling import compile_for, load_saved
 from qmlir.targets.cpu import cache, compiler
-from qmlir.targets.cpu.compiler import Program, compile_module
+from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.key import program_key
 from tests.support.nets import Net
@@ -34,8 +35,8 @@ def test_what_it_computes(program: Program, module: ModuleOp, image: np.ndarray)
 
 
 def test_the_facade() -> None:
-    assert qmlir.compile is compile_module
-    assert qmlir.load_program is compiler.load_program
+    assert qmlir.compile is compile_for
+    assert qmlir.load_program is load_saved
 
 
 def test_unknown_instruction_set(module: ModuleOp) -> None:
@@ -260,7 +261,7 @@ def test_a_saved_program_is_no_secret(saved: Path) -> None:
     os.umask(mask)
     assert saved.stat().st_mode & 0o777 == 0o777 & ~mask
     assert sorted(path.name for path in saved.iterdir() if path.name != "__pycache__") == [
-        "__init__.py", "constants.safetensors", "kernels.py", "runtime",
+        "__init__.py", "constants.safetensors", "kernels.py", "machine_code.bin", "runtime",
     ]  # fmt: skip
 
 

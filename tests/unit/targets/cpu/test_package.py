@@ -130,9 +130,9 @@ def test_a_saved_program_without_a_compiler(tmp_path: Path) -> None:
     folder = _written(tmp_path / "saved")
     kernels = folder / KERNELS
     needed = (
-        'from .runtime.operations import kernel\nDIGEST = "d"\n\n@kernel("int8", entry=True)\ndef k(x):\n    x[0] = 1\n'
+        'from .runtime.operations import addresses, kernel\nDIGEST = "d"\n\n@kernel("int8")\ndef k(x):\n    x[0] = 1\n'
     )
-    kernels.write_text(needed + kernels.read_text())
+    kernels.write_text(needed + kernels.read_text() + "\n\nKERNELS = addresses(k)\n")
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(tmp_path)}
     found = subprocess.run(
         [sys.executable, "-c", "import saved"],

@@ -64,7 +64,7 @@ def test_a_helper_fills_the_cache(program: Path, tmp_path: Path) -> None:
     assert claimed(claims, "kernel_1")
     assert not claimed(claims, "kernel_1")
     _help(program, claims)
-    assert sorted(each.name for each in claims.iterdir()) == ["kernel_0", "kernel_1", "kernel_2"]
+    assert sorted(each.name for each in claims.iterdir()) == ["kernel_0", "kernel_1", "kernel_2", "steps"]
     package = load_package(program, "helped_before")
     assert _hits(package) == [1, 0, 1]
     _check(package)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from qmlir import registry
+from qmlir.registry import Contribution
 from qmlir.targets.cpu.host import available_cores
 from qmlir.tools import qmlir_cli
 from qmlir.tools.commands import doctor
@@ -71,15 +73,27 @@ def test_code_that_computes_something_else(monkeypatch: pytest.MonkeyPatch) -> N
     assert "compiling: reinstall numba and llvmlite" in text
 
 
-def test_a_plugin_that_does_not_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken:
-        name, value, dist = "extra", "extra:THING", None
+def test_a_plugin_that_does_not_load() -> None:
+    rows = Contribution(
+        calibrators={"missing": "tests.support.contributing:missing"}, meanings={"extra": "no.module:X"}
+    )
+    with registry.plugged([registry.Package("extra", "1.0", contributions=(rows,))]):
+        found = [(each.name, each.found, each.state, bool(each.remedy)) for each in doctor._plugins()]
+    missing = "AttributeError: module 'tests.support.contributing' has no attribute 'missing'"
+    assert found == [
+        ("extra 1.0", "meanings: extra", doctor.State.GOOD, False),
+        ("extra 1.0", "calibrators: missing", doctor.State.GOOD, False),
+        (
+            "extra 1.0",
+            "left out 'no.module:X': ModuleNotFoundError: No module named 'no'",
+            doctor.State.NOTE,
+            True,
+        ),
+        ("extra 1.0", f"left out 'tests.support.contributing:missing': {missing}", doctor.State.NOTE, False),
+    ]
 
-        def load(self) -> None:
-            raise RuntimeError("made for another version")
 
-    monkeypatch.setattr(doctor, "entry_points", lambda group: [Broken()])
-    (finding, *_) = doctor._plugins()
-    assert (finding.name, finding.state) == ("extra", doctor.State.NOTE)
-    assert "RuntimeError: made for another version" in finding.found
-    assert finding.remedy
+def test_packages_that_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QMLIR_WITHOUT", "soft,strict")
+    (finding,) = doctor._plugins()
+    assert (finding.name, finding.found) == ("QMLIR_WITHOUT", "leaves out soft,strict")

@@ -1,0 +1,323 @@
+"""Kernels that a person wrote with numba: the operation that calls one, and what a package says of it.
+
+A function takes NumPy arrays, the operands and then one for each result, and fills those; it stands in for operations
+of one class, whichever dialect they are of. `kernel.hand_made` keeps in words what it computes, so that the interpreter
+runs the meaning of the operation, compiled code the function, and the two can be compared.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue, TypeAttribute
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.utils.exceptions import InterpretationError, VerifyException
+
+from qmlir import registry
+from qmlir.dialects.kernel.lowering.types import is_unsigned, plain_element
+from qmlir.dialects.quant.infer import element_type, storage_dtype
+from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType
+from qmlir.ir.builtin_types import integer_list, ranked_tensor
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.evaluation import ByOperation, Meaning, RunsRegions, arguments_by, meaning_of, operand_layout
+from qmlir.ir.interfaces import Destination, DestinationStyle
+from qmlir.text.elements import dense_dtype
+
+Array = npt.NDArray[Any]
+
+
+def _always(op: Operation) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class HandMade:
+    """What a package says of a kernel that a person wrote; `Contribution.kernels` names it."""
+
+    operation: type[Operation]
+    """The class of the operations that it stands in for."""
+
+    function: str
+    """`module:function`, which numba compiles: `f(operands…, results…)`, arrays of stored integers or of floats. It
+    writes every element of the results, none of an operand, and raises nothing."""
+
+    fits: Callable[[Any], bool] = _always
+    """Whether it can stand in for an operation, by its types and properties."""
+
+    may_overwrite: Sequence[int] = ()
+    """The operands whose memory the first result may take over: each element is read for the same place of the result
+    only, before that is written."""
+
+    any_strides: bool = False
+    """Whether it takes arrays with gaps. Otherwise all are contiguous, in row-major order, of a copy where need be."""
+
+    relative: float = 0.0
+    """How far floats may be from the meaning, as a part of the largest of a result; 0: not in one bit."""
+
+    inputs: Callable[[Any, np.random.Generator], Sequence[Array]] | None = None
+    """Operands to compare it on, where numbers over the whole range of each type would have no meaning."""
+
+
+@cache
+def _read(among: tuple[registry.Package, ...]) -> Mapping[type[Operation], Sequence[HandMade]]:
+    # Kept for each list of packages, so that a plug-in of one run leaves nothing behind.
+    found: dict[type[Operation], list[HandMade]] = {}
+    for row in registry.named("kernels").values():
+        kernel: HandMade | None = row.package.load(row.row, HandMade)
+        if kernel is None:
+            continue
+        outermost = kernel.function.partition(":")[0].partition(".")[0]
+        if outermost not in row.package.modules:  # compiled programs are kept under the source of the package
+            row.package.warn(f"kernel '{row.name}'", f"'{kernel.function}' lies outside of the package")
+            continue
+        found.setdefault(kernel.operation, []).append(kernel)
+    return found
+
+
+def hand_made_kernels() -> Mapping[type[Operation], Sequence[HandMade]]:
+    """Every kernel that a person wrote, by the class of operations that it stands in for."""
+    return _read(registry.packages())
+
+
+def stored_dtype(element: Attribute) -> np.dtype[Any] | None:
+    """The NumPy type in which a hand-made kernel gets elements; `None` for those that it cannot be given.
+
+    Those are floats that numba has not, truth values, and unsigned integers that do not fill their NumPy type.
+    """
+    if isinstance(element, CalibratedQuantizedType):
+        element = element.expressed_type
+    dtype = storage_dtype(element) if isinstance(element, StoredType) else dense_dtype(element)
+    if dtype is None or not isinstance(element, StoredType | IntegerType | AnyFloat):
+        return None
+    if isinstance(element, AnyFloat):
+        return dtype if str(dtype) in ("float32", "float64") else None
+    bits = element.bits if isinstance(element, StoredType) else cast(IntegerType, element).bitwidth
+    return None if bits == 1 or (is_unsigned(element) and bits != 8 * dtype.itemsize) else dtype  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _can_be_given(value: SSAValue) -> bool:
+    type_ = ranked_tensor(value.type)
+    return type_ is not None and type_.has_static_shape() and stored_dtype(type_.element_type) is not None
+
+
+def hand_made_for(op: Operation) -> HandMade | None:
+    """The first kernel that a person wrote for operations as `op`. Raises `DiagnosticError` where asking one fails."""
+    kernels = hand_made_kernels().get(type(op), ())
+    if not kernels or op.regions or not all(map(_can_be_given, (*op.operands, *op.results))):
+        return None
+    return next((each for each in kernels if _fits(each, op)), None)
+
+
+def _fits(kernel: HandMade, op: Operation) -> bool:
+    try:
+        return kernel.fits(op)
+    except Exception as error:  # whatever a function of another package raises, it is named
+        what = f"is asked whether '{kernel.function}' fits, which failed: {type(error).__name__}: {error}"
+        raise op_error(op, what) from error
+
+
+class _ReadsAndWrites(MemoryEffect):
+    """On memory reads of the operands and writes of `outs`, nothing on tensors."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        if not isinstance(op, HandMadeOp):
+            return set()
+        read = {EffectInstance(MemoryEffectKind.READ, value) for value in op.inputs if op.outs}
+        return {*read, *(EffectInstance(MemoryEffectKind.WRITE, value) for value in op.outs)}
+
+
+@irdl_op_definition
+class HandMadeOp(IRDLOperation, DestinationStyle):
+    """A call of a function that a person wrote, in the place of an operation that `computes` keeps in words.
+
+    `computes` has the operation's name, the types of its operands and results before there were stored integers, and
+    its properties. The function gets the operands and `outs` as arrays, contiguous ones unless it takes `any_strides`,
+    and may write over the operands that `overwrites` names. On tensors there are results, on memory `outs`.
+    """
+
+    name = "kernel.hand_made"
+
+    inputs = var_operand_def()
+    outs = var_operand_def()
+    function = prop_def(StringAttr)
+    computes = prop_def(DictionaryAttr)
+    overwrites = prop_def(DenseArrayBase, default_value=DenseArrayBase.from_list(i64, []))
+    any_strides = opt_prop_def(UnitAttr)
+    res = var_result_def()
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    assembly_format = (
+        "$function `ins` `(` $inputs `:` type($inputs) `)` (`outs` `(` $outs^ `:` type($outs) `)`)? "
+        "(`->` type($res)^)? `computes` $computes attr-dict"
+    )
+    traits = traits_def(_ReadsAndWrites())
+
+    @staticmethod
+    def of(op: Operation, kernel: HandMade, inputs: Sequence[SSAValue]) -> "HandMadeOp":
+        """The call of `kernel` in the place of `op`, whose operands are `inputs` at the integer level."""
+        computes: dict[str, Attribute] = {
+            "op": StringAttr(op.name),
+            "operands": ArrayAttr([value.type for value in op.operands]),
+            "results": ArrayAttr([value.type for value in op.results]),
+        }
+        if op.properties:
+            computes["properties"] = DictionaryAttr(dict(op.properties))
+        properties: dict[str, Attribute] = {
+            "function": StringAttr(kernel.function),
+            "computes": DictionaryAttr(computes),
+            "overwrites": DenseArrayBase.from_list(i64, list(kernel.may_overwrite)),
+        }
+        if kernel.any_strides:
+            properties["any_strides"] = UnitAttr()
+        return HandMadeOp.build(
+            operands=[list(inputs), []],
+            properties=properties,
+            result_types=[[_on_integers(value.type) for value in op.results]],
+        )
+
+    def _types(self, name: str) -> Sequence[TypeAttribute]:
+        found = self.computes.data.get(name)
+        return cast(ArrayAttr[Any], found).data if isinstance(found, ArrayAttr) else ()
+
+    @property
+    def stands_in_for(self) -> str:
+        """The name of the operation that it stands in for."""
+        name = self.computes.data.get("op")
+        return name.data if isinstance(name, StringAttr) else ""
+
+    @property
+    def own_types(self) -> Sequence[TypeAttribute]:
+        """The types of the operands and then of the results of the operation that it stands in for."""
+        return [*self._types("operands"), *self._types("results")]
+
+    def operation(self) -> Operation:
+        """The operation that it stands in for, on arguments of a block. Raises `InterpretationError` for none."""
+        words, properties = self.stands_in_for, self.computes.data.get("properties")
+        kinds = registry.meanings(words.partition(".")[0])
+        kind = next((each for each in kinds if getattr(each, "name", "") == words), None)
+        if kind is None or not issubclass(kind, Operation):
+            raise InterpretationError(f"stands in for '{words}', which nobody says the meaning of")
+        block = Block(arg_types=self._types("operands"))
+        op = kind.create(
+            operands=list(block.args),
+            result_types=self._types("results"),
+            properties=dict(properties.data) if isinstance(properties, DictionaryAttr) else {},
+        )
+        block.add_op(op)
+        return op
+
+    def destinations(self) -> Sequence[Destination]:
+        if self.res:
+            return [Destination(None) for _ in self.res]
+        return [Destination(len(self.inputs) + place) for place in range(len(self.outs))]
+
+    def on_memory(self, memory: Callable[[SSAValue], SSAValue], outs: Sequence[SSAValue]) -> Operation:
+        return HandMadeOp.build(
+            operands=[[memory(value) for value in self.inputs], list(outs)],
+            properties={key: value for key, value in self.properties.items() if key != "operandSegmentSizes"},
+            attributes=dict(self.attributes),
+            result_types=[[]],
+        )
+
+    def may_overwrite(self, operand: int, destination: int) -> bool:
+        return destination == 0 and operand in integer_list(self.overwrites)
+
+    def verify_(self) -> None:
+        module, colon, function = self.function.data.partition(":")
+        if not (module and colon and function):
+            raise VerifyException(f"calls '{self.function.data}': a function is module:function")
+        if bool(self.res) == bool(self.outs):
+            raise VerifyException("has results on tensors, or writes the memory of 'outs', one of them")
+        holders = TensorType if self.res else MemRefType
+        values = [*self.operands, *self.results]
+        if any(not isinstance(value.type, holders) for value in values):
+            raise VerifyException("works on tensors only or on memory only")
+        if len(values) != len(self.own_types):
+            raise VerifyException(
+                f"has {len(values)} operands and results, and 'computes' the types of {len(self.own_types)}"
+            )
+        for value, own in zip(values, self.own_types, strict=True):
+            given = cast(TensorType[Attribute] | MemRefType[Attribute], value.type)
+            wanted = ranked_tensor(own)
+            if wanted is None or stored_dtype(wanted.element_type) is None:
+                raise VerifyException(f"'computes' names the type {own}: no array of it can be handed over")
+            expected = plain_element(wanted.element_type), wanted.get_shape()
+            if (given.get_element_type(), given.get_shape()) != expected:
+                raise VerifyException(f"has a value of type {given} for one of type {own}")
+
+
+def _on_integers(type_: Attribute) -> Attribute:
+    own = ranked_tensor(type_)
+    assert own is not None  # `hand_made_for` has seen to it
+    return TensorType(plain_element(own.element_type), own.get_shape())
+
+
+def as_stored(array: Array, own: Attribute) -> Array:
+    """An array of the integer level, where integers have a sign, as one of the type `own`; it shares the memory."""
+    dtype = stored_dtype(element_type(own))
+    assert dtype is not None
+    return array if array.dtype == dtype else array.view(dtype)
+
+
+def _choose(op: HandMadeOp) -> Meaning:
+    original = op.operation()
+    meaning = meaning_of(original)
+    if meaning is None or isinstance(meaning, RunsRegions):
+        raise InterpretationError(f"stands in for '{original.name}', which has no meaning on arrays")
+    layout, types, count = operand_layout(original), op.own_types, len(original.operands)
+
+    def computed(op: HandMadeOp, inputs: Sequence[Array], outs: Sequence[Array]) -> tuple[Array, ...]:
+        given = [as_stored(array, own) for array, own in zip(inputs, types[:count], strict=True)]
+        results = meaning(original, *arguments_by(layout, given))
+        elements = [plain_element(element_type(own)) for own in types[count:]]
+        found = [_as_signless(original, each, element) for each, element in zip(results, elements, strict=True)]
+        if not outs:
+            return tuple(found)
+        for out, each in zip(outs, found, strict=True):
+            out[...] = each
+        return ()
+
+    return computed
+
+
+def _as_signless(op: Operation, array: Any, element: Attribute) -> Array:
+    dtype = dense_dtype(element)
+    assert dtype is not None
+    values = np.asarray(array)
+    if values.dtype == dtype:
+        return values
+    if values.dtype.kind not in "iu" or dtype.kind != "i" or values.dtype.itemsize != dtype.itemsize:
+        raise InterpretationError(f"the meaning of '{op.name}' gives an array of {values.dtype} for one of {dtype}")
+    return values.view(dtype)
+
+
+MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {HandMadeOp: ByOperation(_choose)}
+
+OPERATIONS: tuple[type[Operation], ...] = (HandMadeOp,)

@@ -1,0 +1,58 @@
+"""`quant-set-target`: say on the module which targets it is made for."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from qmlir.dialects.quant.target import TARGETS, set_targets
+from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.target import find_targets
+
+
+@dataclass(frozen=True)
+class QuantSetTarget(ModulePass):
+    """Put the descriptions of `targets` on the module, the preferred one first; without any, take them away.
+
+    It is the one pass that looks targets up: the others ask the descriptions, which a file of the module has in its
+    text. `nn-decompose` keeps the composites that the targets keep, `quant-assign-types` chooses types that they
+    support, `nn-raise` raises what they want raised, `quant-set-requantize` takes their modes, and partition gives each
+    operation to the first one that computes it. A file whose targets were edited keeps what was edited.
+
+    Before (run with `targets=cpu`):
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = nn.relu %x : tensor<2xf32> {origin = "relu1"}
+      func.return %0 : tensor<2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    builtin.module attributes {quant.targets = [#quant.target<"cpu",
+        keep = ["softmax", "log_softmax", "layer_norm", "rms_norm", "instance_norm", "group_norm", "lp_norm", "gelu",
+                "hard_swish", "swish", "mish", "selu", "celu", "hard_sigmoid"],
+        supports = [{op = "*", weight = {granularities = [channel, tensor, block]}}], raises = ["*"]>]} {
+      func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+        %0 = nn.relu %x : tensor<2xf32> {origin = "relu1"}
+        func.return %0 : tensor<2xf32>
+      }
+    }
+    ```
+    """
+
+    name = "quant-set-target"
+    preserves: ClassVar[Preservation] = EVERY_BIT
+
+    targets: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        found = find_targets(self.targets)
+        if found:
+            set_targets(op, (each.description for each in found))
+        else:
+            op.attributes.pop(TARGETS, None)

@@ -1,0 +1,223 @@
+"""`kernel-verify-hand-made`: what a person wrote computes what the operation means that it stands in for."""
+
+import math
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import InterpretationError
+
+from qmlir.dialects.kernel.hand_made import HandMade, HandMadeOp, as_stored, hand_made_kernels, stored_dtype
+from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
+from qmlir.ir.builtin_types import as_dense, tensor
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.evaluation import evaluate
+from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.ir.statistics import count
+from qmlir.text.elements import dense_array
+
+Array = npt.NDArray[Any]
+
+ROUNDS = 3
+"""How often a kernel is compared at least, each time on other numbers."""
+
+NUMBERS = 1024
+"""So many numbers each operand has in all rounds together, where it has few in each."""
+
+_FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-30, -64.0, 64.0)
+"""What stands among the normally distributed floats."""
+
+_WIDEST = 1 << 24
+"""Sums of 32 bits and more are compared up to here, so that more can be added to them."""
+
+_UNWRITTEN = 0xA5
+"""What the bytes of results are before."""
+
+
+def _random(random: np.random.Generator, own: Attribute) -> Array:
+    """Numbers over the whole range of a type, its ends and zero among them."""
+    element, shape = element_type(own), tensor(own).get_shape()
+    dtype = stored_dtype(element)
+    assert dtype is not None  # the verifier of the operation has seen to it
+    if dtype.kind == "f":
+        values = random.normal(0, 4, shape).astype(dtype)
+        ends: list[Any] = list(_FLOATS)
+    else:
+        information = np.iinfo(cast(Any, dtype))
+        low, high = max(int(information.min), -_WIDEST), min(int(information.max), _WIDEST)
+        ends = [0]
+        if isinstance(element, StoredType):
+            low, high = max(low, element.storage_min), min(high, element.storage_max)
+        if isinstance(element, UniformQuantizedType):
+            ends = element.zero_points.reshape(-1).tolist()
+        values = random.integers(low, high, shape, endpoint=True).astype(dtype)
+        ends = [low, high, *ends]
+    flat = values.reshape(-1)
+    places = random.permutation(flat.size)[: -(-flat.size // 4)]
+    flat[places] = np.resize(random.permutation(np.asarray(ends, dtype)), len(places))
+    return flat.reshape(shape)
+
+
+def _constant(value: SSAValue) -> Array | None:
+    if isinstance(value, OpResult) and isinstance(value.op, arith.ConstantOp):
+        elements = as_dense(value.op.value)
+        return None if elements is None else dense_array(elements)
+    return None
+
+
+def _inputs(op: HandMadeOp, kernel: HandMade, original: Operation, random: np.random.Generator) -> list[Array]:
+    """An array for each operand, which nobody may write: those of constants, and random numbers."""
+    types = op.own_types[: len(op.inputs)]
+    made = list(kernel.inputs(original, random)) if kernel.inputs is not None else [_random(random, t) for t in types]
+    for place, (value, own) in enumerate(zip(op.inputs, types, strict=True)):
+        constant = _constant(value)
+        if constant is not None:
+            made[place] = as_stored(constant, own)
+        made[place] = np.array(made[place], stored_dtype(element_type(own)), order="C")
+        made[place].flags.writeable = False
+    return made
+
+
+def _function(op: HandMadeOp) -> Callable[..., None]:
+    module, _, name = op.function.data.partition(":")
+    try:
+        found: Any = getattr(import_module(module), name)
+    except Exception as error:  # whatever a module of another package does at import
+        raise op_error(op, f"calls '{op.function.data}', which cannot be imported: {error}") from error
+    if not hasattr(found, "py_func"):
+        raise op_error(op, f"calls '{op.function.data}', which numba does not compile: decorate it with numba.njit")
+    return found
+
+
+def _kernel(op: HandMadeOp) -> HandMade:
+    """What the package says of the function that `op` calls."""
+    for kernels in hand_made_kernels().values():
+        for kernel in kernels:
+            if kernel.function == op.function.data and kernel.operation.name == op.stands_in_for:
+                return kernel
+    message = f"calls '{op.function.data}' for '{op.stands_in_for}', and no package says so in `Contribution.kernels`"
+    raise op_error(op, message)
+
+
+def _differing(found: Array, expected: Array, relative: float) -> tuple[int, ...] | None:
+    """The place of the first element that is too far from what is expected; NaN is NaN."""
+    if found.dtype.kind == "f":
+        is_nan = np.isnan(found) & np.isnan(expected)
+        bits = f"i{found.dtype.itemsize}"
+        same = (found.view(bits) == expected.view(bits)) | is_nan
+        if relative:
+            finite = np.abs(expected[np.isfinite(expected)])
+            bound = relative * float(finite.max(initial=0))
+            same |= np.abs(found.astype(np.float64) - expected) <= bound
+    else:
+        same = found == expected
+    wrong = np.argwhere(~same)
+    return None if not len(wrong) else tuple(wrong[0].tolist())
+
+
+def _at(inputs: Sequence[Array], place: tuple[int, ...], shape: Sequence[int]) -> str:
+    """The operands at the same place, where they have the same shape."""
+    if not inputs or any(tuple(each.shape) != tuple(shape) for each in inputs):
+        return ""
+    return f" of {', '.join(str(each[place]) for each in inputs)}"
+
+
+def _rounds(op: HandMadeOp) -> int:
+    sizes = [math.prod(tensor(own).get_shape()) for own in op.own_types]
+    return max(ROUNDS, -(-NUMBERS // max(*sizes, 1)))
+
+
+def compare(op: HandMadeOp) -> None:
+    """Run a hand-made kernel and the meaning on the same numbers. Raises `DiagnosticError` where results differ."""
+    kernel, function = _kernel(op), _function(op)
+    try:
+        original = op.operation()
+    except InterpretationError as error:
+        raise op_error(op, str(error)) from error
+    random = np.random.default_rng(zlib.crc32(f"{op.function.data} {original.name}".encode()))
+    for _ in range(_rounds(op)):
+        try:
+            inputs = _inputs(op, kernel, original, random)
+        except Exception as error:  # whatever a function of another package raises, it is named
+            what = f"calls '{op.function.data}', and making its inputs failed: {type(error).__name__}: {error}"
+            raise op_error(op, what) from error
+        meant = evaluate(original, inputs)
+        if meant is None:
+            raise op_error(op, f"stands in for '{original.name}', which has no meaning on arrays")
+        expected = [np.asarray(each, order="C") for each in meant]
+        found = [
+            np.frombuffer(bytearray([_UNWRITTEN]) * each.nbytes, each.dtype).reshape(each.shape) for each in expected
+        ]
+        try:
+            function(*inputs, *found)
+        except Exception as error:
+            first = str(error).strip().partition("\n")[0]
+            raise op_error(op, f"calls '{op.function.data}', which failed: {type(error).__name__}: {first}") from error
+        for number, (result, wanted) in enumerate(zip(found, expected, strict=True)):
+            place = _differing(result, wanted, kernel.relative)
+            if place is not None:
+                which = f"result {number} at " if len(found) > 1 else "at "
+                message = (
+                    f"calls '{op.function.data}', which does not compute '{original.name}': {which}{list(place)} it "
+                    f"gives {result[place]}, the meaning{_at(inputs, place, result.shape)} is {wanted[place]}"
+                )
+                raise op_error(op, message)
+
+
+def _different(module: ModuleOp) -> Iterator[HandMadeOp]:
+    """One of all calls that are alike."""
+    seen: set[Any] = set()
+    for op in module.walk():
+        if not isinstance(op, HandMadeOp):
+            continue
+        constants = tuple(value if _constant(value) is not None else None for value in op.inputs)
+        key = op.function, op.computes, constants
+        if key not in seen:
+            seen.add(key)
+            yield op
+
+
+@dataclass(frozen=True)
+class KernelVerifyHandMade(ModulePass):
+    """Run every kernel that a person wrote, and compare it with the meaning of the operation that it stands in for.
+
+    Each is run on arrays of the shapes at hand: the constants of the module, and otherwise numbers over the whole range
+    of each type, finite ones for floats, at least three times, and so often that an operand has a thousand numbers.
+    Integers must be the same, and floats in every bit, unless the package says how far they may be apart
+    (`HandMade.relative`). An element that the function leaves unwritten differs. The module stays as it is; a
+    difference is an error that names the function, the operation and the first element.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<4xi8>) -> tensor<4xi8> {
+      func.return %x : tensor<4xi8>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<4xi8>) -> tensor<4xi8> {
+      func.return %x : tensor<4xi8>
+    }
+    ```
+    """
+
+    name = "kernel-verify-hand-made"
+    preserves: ClassVar[Preservation] = EVERY_BIT
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for each in _different(op):
+            compare(each)
+            count("kernels compared")

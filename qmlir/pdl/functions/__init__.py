@@ -1,0 +1,1 @@
+"""What patterns can ask and make: tables of functions by subject, one row one function."""

@@ -1,0 +1,352 @@
+"""Constraints on quantized types, and types and numbers made of them.
+
+Each takes a value or a type; of a tensor the element type counts. A constraint on what is no uniform quantized type
+with integers does not hold; a rewrite of it is an error.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    TensorType,
+    f32,
+    f64,
+    i64,
+)
+from xdsl.ir import Attribute, TypeAttribute
+
+from qmlir.arithmetic.schemes import Scheme, Storage, power_of_two_ceiling, symmetric_zero_point
+from qmlir.dialects.quant.infer import element_type, expressed_type
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
+from qmlir.pdl.signatures import Typed
+
+_GRANULARITIES = {"tensor": Granularity.TENSOR, "channel": Granularity.AXIS, "block": Granularity.BLOCK}
+
+
+def _uniform(of: Attribute) -> UniformQuantizedType | None:
+    element = element_type(of)
+    return element if isinstance(element, UniformQuantizedType) else None
+
+
+def _known(of: Attribute) -> UniformQuantizedType:
+    found = _uniform(of)
+    if found is None:
+        raise ValueError(f"a uniform quantized type is wanted, found {of}")
+    return found
+
+
+def is_quantized(of: Typed) -> bool:
+    """The element type is `!quant.uniform` with integers."""
+    return _uniform(of) is not None
+
+
+def is_float(of: Typed) -> bool:
+    """The element type is a float."""
+    return isinstance(element_type(of), AnyFloat)
+
+
+def has_storage(of: Typed, storage: str) -> bool:
+    """Stored as `i8`, `u4`, or within the limits that the text gives: `i8<-127:127>`."""
+    type_, wanted = _uniform(of), Storage.parse(storage)
+    if type_ is None or (type_.bits, type_.is_signed) != (wanted.bits, wanted.is_signed):
+        return False
+    return wanted.limits in (None, (type_.storage_min, type_.storage_max))
+
+
+def has_bits(of: Typed, bits: int) -> bool:
+    """Stored in so many bits."""
+    return (type_ := _uniform(of)) is not None and type_.bits == bits
+
+
+def bits_at_most(of: Typed, bits: int) -> bool:
+    """Stored in no more bits than these."""
+    return (type_ := _uniform(of)) is not None and type_.bits <= bits
+
+
+def is_signed(of: Typed) -> bool:
+    """Stored as signed integers."""
+    return (type_ := _uniform(of)) is not None and type_.is_signed
+
+
+def is_unsigned(of: Typed) -> bool:
+    """Stored as unsigned integers."""
+    return (type_ := _uniform(of)) is not None and not type_.is_signed
+
+
+def has_scale(of: Typed, scale: float) -> bool:
+    """Every scale is this number, as an f32."""
+    type_ = _uniform(of)
+    return type_ is not None and bool((type_.scales.astype(np.float32) == np.float32(scale)).all())
+
+
+def scale_between(of: Typed, low: float, high: float) -> bool:
+    """Every scale lies between these numbers, both included."""
+    type_ = _uniform(of)
+    return type_ is not None and bool(((type_.scales >= low) & (type_.scales <= high)).all())
+
+
+def has_power_of_two_scale(of: Typed) -> bool:
+    """Every scale is a power of two."""
+    type_ = _uniform(of)
+    return type_ is not None and bool((np.frexp(type_.scales)[0] == 0.5).all())
+
+
+def has_zero_point(of: Typed, zero_point: int) -> bool:
+    """Every zero point is this integer."""
+    type_ = _uniform(of)
+    return type_ is not None and bool((type_.zero_points == zero_point).all())
+
+
+def has_scheme(of: Typed, scheme: str) -> bool:
+    """A type as this scheme makes it: `symmetric` has the zero point of its storage, `…_pow2` powers of two as scales.
+
+    A type of a symmetric scheme is one of the asymmetric scheme too.
+    """
+    wanted, type_ = Scheme.parse(scheme), _uniform(of)
+    if type_ is None:
+        return False
+    if wanted.is_power_of_two and not has_power_of_two_scale(of):
+        return False
+    storage = Storage(type_.bits, type_.is_signed, (type_.storage_min, type_.storage_max))
+    return not wanted.is_symmetric or has_zero_point(of, symmetric_zero_point(storage))
+
+
+def has_granularity(of: Typed, granularity: str) -> bool:
+    """One scale for the `tensor`, for each `channel`, or for each `block`."""
+    if granularity not in _GRANULARITIES:
+        raise ValueError(f"'{granularity}' is none of {', '.join(_GRANULARITIES)}")
+    type_ = _uniform(of)
+    return type_ is not None and type_.granularity is _GRANULARITIES[granularity]
+
+
+def has_axis(of: Typed, axis: int) -> bool:
+    """One scale for each index of this axis."""
+    type_ = _uniform(of)
+    return type_ is not None and type_.granularity is Granularity.AXIS and type_.axis == axis
+
+
+def same_parameters(*of: Typed) -> bool:
+    """All have the same scales and zero points; storage may differ."""
+    types = [_uniform(each) for each in of]
+    first = types[0] if types else None
+    if first is None:
+        return False
+    return all(
+        each is not None
+        and (each.axes, each.block_sizes) == (first.axes, first.block_sizes)
+        and np.array_equal(each.scales, first.scales)
+        and np.array_equal(each.zero_points, first.zero_points)
+        for each in types
+    )
+
+
+def same_storage(*of: Typed) -> bool:
+    """All are stored in the same integers, with the same limits."""
+    types = [_uniform(each) for each in of]
+    known = [each for each in types if each is not None]
+    return len(known) == len(types) and len({(each.storage, each.storage_min, each.storage_max) for each in known}) == 1
+
+
+def same_element_type(*of: Typed) -> bool:
+    """All have the same element type, with all parameters."""
+    return len({element_type(each) for each in of}) == 1
+
+
+def same_shape(*of: Typed) -> bool:
+    """All are tensors of the same shape."""
+    tensors = [ranked_tensor(each) for each in of]
+    return None not in tensors and len({each.get_shape() for each in tensors if each is not None}) == 1
+
+
+def has_shape(of: Typed, sizes: tuple[int, ...]) -> bool:
+    """A tensor of these sizes; -1 stands for any."""
+    type_ = ranked_tensor(of)
+    if type_ is None or len(type_.get_shape()) != len(sizes):
+        return False
+    return all(wanted in (-1, size) for wanted, size in zip(sizes, type_.get_shape(), strict=True))
+
+
+def has_rank(of: Typed, rank: int) -> bool:
+    """A tensor of so many axes."""
+    return (type_ := ranked_tensor(of)) is not None and len(type_.get_shape()) == rank
+
+
+def _shift(output: Attribute, inputs: tuple[Attribute, ...]) -> npt.NDArray[np.int64] | None:
+    """By how many bits a sum of products of `inputs` goes right to have the scale of `output`."""
+    types = [_uniform(each) for each in (output, *inputs)]
+    scales = [each.scales for each in types if each is not None]
+    if len(scales) != len(types) or any(each.granularity is Granularity.BLOCK for each in types if each is not None):
+        return None
+    if len({each.size for each in scales} - {1}) > 1:
+        return None
+    mantissa, exponent = np.frexp(scales[0] / math.prod(scales[1:], start=np.float64(1)))
+    return (exponent - 1).astype(np.int64) if bool((mantissa == 0.5).all()) else None
+
+
+def is_shift(output: Typed, *inputs: Typed) -> bool:
+    """The product of the inputs' scales is that of the output, times a power of two: requantizing is a shift."""
+    return _shift(output, inputs) is not None
+
+
+CONSTRAINTS = {
+    each.__name__: each
+    for each in (
+        is_quantized, is_float, has_storage, has_bits, bits_at_most, is_signed, is_unsigned, has_scale, scale_between,
+        has_power_of_two_scale, has_zero_point, has_scheme, has_granularity, has_axis, same_parameters, same_storage,
+        same_element_type, same_shape, has_shape, has_rank, is_shift,
+    )
+}  # fmt: skip
+
+
+def _with_element(of: Attribute, element: Attribute) -> TypeAttribute:
+    ranked, unranked = ranked_tensor(of), unranked_tensor(of)
+    if ranked is not None:
+        return TensorType(element, ranked.get_shape(), ranked.encoding)
+    if unranked is not None:
+        return type(unranked)(element)
+    assert isinstance(element, TypeAttribute)
+    return element
+
+
+def _storage_type(storage: Storage) -> IntegerType:
+    return IntegerType(storage.bits, Signedness.SIGNLESS if storage.is_signed else Signedness.UNSIGNED)
+
+
+def _rebuilt(
+    of: Attribute, scales: npt.ArrayLike, zero_points: npt.ArrayLike, storage: Storage | None = None
+) -> TypeAttribute:
+    """`of` with other parameters for the same channels or blocks."""
+    type_ = _known(of)
+    integer = type_.storage if storage is None else _storage_type(storage)
+    limits = (type_.storage_min, type_.storage_max) if storage is None else storage.limits
+    expressed = type_.expressed_type
+    scales = np.broadcast_to(np.asarray(scales, np.float64), type_.scales.shape)
+    match type_.granularity:
+        case Granularity.TENSOR:
+            zero_point = int(np.asarray(zero_points).item())
+            element = UniformQuantizedType.per_tensor(integer, expressed, float(scales.item()), zero_point, limits)
+        case Granularity.AXIS:
+            element = UniformQuantizedType.per_axis(integer, expressed, type_.axis, scales, zero_points, limits)
+        case Granularity.BLOCK:
+            blocks = dict(zip(type_.axes, type_.block_sizes, strict=True))
+            element = UniformQuantizedType.per_block(integer, expressed, blocks, scales, zero_points, limits)
+    return _with_element(of, element)
+
+
+def with_storage(of: Typed, storage: str) -> TypeAttribute:
+    """The type stored in other integers, with the same scales and zero points."""
+    return _rebuilt(of, _known(of).scales, _known(of).zero_points, Storage.parse(storage))
+
+
+def with_scale(of: Typed, scale: float) -> TypeAttribute:
+    """The type with this scale for all that it has scales for."""
+    return _rebuilt(of, scale, _known(of).zero_points)
+
+
+def with_power_of_two_scale(of: Typed) -> TypeAttribute:
+    """The type with each scale rounded up to a power of two."""
+    return _rebuilt(of, power_of_two_ceiling(_known(of).scales), _known(of).zero_points)
+
+
+def with_zero_point(of: Typed, zero_point: int) -> TypeAttribute:
+    """The type with this zero point."""
+    return _rebuilt(of, _known(of).scales, zero_point)
+
+
+def with_element_of(of: Typed, other: Typed) -> TypeAttribute:
+    """The shape of the first with the element type of the second."""
+    return _with_element(of, element_type(other))
+
+
+def with_shape(of: Typed, sizes: tuple[int, ...]) -> TypeAttribute:
+    """The element type of a tensor with other sizes."""
+    return TensorType(element_type(of), sizes)
+
+
+def quantized(of: Typed, storage: str, scale: float, zero_point: int) -> TypeAttribute:
+    """The type of float values, quantized with one scale."""
+    expressed = expressed_type(element_type(of))
+    if not isinstance(expressed, AnyFloat):
+        raise ValueError(f"a type of floats is wanted, found {of}")
+    wanted = Storage.parse(storage)
+    return _with_element(
+        of, UniformQuantizedType.per_tensor(_storage_type(wanted), expressed, scale, zero_point, wanted.limits)
+    )
+
+
+def product(of: Typed, storage: str, *factors: Typed) -> TypeAttribute:
+    """The type, in the shape of the first, of sums of products: the product of the factors' scales, zero point 0.
+
+    One factor may have a scale for each channel; its channels are the last axis but the batch's, axis 1.
+    """
+    types = [_known(each) for each in factors]
+    scales = math.prod((each.scales for each in types), start=np.float64(1))
+    wanted = Storage.parse(storage)
+    if np.size(scales) == 1 and not any(each.axes for each in types):
+        scale = float(np.asarray(scales).item())
+        element = UniformQuantizedType.per_tensor(_storage_type(wanted), f32, scale, 0, wanted.limits)
+    else:
+        element = UniformQuantizedType.per_axis(_storage_type(wanted), f32, 1, np.asarray(scales), 0, wanted.limits)
+    return _with_element(of, element)
+
+
+def expressed(of: Typed) -> TypeAttribute:
+    """The type of the real values: floats."""
+    return _with_element(of, expressed_type(element_type(of)))
+
+
+def stored(of: Typed) -> TypeAttribute:
+    """The type of the stored integers."""
+    return _with_element(of, _known(of).storage)
+
+
+def _numbers(values: npt.NDArray[np.int64]) -> Attribute:
+    if values.size == 1:
+        return IntegerAttr(int(values.item()), i64)
+    return DenseArrayBase.from_list(i64, values.reshape(-1).tolist())
+
+
+def scales(of: Typed) -> Attribute:
+    """The scale as an f64, or all of them as `array<f64: …>`."""
+    values = _known(of).scales
+    if values.size == 1:
+        return FloatAttr(float(values.item()), f64)
+    return DenseArrayBase.from_list(f64, values.reshape(-1).tolist())
+
+
+def zero_points(of: Typed) -> Attribute:
+    """The zero point as an i64, or all of them as `array<i64: …>`."""
+    return _numbers(_known(of).zero_points)
+
+
+def shift(output: Typed, *inputs: Typed) -> Attribute:
+    """By how many bits a sum of products goes right to have the scale of the output: an i64, or one for each channel.
+
+    What `is_shift` asks must hold.
+    """
+    found = _shift(output, inputs)
+    if found is None:
+        raise ValueError("requantizing is no shift: the constraint 'is_shift' asks that before")
+    return _numbers(found)
+
+
+def bits(of: Typed) -> Attribute:
+    """How many bits are stored, as an i64."""
+    return IntegerAttr(_known(of).bits, i64)
+
+
+REWRITES = {
+    each.__name__: each
+    for each in (
+        with_storage, with_scale, with_power_of_two_scale, with_zero_point, with_element_of, with_shape, quantized,
+        product, expressed, stored, scales, zero_points, shift, bits,
+    )
+}  # fmt: skip

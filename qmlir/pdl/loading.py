@@ -1,0 +1,209 @@
+"""PDL files as rewrite patterns: read, checked against the functions that there are, named in whatever goes wrong.
+
+A pattern's name is its symbol, or its place in the file. What can be told before a module is seen is an error at
+its line of the file: a function that nobody has, arguments that it does not take, a rewrite of nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import pdl
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint
+
+from qmlir.ir.diagnostics import DiagnosticError, nearest_name, note, op_error, source_location, text_error
+from qmlir.ir.verification import verify
+from qmlir.pdl.matching import COMMUTATIVE, Found, Matcher, roots_among
+from qmlir.pdl.natives import Role, native_functions
+from qmlir.pdl.rewriting import Rewrite
+from qmlir.pdl.signatures import NativeFunction, WrongKindError
+from qmlir.text.parsing import load_module
+
+_RewriteFunctions = dict[pdl.ApplyNativeRewriteOp | pdl.RewriteOp, NativeFunction]
+
+
+def _pattern_name(pattern: pdl.PatternOp) -> str:
+    if pattern.sym_name is not None:
+        return f"@{pattern.sym_name.data}"
+    return str(source_location(pattern.location) or "pdl.pattern")
+
+
+@dataclass(frozen=True, eq=False)
+class PdlPattern(RewritePattern):
+    """One `pdl.pattern`."""
+
+    pattern_name: str
+    """Its name in messages and statistics."""
+
+    pattern: pdl.PatternOp
+    rewrite: pdl.RewriteOp
+    matcher: Matcher
+    natives: _RewriteFunctions
+    root_name: str | None
+    ctx: Context
+
+    @property
+    def benefit(self) -> int:
+        """Patterns with more are tried before others."""
+        return self.pattern.benefit.value.data
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if self.root_name is not None and op.name != self.root_name:
+            return
+        try:
+            for found in self.matcher.matches(op):
+                matched = self._matched(found)
+                place = _place(op, matched, found)
+                if place is not None:
+                    Rewrite(self.ctx, rewriter, place, found, self.natives, matched).run(self.rewrite)
+                    return
+        except DiagnosticError as error:
+            diagnostic = error.diagnostic
+            notes = [note(op, "where the pattern was tried"), *diagnostic.notes]
+            raise text_error(
+                f"pattern '{self.pattern_name}': {diagnostic.message}", diagnostic.location, notes
+            ) from error
+
+    def _matched(self, found: Found) -> list[Operation]:
+        """The operations of the match, in the order in which they stand."""
+        ops = [cast(Operation, found[each.op]) for each in self.matcher.operations]
+        blocks = {op.parent for op in ops}
+        if len(blocks) == 1 and (block := blocks.pop()) is not None:
+            return sorted(dict.fromkeys(ops), key=block.get_operation_index)
+        return list(dict.fromkeys(ops))
+
+
+def _place(root: Operation, matched: Sequence[Operation], found: Found) -> InsertPoint | None:
+    """In front of the first root: `None` where something that the pattern takes is not known there yet."""
+    roots = roots_among(matched)
+    if len(roots) < 2:
+        return InsertPoint.before(root)
+    block = root.parent
+    if block is None or any(op.parent is not block for op in roots):
+        return None
+    first = min(roots, key=block.get_operation_index)
+    for thing in found.values():
+        if isinstance(thing, SSAValue) and not _is_known_before(cast(SSAValue, thing), first, block, roots):
+            return None
+    return InsertPoint.before(first)
+
+
+def _is_known_before(value: SSAValue, first: Operation, block: Block, roots: Sequence[Operation]) -> bool:
+    owner = value.owner
+    if isinstance(owner, Block) or owner in roots or owner.parent is not block:
+        return True
+    return owner is not first and owner.is_before_in_block(first)
+
+
+def _function(op: Operation, name: str, arguments: Sequence[SSAValue], role: Role) -> NativeFunction:
+    """The function that `op` calls. Raises `DiagnosticError` where there is none, or it takes something else."""
+    there = native_functions(role)
+    function = there.get(name)
+    if function is None:
+        every = ", ".join(sorted({*there, *([COMMUTATIVE] if role is Role.CONSTRAINT else [])}))
+        raise op_error(op, f"names a {role} '{name}' that nobody has{nearest_name(name, there)}; there are {every}")
+    types = [value.type.name for value in arguments]
+    if not function.accepts(types):
+        raise op_error(op, f"calls {function} with ({', '.join(types)})")
+    for place, value in enumerate(arguments):
+        if isinstance(value.owner, pdl.AttributeOp) and value.owner.value is not None:
+            parameter = function.parameter(place)
+            try:
+                parameter.kind.convert(value.owner.value)
+            except WrongKindError as error:
+                raise op_error(
+                    op, f"calls {function}: '{parameter.name}' is {error}, found {value.owner.value}"
+                ) from error
+    return function
+
+
+def _check_results(op: Operation, function: NativeFunction) -> None:
+    if tuple(result.type.name for result in op.results) != function.results:
+        found = ", ".join(result.type.name for result in op.results) or "none"
+        raise op_error(op, f"calls {function} for results of other types: {found}")
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Makes a pattern of each `pdl.pattern`."""
+
+    ctx: Context
+
+    def pattern(self, op: pdl.PatternOp) -> PdlPattern:
+        body = list(op.body.block.ops)
+        rewrite = cast(pdl.RewriteOp, op.body.block.last_op)  # its verifier has seen to it
+        operations = [each for each in body if isinstance(each, pdl.OperationOp)]
+        constraints: list[tuple[pdl.ApplyNativeConstraintOp, NativeFunction]] = []
+        commutative: set[SSAValue] = set()
+        for each in body:
+            if not isinstance(each, pdl.ApplyNativeConstraintOp):
+                continue
+            if each.constraint_name.data == COMMUTATIVE:
+                commutative |= self._commutative(each)
+                continue
+            function = _function(each, each.constraint_name.data, each.args, Role.CONSTRAINT)
+            if not each.is_negated.value.data:
+                _check_results(each, function)
+            constraints.append((each, function))
+        root = rewrite.root if rewrite.root is not None else operations[-1].op
+        owner = root.owner
+        if not isinstance(owner, pdl.OperationOp):
+            raise op_error(rewrite, "rewrites what is no pdl.operation of its pattern")
+        matcher = Matcher(root, operations, constraints, frozenset(commutative))
+        root_name = None if owner.opName is None else owner.opName.data
+        return PdlPattern(_pattern_name(op), op, rewrite, matcher, dict(self._natives(rewrite)), root_name, self.ctx)
+
+    @staticmethod
+    def _commutative(op: pdl.ApplyNativeConstraintOp) -> set[SSAValue]:
+        if op.res or op.is_negated.value.data or any(not isinstance(each.owner, pdl.OperationOp) for each in op.args):
+            raise op_error(op, f"'{COMMUTATIVE}' says of operations of the pattern that two operands may be exchanged")
+        return set(op.args)
+
+    def _natives(
+        self, rewrite: pdl.RewriteOp
+    ) -> Iterator[tuple[pdl.ApplyNativeRewriteOp | pdl.RewriteOp, NativeFunction]]:
+        """The functions that a rewrite calls; its operations are looked up on the way."""
+        if rewrite.name_ is not None:
+            yield rewrite, _function(rewrite, rewrite.name_.data, rewrite.external_args, Role.REWRITE)
+        elif not rewrite.body.blocks or not rewrite.body.block.ops:
+            raise op_error(rewrite, "rewrites nothing: it has neither a body nor a function")
+        for op in rewrite.walk():
+            match op:
+                case pdl.ApplyNativeRewriteOp():
+                    function = _function(op, op.constraint_name.data, op.args, Role.REWRITE)
+                    _check_results(op, function)
+                    yield op, function
+                case pdl.OperationOp(opName=StringAttr(data=name)) if self.ctx.get_optional_op(name) is None:
+                    raise op_error(op, f"makes '{name}', which no dialect has")
+                case _:
+                    pass
+
+
+def patterns_in(ctx: Context, module: ModuleOp) -> list[PdlPattern]:
+    """The patterns of a verified module: those of more benefit first, then in their order."""
+    reader = _Reader(ctx)
+    found: list[PdlPattern] = []
+    for op in module.walk():
+        if not isinstance(op, pdl.PatternOp):
+            continue
+        try:
+            found.append(reader.pattern(op))
+        except DiagnosticError as error:
+            said = error.diagnostic
+            raise text_error(f"pattern '{_pattern_name(op)}': {said.message}", said.location, said.notes) from error
+    return sorted(found, key=lambda pattern: -pattern.benefit)
+
+
+def load_patterns(ctx: Context, path: Path) -> list[PdlPattern]:
+    """The patterns of a PDL file. Raises `DiagnosticError` where one is wrong, or where there is none."""
+    module = load_module(ctx, path)
+    verify(module)
+    patterns = patterns_in(ctx, module)
+    if not patterns:
+        raise text_error(f"'{path}' holds no pdl.pattern")
+    return patterns

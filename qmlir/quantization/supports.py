@@ -1,0 +1,204 @@
+"""Whether a target computes an operation on its types: each value against what the target accepts in its slot.
+
+Nothing is known of a target here but its description. The types may be those of the operation, or others that somebody
+thinks of giving to it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import AnyFloat
+from xdsl.ir import Attribute, Operation
+
+from qmlir.arithmetic.requantization import Mode, Ties
+from qmlir.arithmetic.schemes import Scheme, Storage, power_of_two_ceiling, symmetric_zero_point
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.requantize import may_requantize, requantizes, set_requantization
+from qmlir.dialects.quant.description import Accepted, Description, Support, parse_requantization
+from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.quant.syntax import brief_text
+from qmlir.dialects.quant.target import targets_of
+from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType, UniformType, storage_limits
+from qmlir.ir.interfaces import Quantizable, Slot
+from qmlir.quantization import sums
+
+
+def storage_of(type_: StoredType) -> Storage:
+    """The storage of a type, its limits where they are narrower."""
+    limits = (type_.storage_min, type_.storage_max)
+    widest = limits == storage_limits(type_.storage)
+    return Storage(type_.bits, type_.is_signed, None if widest else limits)
+
+
+def schemes_of(type_: UniformQuantizedType) -> Scheme:
+    """The narrowest scheme by which the parameters of a type may have been chosen."""
+    has_powers = bool(np.all(power_of_two_ceiling(type_.scales) == type_.scales))
+    if np.all(type_.zero_points == symmetric_zero_point(storage_of(type_))):
+        return Scheme.SYMMETRIC_POW2 if has_powers else Scheme.SYMMETRIC
+    return Scheme.ASYMMETRIC_POW2 if has_powers else Scheme.ASYMMETRIC
+
+
+def granularity_of(type_: UniformQuantizedType) -> str:
+    """`tensor`, `channel` or `block:N`, as recipes say it."""
+    match type_.granularity:
+        case Granularity.TENSOR:
+            return "tensor"
+        case Granularity.AXIS:
+            return "channel"
+        case Granularity.BLOCK:
+            return f"block:{max(type_.block_sizes)}"
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """What is wrong with a value, and how much of it is right: what is nearest to being accepted is told."""
+
+    right: int
+    text: str
+
+
+def _wrong(accepted: Accepted | None, element: Attribute, slot: Slot) -> _Fault | None:
+    """Why a value of this element type is not accepted in a slot; `None` where it is."""
+    if accepted is None or not isinstance(element, AnyFloat | UniformType):
+        return None
+    if not isinstance(element, UniformQuantizedType):  # floats, or such as are stored in 8 bits
+        if not accepted.storages or (isinstance(element, AnyFloat) and element.name in accepted.floats):
+            return None
+        name = element.name if isinstance(element, AnyFloat) else brief_text(element)
+        return _Fault(0, f"{slot} in {name}, not in {', '.join(accepted.storages)}")
+    if not accepted.has_storage(storage := storage_of(element)):
+        return _Fault(0, f"{slot} in {storage}, not in {', '.join(accepted.storages)}")
+    if not accepted.has_scheme(scheme := schemes_of(element)):
+        return _Fault(1, f"{slot} by scheme {scheme}, not by {', '.join(accepted.schemes)}")
+    if not accepted.has_granularity(granularity := granularity_of(element)):
+        return _Fault(2, f"{slot} with scales by {granularity}, not by {', '.join(accepted.granularities)}")
+    return None
+
+
+def _result_slots(op: Operation, support: Support, element: Attribute) -> Iterator[Slot]:
+    """The slots that a result may be in: a sum may be an accumulator, exact in 32 bits where nothing is said of it."""
+    if isinstance(op, Quantizable):
+        slots = op.quantization_slots()
+        is_sum = slots.takes_accumulators or Slot.WEIGHT in slots.operands.values()
+        is_wide = isinstance(element, UniformQuantizedType) and storage_of(element) == sums.STORAGE
+        if is_sum and (is_wide if support.accumulator is None else True):
+            yield Slot.ACCUMULATOR
+    yield Slot.OUTPUT
+
+
+def _in_one_of(support: Support, slots: Iterable[Slot], element: Attribute) -> str | None:
+    """Why a value of this element type is accepted in none of `slots`, of which the last one is what it mostly is."""
+    nearest: _Fault | None = None
+    for slot in slots:
+        fault = _wrong(support.slot(slot), element, slot)
+        if fault is None:
+            return None
+        if nearest is None or fault.right >= nearest.right:
+            nearest = fault
+    return None if nearest is None else nearest.text
+
+
+def _operand_slots(op: Quantizable, support: Support, slot: Slot) -> tuple[Slot, ...]:
+    if slot is not Slot.INPUT or not op.quantization_slots().takes_accumulators or support.input is None:
+        return (slot,)
+    return (*(each for each in (Slot.ACCUMULATOR, Slot.BIAS) if support.slot(each) is not None), Slot.INPUT)
+
+
+def mismatch(
+    support: Support,
+    op: Operation,
+    operands: Sequence[Attribute] | None = None,
+    results: Sequence[Attribute] | None = None,
+) -> str | None:
+    """Which value has a type that `support` does not accept; `None` where all are accepted.
+
+    Operands and results have the element types that are given, or else their own.
+    """
+    elements = _elements(op.operand_types) if operands is None else operands
+    made = _elements(op.result_types) if results is None else results
+    if isinstance(op, Quantizable):
+        pairs = zip(op.operands_with_slots(), elements, strict=True)
+        asked = [(_operand_slots(op, support, slot), element) for (_, slot), element in pairs if slot is not None]
+    else:
+        asked = [((Slot.INPUT,), element) for element in elements]
+    asked += [(tuple(_result_slots(op, support, element)), element) for element in made]
+    return next((reason for slots, element in asked if (reason := _in_one_of(support, slots, element))), None)
+
+
+def _elements(types: Sequence[Attribute]) -> list[Attribute]:
+    found = (element_type(type_) for type_ in types)
+    return [each if isinstance(each, StoredType | UniformType) else plain_type(each) for each in found]
+
+
+def mode_text(op: Operation) -> str | None:
+    """The mode by which `op` rescales exact integers, as descriptions write it; `None` where it does not."""
+    if not isinstance(op, NnOp) or not may_requantize(op):
+        return None
+    attribute = op.requantize
+    if attribute is None:
+        return Mode.F32.value if op.components is not None or requantizes(op) else None
+    return f"{attribute.mode}:{attribute.ties}" if attribute.mode is Mode.SHIFT else attribute.mode.value
+
+
+def _wrong_mode(target: Description, support: Support, op: Operation) -> str | None:
+    modes, mode = target.modes(support), mode_text(op)
+    if not modes or mode is None or mode in modes:
+        return None
+    return f"requantization by {mode}, not by {', '.join(modes)}"
+
+
+def inexpressible(target: Description, support: Support, op: Operation) -> str | None:
+    """Why no mode of requantization of `target` expresses the scales of `op`; `None` where one does: `op` has it."""
+    if not isinstance(op, NnOp) or not may_requantize(op):
+        return None
+    modes = [parse_requantization(text) for text in target.modes(support)]
+    chosen = [(mode, ties or Ties.EVEN) for mode, ties in modes if mode is not Mode.QLINEAR]
+    faults = [set_requantization(op, mode, ties) for mode, ties in chosen]
+    return None if None in faults or not faults else faults[0]
+
+
+def why_not(
+    target: Description,
+    op: Operation,
+    operands: Sequence[Attribute] | None = None,
+    results: Sequence[Attribute] | None = None,
+    *,
+    with_mode: bool = True,
+) -> str | None:
+    """Why `target` does not compute `op` by its role, properties, types and requantization; `None` where it does.
+
+    `operands` and `results` are element types to think of in place of its own; without `with_mode` the mode may still
+    be chosen.
+    """
+    if (reason := target.why_not(op)) is not None:
+        return reason
+    reasons: list[str] = []
+    for support in target.supports_of(op):
+        reason = mismatch(support, op, operands, results)
+        if reason is None and with_mode:
+            reason = _wrong_mode(target, support, op)
+        if reason is None:
+            return None
+        reasons.append(reason)
+    return f"target '{target.name}' does not compute it with {reasons[0]}"
+
+
+def first_target(targets: Iterable[Description], op: Operation, *, with_mode: bool = True) -> Description | None:
+    """The first of `targets` that computes `op` as it is."""
+    return next((target for target in targets if why_not(target, op, with_mode=with_mode) is None), None)
+
+
+def targets_around(op: Operation) -> tuple[Description, ...]:
+    """The targets of the module that `op` is in."""
+    top = op
+    while (parent := top.parent_op()) is not None:
+        top = parent
+    return targets_of(top)
+
+
+def may_be_computed(op: Operation, made: Operation) -> bool:
+    """Whether a target of the module of `op` computes `made`, which is to take its place; so it is without targets."""
+    targets = targets_around(op)
+    return not targets or first_target(targets, made, with_mode=False) is not None

@@ -1,0 +1,224 @@
+"""The registry: what the tree and the packages beside it have, one row of text each, loaded when first asked for.
+
+A row is `name: "module:object"`. `tree.py` has the tree's own rows, `contribution.py` what a package may add, and
+`package.py` finds packages by their entry points. All are asked alike: a name belongs to who comes first, the tree,
+xDSL, then packages in the order of their names; whoever says it again is left out with a warning.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
+
+from qmlir.registry.contribution import FIELDS, INTERFACE, Contribution, Form
+from qmlir.registry.faults import PackageError, one_line
+from qmlir.registry.package import (
+    CONTRIBUTIONS_GROUP,
+    ONNX_EXPORTERS_GROUP,
+    ONNX_IMPORTERS_GROUP,
+    OURS,
+    UNIVERSE_GROUP,
+    UPSTREAM,
+    Package,
+    continue_with,
+    in_package,
+    load,
+    outside,
+    package_of,
+    packages,
+    plug_ins,
+    plugged,
+    plugin,
+)
+from qmlir.registry.tree import DIALECTS, PASSES, TREE, UPSTREAM_REPLACED
+
+__all__ = [
+    "CONTRIBUTIONS_GROUP", "DIALECTS", "INTERFACE", "ONNX_EXPORTERS_GROUP", "ONNX_IMPORTERS_GROUP", "OURS",
+    "PASSES", "TREE", "UNIVERSE", "UNIVERSE_GROUP", "UPSTREAM", "UPSTREAM_REPLACED", "Contribution", "Named",
+    "Package", "PackageError", "continue_with", "decompositions", "dialect_factories", "in_package",
+    "inserted_passes", "keys_of", "load", "look_up_all", "lowerings", "meanings", "named", "onnx_exporters",
+    "onnx_importers", "outside", "package_of", "packages", "pass_factories", "patterns", "plug_ins", "plugged",
+    "plugin", "table",
+]  # fmt: skip
+
+_Rows = Iterable[tuple[Package, str]]
+
+
+def _named_as(key: object) -> str:
+    """How a message names a key of a table: an operation by its name."""
+    name = getattr(key, "name", key)
+    return name if isinstance(name, str) else repr(key)
+
+
+def keys_of(package: Package, row: str) -> list[str]:
+    """What the table has that a row of a package names: ONNX operators, or operations by name."""
+    found: Mapping[object, object] = package.load(row, Mapping) or {}
+    return [_named_as(key) for key in found]
+
+
+def _merged(field: str, rows: _Rows) -> Mapping[Any, Any]:
+    """The tables of `rows` as one; of what several say, the first counts, and the others hear of it."""
+    merged: dict[Any, Any] = {}
+    owners: dict[Any, Package] = {}
+    for package, row in rows:
+        found: Mapping[Any, Any] = package.load(row, Mapping) or {}
+        taken: dict[Package, list[str]] = {}
+        for key, value in found.items():
+            if key not in merged:
+                merged[key], owners[key] = value, package
+            elif merged[key] is not value:
+                taken.setdefault(owners[key], []).append(_named_as(key))
+        for owner, keys in taken.items():
+            has = "it" if len(keys) == 1 else "them"
+            package.warn(f"{', '.join(map(repr, keys))} of '{row}' ({field})", f"package '{owner.title}' has {has}")
+    return merged
+
+
+_Object = TypeVar("_Object")
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a package adds under a name."""
+
+    kind: str
+    name: str
+    row: str
+    package: Package
+
+    def error(self, message: str) -> PackageError:
+        """The error, to be raised, that says what is wrong with it."""
+        return PackageError(f"{self.kind} '{self.name}' of package '{self.package.title}': {message}")
+
+    def _object(self) -> Any:
+        try:
+            return load(self.row)
+        except (Exception, SystemExit) as error:  # whatever a package does at import
+            raise self.error(f"it does not load: {one_line(error)}") from error
+
+    def function(self) -> Callable[..., Any]:
+        """The function that it is. Raises `PackageError`, which names the package, where it is none or is broken."""
+        found = self._object()
+        if not callable(found):
+            raise self.error(f"'{self.row}' is of type {type(found).__name__}, no function")
+        return found
+
+    def load(self, kind: type[_Object]) -> _Object:
+        """The object. Raises `PackageError`, which names the package, where it is of another kind or does not load."""
+        found = self._object()
+        if not isinstance(found, kind):
+            raise self.error(f"'{self.row}' is of type {type(found).__name__}, not {kind.__name__}")
+        return found
+
+
+def look_up_all() -> None:
+    """Load all that packages add, so that what is wrong with it is said now."""
+    dialects = {name for package in packages() for name, _ in package.rows("meanings")}
+    tables = {name for package in packages() for name, _ in package.rows("tables")}
+    sets = {name for package in packages() for name, _ in package.rows("patterns")}
+    for look_up, names in ((meanings, dialects), (table, tables), (patterns, sets)):
+        for name in sorted(names):
+            look_up(name)
+    for look_up_whole in (decompositions, lowerings, onnx_importers, onnx_exporters):
+        look_up_whole()
+    for field, room in FIELDS.items():
+        if room.form is Form.NAMES and field not in ("meanings", "decompositions", "lowerings"):
+            for each in named(field).values():
+                each.package.load(each.row)
+    named("pdl")
+
+
+# The lookups are kept for each list of packages, so that a plug-in of one run leaves nothing behind.
+
+
+@cache
+def _named(field: str, among: tuple[Package, ...]) -> Mapping[str, Named]:
+    found: dict[str, Named] = {}
+    for package in among:
+        for name, row in package.rows(field):
+            known = found.setdefault(name, Named(field.removesuffix("s"), name, row, package))
+            if known.row != row:
+                package.warn(f"{known.kind} '{name}'", f"package '{known.package.title}' has one of this name")
+    return found
+
+
+def named(field: str) -> Mapping[str, Named]:
+    """What packages add by name: `targets`, `calibrators`, `schemes`, `pdl` or `kernels`, none of it loaded yet."""
+    return _named(field, packages())
+
+
+@cache
+def _patterns(set_name: str, among: tuple[Package, ...]) -> tuple[Any, ...]:
+    rows = ((package, row) for package in among for name, row in package.rows("patterns") if name == set_name)
+    return tuple(pattern for package, row in rows for pattern in package.load(row, (tuple, list)) or ())
+
+
+def patterns(set_name: str) -> tuple[Any, ...]:
+    """The rewrite patterns of a set, gathered from the tree and from every package."""
+    return _patterns(set_name, packages())
+
+
+@cache
+def _tables(field: str, name: str | None, among: tuple[Package, ...]) -> Mapping[Any, Any]:
+    rows = ((package, *row) for package in among for row in package.rows(field))
+    return _merged(field, ((package, row) for package, key, row in rows if name is None or key == name))
+
+
+def meanings(dialect: str) -> Mapping[type, Callable[..., Any]]:
+    """What the operations of `dialect` compute: operation class to NumPy function."""
+    return _tables("meanings", dialect, packages())
+
+
+def decompositions() -> Mapping[type, Callable[..., Any]]:
+    """Every composite that somebody can decompose: operation class to the function that makes its parts."""
+    return _tables("decompositions", None, packages())
+
+
+def lowerings() -> Mapping[type, Callable[..., Any]]:
+    """Every operation that somebody takes to the integer level: operation class to the function that does."""
+    return _tables("lowerings", None, packages())
+
+
+def table(name: str) -> Mapping[Any, Any]:
+    """What the tree and every package say as the table `name`: about classes of operations, as a rule."""
+    return _tables("tables", name, packages())
+
+
+def onnx_importers() -> Mapping[str, Callable[..., Any]]:
+    """Every ONNX operator that somebody imports: `Relu`, or `com.example::Relu` for one of another domain."""
+    return _tables("importers", None, packages())
+
+
+def onnx_exporters() -> Mapping[type, Callable[..., Any]]:
+    """Every operation that somebody writes as ONNX: operation class to the function that does."""
+    return _tables("exporters", None, packages())
+
+
+def inserted_passes(point: str) -> Iterator[tuple[Package, str]]:
+    """What packages put at a point of a named pipeline, each as pipeline text."""
+    return ((package, text) for package in packages() for name, text in package.rows("stages") if name == point)
+
+
+def _loader(row: str) -> Callable[[], Any]:
+    return lambda: load(row)
+
+
+def dialect_factories() -> Iterator[tuple[str, Callable[[], Dialect]]]:
+    """Name and lazy constructor of each dialect of the tree."""
+    return ((name, _loader(row)) for name, row in DIALECTS.items())
+
+
+def pass_factories() -> Iterator[tuple[str, Callable[[], type[ModulePass]]]]:
+    """Name and lazy constructor of each pass of the tree."""
+    return ((name, _loader(row)) for name, row in PASSES.items())
+
+
+UNIVERSE = Universe(
+    all_dialects=dict(dialect_factories()),
+    all_passes={name: factory for name, factory in pass_factories() if name not in UPSTREAM_REPLACED},
+)
+"""What xDSL's own tools see of this package, through the `xdsl.universe` entry point."""

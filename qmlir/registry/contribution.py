@@ -1,0 +1,158 @@
+"""What a package says that it adds, as rows of text; and for which version of this interface it was built.
+
+A row is `module:object`, imported when it is first asked for. The tree says what it has by the same `Contribution`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import cast
+
+INTERFACE = "0.1"
+"""The version of what packages build on: the minor version of qmlir."""
+
+BREAKS: Mapping[str, str] = {"0.1": "it is the first that has a version"}
+"""The minor versions that a package built for an earlier one does not work with, each with what it changed."""
+
+
+def _numbers(version: str) -> tuple[int, int]:
+    major, _, minor = version.partition(".")
+    return int(major), int(minor)
+
+
+def refusal(built_for: str, interface: str = INTERFACE, breaks: Mapping[str, str] = BREAKS) -> str:
+    """Why a package that was built for one minor version does not work with another; nothing where it does.
+
+    One that does not say for which it was built is taken.
+    """
+    if not built_for:
+        return ""
+    built = _numbers(built_for)
+    if built > _numbers(interface):
+        return f"it was built for qmlir {built_for}, and this is {interface}: update qmlir"
+    for version, what in sorted(breaks.items(), key=lambda each: _numbers(each[0])):
+        if built < _numbers(version) <= _numbers(interface):
+            return f"it was built for qmlir {built_for}, which does not go with {version} ({what}): update the package"
+    return ""
+
+
+class Form(StrEnum):
+    """What a field of a contribution looks like."""
+
+    NAMES = "name to row"
+    SETS = "name to rows"
+    ROWS = "rows"
+    TEXTS = "name to text"
+    FILES = "name to file"
+
+
+_SHAPES = {
+    Form.NAMES: ("module:object", re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")),
+    Form.FILES: ("package:path/of/file", re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[\w./-]+")),
+    Form.TEXTS: ("text", re.compile(r".*", re.DOTALL)),
+}
+
+Names = Mapping[str, str]
+Sets = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What a package adds to passes, pipelines, tools and the interpreter, beside its dialects and passes themselves.
+
+    All of it is text, imported when it is first needed; `FIELDS` says what each field holds, and `built_for` names the
+    minor version of qmlir that the package was built for: another one that broke it refuses it. Raises `TypeError` or
+    `ValueError` for what has another form.
+    """
+
+    patterns: Sets = field(default_factory=dict[str, Sequence[str]])
+    meanings: Names = field(default_factory=dict[str, str])
+    decompositions: Names = field(default_factory=dict[str, str])
+    lowerings: Names = field(default_factory=dict[str, str])
+    tables: Sets = field(default_factory=dict[str, Sequence[str]])
+    stages: Names = field(default_factory=dict[str, str])
+    targets: Names = field(default_factory=dict[str, str])
+    calibrators: Names = field(default_factory=dict[str, str])
+    schemes: Names = field(default_factory=dict[str, str])
+    pdl: Names = field(default_factory=dict[str, str])
+    kernels: Names = field(default_factory=dict[str, str])
+    importers: Sequence[str] = ()
+    exporters: Sequence[str] = ()
+    built_for: str = ""
+
+    def __post_init__(self) -> None:
+        for name, room in FIELDS.items():
+            what, shape = _SHAPES.get(room.form, _SHAPES[Form.NAMES])
+            for _, row in _rows(name, room.form, getattr(self, name)):
+                if not shape.fullmatch(row):
+                    raise ValueError(f"'{row}' in '{name}' of a Contribution is not of the form {what}")
+        if self.built_for and not re.fullmatch(r"\d+\.\d+", self.built_for):
+            raise ValueError(f"'built_for' is a minor version, such as '{INTERFACE}', found '{self.built_for}'")
+
+    def rows(self, name: str) -> Iterator[tuple[str, str]]:
+        """Each row of a field, with the name that it stands under, which is empty where the field has none."""
+        return _rows(name, FIELDS[name].form, getattr(self, name))
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a field of a contribution holds."""
+
+    form: Form
+    summary: str
+
+
+FIELDS: Mapping[str, Room] = {
+    "patterns": Room(
+        Form.SETS,
+        "pattern set, such as `nn.canonicalize`, to sequences of `RewritePattern`; all packages fill the same sets",
+    ),
+    "meanings": Room(
+        Form.NAMES, "dialect to a table from operation class to the NumPy function that says what it computes"
+    ),
+    "decompositions": Room(Form.NAMES, "dialect to a table from composite to the function that makes its parts"),
+    "lowerings": Room(
+        Form.NAMES, "dialect to a table from operation class to the function that takes it to the integer level"
+    ),
+    "tables": Room(
+        Form.SETS,
+        "what passes ask of operations that carry no interface of ours, such as those of xDSL: name of the table to "
+        "tables from operation class to what it says",
+    ),
+    "stages": Room(
+        Form.TEXTS, "point of a pipeline, such as `quantize.decide.before`, to the text of passes that run there"
+    ),
+    "targets": Room(Form.NAMES, "target to its `Target` (`qmlir/target.py`)"),
+    "calibrators": Room(
+        Form.NAMES, "calibrator to a function `(statistics, grid, *, options…)` (`qmlir/arithmetic/calibrators.py`)"
+    ),
+    "schemes": Room(Form.NAMES, "scheme to its `Scheme` (`qmlir/arithmetic/schemes.py`)"),
+    "pdl": Room(Form.FILES, "name to a file of PDL patterns inside a package, `package:path/of/file.mlir`"),
+    "kernels": Room(
+        Form.NAMES,
+        "name to a `HandMade` (`qmlir/dialects/kernel/hand_made.py`): a function that a person wrote with numba, and "
+        "the operations that it stands in for",
+    ),
+    "importers": Room(Form.ROWS, "tables from ONNX operator, `Relu` or `com.example::Relu`, to its importer"),
+    "exporters": Room(Form.ROWS, "tables from operation class to its ONNX exporter"),
+}
+"""The fields by which a contribution adds something."""
+
+
+def _rows(name: str, form: Form, value: object) -> Iterator[tuple[str, str]]:
+    """The name and the text of each row in a field. Raises `TypeError` where the field is something else."""
+    found: list[tuple[object, object]]
+    match value:
+        case Mapping() if form is not Form.ROWS:
+            found = list(cast(Mapping[object, object], value).items())
+        case list() | tuple() if form is Form.ROWS:
+            found = [("", each) for each in cast(Sequence[object], value)]
+        case _:
+            raise TypeError(f"'{name}' of a Contribution is {form}, found {type(value).__name__}")
+    for key, each in found:
+        rows = cast(Sequence[object], each) if form is Form.SETS and isinstance(each, list | tuple) else [each]
+        for row in rows:
+            if not isinstance(key, str) or not isinstance(row, str) or (form is Form.SETS and rows == [each]):
+                raise TypeError(f"'{name}' of a Contribution is {form}, found {each!r}")
+            yield key, row

@@ -1,0 +1,292 @@
+"""The packages that add something: the tree, xDSL, those that are installed, and plug-ins loaded for one run.
+
+An installed package is found by its entry points. One that fails at import, or was built for another version, is left
+out with one warning, and so is whatever of it does not load later; `QMLIR_WITHOUT` leaves out what it names.
+"""
+
+import os
+import re
+import sys
+import traceback
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, EntryPoints, entry_points, version
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
+
+from qmlir.registry.contribution import FIELDS, Contribution, Form, refusal
+from qmlir.registry.faults import PackageError, one_line, say, silence
+from qmlir.registry.tree import TREE
+
+UNIVERSE_GROUP = "xdsl.universe"
+CONTRIBUTIONS_GROUP = "qmlir.contributions"
+ONNX_IMPORTERS_GROUP = "qmlir.onnx_importers"
+ONNX_EXPORTERS_GROUP = "qmlir.onnx_exporters"
+
+GROUPS: Mapping[str, str] = {
+    UNIVERSE_GROUP: "an xDSL `Universe`: dialects and passes, which xDSL's own tools find too",
+    CONTRIBUTIONS_GROUP: "a `Contribution`: everything else",
+    ONNX_IMPORTERS_GROUP: "a table from ONNX operator to its importer, as `Contribution.importers` names them",
+    ONNX_EXPORTERS_GROUP: "a table from operation class to its exporter, as `Contribution.exporters` names them",
+}
+"""Every entry point group that is looked at, and what its entry points are."""
+
+WITHOUT_VARIABLE = "QMLIR_WITHOUT"
+"""The environment variable that names packages to leave out, separated by commas."""
+
+OURS = "qmlir"
+UPSTREAM = "xdsl"
+
+
+@dataclass(frozen=True, eq=False)
+class Package:
+    """A package that adds something, and what."""
+
+    name: str
+    version: str = ""
+    universes: Sequence[str] = ()
+    contributions: Sequence[Contribution] = ()
+    requires: str = ""
+    """What it asks of qmlir where it is installed, `qmlir<0.2`: said where it does not load, which may be why."""
+
+    faults: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    """What was wrong with it up to now: messages, each under the reason that is given one time."""
+
+    @property
+    def title(self) -> str:
+        """Its name and its version; of the compiler itself and of xDSL the name."""
+        return self.name if not self.version or self.name in (OURS, UPSTREAM) else f"{self.name} {self.version}"
+
+    def rows(self, name: str) -> Iterator[tuple[str, str]]:
+        """Each row of a field of its contributions, with the name that it stands under."""
+        return (row for each in self.contributions for row in each.rows(name))
+
+    def contents(self) -> Mapping[str, Sequence[str]]:
+        """What it adds by each field that is not empty: names, and rows where they have none."""
+        found = {name: list(dict.fromkeys(key or row for key, row in self.rows(name))) for name in FIELDS}
+        return {name: keys for name, keys in found.items() if keys}
+
+    @cached_property
+    def modules(self) -> frozenset[str]:
+        """The outermost Python packages that its rows name."""
+        rows = (row for name, room in FIELDS.items() if room.form is not Form.TEXTS for _, row in self.rows(name))
+        return frozenset(row.partition(":")[0].partition(".")[0] for row in (*rows, *self.universes))
+
+    def warn(self, what: str, why: str, once: str = "") -> None:
+        """Say that `what` of this package is left out, and why; one time for all that has the same `once`."""
+        message = f"left out {what}: {why}"
+        if (key := once or message) not in self.faults:
+            self.faults[key] = message
+            say(f"package '{self.title}': {message}")
+
+    def load(self, row: str, kinds: type | tuple[type, ...] = object) -> Any:
+        """What a row stands for; `None` with a warning where it does not load, or is none of `kinds`.
+
+        What the tree says has to load: its errors are raised.
+        """
+        if self.name == OURS:
+            return load(row)
+        try:
+            found = load(row)
+        except (Exception, SystemExit) as error:  # whatever a package does at import, the others work
+            why = one_line(error)
+            asked = f" (it requires {self.requires}, this is {version(OURS)})" if self.requires else ""
+            self.warn(f"'{row}'", f"{why}{asked}", once=why)
+            return None
+        if not isinstance(found, kinds):
+            names = " or ".join(each.__name__ for each in (kinds if isinstance(kinds, tuple) else (kinds,)))
+            self.warn(f"'{row}'", f"it is of type {type(found).__name__}, not {names}")
+            return None
+        return found
+
+
+def load(row: str) -> Any:
+    """The object that `module:object` names."""
+    module, _, name = row.partition(":")
+    return getattr(import_module(module), name)
+
+
+THE_TREE = Package(OURS, contributions=(TREE,), universes=("qmlir.registry:UNIVERSE",))
+
+
+def _normal(name: str) -> str:
+    """A name as pip compares it."""
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
+
+
+def _is_wanted(name: str) -> bool:
+    return name == UPSTREAM or _normal(name) not in map(_normal, os.environ.get(WITHOUT_VARIABLE, "").split(","))
+
+
+def _rows(points: EntryPoints, group: str) -> list[str]:
+    return [point.value for point in sorted(points.select(group=group), key=lambda point: point.name)]
+
+
+def _required(points: EntryPoints) -> str:
+    """What the package of these entry points asks of the version of qmlir; nothing where it does not."""
+    asked = (each for point in points if point.dist is not None for each in point.dist.requires or ())
+    parts = (each.partition(";")[0].replace(" ", "") for each in asked)
+    return next((each for each in parts if re.match(rf"{OURS}[<>=!~(]", each)), "")
+
+
+def _installed_package(name: str, release: str, points: EntryPoints) -> Package:
+    """What an installed package says of itself; nothing, with a warning, where it was built for another version."""
+    universes = tuple(_rows(points, UNIVERSE_GROUP))
+    package = Package(name, release, universes, requires=_required(points))
+    if name == UPSTREAM:
+        return package
+    contributions: list[Contribution] = []
+    for row in _rows(points, CONTRIBUTIONS_GROUP):
+        found = package.load(row, Contribution)
+        if found is None:
+            continue
+        if why := refusal(found.built_for):
+            package.warn("all of it", why)
+            return replace(package, universes=())
+        contributions.append(found)
+    tables = Contribution(
+        importers=tuple(_rows(points, ONNX_IMPORTERS_GROUP)), exporters=tuple(_rows(points, ONNX_EXPORTERS_GROUP))
+    )
+    return replace(package, contributions=(*contributions, tables))
+
+
+def _owner(point: EntryPoint) -> tuple[str, str]:
+    """Name and version of the package that has an entry point; the entry point's name where it does not say its own."""
+    if point.dist is None or "Name" not in point.dist.metadata:
+        return point.name, ""
+    return point.dist.name, point.dist.version
+
+
+@cache
+def installed() -> tuple[Package, ...]:
+    """xDSL, then the other installed packages in the order of their names."""
+    found: dict[tuple[str, str], list[EntryPoint]] = {}
+    everywhere = entry_points()
+    for group in GROUPS:
+        for point in everywhere.select(group=group):
+            if (owner := _owner(point))[0] != OURS and _is_wanted(owner[0]):
+                found.setdefault(owner, []).append(point)
+    order = sorted(found, key=lambda owner: (owner[0] != UPSTREAM, owner))
+    return tuple(_installed_package(*owner, EntryPoints(found[owner])) for owner in order)
+
+
+@cache
+def _always() -> tuple[Package, ...]:
+    return (THE_TREE, *installed())
+
+
+_plugged: tuple[Package, ...] = ()
+
+
+def packages() -> tuple[Package, ...]:
+    """The tree, xDSL, the installed packages, and the plug-ins of this run; a name is the first one's."""
+    return (*_always(), *_plugged) if _plugged else _always()
+
+
+def outside() -> tuple[Package, ...]:
+    """The packages beside this one and xDSL."""
+    return tuple(package for package in packages() if package.name not in (OURS, UPSTREAM))
+
+
+def package_of(module: str) -> Package | None:
+    """The package that a Python module belongs to, `None` where no package that adds something has it."""
+    outermost = module.partition(".")[0]
+    return next((package for package in packages() if outermost in package.modules), None)
+
+
+def in_package(error: BaseException) -> str:
+    """` (in package 'fancy 1.0')` where the code of a package from outside raised `error`: the end of a message."""
+    frames = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    owners = (package_of(name) for name in reversed(frames))
+    return next((f" (in package '{owner.title}')" for owner in owners if owner in outside()), "")
+
+
+def _module(text: str) -> Any:
+    """The module that a name or a path to a file of Python names."""
+    if not text.endswith(".py"):
+        return import_module(text)
+    path = Path(text).resolve()
+    name = path.stem
+    if (there := find_spec(name)) is not None:
+        if there.origin is not None and Path(there.origin).resolve() == path:
+            return import_module(name)
+        raise ImportError(f"there is another module '{name}': give the file another name")
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError("it is no file of Python")
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # so that rows name what is in it
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+UNIVERSE_NAME, CONTRIBUTION_NAME = "UNIVERSE", "CONTRIBUTION"
+"""What is taken from a plug-in that is a whole module."""
+
+
+def plugin(row: str) -> Package:
+    """The plug-in that `module:object`, a module or a path to a file names; of a module its UNIVERSE and CONTRIBUTION.
+
+    Raises `PackageError` where it cannot be loaded, or was built for another version.
+    """
+    text, colon, name = row.partition(":")
+    try:
+        module = _module(text)
+        names = [name] if colon else [each for each in (UNIVERSE_NAME, CONTRIBUTION_NAME) if hasattr(module, each)]
+        objects = {f"{module.__name__}:{each}": getattr(module, each) for each in names}
+    except (Exception, SystemExit) as error:
+        raise PackageError(f"cannot load plug-in '{row}': {_reason(error)}") from error
+    if not objects:
+        raise PackageError(f"plug-in '{row}' has neither {UNIVERSE_NAME} nor {CONTRIBUTION_NAME}")
+    for each in objects.values():
+        is_pass = isinstance(each, type) and issubclass(each, ModulePass)
+        if not is_pass and not isinstance(each, Universe | Dialect | Contribution):
+            raise PackageError(f"plug-in '{row}' is no Universe, no Contribution, no dialect and no pass")
+    contributions = tuple(each for each in objects.values() if isinstance(each, Contribution))
+    for each in contributions:
+        if why := refusal(each.built_for):
+            raise PackageError(f"plug-in '{row}' is refused: {why}")
+    universes = tuple(name for name, each in objects.items() if not isinstance(each, Contribution))
+    known = [each for package in installed() for each in package.contributions]
+    new = tuple(each for each in contributions if not any(each is one for one in known))  # it may be installed, too
+    return Package(row, universes=universes, contributions=new)
+
+
+def _reason(error: BaseException) -> str:
+    return str(error) if isinstance(error, ImportError | AttributeError) else one_line(error)
+
+
+@contextmanager
+def plugged(plugins: Iterable[Package]) -> Generator[None]:
+    """Inside the `with` block these plug-ins take part, beside the installed packages."""
+    global _plugged
+    before = _plugged
+    _plugged = (*before, *plugins)
+    try:
+        yield
+    finally:
+        _plugged = before
+
+
+def plug_ins() -> tuple[str, ...]:
+    """The plug-ins of this run, for a process that continues it."""
+    return tuple(each.name for each in _plugged)
+
+
+def continue_with(plug_ins: Iterable[str]) -> None:
+    """Take over the plug-ins of the process that started this one, which has heard of all faults."""
+    global _plugged
+    silence()
+    _plugged = tuple(plugin(each) for each in plug_ins)

@@ -1,0 +1,95 @@
+"""`qmlir.compile`: a program for the CPU, or for several targets, each of which computes the parts that it got."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from os import PathLike
+from typing import IO, TYPE_CHECKING, Any, Literal, overload
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.environment import default_environment
+from qmlir.ir.diagnostics import text_error
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.target import HOST, Running, find_targets, set_targets
+from qmlir.targets.emission import has_parts, parts_of
+
+if TYPE_CHECKING:
+    from qmlir.targets.cpu.compiler import Program
+    from qmlir.targets.hybrid import HybridProgram
+
+_CPU, _HYBRID = "qmlir.targets.cpu.compiler", "qmlir.targets.hybrid"
+"""Imported where a program is made: numba takes its time."""
+
+PARTITION = "quant-partition"
+"""The pass that gives each operation to a target."""
+
+
+def partitioned(module: ModuleOp, target: str | Sequence[str]) -> ModuleOp:
+    """A clone of a quantized module in which `target` have parts of their own; the CPU computes what is left.
+
+    A module that is partitioned already stays as it is. Raises `DiagnosticError` for what is no target, and where the
+    module was partitioned for others.
+    """
+    targets = find_targets(target)
+    clone = module.clone()
+    if given := parts_of(module):
+        known = {each.name for each in targets}
+        for name, owner in given.items():
+            if owner not in known:
+                raise text_error(f"the module has a part '{name}' of target '{owner}', which is not among those named")
+        return clone
+    set_targets(clone, (each.description for each in targets))
+    environment = default_environment()
+    PassManager(environment.new_context(), parse_pipeline(PARTITION, environment.passes)).run(clone)
+    return clone
+
+
+@overload
+def compile_for(
+    module: ModuleOp, *, target: Literal["", "cpu"] = "", threads: int = 1, isa: str = "host", function: str = "main",
+    progress: IO[str] | None = None, tuned: bool = True,
+) -> "Program": ...  # fmt: skip
+@overload
+def compile_for(
+    module: ModuleOp, *, target: str | Sequence[str], threads: int = 1, isa: str = "host", function: str = "main",
+    progress: IO[str] | None = None, tuned: bool = True,
+) -> "Program | HybridProgram": ...  # fmt: skip
+def compile_for(
+    module: ModuleOp,
+    *,
+    target: str | Sequence[str] = "",
+    threads: int = 1,
+    isa: str = "host",
+    function: str = "main",
+    progress: IO[str] | None = None,
+    tuned: bool = True,
+) -> Any:
+    """A program that computes what `module` computes, for the instruction set `isa` and so many threads.
+
+    `target` names those that compute parts of it, the preferred one first, `npu,cpu`: the module is partitioned unless
+    it is already, and the CPU computes what is left. Without any, that is everything, unless the module has parts.
+    Schedules are those that `tune` found on this machine, where it ran, and otherwise those of the tables; without
+    `tuned` always those of the tables. A terminal as `progress` is told which kernel is being compiled.
+
+    Raises `DiagnosticError` for a target or an instruction set that nobody has heard of, for one that this processor
+    lacks, and for what has no compiled form.
+    """
+    names = [each.name for each in find_targets(target)] if target else list(dict.fromkeys(parts_of(module).values()))
+    if not set(names) - {HOST}:
+        compiler: Any = import_module(_CPU)
+        return compiler.compile_module(
+            module, threads=threads, isa=isa, function=function, progress=progress, tuned=tuned
+        )
+    running = Running(threads, isa, tuned, progress)
+    return import_module(_HYBRID).compile_parts(partitioned(module, names), function, running)
+
+
+def load_saved(folder: str | PathLike[str]) -> Any:
+    """The program that `Program.save` wrote, or that of several targets: call it as before.
+
+    Raises `DiagnosticError` where there is none.
+    """
+    if has_parts(folder):
+        return import_module(_HYBRID).load_parts(folder)
+    return import_module(_CPU).load_program(folder)

@@ -1,0 +1,14 @@
+"""How the CPU target runs a function: compiled by numba, and called from Python."""
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.target import Running
+from qmlir.targets.cpu.compiler import Program, compile_module
+
+
+def execute(module: ModuleOp, function: str, running: Running) -> Program:
+    """The program of `function`. Raises `DiagnosticError` for what has no compiled form."""
+    return compile_module(
+        module, threads=running.threads, isa=running.isa, function=function, progress=running.progress,
+        tuned=running.tuned,
+    )  # fmt: skip

@@ -1,0 +1,23 @@
+"""What the CPU target says of itself; it loads nothing of what compiles."""
+
+from qmlir.target import Accepted, Support, Target
+
+KEPT = (
+    "softmax", "log_softmax", "layer_norm", "rms_norm", "instance_norm", "group_norm", "lp_norm",
+    "gelu", "hard_swish", "swish", "mish", "selu", "celu", "hard_sigmoid",
+)  # fmt: skip
+"""The composites that it computes whole: functions of one value, which a table of one lookup computes, and
+normalizations, which are better in float between casts than in parts of 8 bits."""
+
+TARGET = Target(
+    "cpu",
+    summary="this machine: loops over registers, compiled by numba; it computes everything, on all types",
+    keep=KEPT,
+    supports=(Support("*", weight=Accepted(granularities=("channel", "tensor", "block"))),),
+    raises=("*",),
+    lowering="compile",
+    emit="qmlir.targets.cpu.numba.emit:emit_module",
+    suffix=".py",
+    execute="qmlir.targets.cpu.execute:execute",
+)
+"""The target of the tree, by the same interface as those of packages."""

@@ -1,0 +1,58 @@
+"""What a target emits of a module: of the whole of it, or of the parts that were given to the target."""
+
+import json
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+
+from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.target import PART, Target
+from qmlir.targets.lowering import emit_for, lower_for
+
+MANIFEST, FORMAT = "parts.json", "qmlir-parts"
+"""The file of a saved program of several targets that says which parts it has, and what its `format` is."""
+
+
+def parts_of(module: ModuleOp) -> dict[str, str]:
+    """The functions that partition gave to targets: name to target, in the order in which they stand."""
+    return {
+        op.sym_name.data: target.data
+        for op in module.body.block.ops
+        if isinstance(op, FuncOp) and isinstance(target := op.attributes.get(PART), StringAttr)
+    }
+
+
+def part_module(module: ModuleOp, name: str) -> ModuleOp:
+    """A module that has the part `name` alone, as a function that others may call."""
+    alone = ModuleOp([], attributes=dict(module.attributes))
+    for op in module.body.block.ops:
+        if isinstance(op, FuncOp) and op.sym_name.data == name:
+            part = op.clone()
+            part.properties.pop("sym_visibility", None)
+            alone.body.block.add_op(part)
+            return alone
+    names = parts_of(module)
+    raise text_error(f"the module has no part '{name}'{nearest_name(name, names)}, it has {', '.join(names) or 'none'}")
+
+
+def emitted(target: Target, module: ModuleOp, **values: str) -> str | bytes:
+    """The module lowered by the pipeline of `target`, as what it emits; `values` are for the pipeline."""
+    return emit_for(target, lower_for(target, module, **values))
+
+
+def emitted_parts(target: Target, module: ModuleOp, **values: str) -> dict[str, str | bytes]:
+    """What `target` emits of each part that was given to it, by the names of the parts."""
+    names = (name for name, owner in parts_of(module).items() if owner == target.name)
+    return {name: emitted(target, part_module(module, name), **values) for name in names}
+
+
+def has_parts(folder: str | PathLike[str]) -> bool:
+    """Whether `folder` is a saved program of several targets."""
+    try:
+        found: Any = json.loads((Path(folder) / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # not there, not to be read, or no JSON: another program's, or somebody else's
+        return False
+    return isinstance(found, dict) and cast(dict[str, Any], found).get("format") == FORMAT

@@ -1,0 +1,234 @@
+"""Programs of several targets: the parts of a module one after the other, each by what its target runs.
+
+What goes from part to part are arrays as the interpreter has them: of a quantized value its stored integers. So what a
+program computes is what the interpreter computes on the module, bit for bit.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy.typing as npt
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import SSAValue
+
+from qmlir.environment import default_environment
+from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.ir.evaluation import evaluate
+from qmlir.ir.signature import inputs_of, outputs_of
+from qmlir.partitioning.partition import outline_host, target_of
+from qmlir.specialization.inputs import function_of, shape_text
+from qmlir.specialization.retyping import is_open
+from qmlir.specialization.specialize import specialize
+from qmlir.target import HOST, Running, find_target
+from qmlir.targets.cpu.compiler import Program, load_program, open_port
+from qmlir.targets.cpu.numba.runtime import program as runtime
+from qmlir.targets.emission import FORMAT, MANIFEST, emitted, part_module
+from qmlir.targets.lowering import Runnable, execute_for
+from qmlir.text.parsing import load_module
+from qmlir.text.printing import PrintOptions, Weights, save_module
+
+Array = npt.NDArray[Any]
+
+MODULE = "module.mlir"
+"""The file of a saved program that has the partitioned module."""
+
+MAIN = "main"
+
+Make = Callable[[ModuleOp, str, str], Runnable]
+"""What makes something to call of a part: of the module, the name of the part, and that of its target."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A part in a run: its name, its target, what runs it, and its call in the caller."""
+
+    name: str
+    target: str
+    run: Runnable
+    call: CallOp
+
+
+class Chain:
+    """The parts of a function whose sizes are known, ready to be run in order."""
+
+    def __init__(self, module: ModuleOp, function: str, make: Make):
+        self.module = module
+        self.function = function_of(module, function)
+        self._constants: dict[SSAValue, Any] = {}
+        steps: list[Step] = []
+        for op in self.function.body.block.ops:
+            if isinstance(op, CallOp):
+                name = op.callee.root_reference.data
+                target = target_of(function_of(module, name)) or HOST
+                steps.append(Step(name, target, make(module, name, target), op))
+            elif op is not self.function.body.block.last_op:
+                self._constants |= zip(op.results, evaluate(op, []) or (), strict=True)
+        self.steps = tuple(steps)
+
+    def run(self, arrays: Sequence[Array]) -> dict[str, Array]:
+        """The outputs by name."""
+        values: dict[SSAValue, Any] = dict(zip(self.function.body.block.args, arrays, strict=True))
+        values |= self._constants
+        for step in self.steps:
+            made = step.run([values[operand] for operand in step.call.operands])
+            values |= zip(step.call.results, made.values(), strict=True)
+        returned = self.function.body.block.last_op
+        operands = () if returned is None else returned.operands
+        pairs = zip(outputs_of(self.function), operands, strict=True)
+        return {port.name: values[operand] for port, operand in pairs}
+
+
+class HybridProgram:
+    """A compiled model of several targets: call it with arrays by name, or in order; it gives its outputs by name.
+
+    Where sizes of the inputs are open, the parts are made for each combination when it is first seen.
+    """
+
+    def __init__(self, module: ModuleOp, function: str, running: Running, make: Make):
+        self._module, self._running, self._make = module, running, make
+        self._function = function_of(module, function)
+        self._name = function
+        self._ports = [open_port(self._function, port) for port in inputs_of(self._function)]
+        self._chains: dict[tuple[tuple[int, ...], ...], Chain] = {}
+        self._lock = Lock()
+        if not any(map(is_open, self._function.function_type.inputs)):
+            self._only = Chain(module, function, make)
+        else:
+            self._only = None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The parts in the order in which they run. Raises `DiagnosticError` where sizes are open."""
+        return self._fixed().steps
+
+    @property
+    def isa(self) -> str:
+        """The instruction set that the host's parts are made for."""
+        return self._running.isa
+
+    @property
+    def threads(self) -> int:
+        """How many threads the host's parts run on at most."""
+        return self._running.threads
+
+    @property
+    def signature(self) -> FuncOp:
+        """The function of the module that it computes: its inputs and outputs."""
+        return self._function
+
+    def _fixed(self) -> Chain:
+        if self._only is None:
+            raise text_error("the shapes of the program are open: give `load` the shapes of its inputs")
+        return self._only
+
+    def _chain(self, arrays: Sequence[Array]) -> Chain:
+        if self._only is not None:
+            return self._only
+        shapes = tuple(array.shape for array in arrays)
+        with self._lock:  # two threads with one new shape: one compiles
+            if shapes not in self._chains:
+                named = {port.name: shape for port, shape in zip(self._ports, shapes, strict=True)}
+                special = specialize(self._module, named, function=self._name)
+                self._chains[shapes] = Chain(special, self._name, self._make)
+            return self._chains[shapes]
+
+    def __call__(
+        self, inputs: Mapping[str, Any] | Sequence[Any] = (), outputs: Mapping[str, Array] | None = None
+    ) -> dict[str, Array]:
+        """The outputs by name; those that `outputs` has arrays for are written there.
+
+        Raises `InputError`, one line, for what does not fit.
+        """
+        given = runtime.by_name(self._ports, inputs)
+        arrays = [runtime.checked(port, value) for port, value in zip(self._ports, given, strict=True)]
+        found = self._chain(arrays).run(arrays)
+        for name, array in (outputs or {}).items():
+            if name not in found:
+                raise runtime.InputError(f"the program has no output '{name}' (it has: {', '.join(found)})")
+            made = found[name]
+            if array.dtype != made.dtype or array.shape != made.shape:
+                raise runtime.InputError(
+                    f"output '{name}' is {made.dtype} of the shape {shape_text(made.shape)}, "
+                    f"found {array.dtype} of {shape_text(array.shape)}"
+                )
+            array[...] = made
+            found[name] = array
+        return found
+
+    def emitted(self) -> dict[str, str | bytes]:
+        """What the targets emit of the parts of devices, by file name: `main_npu_0.txt`."""
+        chain, found = self._fixed(), dict[str, str | bytes]()
+        for step in chain.steps:
+            target = find_target(step.target)
+            if step.target != HOST and target.emit:
+                found[f"{step.name}{target.suffix}"] = emitted(target, part_module(chain.module, step.name))
+        return found
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the program into a new folder: the module, what targets emit, and a package for each part of the CPU.
+
+        `qmlir.load_program(folder)` gives it back; it needs qmlir, and the packages of the targets. Raises
+        `DiagnosticError` where the shapes are not fixed, or where `folder` exists.
+        """
+        chain, path = self._fixed(), Path(folder)
+        if path.exists():
+            raise text_error(f"{path} exists: a program is saved into a new folder")
+        files = self.emitted()
+        path.mkdir(parents=True)
+        save_module(chain.module, path / MODULE, PrintOptions(weights=Weights.SIDECAR))
+        for step in chain.steps:
+            if isinstance(step.run, Program):
+                step.run.save(path / step.name)
+        rows = [{"part": step.name, "target": step.target} for step in chain.steps]
+        text = json.dumps({"format": FORMAT, "parts": rows, "files": list(files)}, indent=2)
+        (path / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+        for name, made in files.items():
+            (path / name).write_bytes(made.encode() if isinstance(made, str) else made)
+
+
+def _part(module: ModuleOp, name: str, target: str, running: Running) -> Runnable:
+    alone = part_module(module, name)
+    function_of(alone, name).sym_name = StringAttr(MAIN)  # what runs alone is what programs begin with
+    return execute_for(find_target(target), alone, MAIN, running)
+
+
+def compile_parts(module: ModuleOp, function: str, running: Running) -> HybridProgram:
+    """A program of a partitioned module; what is left to the host is compiled for this processor.
+
+    Raises `DiagnosticError` for a target that is not installed, and for what has no compiled form.
+    """
+    clone = module.clone()
+    called = function_of(clone, function)
+    _check_calls(clone, called)
+    outline_host(clone, called)
+    return HybridProgram(clone, function, running, partial(_part, running=running))
+
+
+def _check_calls(module: ModuleOp, function: FuncOp) -> None:
+    """Raise `DiagnosticError` for a call of a function that has parts of its own."""
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    for op in function.walk():
+        callee = functions.get(op.callee.root_reference.data) if isinstance(op, CallOp) else None
+        if callee is not None and target_of(callee) is None:
+            raise op_error(op, f"calls @{callee.sym_name.data}, which is no part: inline it before it is partitioned")
+
+
+def load_parts(folder: str | PathLike[str], running: Running | None = None) -> HybridProgram:
+    """The program that `HybridProgram.save` wrote. Raises `DiagnosticError`."""
+    path, how = Path(folder), running or Running()
+    module = load_module(default_environment().new_context(), path / MODULE)
+
+    def make(module: ModuleOp, name: str, target: str) -> Runnable:
+        return load_program(path / name) if (path / name).is_dir() else _part(module, name, target, how)
+
+    functions = [op for op in module.ops if isinstance(op, FuncOp) and target_of(op) is None]
+    if len(functions) != 1:
+        raise text_error(f"'{path / MODULE}' has {len(functions)} functions that are no parts, 1 is expected")
+    return HybridProgram(module, functions[0].sym_name.data, how, make)

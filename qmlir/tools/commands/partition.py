@@ -1,0 +1,51 @@
+"""`qmlir partition`: which target computes what of a model, what goes over borders, and why the rest stays."""
+
+import argparse
+from pathlib import Path
+
+from qmlir.inspection.partition_table import partition_text
+from qmlir.partitioning.choices import Preferences
+from qmlir.text.printing import PrintOptions, Weights, save_module
+from qmlir.tools.arguments import add_model, add_output, add_shapes, add_target, load_model
+from qmlir.tools.frame import Command, Session
+from qmlir.workflows.folder import check_file
+from qmlir.workflows.partitioning import partition
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `qmlir partition` takes."""
+    add_model(parser, help="a quantized model: a folder that qmlir quantize wrote, or a module")
+    add_target(parser, "the targets, the preferred one first (default: those that the module names)")
+    add_output(parser, "write the module with its parts as functions", metavar="FILE")
+    add_shapes(parser)
+    add = parser.add_argument_group("how to divide").add_argument
+    add(
+        "--setup", type=int, default=Preferences.setup, metavar="BYTES",
+        help=f"what moves in the time that a transfer takes to begin (default: {Preferences.setup})",
+    )  # fmt: skip
+    add(
+        "--intensity", type=float, default=Preferences.intensity, metavar="N",
+        help="multiply-adds for each byte over the border that a device is worth (default: it gets what it supports)",
+    )  # fmt: skip
+    add(
+        "--minimum", type=int, default=Preferences.minimum, metavar="N",
+        help=f"the fewest operations that are a part (default: {Preferences.minimum})",
+    )  # fmt: skip
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Divide the model and print the report. Raises `DiagnosticError`."""
+    output = None if arguments.output is None else Path(arguments.output)
+    if output is not None:
+        check_file(output)
+    module = load_model(arguments.model, session, arguments.shape)
+    found = partition(
+        module, arguments.target, setup=arguments.setup, intensity=arguments.intensity, minimum=arguments.minimum
+    )
+    if output is not None:
+        save_module(found.module, output, PrintOptions(weights=Weights.SIDECAR))
+    session.emit(found.reports, lambda: partition_text(found.reports))
+    return 0
+
+
+COMMAND = Command("partition", "divide a quantized model among targets, and say why the rest stays", add_arguments, run)

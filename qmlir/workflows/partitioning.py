@@ -1,0 +1,55 @@
+"""A quantized module divided among targets, with a report: what `qmlir partition` does."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.dialects.quant.target import TARGETS, set_targets, targets_of
+from qmlir.ir.diagnostics import op_error, text_error, without_remarks
+from qmlir.ir.verification import verify
+from qmlir.partitioning.choices import Preferences
+from qmlir.partitioning.partition import partition as divide
+from qmlir.partitioning.report import PartitionReport
+from qmlir.target import find_targets
+
+
+@dataclass(frozen=True)
+class Partitioned:
+    """A module whose parts are functions of targets, and the report of each function that was divided."""
+
+    module: ModuleOp
+    reports: tuple[PartitionReport, ...]
+
+
+def partition(
+    module: ModuleOp,
+    target: str | Sequence[str] = "",
+    *,
+    setup: int = Preferences.setup,
+    intensity: float = Preferences.intensity,
+    minimum: int = Preferences.minimum,
+) -> Partitioned:
+    """A clone of a quantized module, each operation given to the first of `target` that computes it: `"npu,cpu"`.
+
+    Without `target` they are those that the module names. The values that go over borders cost the least that is found:
+    their bytes, and `setup` more for each. With an `intensity` a device only gets what it computes so often for each
+    byte that goes over its border for it; parts of fewer than `minimum` operations stay with the host.
+
+    Raises `DiagnosticError` for what is no target or no such number, and where neither `target` nor the module says
+    a target.
+    """
+    try:
+        preferences = Preferences(setup, intensity, minimum)
+    except ValueError as error:
+        raise text_error(str(error)) from error
+    clone = module.clone()
+    if target:
+        set_targets(clone, (each.description for each in find_targets(target)))
+    targets = targets_of(clone)
+    if not targets:
+        raise op_error(clone, f"says no {TARGETS} to divide it among, and none is given")
+    with without_remarks():  # the report has them
+        reports = tuple(divide(clone, targets, preferences))
+    verify(clone)
+    return Partitioned(clone, reports)

@@ -1,0 +1,3 @@
+builtin.module attributes {quant.targets = ["cpu"]} {}
+// -----
+builtin.module attributes {quant.targets = [#quant.target<"a">, #quant.target<"a">]} {}

@@ -1,0 +1,22 @@
+// RUN: not qmlir-opt %s -p apply-pdl 2>&1 | filecheck %s --check-prefix=NONE
+// RUN: not qmlir-opt %s -p 'apply-pdl{named=nobody}' 2>&1 | filecheck %s --check-prefix=NAMED
+// RUN: not qmlir-opt %s -p 'apply-pdl{file=%s}' 2>&1 | filecheck %s --check-prefix=EMPTY
+// RUN: not qmlir-opt %s -p 'apply-pdl{file=no.mlir}' 2>&1 | filecheck %s --check-prefix=FILE
+// RUN: not qmlir-opt %s -p 'apply-pdl{keeps=all}' 2>&1 | filecheck %s --check-prefix=KEEPS
+// RUN: not qmlir-opt %s --verify-each=exec --pdl-file %S/../../tools/qmlir_opt/Inputs/relu_to_abs.pdl.mlir 2>&1 | filecheck %s --check-prefix=EXEC
+// RUN: qmlir-opt %s --verify-each=exec -p 'apply-pdl{keeps=meaning file="%S/../../tools/qmlir_opt/Inputs/relu_to_abs.pdl.mlir"}' | filecheck %s
+// RUN: not qmlir-opt %s --pdl-file %S/Inputs/endless.pdl.mlir 2>&1 | filecheck %s --check-prefix=ENDLESS
+// NONE: error: apply-pdl: give `file` or `named`, or patterns in the module itself
+// NAMED: error: there are no patterns named 'nobody'; there are none: no installed package has patterns
+// EMPTY: error: '{{.*}}apply_pdl_errors.mlir' holds no pdl.pattern
+// FILE: error: cannot read 'no.mlir': No such file or directory
+// KEEPS: error: apply-pdl: keeps='all' is none of bits, rounded, meaning
+// ENDLESS: error: 'builtin.module' op rewriting did not end within 4096 rewrites; most often applied: '@again' (4097 times)
+
+// A pattern that changes a number is caught, unless it says that it means to.
+// EXEC: error: {{.*}}'apply-pdl'
+// CHECK: nn.abs
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = nn.relu %x : tensor<2xf32> {origin = "relu1"}
+  func.return %0 : tensor<2xf32>
+}

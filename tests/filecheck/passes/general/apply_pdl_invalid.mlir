@@ -1,0 +1,174 @@
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p apply-pdl
+
+pdl.pattern @misspelt : benefit(1) {
+  %type = pdl.type
+  %x = pdl.operand
+  %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
+  // expected-error @+1 {{pattern '@misspelt': 'pdl.apply_native_constraint' op names a constraint 'is_quantised' that nobody has, did you mean 'is_quantized'?; there are bits_at_most, commutative, has_attribute}}
+  pdl.apply_native_constraint "is_quantised"(%type : !pdl.type)
+  pdl.rewrite %relu {
+    pdl.replace %relu with (%x : !pdl.value)
+  }
+}
+// -----
+pdl.pattern @no_such_rewrite : benefit(1) {
+  %type = pdl.type
+  %x = pdl.operand
+  %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
+  pdl.rewrite %relu {
+    // expected-error @+1 {{pattern '@no_such_rewrite': 'pdl.apply_native_rewrite' op names a rewrite 'has_bits' that nobody has, did you mean 'bits'?; there are attribute, bits}}
+    %0 = pdl.apply_native_rewrite "has_bits"(%type : !pdl.type) : !pdl.attribute
+    pdl.replace %relu with (%x : !pdl.value)
+  }
+}
+// -----
+// A pattern without a name is named by its place.
+pdl.pattern : benefit(1) {
+  %type = pdl.type
+  %x = pdl.operand
+  %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
+  // expected-error @+1 {{apply_pdl_invalid.mlir:26:1': 'pdl.apply_native_constraint' op calls has_bits(of: value or type, bits: integer) with (pdl.operation)}}
+  pdl.apply_native_constraint "has_bits"(%relu : !pdl.operation)
+  pdl.rewrite %relu {
+    pdl.replace %relu with (%x : !pdl.value)
+  }
+}
+// -----
+pdl.pattern @kind : benefit(1) {
+  %type = pdl.type
+  %x = pdl.operand
+  %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
+  %four = pdl.attribute = "four"
+  // expected-error @+1 {{calls has_bits(of: value or type, bits: integer): 'bits' is an integer, found "four"}}
+  pdl.apply_native_constraint "has_bits"(%x, %four : !pdl.value, !pdl.attribute)
+  pdl.rewrite %relu {
+    pdl.replace %relu with (%x : !pdl.value)
+  }
+}
+// -----
+pdl.pattern @results : benefit(1) {
+  %type = pdl.type
+  %x = pdl.operand
+  %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
+  pdl.rewrite %relu {
+    // expected-error @+1 {{calls bits(of: value or type) -> attribute for results of other types: pdl.type}}
+    %0 = pdl.apply_native_rewrite "bits"(%type : !pdl.type) : !pdl.type
+    pdl.replace %relu with (%x : !pdl.value)
+  }
+}
+// -----
+pdl.pattern @unknown_operation : benefit(1) {
+  %type = pdl.type
+  %x = pdl.operand
+  %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
+  pdl.rewrite %relu {
+    // expected-error @+1 {{pattern '@unknown_operation': 'pdl.operation' op makes 'nn.rellu', which no dialect has}}
+    %0 = pdl.operation "nn.rellu" (%x : !pdl.value) -> (%type : !pdl.type)
+    pdl.replace %relu with %0
+  }
+}
+// -----
+pdl.pattern @empty : benefit(1) {
+  %type = pdl.type
+  %x = pdl.operand
+  %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
+  // expected-error @+1 {{pattern '@empty': 'pdl.rewrite' op rewrites nothing: it has neither a body nor a function}}
+  pdl.rewrite %relu {
+  }
+}
+// -----
+pdl.pattern @exchange : benefit(1) {
+  %type = pdl.type
+  %x = pdl.operand
+  %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
+  // expected-error @+1 {{'commutative' says of operations of the pattern that two operands may be exchanged}}
+  pdl.apply_native_constraint "commutative"(%x : !pdl.value)
+  pdl.rewrite %relu {
+    pdl.replace %relu with (%x : !pdl.value)
+  }
+}
+// -----
+// What is wrong with a rewrite is found where it is done first.
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-note @+1 {{'nn.relu' op (relu1) where the pattern was tried}}
+  %0 = nn.relu %x : tensor<2xf32> {origin = "relu1"}
+  func.return %0 : tensor<2xf32>
+}
+pdl.pattern @ill_typed : benefit(1) {
+  %type = pdl.type
+  %x = pdl.operand
+  %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
+  // expected-error @+1 {{pattern '@ill_typed': 'pdl.rewrite' op makes 'nn.abs', which does not verify: result has type tensor<3xf32>, the operands give the shape of tensor<2xf32>}}
+  pdl.rewrite %relu {
+    %other = pdl.type : tensor<3xf32>
+    %0 = pdl.operation "nn.abs" (%x : !pdl.value) -> (%other : !pdl.type)
+    pdl.replace %relu with %0
+  }
+}
+// -----
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-note @+1 {{'nn.cast' op where the pattern was tried}}
+  %0 = nn.cast %x : (tensor<2xf32>) -> tensor<2xf32>
+  // expected-note @+1 {{'func.return' op here}}
+  func.return %0 : tensor<2xf32>
+}
+pdl.pattern @other_type : benefit(1) {
+  %type = pdl.type
+  %x = pdl.operand
+  %cast = pdl.operation "nn.cast" (%x : !pdl.value) -> (%type : !pdl.type)
+  // expected-error @+1 {{pattern '@other_type': 'pdl.rewrite' op gives 'func.return' operands with which it does not verify}}
+  pdl.rewrite %cast {
+    %other = pdl.type : tensor<2xi8>
+    %0 = pdl.operation "nn.cast" (%x : !pdl.value) -> (%other : !pdl.type)
+    pdl.replace %cast with %0
+  }
+}
+// -----
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-note @+1 {{'nn.relu' op where the pattern was tried}}
+  %0 = nn.relu %x : tensor<2xf32>
+  func.return %0 : tensor<2xf32>
+}
+pdl.pattern @failing : benefit(1) {
+  %type = pdl.type
+  %x = pdl.operand
+  %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
+  pdl.rewrite %relu {
+    // expected-error @+1 {{pattern '@failing': 'pdl.apply_native_rewrite' op 'bits' failed: ValueError: a uniform quantized type is wanted, found tensor<2xf32>}}
+    %0 = pdl.apply_native_rewrite "bits"(%x : !pdl.value) : !pdl.attribute
+    pdl.replace %relu with (%x : !pdl.value)
+  }
+}
+// -----
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-note @+1 {{'nn.relu' op where the pattern was tried}}
+  %0 = nn.relu %x : tensor<2xf32>
+  func.return %0 : tensor<2xf32>
+}
+pdl.pattern @itself : benefit(1) {
+  %type = pdl.type
+  %x = pdl.operand
+  %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
+  pdl.rewrite %relu {
+    %y = pdl.result 0 of %relu
+    %0 = pdl.operation "nn.abs" (%y : !pdl.value)
+    // expected-error @+1 {{replaces an operation whose result the replacement uses: that would use itself}}
+    pdl.replace %relu with %0
+  }
+}
+// -----
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-note @+2 {{'nn.relu' op where the pattern was tried}}
+  // expected-note @+1 {{'nn.relu' op used behind the match}}
+  %0 = nn.relu %x : tensor<2xf32>
+  func.return %0 : tensor<2xf32>
+}
+pdl.pattern @used : benefit(1) {
+  %type = pdl.type
+  %x = pdl.operand
+  %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
+  pdl.rewrite %relu {
+    // expected-error @+1 {{erases an operation whose results are used}}
+    pdl.erase %relu
+  }
+}

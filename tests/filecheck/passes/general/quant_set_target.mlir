@@ -1,0 +1,16 @@
+// RUN: qmlir-opt %s -p 'quant-set-target{targets=cpu}' | filecheck %s
+// RUN: qmlir-opt %s -p 'quant-set-target{targets=cpu},quant-set-target' | filecheck %s --check-prefix=NONE
+// RUN: not qmlir-opt %s -p 'quant-set-target{targets=cpu,gpu}' 2>&1 | filecheck %s --check-prefix=UNKNOWN
+// RUN: not qmlir-opt %s -p 'quant-set-target{targets=cpu,cpu}' 2>&1 | filecheck %s --check-prefix=TWICE
+// RUN: not qmlir-opt --split-input-file %S/Inputs/wrong_targets.mlir -p nn-decompose 2>&1 | filecheck %s --check-prefix=WRONG
+
+// UNKNOWN: error: no target 'gpu', did you mean 'cpu'?, there are
+// TWICE: error: target 'cpu' is named twice
+// WRONG: error: 'builtin.module' op has quant.targets = ["cpu"], a list of #quant.target<…> is accepted
+// WRONG: error: 'builtin.module' op names the target 'a' twice in quant.targets
+
+// CHECK: #q0 = #quant.target<"cpu", keep = ["softmax"
+// CHECK: builtin.module attributes {quant.targets = [#q0]} {
+// NONE: builtin.module {
+// NONE-NEXT: func.func private @f()
+func.func private @f()

@@ -1,0 +1,31 @@
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p 'quant-assign-types{recipe=%S/Inputs/wide_output.toml}'
+
+// A rule that asks for what the first target has not is a remark where another one has it, and otherwise an error.
+!x = !quant.calibrated<f32<-1.0:1.0>>
+#dsp = #quant.target<"dsp", supports = [{op = "nn.mul", output = {storages = [i8, i4]}}]>
+builtin.module attributes {quant.targets = [#dsp, #quant.target<"host", supports = [{op = "*"}]>]} {
+  func.func @left_to_another(%x: tensor<2x!x>) -> tensor<2x!x> {
+    // expected-remark @+1 {{'nn.mul' op (mul) is left to target 'host': it is asked for output storage i16 by}}
+    %0 = nn.mul %x, %x : tensor<2x!x> {origin = "mul"}
+    func.return %0 : tensor<2x!x>
+  }
+}
+// -----
+!x = !quant.calibrated<f32<-1.0:1.0>>
+builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.mul", output = {storages = [i8, i4]}}]>]} {
+  func.func @nobody(%x: tensor<2x!x>) -> tensor<2x!x> {
+    // expected-error @+1 {{wide_output.toml', rule 1 (origin = 'mul', slot = 'output'), target 'dsp' has i8, i4}}
+    %0 = nn.mul %x, %x : tensor<2x!x> {origin = "mul"}
+    func.return %0 : tensor<2x!x>
+  }
+}
+// -----
+!x = !quant.calibrated<f32<-1.0:1.0>>
+#dsp = #quant.target<"dsp", supports = [{op = "nn.mul", output = {storages = [i8]}}]>
+builtin.module attributes {quant.targets = [#dsp, #quant.target<"npu", supports = [{op = "nn.mul", output = {storages = [u8]}}]>]} {
+  func.func @none_of_two(%x: tensor<2x!x>) -> tensor<2x!x> {
+    // expected-error @+1 {{target 'dsp' has i8, and no other target has it}}
+    %0 = nn.mul %x, %x : tensor<2x!x> {origin = "mul"}
+    func.return %0 : tensor<2x!x>
+  }
+}

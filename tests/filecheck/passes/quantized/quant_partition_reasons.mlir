@@ -1,0 +1,32 @@
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p 'quant-partition{minimum=2}'
+
+!x = !quant.uniform<i8:f32, 0.25>
+!y = !quant.uniform<i8:f32, 0.3>
+builtin.module attributes {quant.targets = [#quant.target<"dsp", supports =
+    [{op = "nn.relu", output = {schemes = [symmetric_pow2]}}, {op = "nn.add"}, {op = "nn.reshape"}]>,
+    #quant.target<"npu", supports = [{op = "nn.sigmoid"}]>, #quant.target<"cpu", supports = [{op = "*"}]>]} {
+  func.func private @callee(%x: tensor<2x!y>) -> tensor<2x!y> {
+    // expected-remark@+1 {{'nn.mul' op (product) stays on the host: target 'dsp' does not compute it; target 'npu' does not compute it}}
+    %0 = nn.mul %x, %x : (tensor<2x!y>, tensor<2x!y>) -> tensor<2x!y> {origin = "product"}
+    func.return %0 : tensor<2x!y>
+  }
+  func.func @main(%x: tensor<2x!x>) -> tensor<1x2x!y> {
+    // expected-remark@+1 {{stays on the host: target 'dsp' does not compute it with output by scheme symmetric, not by symmetric_pow2; target 'npu' does not compute it}}
+    %0 = nn.relu %x : (tensor<2x!x>) -> tensor<2x!y> {origin = "relu1"}
+    // expected-remark@+1 {{'func.call' op stays on the host: it is a call: inline it before, for its operations to be divided}}
+    %1 = func.call @callee(%0) : (tensor<2x!y>) -> tensor<2x!y>
+    // expected-remark@+1 {{stays on the host: target 'dsp' does not compute it; target 'npu' would compute it, but a part of 1 operation is smaller than minimum=2}}
+    %2 = nn.sigmoid %1 : tensor<2x!y> {origin = "sigmoid1"}
+    // expected-remark@+1 {{stays on the host: target 'dsp' would compute it, and less goes over the border so: it computes no new number}}
+    %3 = nn.reshape %2 : (tensor<2x!y>) -> tensor<1x2x!y> {origin = "reshape1"}
+    func.return %3 : tensor<1x2x!y>
+  }
+}
+// -----
+builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "*"}]>]} {
+  func.func @main(%x: tensor<2xf32>) {
+    // expected-remark@+1 {{'check.expect_close' op stays on the host: it acts beside its results}}
+    check.expect_close %x, %x : tensor<2xf32>
+    func.return
+  }
+}

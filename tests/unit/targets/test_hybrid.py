@@ -1,0 +1,183 @@
+"""Programs of several targets give the bits that the interpreter gives on the whole model."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+from qmlir.dialects.quant.description import Description, Support
+from qmlir.environment import default_environment, plugins
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.partitioning.choices import Preferences
+from qmlir.partitioning.partition import partition as divide
+from qmlir.specialization.specialize import specialize
+from qmlir.target import Running
+from qmlir.targets.cpu.numba.runtime.program import InputError
+from qmlir.targets.hybrid import HybridProgram, compile_parts
+from qmlir.text.parsing import parse_module
+from qmlir.workflows.partitioning import partition
+from tests.levels.generator import case_of
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = ROOT / "docs/examples"
+
+
+@pytest.fixture(autouse=True)
+def _devices() -> Iterator[None]:
+    with plugins([str(ROOT / "tests/plugins/devices/devices.py")]):
+        yield
+
+
+def _same(found, expected) -> None:
+    assert list(found) == list(expected)
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array, strict=True)
+
+
+def test_digits_on_two_devices_and_the_host() -> None:
+    module = qmlir.load(EXAMPLES / "digits_cnn.onnx", shapes={"input": (1, 1, 8, 8)})
+    quantized = qmlir.quantize(module, {"input": np.load(EXAMPLES / "digits_samples.npz")["input"]})
+    program = qmlir.compile(quantized, target="npu,dsp,cpu")
+    assert isinstance(program, HybridProgram)
+    assert {step.target for step in program.steps} == {"npu", "dsp", "cpu"}
+    for image in np.load(EXAMPLES / "digits_test.npz")["input"][:4]:
+        _same(program({"input": image[None]}), qmlir.interpret(quantized, {"input": image[None]}))
+
+
+_OPEN = """
+!x = !quant.uniform<i8:f32, 0.25>
+!w = !quant.uniform<i8:f32, 0.5>
+builtin.module attributes {quant.targets = [#quant.target<"npu", supports =
+    [{op = "nn.fully_connected"}, {op = "nn.relu"}]>]} {
+  func.func @main(%x: tensor<?x4x!x> {nn.name = "x", nn.dims = ["batch", ""]}) -> (tensor<?x2x!x> {nn.name = "y"}) {
+    %w = nn.constant dense<[[1, -2, 3, 4], [5, 6, -7, 8]]> : tensor<2x4xi8> -> tensor<2x4x!w>
+    %0 = nn.fully_connected %x, %w : (tensor<?x4x!x>, tensor<2x4x!w>) -> tensor<?x2x!x> {origin = "fc"}
+    %1 = nn.relu %0 : tensor<?x2x!x> {origin = "relu"}
+    %2 = nn.mul %1, %1 : (tensor<?x2x!x>, tensor<?x2x!x>) -> tensor<?x2x!x> {origin = "square"}
+    func.return %2 : tensor<?x2x!x>
+  }
+}
+"""
+
+
+def _rows(count: int) -> np.ndarray:
+    return np.random.default_rng(count).integers(-128, 128, (count, 4)).astype(np.int8)
+
+
+def test_open_sizes_are_compiled_when_they_are_seen() -> None:
+    module = _parsed(_OPEN)
+    program = qmlir.compile(partition(module).module)
+    for count in (3, 1, 3):
+        _same(program([_rows(count)]), qmlir.interpret(module, [_rows(count)]))
+    with pytest.raises(DiagnosticError, match="shapes of the program are open"):
+        program.save("nowhere")
+
+
+def test_a_saved_program_has_what_targets_emit_beside_it(tmp_path: Path) -> None:
+    module = specialize(_parsed(_OPEN), {"x": (2, 4)})
+    program = qmlir.compile(partition(module).module)
+    folder = tmp_path / "program"
+    program.save(folder)
+    assert [step.name for step in program.steps] == ["main_npu_0", "main_cpu_0"]
+    assert (folder / "main_npu_0.npu.txt").read_text().startswith("main_npu_0: ")
+    assert "kernel.matmul" in (folder / "main_npu_0.npu.txt").read_text()
+    assert (folder / "main_cpu_0" / "kernels.py").is_file()
+    again = qmlir.load_program(folder)
+    _same(again([_rows(2)]), qmlir.interpret(module, [_rows(2)]))
+    with pytest.raises(DiagnosticError, match="exists: a program is saved into a new folder"):
+        program.save(folder)
+
+
+_TEXT = """
+!x = !quant.uniform<i4:f32, 0.25>
+builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
+  func.func @main(%x: tensor<2x!x> {nn.name = "x"}, %unused: tensor<3xi1>, %free: tensor<3xi1> {nn.name = "b"})
+      -> (tensor<2x!x> {nn.name = "y"}, tensor<3xi1> {nn.name = "same"}, tensor<2x!x> {nn.name = "known"},
+          tensor<3xi1> {nn.name = "other"}) {
+    %c = nn.constant dense<[3, -8]> : tensor<2xi4> -> tensor<2x!x>
+    %0 = nn.add %x, %c : (tensor<2x!x>, tensor<2x!x>) -> tensor<2x!x>
+    %1 = nn.sigmoid %0 : (tensor<2x!x>) -> tensor<2x!x>
+    %2 = nn.relu %1 : tensor<2x!x>
+    %3 = nn.not %free : tensor<3xi1>
+    func.return %2, %free, %c, %3 : tensor<2x!x>, tensor<3xi1>, tensor<2x!x>, tensor<3xi1>
+  }
+}
+"""
+
+
+def _parsed(text: str) -> ModuleOp:
+    return parse_module(default_environment().new_context(), text, "test.mlir")
+
+
+def test_inputs_constants_and_booleans_pass_through() -> None:
+    module = _parsed(_TEXT)
+    program = qmlir.compile(partition(module).module)
+    inputs = [np.array([-8, 7], np.int8), np.array([True, False, True]), np.array([False, False, True])]
+    expected = qmlir.interpret(module, inputs)
+    _same(program(inputs), expected)
+    outputs = {"y": np.empty(2, np.int8)}
+    assert program(inputs, outputs)["y"] is outputs["y"]
+    np.testing.assert_array_equal(outputs["y"], expected["y"])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"x": np.zeros(3, np.int8)}, "input 'x' has the shape 2, found 3"),
+        ({"x": np.zeros(2, np.float32)}, "input 'x' has elements of int8, found float32"),
+        ({"z": np.zeros(2, np.int8)}, "the program has no input 'z'"),
+    ],
+)
+def test_inputs_that_do_not_fit(change: dict[str, np.ndarray], message: str) -> None:
+    program = qmlir.compile(partition(_parsed(_TEXT)).module)
+    inputs = {"x": np.zeros(2, np.int8), "input1": np.zeros(3, bool), "b": np.zeros(3, bool)}
+    with pytest.raises(InputError, match=message):
+        program({**inputs, **change})
+
+
+def test_outputs_that_do_not_fit() -> None:
+    program = qmlir.compile(partition(_parsed(_TEXT)).module)
+    inputs = [np.zeros(2, np.int8), np.zeros(3, bool), np.zeros(3, bool)]
+    with pytest.raises(InputError, match="no output 'z'"):
+        program(inputs, {"z": np.zeros(2, np.int8)})
+    with pytest.raises(InputError, match="output 'y' is int8 of the shape 2, found int8 of 3"):
+        program(inputs, {"y": np.zeros(3, np.int8)})
+
+
+def test_a_call_of_what_is_no_part() -> None:
+    module = _parsed("""
+    func.func private @callee(%x: tensor<2xf32>) -> tensor<2xf32> {
+      func.return %x : tensor<2xf32>
+    }
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = func.call @callee(%x) : (tensor<2xf32>) -> tensor<2xf32>
+      func.return %0 : tensor<2xf32>
+    }
+    """)
+    with pytest.raises(DiagnosticError, match="calls @callee, which is no part: inline it before it is partitioned"):
+        compile_parts(module, "main", Running())
+
+
+def _descriptions(module: ModuleOp, seed: int) -> list[Description]:
+    """Two devices of which each computes some of the kinds of operations of a module."""
+    kinds = sorted({op.name for op in module.walk() if op.name.startswith(("nn.", "quant."))})
+    random = np.random.default_rng(seed)
+    chosen = [[kind for kind in kinds if random.random() < share] for share in (0.4, 0.3)]
+    return [
+        Description(name, supports=tuple(Support(kind) for kind in each))
+        for name, each in zip(("npu", "dsp"), chosen, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.sweep) for seed in range(4, 60))])
+def test_random_graphs(seed: int) -> None:
+    case = case_of(seed)
+    divided = case.module.clone()
+    (report,) = divide(divided, _descriptions(case.module, seed), Preferences())
+    expected = qmlir.interpret(case.module, case.inputs)
+    _same(qmlir.interpret(divided, case.inputs), expected)
+    assert len(report.stays) + sum(part.operations for part in report.parts) > 0
+    _same(compile_parts(divided, "main", Running(isa="generic", tuned=False))(case.inputs), expected)
