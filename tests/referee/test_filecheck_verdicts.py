@@ -31,6 +31,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.timeout(900)  # every FileCheck file once more, by processes
 def test_llvms_lit_and_filecheck_give_our_results(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     subprocess.run(
