@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any
 
@@ -181,7 +182,15 @@ class HybridProgram:
         if path.exists():
             raise text_error(f"{path} exists: a program is saved into a new folder")
         files = self.emitted()
-        path.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as aside:  # whole, or not at all
+            whole = Path(aside) / path.name
+            whole.mkdir()
+            self._write(chain, files, whole)
+            whole.rename(path)
+
+    @staticmethod
+    def _write(chain: Chain, files: Mapping[str, str | bytes], path: Path) -> None:
         save_module(chain.module, path / MODULE, PrintOptions(weights=Weights.SIDECAR))
         for step in chain.steps:
             if isinstance(step.run, Program):

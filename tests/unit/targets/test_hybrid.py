@@ -91,6 +91,18 @@ def test_a_saved_program_has_what_targets_emit_beside_it(tmp_path: Path) -> None
         program.save(folder)
 
 
+def test_a_program_is_saved_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = qmlir.compile(partition(specialize(_parsed(_OPEN), {"x": (2, 4)})).module)
+
+    def full(*_: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("qmlir.targets.hybrid.Program.save", full)
+    with pytest.raises(OSError, match="no space left"):
+        program.save(tmp_path / "program")
+    assert list(tmp_path.iterdir()) == []
+
+
 _TEXT = """
 !x = !quant.uniform<i4:f32, 0.25>
 builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
