@@ -1,4 +1,4 @@
-"""The package as if it were installed: its folder is on the path, and its plug-ins take part in every test."""
+"""The package as if it were installed: its folder is on the path, and each module of tests has its plug-ins."""
 
 import sys
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from qmlir.environment import plugins
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")
 def _fxp() -> Iterator[None]:
     with plugins(["qmlir_fxp.plugin"]):
         yield
