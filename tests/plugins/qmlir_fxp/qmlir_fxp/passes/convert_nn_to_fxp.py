@@ -1,6 +1,6 @@
 """`convert-nn-to-fxp`: quantized operations of `nn` to instructions of the device."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -166,9 +166,14 @@ def _channel_numbers(value: SSAValue, op: AddOp) -> ops.ConstantOp | None:
     shape, data = ops.shape_of(value), tensor(op.lhs.type).get_shape()
     if not isinstance(giver, ops.ConstantOp) or len(data) < 2 or shape != (data[1], *(1,) * (len(data) - 2)):
         return None
-    type_ = TensorType(giver.value.get_element_type(), shape[:1])
-    result = TensorType(tensor(value.type).get_element_type(), shape[:1])
-    return ops.ConstantOp.create(result_types=[result], properties={"value": dense(giver.value.data.data, type_)})
+    return _in_shape(giver, shape[:1])
+
+
+def _in_shape(constant: ops.ConstantOp, shape: Sequence[int]) -> ops.ConstantOp:
+    """The same numbers in another shape."""
+    value = dense(constant.value.data.data, TensorType(constant.value.get_element_type(), shape))
+    result = TensorType(tensor(constant.result.type).get_element_type(), shape)
+    return ops.ConstantOp.create(result_types=[result], properties={"value": value})
 
 
 def _limited(at: _Lowering, value: SSAValue, minimum: int | None, maximum: int | None) -> SSAValue:
@@ -199,14 +204,10 @@ def _constant(op: ConstantOp, at: _Lowering) -> SSAValue:
 
 def _reshaped(op: ReshapeOp, at: _Lowering) -> SSAValue | None:
     """Numbers that the program brings along, in another shape: nothing is moved at run time."""
-    value = at.value(op.input)
-    giver = value.owner
+    giver = at.value(op.input).owner
     if not isinstance(giver, ops.ConstantOp):
         return None
-    shape = tensor(op.result.type).get_shape()
-    stored = dense(giver.value.data.data, TensorType(giver.value.get_element_type(), shape))
-    result = TensorType(tensor(value.type).get_element_type(), shape)
-    return at.add(ops.ConstantOp.create(result_types=[result], properties={"value": stored}))
+    return at.add(_in_shape(giver, tensor(op.result.type).get_shape()))
 
 
 LOWERINGS: dict[type[Operation], Callable[..., SSAValue | None]] = {
