@@ -23,6 +23,7 @@ from qmlir.ir.interfaces import InferResultTypes
 from qmlir.ir.provenance import merged_origins, origins_of, set_origins, set_tensor_names, tensor_names
 from qmlir.pdl.matching import Found, argument
 from qmlir.pdl.signatures import NativeFunction, WrongKindError
+from qmlir.registry.faults import one_line
 
 _SEGMENTS = "operandSegmentSizes"
 
@@ -85,7 +86,7 @@ class Rewrite:
         except DiagnosticError:
             raise
         except Exception as error:  # whatever a function of another package raises, the pattern is named
-            raise op_error(op, f"'{function.name}' failed: {type(error).__name__}: {error}") from error
+            raise op_error(op, f"'{function.name}' failed: {one_line(error)}") from error
         if results is None or len(results) != len(function.results):
             raise op_error(op, f"'{function.name}' gives {len(function.results)} results, found {results}")
         return results

@@ -47,6 +47,7 @@ from qmlir.ir.builtin_types import integer_list, ranked_tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import ByOperation, Meaning, RunsRegions, arguments_by, meaning_of, operand_layout
 from qmlir.ir.interfaces import Destination, DestinationStyle
+from qmlir.registry.faults import one_line
 from qmlir.text.elements import dense_dtype
 
 Array = npt.NDArray[Any]
@@ -138,7 +139,7 @@ def _fits(kernel: HandMade, op: Operation) -> bool:
     try:
         return kernel.fits(op)
     except Exception as error:  # whatever a function of another package raises, it is named
-        what = f"is asked whether '{kernel.function}' fits, which failed: {type(error).__name__}: {error}"
+        what = f"is asked whether '{kernel.function}' fits, which failed: {one_line(error)}"
         raise op_error(op, what) from error
 
 

@@ -24,6 +24,7 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
+from qmlir.registry.faults import one_line
 from qmlir.text.elements import dense_array
 
 Array = npt.NDArray[Any]
@@ -149,7 +150,7 @@ def compare(op: HandMadeOp) -> None:
         try:
             inputs = _inputs(op, kernel, original, random)
         except Exception as error:  # whatever a function of another package raises, it is named
-            what = f"calls '{op.function.data}', and making its inputs failed: {type(error).__name__}: {error}"
+            what = f"calls '{op.function.data}', and making its inputs failed: {one_line(error)}"
             raise op_error(op, what) from error
         meant = evaluate(original, inputs)
         if meant is None:
