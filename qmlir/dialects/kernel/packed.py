@@ -135,7 +135,7 @@ def packed_sums(op: ContractionOp, x: Array, w: Array) -> Array:
     if not isinstance(op.accumulator_type, AnyFloat):
         weights = weights.astype(np.int64)
     if isinstance(op, WinogradOp):
-        return winograd_sums(read, weights[0, ..., : x.shape[-1]])
+        return winograd_sums(read, weights[0, ..., : x.shape[-1]], op.form)
     if not is_conv:
         sums = _matmul(op, read, weights)
     else:

@@ -36,6 +36,9 @@ SPLAT_FMA = "splat_fma"
 WINOGRAD = "winograd"
 """Blocks of tiles: input transform, 16 products of matrices in pairs of 16 bits, output transform and epilogue."""
 
+WINOGRAD_F4 = "winograd_f4"
+"""The same with larger tiles, and 36 products."""
+
 SCALAR = "scalar"
 """Loops over scalars, on operands as they are."""
 
@@ -54,6 +57,7 @@ VARIANTS = (
     SPLAT,
     SPLAT_FMA,
     WINOGRAD,
+    WINOGRAD_F4,
     SCALAR,
 )
 
@@ -66,6 +70,7 @@ GROUP = {
     I16_PAIRS: 2,
     DEPTHWISE_DOT: 4,
     WINOGRAD: 2,
+    WINOGRAD_F4: 2,
 }
 """The terms that one lane of a variant sums in a step, 1 for the others."""
 

@@ -1,21 +1,24 @@
-"""`kernel.winograd`: convolutions of 3x3 taps by Winograd's F(2x2, 3x3) in integers, and its matrices.
+"""`kernel.winograd`: convolutions of 3x3 taps by Winograd's algorithms in integers, and their matrices.
 
-Two by two sums come from four by four elements of each channel: `A^T (U * (B^T d B)) A`, where `*` multiplies element
-by element and sums over the channels, `16` products where the window itself has 36. `B` and `A` have entries 0, 1 and
--1; the weights are transformed with twice the usual `G`, so that they are integers, and four times the sums come out.
+F(m x m, 3 x 3) gets m by m sums from tiles of m + 2 by m + 2 elements of each channel: `A^T (U * (B^T d B)) A`, where
+`*` multiplies element by element and sums over the channels. F(2x2, 3x3) needs 16 products for what the window takes 36
+for, F(4x4, 3x3) 36 for 144. All matrices are integers, so a multiple of the sums comes out: a power of two, which is a
+shift, times an odd number, which has an inverse modulo 2^32.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import i8, i16, i32
-from xdsl.irdl import irdl_op_definition
+from xdsl.dialects.builtin import StringAttr, i8, i16, i32
+from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.kernel.ops import ContractionOp, shaped
+from qmlir.dialects.kernel.variants import WINOGRAD, WINOGRAD_F4
 
 Array = npt.NDArray[Any]
 Matrix = tuple[tuple[int, ...], ...]
@@ -23,26 +26,82 @@ Matrix = tuple[tuple[int, ...], ...]
 TAPS = 3
 """Taps of the window along each axis."""
 
-STEP = 2
-"""Sums of a tile along each axis, and how far apart the tiles begin."""
 
-TILE = 4
-"""Elements of a tile along each axis."""
+@dataclass(frozen=True)
+class Algorithm:
+    """F(step, 3) along each axis: `A^T (G g * B^T d)` is `odd << shift` times the sums."""
 
-SCALE_BITS = 2
-"""What comes out of the transforms is the sum times this power of two."""
+    name: str
+    variant: str
+    """The family of loops."""
 
-INPUT: Matrix = ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, 0, -1))
-"""B^T."""
+    input: Matrix
+    """B^T."""
 
-WEIGHTS: Matrix = ((2, 0, 0), (1, 1, 1), (1, -1, 1), (0, 0, 2))
-"""2 G."""
+    weights: Matrix
+    """G, scaled so that it is made of integers."""
 
-OUTPUT: Matrix = ((1, 1, 1, 0), (0, 1, -1, -1))
-"""A^T."""
+    output: Matrix
+    """A^T, scaled likewise."""
 
-SUM_OF_TAPS = (1, 1)
-"""The element of a transformed window that is the plain sum of its taps."""
+    odd: int
+    shift: int
+
+    @property
+    def step(self) -> int:
+        """Sums of a tile along each axis, and how far apart the tiles begin."""
+        return len(self.output)
+
+    @property
+    def tile(self) -> int:
+        """Elements of a tile along each axis."""
+        return len(self.input)
+
+    def title(self, axes: int = 2) -> str:
+        """F(2x2, 3x3) and so on."""
+        return f"F({'x'.join([str(self.step)] * axes)}, {'x'.join([str(TAPS)] * axes)})"
+
+    @property
+    def shift_of_sums(self) -> int:
+        """What comes out of the transforms along two axes is the sum times 2 to this, times an odd number."""
+        return 2 * self.shift
+
+    @property
+    def inverse(self) -> int:
+        """What takes that odd number off again, modulo 2^32, as a signed number."""
+        found = pow(self.odd**2, -1, 1 << 32)
+        return found - (found >> 31 << 32)
+
+    def sums_of_taps(self, weights: Array) -> Array:
+        """The plain sum of the taps `[O, C]` of transformed weights `[O, tile, tile, C]`: one element has it."""
+        place = next(index for index, row in enumerate(self.weights) if len(set(row)) == 1)
+        return weights[:, place, place].astype(np.int64) // self.weights[place][0] ** 2
+
+
+F2 = Algorithm(
+    "f2", WINOGRAD,
+    input=((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, 0, -1)),
+    weights=((2, 0, 0), (1, 1, 1), (1, -1, 1), (0, 0, 2)),
+    output=((1, 1, 1, 0), (0, 1, -1, -1)),
+    odd=1, shift=1,
+)  # fmt: skip
+
+F4 = Algorithm(
+    "f4", WINOGRAD_F4,
+    input=(
+        (4, 0, -5, 0, 1, 0), (0, -4, -4, 1, 1, 0), (0, 4, -4, -1, 1, 0),
+        (0, -2, -1, 2, 1, 0), (0, 2, -1, -2, 1, 0), (0, 4, 0, -5, 0, 1),
+    ),
+    weights=((6, 0, 0), (-4, -4, -4), (-4, 4, -4), (1, 2, 4), (1, -2, 4), (0, 0, 12)),
+    output=((1, 1, 1, 1, 1, 0), (0, 1, -1, 2, -2, 0), (0, 1, 1, 4, 4, 0), (0, 1, -1, 8, -8, 2)),
+    odd=3, shift=3,
+)  # fmt: skip
+
+ALGORITHMS: Mapping[str, Algorithm] = {each.name: each for each in (F2, F4)}
+"""The algorithms by name."""
+
+VARIANTS: Mapping[str, Algorithm] = {each.variant: each for each in ALGORITHMS.values()}
+"""The algorithms by the family of their loops."""
 
 
 def transformed(matrix: Matrix, array: Array, axes: Iterable[int]) -> Array:
@@ -57,13 +116,22 @@ def transformed(matrix: Matrix, array: Array, axes: Iterable[int]) -> Array:
 class WinogradOp(ContractionOp):
     """Convolutions of 3x3 taps, each next to the other: `x` `[N, H + 2, W + 2, C]`, padded, to `[N, H, W, O]`.
 
-    `w` `[O, 4, 4, C]` are weights of i16, transformed with twice Winograd's `G`. The sum that the epilogue gets is
-    `(A^T m A) >> 2` where `m = sum over C of w * (B^T d B)`: the transform of the input is held in 16 bits and all else
-    in 32, both wrap. Where 16 bits hold the transform of every input, and 32 four times every sum, it is the sum
-    itself: what wraps on the way unwraps. `kernel-winograd` makes the operation and proves that.
+    `w` are weights of i16, transformed by the algorithm's `G`: `[O, 4, 4, C]` by `f2`, F(2x2, 3x3), and `[O, 6, 6, C]`
+    by `f4`, F(4x4, 3x3). The sum that the epilogue gets is `(A^T m A) >> 2` of `f2`, `((A^T m A) / 9) >> 6` of `f4`,
+    where `m = sum over C of w * (B^T d B)` and a division by 9 is a product with its inverse modulo 2^32: the transform
+    of the input is held in 16 bits and all else in 32, both wrap. Where 16 bits hold the transform of every input, and
+    32 four times every sum, or 64 times, it is the sum itself: what wraps on the way unwraps. `kernel-winograd` makes
+    the operation and proves that.
     """
 
     name = "kernel.winograd"
+
+    algorithm = prop_def(StringAttr, default_value=StringAttr(F2.name))
+
+    @property
+    def form(self) -> Algorithm:
+        """The row of `ALGORITHMS`."""
+        return ALGORITHMS[self.algorithm.data]
 
     def channels(self) -> int:
         return shaped(self.target)[0][-1]
@@ -78,20 +146,22 @@ class WinogradOp(ContractionOp):
     @property
     def tiles(self) -> tuple[int, int, int]:
         """Images, and tiles along each axis of one."""
-        batch, height, width, _ = shaped(self.target)[0]
-        return batch, -(-height // STEP), -(-width // STEP)
+        (batch, height, width, _), step = shaped(self.target)[0], self.form.step
+        return batch, -(-height // step), -(-width // step)
 
     def sum_shape(self) -> tuple[int, ...]:
-        x, w = list(shaped(self.x)[0]), list(shaped(self.w)[0])
-        if len(x) != 4 or len(w) != 4 or w[1:-1] != [TILE, TILE]:
-            raise VerifyException(f"takes x [N, H + 2, W + 2, C] and w [O, 4, 4, C], found {x} and {w}")
+        x, w, tile = list(shaped(self.x)[0]), list(shaped(self.w)[0]), self.form.tile
+        if len(x) != 4 or len(w) != 4 or w[1:-1] != [tile, tile]:
+            raise VerifyException(f"takes x [N, H + 2, W + 2, C] and w [O, {tile}, {tile}, C], found {x} and {w}")
         if x[-1] != w[-1]:
             raise VerifyException(f"has {x[-1]} input channels of x and {w[-1]} of w")
-        if min(x[1:-1]) < TILE:
-            raise VerifyException(f"takes images of {TILE} elements or more along each axis, found {x[1:-1]}")
+        if min(x[1:-1]) < tile:
+            raise VerifyException(f"takes images of {tile} elements or more along each axis, found {x[1:-1]}")
         return (x[0], *(size - TAPS + 1 for size in x[1:-1]), w[0])
 
     def _verify_operands(self) -> None:
+        if self.algorithm.data not in ALGORITHMS:
+            raise VerifyException(f"computes by '{self.algorithm.data}', there are {', '.join(ALGORITHMS)}")
         super()._verify_operands()
         if self.weight_zero_points is not None or self.weight_zero_point.value.data or self.weight_unsigned is not None:
             raise VerifyException("takes transformed weights: signed, and without zero points")
@@ -106,20 +176,21 @@ class WinogradOp(ContractionOp):
             )
 
 
-def winograd_sums(x: Array, w: Array) -> Array:
-    """The sums of images `[N, H + 2, W + 2, C]` by transformed weights `[O, 4, 4, C]`, as `kernel.winograd` says."""
+def winograd_sums(x: Array, w: Array, form: Algorithm) -> Array:
+    """The sums of images `[N, H + 2, W + 2, C]` by transformed weights, as in `kernel.winograd`."""
     batch, height, width, channels = x.shape
-    sizes = height - TAPS + 1, width - TAPS + 1
-    tiles = [-(-size // STEP) for size in sizes]
-    padded = np.pad(x.astype(np.int64), [(0, 0), *((0, size % STEP) for size in sizes), (0, 0)])
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (TILE, TILE), axis=(1, 2))  # type: ignore[call-overload]
-    taken = windows[:, ::STEP, ::STEP]  # [N, tiles, tiles, C, 4, 4]
-    moved = transformed(INPUT, taken, (-2, -1)).astype(np.int16).astype(np.int64)
-    rows = np.moveaxis(moved, 3, -1).reshape(-1, TILE, TILE, channels).transpose(1, 2, 0, 3)
-    products = rows @ w.astype(np.int64).transpose(1, 2, 3, 0)  # [4, 4, tiles, O]
-    total = transformed(OUTPUT, products.astype(np.int32).astype(np.int64), (0, 1)).astype(np.int32)
-    scattered = (total >> SCALE_BITS).reshape(STEP, STEP, batch, *tiles, -1).transpose(2, 3, 0, 4, 1, 5)
-    result = scattered.reshape(batch, tiles[0] * STEP, tiles[1] * STEP, -1)
+    sizes, step, tile = (height - TAPS + 1, width - TAPS + 1), form.step, form.tile
+    tiles = [-(-size // step) for size in sizes]
+    padded = np.pad(x.astype(np.int64), [(0, 0), *((0, -size % step) for size in sizes), (0, 0)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (tile, tile), axis=(1, 2))  # type: ignore[call-overload]
+    taken = windows[:, ::step, ::step]  # [N, tiles, tiles, C, tile, tile]
+    moved = transformed(form.input, taken, (-2, -1)).astype(np.int16).astype(np.int64)
+    rows = np.moveaxis(moved, 3, -1).reshape(-1, tile, tile, channels).transpose(1, 2, 0, 3)
+    products = rows @ w.astype(np.int64).transpose(1, 2, 3, 0)  # [tile, tile, tiles, O]
+    total = transformed(form.output, products.astype(np.int32).astype(np.int64), (0, 1)).astype(np.int32)
+    scaled = (total.astype(np.int64) * form.inverse).astype(np.int32) >> form.shift_of_sums
+    scattered = scaled.reshape(step, step, batch, *tiles, -1).transpose(2, 3, 0, 4, 1, 5)
+    result = scattered.reshape(batch, tiles[0] * step, tiles[1] * step, -1)
     return np.ascontiguousarray(result[:, : sizes[0], : sizes[1]])
 
 

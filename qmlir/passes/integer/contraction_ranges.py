@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
-from qmlir.dialects.kernel.winograd import SCALE_BITS, TAPS, WEIGHTS, WinogradOp, transformed
+from qmlir.dialects.kernel.winograd import F2, TAPS, Algorithm, Matrix, WinogradOp, transformed
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.passes.integer.intervals import Interval, constant_elements, range_of_array, times, unsigned
 
@@ -96,7 +96,8 @@ def sum_interval(op: ContractionOp, x: Interval, w: Interval) -> Interval | None
 def _sums(op: ContractionOp, left: Interval, w: Interval) -> Interval:
     """The sums of elements of `x` in the interval `left`."""
     if isinstance(op, WinogradOp):
-        return Interval(-(1 << 31) >> SCALE_BITS, (1 << 31) - 1 >> SCALE_BITS)  # whatever they are, after the shift
+        shift = op.form.shift_of_sums
+        return Interval(-(1 << 31) >> shift, (1 << 31) - 1 >> shift)  # whatever they are, after the shift
     known = known_weights(op)
     if known is None:
         right = centred_weights(op, w)
@@ -127,28 +128,26 @@ def channel_interval(op: ContractionOp, value: SSAValue, map_: AffineMap, whole:
 
 # --- Winograd ---------------------------------------------------------------------------------------------------------
 
-_GROWTH = ((2, 0), (3, 0), (2, 1))
-"""How often the transform of a weight, scaled by 2, adds and takes off a tap: 2 g0, g0 + g1 + g2, g0 - g1 + g2."""
-
 
 @dataclass(frozen=True)
 class Winograd:
-    """What F(2, 3) along each axis computes with, without a remainder: 2^axes times the sums come out."""
+    """What one of Winograd's algorithms computes with along each axis: 2^shift times the sums are what 32 bits hold."""
 
+    form: Algorithm
     axes: int
     input: Interval
-    """Sums of transformed elements of `x - z_x`."""
+    """Transformed elements of `x - z_x`."""
 
     weights: Interval
-    """Transformed `w - z_w`, scaled by 2 along each axis."""
+    """Transformed `w - z_w`."""
 
     sums: Interval
-    """2^axes times the true sums; what is between wraps and unwraps."""
+    """The true sums times a power of two, once an odd factor is divided off; what is between wraps and unwraps."""
 
     @property
     def name(self) -> str:
         """F(2x2, 3x3) and so on."""
-        return f"F({'x'.join('2' * self.axes)}, {'x'.join('3' * self.axes)})"
+        return self.form.title(self.axes)
 
     def __str__(self) -> str:
         return f"{self.name} with {self.input} by {self.weights} and sums in {self.sums}"
@@ -160,8 +159,10 @@ class Winograd:
         return narrow and self.sums.within(-(1 << 31), (1 << 31) - 1)
 
 
-def winograd(op: ContractionOp, x: Interval, w: Interval, *, with_zero_point: bool = False) -> Winograd | None:
-    """The bounds of F(2, 3), where the operation is a convolution of 3 taps along each axis, without gaps.
+def winograd(
+    op: ContractionOp, x: Interval, w: Interval, *, form: Algorithm = F2, with_zero_point: bool = False
+) -> Winograd | None:
+    """The bounds of an algorithm, where the operation is a convolution of 3 taps along each axis, without gaps.
 
     With `with_zero_point` they are also those of `x` as it is read, for loops that correct the sums afterwards.
     """
@@ -173,38 +174,38 @@ def winograd(op: ContractionOp, x: Interval, w: Interval, *, with_zero_point: bo
     left, right = centred_input(op, x), centred_weights(op, w)
     if left is None or right is None:
         return None
-    read, sums = left, _sums(op, left, w)
+    seen, sums = _transformed(form.input, left, len(taps)), _sums(op, left, w)
     if with_zero_point:
         zero = op.input_zero_point.value.data
         read = Interval(left.low + zero, left.high + zero)
-        sums = sums.joined(_sums(op, read, w))
-    axes, scale = len(taps), 1 << len(taps)
-    # Along an axis two elements are added, or one is taken off the other.
-    same = Interval(scale * left.low, scale * left.high).joined(Interval(scale * read.low, scale * read.high))
-    half = scale // 2 * (left.high - left.low)
-    found = _transformed_weights(right, axes)
+        seen, sums = seen.joined(_transformed(form.input, read, len(taps))), sums.joined(_sums(op, read, w))
+    found = _transformed(form.weights, right, len(taps))
     known = known_weights(op)
     if known is not None and not found.within(-(1 << 15), (1 << 15) - 1):
-        found = _exact_transform(known, axes)
-    return Winograd(
-        axes, same.joined(Interval(-half, half)).whole, found, Interval(sums.low * scale, sums.high * scale)
-    )
+        found = _exact_transform(form.weights, known, len(taps))
+    scale = 1 << (form.shift * len(taps))
+    return Winograd(form, len(taps), seen.whole, found, Interval(sums.low * scale, sums.high * scale))
 
 
-def _transformed_weights(weights: Interval, axes: int) -> Interval:
-    """The bounds from those of the weights."""
+def _transformed(matrix: Matrix, elements: Interval, axes: int) -> Interval:
+    """The bounds of tiles transformed by `matrix` along each axis, from those of their elements.
+
+    A row adds some elements and takes others off: along several axes these numbers multiply, as signs do.
+    """
+    own = {(sum(max(each, 0) for each in row), sum(max(-each, 0) for each in row)) for row in matrix}
     counts = {(1, 0)}
     for _ in range(axes):
         counts = {
-            (plus * more + minus * less, plus * less + minus * more) for plus, minus in counts for more, less in _GROWTH
+            (plus * more + minus * less, plus * less + minus * more) for plus, minus in counts for more, less in own
         }
-    (low, high), found = weights.values, Interval(0, 0)
+    low, high = elements.values
+    found = Interval(0, 0)
     for plus, minus in counts:
         found = found.joined(Interval(plus * low - minus * high, plus * high - minus * low))
     return found.whole
 
 
-def _exact_transform(weights: Array, axes: int) -> Interval:
+def _exact_transform(matrix: Matrix, weights: Array, axes: int) -> Interval:
     wide = weights.astype(np.int64 if weights.dtype != object else object)
-    moved = transformed(WEIGHTS, wide, range(1, axes + 1))
+    moved = transformed(matrix, wide, range(1, axes + 1))
     return range_of_array(moved) if moved.dtype != object else Interval(moved.min(), moved.max())

@@ -1,8 +1,8 @@
 """`kernel.winograd` as loops: blocks of tiles go through input transform, products and output transform by themselves.
 
 What a block has in between, transformed inputs of 16 bits and products of 32, is scratch memory that stays in the cache
-nearest but one. A tile is two by two elements of the result. Where the result has an odd size, the last tile begins one
-element earlier, so that nothing is read beyond the input, and stores only what the tile before did not.
+nearest but one. A tile is two by two, or four by four, elements of the result. Where the result has another size, the
+last tile begins earlier, so that nothing is read beyond the input, and stores only what the tile before did not.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,8 +17,8 @@ from xdsl.rewriter import InsertPoint
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import shaped
-from qmlir.dialects.kernel.variants import WINOGRAD
-from qmlir.dialects.kernel.winograd import INPUT, OUTPUT, SCALE_BITS, STEP, TILE, Matrix, WinogradOp
+from qmlir.dialects.kernel.variants import I16_PAIRS
+from qmlir.dialects.kernel.winograd import Matrix, WinogradOp
 from qmlir.dialects.simd.ops import PrefetchOp, StoreOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.passes.loops.affine import Index, emit_expression
@@ -27,12 +27,13 @@ from qmlir.passes.loops.contraction.geometry import Geometry, Reading, add, inne
 from qmlir.passes.loops.contraction.steps import STEPS, Operand, load
 from qmlir.passes.loops.counted import carried, counted
 from qmlir.passes.loops.emitter import Emitter, bits_of
+from qmlir.passes.loops.linear_maps import combined
 from qmlir.passes.loops.nests import collapse_axes
 from qmlir.passes.loops.vectors import VectorEmitter
 
 Tile = list[list[SSAValue]]
 
-_PAIRS = STEPS["i16_pairs"]
+_PAIRS = STEPS[I16_PAIRS]
 
 LINE_BYTES = 64
 """What one prefetch brings."""
@@ -49,7 +50,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Stages:
-    """What is in memory between the stages of a block: `[4, 4, tiles, channels]` before and after the products."""
+    """Memory between the stages of a block: `[tile, tile, tiles, channels]` before and after the products."""
 
     inputs: SSAValue
     products: SSAValue
@@ -69,21 +70,10 @@ def _least(emit: Emitter, value: Index, limit: int) -> Index:
     return emit.binary(arith.MinSIOp, value, emit.index(limit))
 
 
-def _combined(emit: VectorEmitter, row: Sequence[int], values: Sequence[SSAValue]) -> SSAValue:
-    """The sum of registers by factors of 0, 1 and -1, the first that is not 0 of which may be either."""
-    terms = sorted(zip(row, values, strict=True), key=lambda term: -term[0])  # those that are added come first
-    total = terms[0][1]
-    for factor, value in terms[1:]:
-        if factor:
-            total = emit.binary(arith.AddiOp if factor > 0 else arith.SubiOp, total, value)
-    return total
-
-
-def transform(emit: VectorEmitter, matrix: Matrix, tile: Tile) -> Tile:
-    """`matrix @ tile @ matrix^T`, element by element."""
-    columns = list(zip(*tile, strict=True))
-    rows = [[_combined(emit, row, column) for column in columns] for row in matrix]
-    return [[_combined(emit, row, values) for row in matrix] for values in rows]
+def transform(emit: VectorEmitter, matrix: Matrix, size: int, load_: Callable[[int, int], SSAValue]) -> Tile:
+    """`matrix @ tile @ matrix^T`, element by element, of a tile that is read column by column."""
+    columns = [combined(emit, matrix, [load_(row, column) for row in range(size)]) for column in range(size)]
+    return [combined(emit, matrix, values) for values in zip(*columns, strict=True)]
 
 
 class WinogradWriter:
@@ -91,12 +81,14 @@ class WinogradWriter:
 
     def __init__(self, op: WinogradOp):
         schedule = op.schedule
-        if schedule is None or not schedule.packed or schedule.variant != WINOGRAD:
-            raise op_error(op, f"is not packed for '{WINOGRAD}' loops: kernel-assign-schedule and kernel-pack do that")
+        if schedule is None or not schedule.packed or schedule.variant != op.form.variant:
+            variant = op.form.variant
+            raise op_error(op, f"is not packed for '{variant}' loops: kernel-assign-schedule and kernel-pack do that")
         if not innermost_is_dense(op.x):
             raise op_error(op, f"reads runs of memory, found gaps in {op.x.type}: its last axis must lie as one")
         assert op.outs is not None
         self.op = op
+        self.form = op.form
         self.schedule: ScheduleAttr = schedule
         self.sizes = shaped(op.outs)[0][1:3]
         self.tiles = op.tiles
@@ -161,14 +153,14 @@ class WinogradWriter:
     def _scratch(self, emit: VectorEmitter) -> Stages:
         """Memory for a block; each thread has its own. Tiles and channels are filled up to whole registers.
 
-        An odd number of tiles, and a register more of channels, keep the 16 elements of a tile out of each other's way:
+        An odd number of tiles, and a register more of channels, keep the elements of a tile out of each other's way:
         at distances of a power of two they would have the same places in the cache.
         """
-        rows, lanes = self.schedule.rows, 2 * self.schedule.lanes
+        size, rows, lanes = self.form.tile, self.schedule.rows, 2 * self.schedule.lanes
         tiles, channels = -(-self.block // rows) * rows | 1, shaped(self.op.x)[0][-1]
 
         def memory(element: Attribute, depth: int) -> SSAValue:
-            return emit.builder.insert(memref.AllocaOp.get(element, shape=[TILE, TILE, tiles, depth])).memref
+            return emit.builder.insert(memref.AllocaOp.get(element, shape=[size, size, tiles, depth])).memref
 
         return Stages(memory(i16, -(-channels // lanes) * lanes + lanes), memory(i32, self.width))
 
@@ -178,9 +170,10 @@ class WinogradWriter:
         row = _quotient(emit, number, columns)
         image = _quotient(emit, row, rows) if self.tiles[0] > 1 else 0
         steps = (_rest(emit, row, rows) if self.tiles[0] > 1 else row), _rest(emit, number, columns)
-        regular = times(emit, steps[0], STEP), times(emit, steps[1], STEP)
+        step = self.form.step
+        regular = times(emit, steps[0], step), times(emit, steps[1], step)
         begins = [
-            _least(emit, place, size - STEP) if size % STEP else place
+            _least(emit, place, size - step) if size % step else place
             for place, size in zip(regular, self.sizes, strict=True)
         ]
         return Place(image, (begins[0], begins[1]), regular)
@@ -193,11 +186,11 @@ class WinogradWriter:
         whole, rest = divmod(shaped(self.op.x)[0][-1], wide.lanes)
 
         def write(inner: VectorEmitter, channel: Index, valid: int | None) -> None:
-            seen = [
-                [self._element(inner, place, (row, column), channel, valid) for column in range(TILE)]
-                for row in range(TILE)
-            ]
-            for row, values in enumerate(transform(inner, INPUT, seen)):
+            moved = transform(
+                inner, self.form.input, self.form.tile,
+                lambda row, column: self._element(inner, place, (row, column), channel, valid),
+            )  # fmt: skip
+            for row, values in enumerate(moved):
                 for column, value in enumerate(values):
                     indices = [inner.index(each) for each in (row, column, tile, channel)]
                     inner.builder.insert(StoreOp(value, stages.inputs, indices))
@@ -220,7 +213,7 @@ class WinogradWriter:
     # --- Products -----------------------------------------------------------------------------------------------------
 
     def _write_products(self, emit: VectorEmitter, stages: Stages, count: Index, group: Index, valid: int) -> None:
-        """The 16 products of matrices of a block of tiles with a block of weights."""
+        """The products of matrices of a block of tiles with a block of weights."""
         rows = self.schedule.rows
         groups = _quotient(emit, add(emit, count, rows - 1), rows)  # what is beyond the last tile is never read
 
@@ -231,7 +224,8 @@ class WinogradWriter:
                 lambda each, run: self._write_product(each, stages, (row, column), run, [0, group, row, column], valid),
             )
 
-        counted(emit, TILE, lambda inner, row: counted(inner, TILE, lambda each, column: element(each, row, column)))
+        size = self.form.tile
+        counted(emit, size, lambda inner, row: counted(inner, size, lambda each, column: element(each, row, column)))
 
     def _write_product(
         self, emit: VectorEmitter, stages: Stages, element: tuple[Index, Index], run: Index, weights: list[Index],
@@ -274,7 +268,7 @@ class WinogradWriter:
         if self.weights is None:
             return 0
         number: Index = 0
-        for place, size in zip(weights[1:], (1, TILE, TILE), strict=True):
+        for place, size in zip(weights[1:], (1, self.form.tile, self.form.tile), strict=True):
             number = add(emit, times(emit, number, size), place)
         next_ = times(emit, add(emit, number, 1), self.steps * self.width * _PAIRS.group)
         return add(emit, next_, times(emit, run, self._share * self.steps))
@@ -295,54 +289,49 @@ class WinogradWriter:
         """The transform of the products of one tile, and the epilogue of its sums."""
         place, lanes = self._place(emit, first, tile), self.schedule.lanes
         for start in range(0, valid, lanes):
-            seen = [
-                [load(emit, stages.products, [row, column, tile, start], lanes) for column in range(TILE)]
-                for row in range(TILE)
-            ]
-            amount = emit.constant(SCALE_BITS, i32)
-            sums = [
-                [emit.binary(arith.ShRSIOp, value, amount) for value in values]
-                for values in transform(emit, OUTPUT, seen)
-            ]
-            own = add(emit, channel, start)
-            self._store(emit, place, sums, own, min(valid - start, lanes))
+            sums = transform(
+                emit, self.form.output, self.form.tile,
+                lambda row, column, start=start: load(emit, stages.products, [row, column, tile, start], lanes),
+            )  # fmt: skip
+            rows = [[self._unscaled(emit, value) for value in values] for values in sums]
+            self._store(emit, place, rows, add(emit, channel, start), min(valid - start, lanes))
+
+    def _unscaled(self, emit: VectorEmitter, value: SSAValue) -> SSAValue:
+        """A sum of what is a multiple of it, modulo 2^32: an odd factor has an inverse, a power of two is a shift."""
+        if self.form.inverse != 1:
+            value = emit.binary(arith.MuliOp, value, emit.constant(self.form.inverse, i32))
+        return emit.binary(arith.ShRSIOp, value, emit.constant(self.form.shift_of_sums, i32))
 
     def _store(self, emit: VectorEmitter, place: Place, sums: Tile, channel: Index, valid: int) -> None:
-        """Two rows of two sums, without those that an earlier tile has stored."""
-        for row, values in enumerate(sums):
+        """The rows of sums, without those that an earlier tile has stored."""
 
-            def write_row(inner: VectorEmitter, row: int = row, values: list[SSAValue] = values) -> None:
-                self._store_row(inner, place, row, values, channel, valid)
+        def write(inner: VectorEmitter, first: int, last: int) -> None:
+            for row in range(first, last):
+                self._store_row(inner, place, row, sums[row], channel, valid)
 
-            self._where_new(emit, place, 0, row, write_row)
+        self._where_new(emit, place, 0, write)
 
     def _store_row(
         self, emit: VectorEmitter, place: Place, row: int, values: list[SSAValue], channel: Index, valid: int
     ) -> None:
-        positions = [place.image, add(emit, place.first[0], row)]
-        if self.sizes[1] % STEP == 0:
-            rows = [[value] for value in values]
-            self.epilogue.write(emit, rows, [*positions, place.first[1]], channel, valid)
-            return
-        for column, value in enumerate(values):
+        def write(inner: VectorEmitter, first: int, last: int) -> None:
+            own = [place.image, add(inner, place.first[0], row), add(inner, place.first[1], first)]
+            self.epilogue.write(inner, [[value] for value in values[first:last]], own, channel, valid)
 
-            def write(inner: VectorEmitter, column: int = column, value: SSAValue = value) -> None:
-                own = [*positions, add(inner, place.first[1], column)]
-                self.epilogue.write(inner, [[value]], own, channel, valid)
-
-            self._where_new(emit, place, 1, column, write)
+        self._where_new(emit, place, 1, write)
 
     def _where_new(
-        self, emit: VectorEmitter, place: Place, axis: int, number: int, write: Callable[[VectorEmitter], None]
+        self, emit: VectorEmitter, place: Place, axis: int, write: Callable[[VectorEmitter, int, int], None]
     ) -> None:
-        """`write`, of the first row or column of a tile only where the tile begins in its regular place."""
-        if number or not self.sizes[axis] % STEP:
-            write(emit)
-            return
-        begin, regular = (emit.index(each) for each in (place.first[axis], place.regular[axis]))
-        is_new = emit.insert(arith.CmpiOp(begin, regular, "eq"))
-        block = Block()
-        inner = emit.at(Builder(InsertPoint.at_end(block)))
-        write(inner)
-        inner.builder.insert(scf.YieldOp())
-        emit.builder.insert(scf.IfOp(is_new, [], Region(block)))
+        """`write`, the first rows or columns of a tile only where the tile begins in its regular place."""
+        step = self.form.step
+        old = -self.sizes[axis] % step
+        if old:
+            begin, regular = (emit.index(each) for each in (place.first[axis], place.regular[axis]))
+            is_new = emit.insert(arith.CmpiOp(begin, regular, "eq"))
+            block = Block()
+            inner = emit.at(Builder(InsertPoint.at_end(block)))
+            write(inner, 0, old)
+            inner.builder.insert(scf.YieldOp())
+            emit.builder.insert(scf.IfOp(is_new, [], Region(block)))
+        write(emit, old, step)

@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import AnyFloat, i32
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
 from qmlir.dialects.kernel.variants import DEPTHWISE_DOT, GROUP, SPLAT
-from qmlir.dialects.kernel.winograd import STEP, TILE
+from qmlir.dialects.kernel.winograd import ALGORITHMS, Algorithm
 from qmlir.passes.integer.contraction_ranges import known_weights
 from qmlir.passes.scheduled.schedule_table import TABLE, Row, positions_of, schedule_for, schedule_of
-from qmlir.passes.scheduled.winograd_table import BLOCK_BYTES, MOST_TILES, REGISTERS, schedule_of_tile
+from qmlir.passes.scheduled.winograd_table import most_tiles, register_tiles, schedule_of_tile
 
 _REGISTER_COUNTS = {"generic": 16, "avx2": 16, "avx2-vnni": 16, "avx512-vnni": 32, "neon": 32}
 """The vector registers of each instruction set."""
@@ -31,14 +31,14 @@ _MOST_HEIGHTS = 3
 """So many numbers of rows are tried for each number of vectors: smaller tiles read weights more often."""
 
 
-def has_winograd_form(op: ConvOp) -> bool:
-    """Whether Winograd's algorithm takes a convolution: constant weights of 3x3 taps beside each other, and a tile."""
+def has_winograd_form(op: ConvOp, form: Algorithm) -> bool:
+    """Whether an algorithm takes a convolution: constant weights of 3x3 taps beside each other, and a tile."""
     shape, taps = shaped(op.target)[0], shaped(op.w)[0][1:-1]
     return (
         op.outs is None
         and taps == (3, 3)
         and {*op.strides.get_values(), *op.dilations.get_values(), op.group_count} == {1}
-        and min(shape[1:-1]) >= STEP
+        and min(shape[1:-1]) >= form.step
         and min(shape) > 0
         and shaped(op.x)[0][-1] > 0
         and known_weights(op) is not None
@@ -79,13 +79,13 @@ def _direct(op: ContractionOp, isa: str, threads: int) -> Iterator[ScheduleAttr]
             yield schedule_of(op, row, row.rows, row.vectors, threads)
 
 
-def _by_winograd(op: ConvOp, isa: str, threads: int) -> Iterator[ScheduleAttr]:
+def _by_winograd(op: ConvOp, form: Algorithm, isa: str, threads: int) -> Iterator[ScheduleAttr]:
     batch, height, width, outputs = shaped(op.target)[0]
-    inputs, count = shaped(op.x)[0][-1], batch * -(-height // STEP) * -(-width // STEP)
-    most = max(min(BLOCK_BYTES // (TILE * TILE * 2 * inputs), MOST_TILES, -(-count // threads)), 1)
-    for tile in REGISTERS[isa].tiles:
+    inputs, count = shaped(op.x)[0][-1], batch * -(-height // form.step) * -(-width // form.step)
+    most = most_tiles(form, count, inputs, threads)
+    for tile in register_tiles(form, isa):
         for number in sorted({-(-most // tile.rows), -(-most // (2 * tile.rows)), 1}, reverse=True):
-            yield schedule_of_tile(isa, tile, min(tile.rows * number, count), count, (inputs, outputs), threads)
+            yield schedule_of_tile(form, isa, tile, min(tile.rows * number, count), count, (inputs, outputs), threads)
 
 
 def _unthreaded(schedule: ScheduleAttr) -> ScheduleAttr:
@@ -101,6 +101,8 @@ def candidates(op: ContractionOp, isa: str, threads: int) -> tuple[ScheduleAttr,
     if math.prod(shaped(op.target)[0]) == 0:
         return (schedule_for(op, isa, threads),)
     found = [schedule_for(op, isa, threads), *_direct(op, isa, threads)]
-    if isinstance(op, ConvOp) and op.accumulator_type == i32 and has_winograd_form(op):
-        found += _by_winograd(op, isa, threads)
+    if isinstance(op, ConvOp) and op.accumulator_type == i32:
+        for form in ALGORITHMS.values():
+            if has_winograd_form(op, form):
+                found += _by_winograd(op, form, isa, threads)
     return tuple(dict.fromkeys(each for made in found for each in (made, _unthreaded(made))))

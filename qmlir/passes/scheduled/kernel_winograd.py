@@ -1,12 +1,12 @@
-"""`kernel-winograd`: convolutions of 3x3 taps by Winograd's F(2x2, 3x3), where that is exact, and faster."""
+"""`kernel-winograd`: convolutions of 3x3 taps by one of Winograd's algorithms, where that is exact, and faster."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, UnitAttr, i8, i16, i32
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, UnitAttr, i8, i16, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
@@ -15,8 +15,7 @@ from qmlir.dialects.kernel.attributes import TUNED
 from qmlir.dialects.kernel.lowering.lowering import Lowering
 from qmlir.dialects.kernel.lowering.types import integer_types
 from qmlir.dialects.kernel.ops import ConvOp, shaped
-from qmlir.dialects.kernel.variants import WINOGRAD
-from qmlir.dialects.kernel.winograd import WEIGHTS, WinogradOp, transformed
+from qmlir.dialects.kernel.winograd import ALGORITHMS, F2, VARIANTS, Algorithm, WinogradOp, transformed
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
@@ -25,15 +24,18 @@ from qmlir.passes.integer.value_ranges import ValueRanges
 from qmlir.passes.scheduled.candidates import has_winograd_form
 from qmlir.passes.scheduled.isas import IsaName, resolved_isa
 from qmlir.passes.scheduled.tuned_choices import TunedChoices
-from qmlir.passes.scheduled.winograd_table import is_faster
+from qmlir.passes.scheduled.winograd_table import fastest
 
 _CONV_ONLY = ("strides", "dilations", "groups", "weight_zero_point", "weight_unsigned")
 """The properties of a convolution that are the same in each that becomes one of these."""
 
 
-def _is_asked(op: ConvOp) -> bool:
-    """Whether a schedule says so already."""
-    return op.schedule is not None and op.schedule.variant == WINOGRAD
+AlgorithmName = Literal["f2", "f4"]
+
+
+def _asked(op: ConvOp) -> Algorithm | None:
+    """The algorithm that a schedule says already."""
+    return None if op.schedule is None else VARIANTS.get(op.schedule.variant)
 
 
 def _refused(op: ConvOp, bounds: Winograd | None) -> str:
@@ -50,13 +52,14 @@ def _refused(op: ConvOp, bounds: Winograd | None) -> str:
     return ""
 
 
-def _rewrite(op: ConvOp) -> None:
+def _rewrite(op: ConvOp, form: Algorithm) -> None:
     rewriter = PatternRewriter(op)
     at = Lowering(op, rewriter, integer_types())
     weights = known_weights(op)
     assert weights is not None
-    constant = at.constant(transformed(WEIGHTS, weights.astype(np.int64), (1, 2)).astype(np.int16), i16)
+    constant = at.constant(transformed(form.weights, weights.astype(np.int64), (1, 2)).astype(np.int16), i16)
     properties = {name: value for name, value in op.properties.items() if name not in _CONV_ONLY}
+    properties["algorithm"] = StringAttr(form.name)
     properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [1, 1, 0, len(op.epilogue), 0])
     new = WinogradOp.create(
         operands=[op.x, constant, *op.epilogue],
@@ -74,14 +77,14 @@ def _rewrite(op: ConvOp) -> None:
 
 @dataclass(frozen=True)
 class KernelWinograd(ModulePass):
-    """Compute convolutions of 3x3 taps by Winograd's F(2x2, 3x3) where it is proven exact, and faster on `isa`.
+    """Compute convolutions of 3x3 taps by Winograd's algorithms where they are proven exact, and faster on `isa`.
 
-    Taken are convolutions of two axes with stride 1, dilation 1, one group and constant weights. The proof is that of
-    `kernel-analyze-ranges`: 16 bits hold the transformed inputs and weights, 32 four times every sum, by the actual
-    weights and what the input may be. Where it fails, a remark says so and the convolution stays direct. Where it is
-    faster is measured, in one table; with `always` that is not asked, and not where a schedule on the convolution, or
-    the file `tuned` of `qmlir tune` for so many `threads`, says what loops it becomes. The weights are transformed
-    here, by twice Winograd's matrix.
+    Taken are convolutions of two axes with stride 1, dilation 1, one group and constant weights, by F(2x2, 3x3) or
+    F(4x4, 3x3). The proof is that of `kernel-analyze-ranges`: 16 bits hold the transformed inputs and weights, 32 four
+    times every sum, or 64 times, by the actual weights and what the input may be. Where it fails, a remark says so and
+    the convolution stays direct. Where which is faster is measured, in one table; with `always` that is not asked and
+    it is `algorithm`, and not where a schedule on the convolution, or the file `tuned` of `qmlir tune` for so many
+    `threads`, says what loops it becomes. The weights are transformed here, by matrices of integers.
 
     Before (run with `always=true`):
 
@@ -117,19 +120,22 @@ class KernelWinograd(ModulePass):
 
     isa: IsaName = "generic"
     always: bool = False
+    algorithm: AlgorithmName = "f2"
     threads: int = 1
     tuned: str = ""
 
-    def _is_chosen(self, op: ConvOp, choices: TunedChoices) -> bool:
-        """Whether the algorithm is wanted: a schedule that a search found, and chose, is written on `op`."""
-        if op.schedule is not None or self.always:
-            return op.schedule is None or _is_asked(op)
+    def _chosen(self, op: ConvOp, choices: TunedChoices) -> Algorithm | None:
+        """The algorithm that is wanted: a schedule that a search found, and chose, is written on `op`."""
+        if op.schedule is not None:
+            return _asked(op)
+        if self.always:
+            return ALGORITHMS[self.algorithm]
         found = choices.schedule(op)
         if found is None:
-            return is_faster(op, choices.isa)
-        if found.variant == WINOGRAD:
+            return fastest(op, choices.isa)
+        if found.variant in VARIANTS:
             op.schedule, op.attributes[TUNED] = found, UnitAttr()
-        return found.variant == WINOGRAD
+        return VARIANTS.get(found.variant)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         choices = TunedChoices(self.tuned, resolved_isa(op, self.isa), self.threads)
@@ -137,23 +143,27 @@ class KernelWinograd(ModulePass):
             if not isinstance(function, FuncOp) or function.is_declaration:
                 continue
             chosen = [
-                each
+                (each, form)
                 for each in function.walk()
-                if isinstance(each, ConvOp) and has_winograd_form(each) and self._is_chosen(each, choices)
+                if isinstance(each, ConvOp) and has_winograd_form(each, F2)
+                if (form := self._chosen(each, choices)) is not None and has_winograd_form(each, form)
             ]
             if not chosen:
                 continue
             ranges = ValueRanges(function)
-            found = [(each, winograd(each, ranges[each.x], ranges[each.w], with_zero_point=True)) for each in chosen]
-            for each, bounds in found:
+            found = [
+                (each, form, winograd(each, ranges[each.x], ranges[each.w], form=form, with_zero_point=True))
+                for each, form in chosen
+            ]
+            for each, form, bounds in found:
                 refused = _refused(each, bounds)
                 if refused:
                     emit_remark(each, f"stays direct: {refused}")
-                    if _is_asked(each):
+                    if _asked(each) is not None:
                         each.schedule = None
                         each.attributes.pop(TUNED, None)
                     count("convolutions that Winograd's algorithm does not fit")
                     continue
                 emit_remark(each, f"is computed by {bounds}")
-                _rewrite(each)
+                _rewrite(each, form)
                 count("convolutions by Winograd's algorithm")

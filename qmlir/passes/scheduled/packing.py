@@ -34,8 +34,9 @@ from qmlir.dialects.kernel.variants import (
     U8S8_DOT,
     WEIGHT_BITS,
     WINOGRAD,
+    WINOGRAD_F4,
 )
-from qmlir.dialects.kernel.winograd import SUM_OF_TAPS, WinogradOp
+from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.passes.integer.readings import is_movement, output_maps, permutation_of, readings_of
@@ -51,6 +52,7 @@ _NARROW: dict[str, IntegerType] = {
     S8S8_DOT: i8,
     I16_PAIRS: i16,
     WINOGRAD: i16,
+    WINOGRAD_F4: i16,
     DEPTHWISE_DOT: i8,
 }
 """What packed weights are held in; otherwise in the type of the sum."""
@@ -317,7 +319,7 @@ def correction(op: ContractionOp, at: Lowering, weights: Weights, offset: int) -
         return None
     is_product = isinstance(op, MatMulOp)
     if weights.array is not None:
-        known = weights.array[:, *SUM_OF_TAPS] if isinstance(op, WinogradOp) else weights.array
+        known = op.form.sums_of_taps(weights.array) if isinstance(op, WinogradOp) else weights.array
         axes = (-1,) if is_product else tuple(range(1, known.ndim))
         sums = known.astype(np.int64).sum(axis=axes)
         return cast(Array, -offset * sums).astype(_DTYPES[element])

@@ -1,4 +1,4 @@
-"""Where Winograd's F(2x2, 3x3) is faster than a direct convolution, and how many tiles go through its stages at a time.
+"""Where which of Winograd's algorithms is faster than a direct convolution, and how many tiles make a block.
 
 `docs/performance.md` says how the figures were taken.
 """
@@ -8,14 +8,15 @@ from dataclasses import dataclass
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import ConvOp, shaped
-from qmlir.dialects.kernel.variants import GROUP, WINOGRAD
-from qmlir.dialects.kernel.winograd import TILE, WinogradOp
+from qmlir.dialects.kernel.variants import GROUP
+from qmlir.dialects.kernel.winograd import F2, F4, Algorithm, WinogradOp
 
 
 @dataclass(frozen=True)
 class Gain:
     """On the instruction sets `isas`, where `accepts` holds of height and width, input and output channels."""
 
+    form: Algorithm
     isas: tuple[str, ...]
     accepts: Callable[[int, int, int, int], bool]
     measured: str
@@ -23,23 +24,30 @@ class Gain:
 
 GAINS: tuple[Gain, ...] = (
     Gain(
-        ("avx2",), lambda height, width, inputs, outputs: min(inputs, outputs) >= 8,
+        F2, ("avx2",), lambda height, width, inputs, outputs: min(inputs, outputs) >= 8,
         "Zen 4: 0.44-0.52 of the time of pairs of i16 in ResNet-50, 0.49-0.80 down to 8 channels; 3 channels 1.43",
     ),
     Gain(
-        ("generic",), lambda height, width, inputs, outputs: min(inputs, outputs) >= 8,
+        F2, ("generic",), lambda height, width, inputs, outputs: min(inputs, outputs) >= 8,
         "Zen 4: 0.27 of the time of products of i32 at 28x28x128, 0.46 at 32x32x16",
     ),
+    Gain(
+        F4, ("avx512-vnni",),
+        lambda height, width, inputs, outputs: min(height, width) >= 14 and min(inputs, outputs) >= 64,
+        "Zen 4: 0.6-0.7 of the time of four bytes a lane in a prototype; 7x7x512 1.43",
+    ),
 )  # fmt: skip
-"""Where it is faster; nowhere else. On avx512-vnni it takes 0.92 to 1.19 of the time of four bytes a lane, and 0.96 to
-1.40 with weights that no cache holds, of which it has 3.6 times the bytes."""
+"""Where which is faster, in the first row that accepts; nowhere else. On avx512-vnni F(2x2, 3x3) takes 0.92 to 1.19 of
+the time of four bytes a lane, and 0.96 to 1.40 with weights that no cache holds, of which it has 3.6 times
+the bytes."""
 
 
-def is_faster(op: ConvOp, isa: str) -> bool:
-    """Whether a convolution of 3x3 taps next to each other is computed faster by Winograd's algorithm."""
+def fastest(op: ConvOp, isa: str) -> Algorithm | None:
+    """The algorithm by which a convolution of 3x3 taps next to each other is computed fastest, `None`: directly."""
     _, height, width, outputs = shaped(op.target)[0]
     inputs = shaped(op.x)[0][-1]
-    return any(isa in gain.isas and gain.accepts(height, width, inputs, outputs) for gain in GAINS)
+    rows = (gain for gain in GAINS if isa in gain.isas and gain.accepts(height, width, inputs, outputs))
+    return next((gain.form for gain in rows), None)
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,16 @@ REGISTERS: Mapping[str, Registers] = {
 }
 """Measured on Zen 4 with the 3x3 layers of ResNet-50; `generic` and `neon` have the tiles of direct convolutions."""
 
-BLOCK_BYTES = 256 * 1024
+_FEW = Registers(512, (RegisterTile(7, 2, 1), RegisterTile(8, 1, 1.05), RegisterTile(8, 2, 1)))
+"""Those of F(4x4, 3x3) on avx512-vnni: an image of 14x14 has 16 tiles, whose weights are used twice by 8 of them."""
+
+
+def register_tiles(form: Algorithm, isa: str) -> tuple[RegisterTile, ...]:
+    """The register tiles of an algorithm."""
+    return (_FEW if form is F4 and isa == "avx512-vnni" else REGISTERS[isa]).tiles
+
+
+BLOCK_BYTES: Mapping[str, int] = {F2.name: 256 * 1024, F4.name: 512 * 1024}
 """Room for the transformed inputs of a block, in the cache nearest but one."""
 
 PREFETCHED_BYTES = 384 * 1024
@@ -89,15 +106,24 @@ MOST_TILES = 64
 """The tiles of a block: 25 to 160 take the same time within 1%."""
 
 
+def _bytes(form: Algorithm, inputs: int) -> int:
+    """What is in 16 bits for `inputs` channels of each tile, or so many weights."""
+    return form.tile**2 * 2 * inputs
+
+
+def most_tiles(form: Algorithm, count: int, inputs: int, threads: int) -> int:
+    """The tiles that a block of `count` has at most."""
+    return max(min(BLOCK_BYTES[form.name] // _bytes(form, inputs), MOST_TILES, -(-count // threads)), 1)
+
+
 def winograd_schedule(op: WinogradOp, isa: str, threads: int) -> ScheduleAttr:
     """The schedule that computes the least for nothing: tiles that fill up the last register tile of a block.
 
     A block has whole register tiles, its transformed inputs fit `BLOCK_BYTES`, and each thread has a block.
     """
-    registers = REGISTERS[isa]
     batch, rows, columns = op.tiles
-    count, each = batch * rows * columns, TILE * TILE * 2 * shaped(op.x)[0][-1]
-    most = max(min(BLOCK_BYTES // each, MOST_TILES, -(-count // threads)), 1)
+    count, inputs = batch * rows * columns, shaped(op.x)[0][-1]
+    most = most_tiles(op.form, count, inputs, threads)
 
     def cost(tile: RegisterTile, block: int) -> float:
         whole, rest = divmod(count, block)
@@ -107,23 +133,23 @@ def winograd_schedule(op: WinogradOp, isa: str, threads: int) -> ScheduleAttr:
 
     candidates = [
         (tile, min(tile.rows * number, count))
-        for tile in registers.tiles
+        for tile in register_tiles(op.form, isa)
         for number in range(1, -(-most // tile.rows) + 1)
     ]
     tile, block = min(candidates, key=lambda each: (cost(*each), -each[1]))
-    return schedule_of_tile(isa, tile, block, count, (shaped(op.x)[0][-1], op.channels()), threads)
+    return schedule_of_tile(op.form, isa, tile, block, count, (inputs, op.channels()), threads)
 
 
 def schedule_of_tile(
-    isa: str, tile: RegisterTile, block: int, count: int, channels: tuple[int, int], threads: int
+    form: Algorithm, isa: str, tile: RegisterTile, block: int, count: int, channels: tuple[int, int], threads: int
 ) -> ScheduleAttr:
     """The schedule by a register tile in blocks of so many of the `count` tiles, for input and output `channels`."""
     inputs, outputs = channels
     lanes = REGISTERS[isa].bits // 32
     vectors = min(tile.vectors, -(-outputs // lanes))
-    is_far = TILE * TILE * 2 * inputs * outputs >= PREFETCHED_BYTES
+    is_far = _bytes(form, inputs * outputs) >= PREFETCHED_BYTES
     level = 1 if 2 * inputs * vectors * lanes <= NEAR_BYTES else 2
     return ScheduleAttr.of(
-        WINOGRAD, min(tile.rows, count), vectors, lanes, GROUP[WINOGRAD], threads=threads > 1 and block < count,
+        form.variant, min(tile.rows, count), vectors, lanes, GROUP[form.variant], threads=threads > 1 and block < count,
         block=block, prefetch=level if is_far else 0,
     )  # fmt: skip
