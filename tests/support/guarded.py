@@ -28,7 +28,7 @@ from qmlir.targets.cpu.numba.runtime.program import CompiledModule, places_of
 from qmlir.targets.cpu.package import load_package, write_package
 from qmlir.text.parsing import parse_module
 from tests.levels.generator import case_of
-from tests.support import contractions
+from tests.support import contractions, winograd
 
 _PAGE = mmap.PAGESIZE
 _READ, _WRITE = mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE
@@ -129,7 +129,8 @@ def run_case(name: str) -> None:
     if kind == "graph":
         _graph_case(int(seed), isa, int(threads))
     else:
-        _text_case(getattr(contractions, kind), int(seed), isa, int(threads))
+        make = getattr(contractions, kind, None) or getattr(winograd, kind)
+        _text_case(make, int(seed), isa, int(threads))
 
 
 def main(names: Sequence[str]) -> None:

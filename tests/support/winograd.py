@@ -62,3 +62,12 @@ def case(
         ]
     )
     return Case(text, given, expected)
+
+
+def windows(seed: int) -> Case:
+    """A case of any sizes for which each instruction set that has an algorithm in its table takes one."""
+    rng = np.random.default_rng(seed)
+    height, width, inputs, outputs = (int(each) for each in rng.integers((13, 13, 32, 32), (19, 19, 41, 41)))
+    x = rng.integers(0, 256, (1, height + 2, width + 2, inputs))
+    w = rng.integers(-128, 128, (outputs, 3, 3, inputs))
+    return case(x, w, input_zero_point=int(rng.integers(256)), unsigned=True, rng=rng if seed % 2 else None)

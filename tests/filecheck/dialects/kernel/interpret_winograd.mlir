@@ -41,3 +41,16 @@ func.func @wraps() {
   check.expect_eq %0, %expected : tensor<1x2x2x1xi32>
   func.return
 }
+
+// The first two taps by the other algorithm, of whose larger tiles the second would leave the image.
+func.func @f4() {
+  %x = arith.constant dense<[[[[1], [2], [3], [4], [5], [6], [7]], [[8], [9], [10], [11], [12], [13], [14]], [[15], [16], [17], [18], [19], [20], [21]], [[22], [23], [24], [25], [26], [27], [28]], [[29], [30], [31], [32], [33], [34], [35]], [[36], [37], [38], [39], [40], [41], [42]]]]> : tensor<1x6x7x1xi8>
+  %w = arith.constant dense<[[[[0], [0], [0], [0], [0], [0]], [[0], [48], [16], [-40], [-24], [-96]], [[0], [16], [48], [-24], [-40], [-96]], [[0], [-40], [-24], [36], [28], [96]], [[0], [-24], [-40], [28], [36], [96]], [[0], [-96], [-96], [96], [96], [288]]]]> : tensor<1x6x6x1xi16>
+  %0 = kernel.winograd ins(%x, %w : tensor<1x6x7x1xi8>, tensor<1x6x6x1xi16>) -> tensor<1x4x5x1xi32> attributes {algorithm = "f4", input_zero_point = 1 : i32} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  %expected = arith.constant dense<[[[[40], [43], [46], [49], [52]], [[61], [64], [67], [70], [73]], [[82], [85], [88], [91], [94]], [[103], [106], [109], [112], [115]]]]> : tensor<1x4x5x1xi32>
+  check.expect_eq %0, %expected : tensor<1x4x5x1xi32>
+  func.return
+}

@@ -62,3 +62,30 @@ func.func @wide_sums(%x: tensor<1x5x4x3xi8>, %w: tensor<6x4x4x3xi16>) {
   }
   func.return
 }
+// -----
+func.func @algorithm(%x: tensor<1x5x4x3xi8>, %w: tensor<6x4x4x3xi16>) {
+  // expected-error @+1 {{computes by 'f3', there are f2, f4}}
+  %0 = kernel.winograd ins(%x, %w : tensor<1x5x4x3xi8>, tensor<6x4x4x3xi16>) -> tensor<1x3x2x6xi32> attributes {algorithm = "f3"} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @weights_of_the_other(%x: tensor<1x6x6x3xi8>, %w: tensor<6x4x4x3xi16>) {
+  // expected-error @+1 {{takes x [N, H + 2, W + 2, C] and w [O, 6, 6, C], found [1, 6, 6, 3] and [6, 4, 4, 3]}}
+  %0 = kernel.winograd ins(%x, %w : tensor<1x6x6x3xi8>, tensor<6x4x4x3xi16>) -> tensor<1x4x4x6xi32> attributes {algorithm = "f4"} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @less_than_a_larger_tile(%x: tensor<1x6x5x3xi8>, %w: tensor<6x6x6x3xi16>) {
+  // expected-error @+1 {{takes images of 6 elements or more along each axis, found [6, 5]}}
+  %0 = kernel.winograd ins(%x, %w : tensor<1x6x5x3xi8>, tensor<6x6x6x3xi16>) -> tensor<1x4x3x6xi32> attributes {algorithm = "f4"} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}

@@ -21,6 +21,15 @@ func.func @memory(%x: memref<1x4x4x1xi16>, %w: memref<1x1x4x4x1x16xi16>, %y: mem
   func.return
 }
 
+// The other algorithm, whose tiles are larger; that of the two above is not written.
+func.func @f4(%x: tensor<1x6x7x3xi8>, %w: tensor<6x6x6x3xi16>) -> tensor<1x4x5x6xi32> {
+  %0 = kernel.winograd ins(%x, %w : tensor<1x6x7x3xi8>, tensor<6x6x6x3xi16>) -> tensor<1x4x5x6xi32> attributes {algorithm = "f4"} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return %0 : tensor<1x4x5x6xi32>
+}
+
 // CHECK: #k0 = #kernel.schedule<variant = "winograd", rows = 5, lanes = 8, k_unroll = 2, block = 60, packed = true>
 // CHECK-LABEL: @tensors(
 // CHECK-SAME: [[V0:%.+]]: tensor<2x5x4x3xi8>, [[V1:%.+]]: tensor<6x4x4x3xi16>, [[V2:%.+]]: tensor<6xi32>) -> tensor<2x3x2x6xi32>

@@ -11,13 +11,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.ops import ContractionOp, ConvOp
+from qmlir.dialects.kernel.winograd import ALGORITHMS
 from qmlir.environment import default_environment
 from qmlir.interpreter.machine import Listener
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.upstream.scalars import element_of, wrap
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
+from qmlir.passes.integer.contraction_ranges import winograd
 from qmlir.passes.integer.kernel_analyze_ranges import ContractionBounds, KernelAnalyzeRanges, bounds_of
 from qmlir.passes.integer.value_ranges import ValueRanges
 from qmlir.passmanager.manager import PassManager
@@ -82,47 +84,62 @@ def test_matmul_bounds_are_reached(data: st.DataObject) -> None:
     assert sums.max() <= bounds.sums.values[1]
 
 
-TRANSFORM_INPUT = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])
-SIGNS = [
-    (np.outer(row, column) > 0) == is_positive
-    for row in TRANSFORM_INPUT
-    for column in TRANSFORM_INPUT
-    for is_positive in (False, True)
-]
-"""Where the elements of a tile are largest, so that one of the transformed ones is largest, or smallest."""
+TRANSFORMS = {
+    "f2": (
+        np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]]),
+        np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]]),
+        2,
+    ),
+    "f4": (
+        np.array([
+            [4, 0, -5, 0, 1, 0], [0, -4, -4, 1, 1, 0], [0, 4, -4, -1, 1, 0],
+            [0, -2, -1, 2, 1, 0], [0, 2, -1, -2, 1, 0], [0, 4, 0, -5, 0, 1],
+        ]),
+        np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 12]]),
+        6,
+    ),
+}  # fmt: skip
+"""Lavin and Gray's B^T, and G in integers, as often as 32 bits must hold the sums, in powers of two."""
 
-TRANSFORM_WEIGHT = np.array([[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]])
 
-
-@given(st.integers(0, 2**32 - 1), st.sampled_from([8, 16]), st.booleans())
+@given(st.integers(0, 2**32 - 1), st.sampled_from([8, 16]), st.booleans(), st.sampled_from(["f2", "f4"]))
 @settings(max_examples=40, deadline=None)
-def test_winograd_operands(seed: int, bits: int, is_extreme: bool) -> None:
-    """Lavin and Gray's F(2x2, 3x3): B^T d B and 4 G g G^T lie in the bounds; with extremes they reach them."""
-    random = np.random.default_rng(seed)
+def test_winograd_operands(seed: int, bits: int, is_extreme: bool, algorithm: str) -> None:
+    """B^T d B and G g G^T lie in the bounds; with extremes they reach them."""
+    own_input, own_weights, shift = TRANSFORMS[algorithm]
+    size, random = len(own_input), np.random.default_rng(seed)
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
     weights = random.choice([low, high], (2, 3, 3, 1)) if is_extreme else random.integers(low, high + 1, (2, 3, 3, 1))
-    zero = int(random.integers(-128, 128))
+    zero, out = int(random.integers(-128, 128)), size - 2
     module = parsed(
-        f"func.func @main(%x: tensor<1x4x4x1xi8>) -> tensor<1x2x2x2xi64> {{\n"
+        f"func.func @main(%x: tensor<1x{size}x{size}x1xi8>) -> tensor<1x{out}x{out}x2xi64> {{\n"
         f"%w = arith.constant dense<{weights.tolist()}> : tensor<2x3x3x1xi{bits}>\n"
-        f"%0 = kernel.conv ins(%x, %w : tensor<1x4x4x1xi8>, tensor<2x3x3x1xi{bits}>) -> tensor<1x2x2x2xi64> "
+        f"%0 = kernel.conv ins(%x, %w : tensor<1x{size}x{size}x1xi8>, tensor<2x3x3x1xi{bits}>) "
+        f"-> tensor<1x{out}x{out}x2xi64> "
         f"attributes {{strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_zero_point = {zero} : i32}} {{\n"
-        f"^bb0(%acc: i64):\nkernel.yield %acc : i64\n}}\nfunc.return %0 : tensor<1x2x2x2xi64>\n}}"
+        f"^bb0(%acc: i64):\nkernel.yield %acc : i64\n}}\nfunc.return %0 : tensor<1x{out}x{out}x2xi64>\n}}"
     )
-    bounds = bounds_in(module)
-    found = bounds.winograd
+    bounds, ranges = bounds_in(module), ValueRanges(main_of(module))
+    (conv,) = (op for op in module.walk() if isinstance(op, ConvOp))
+    found = winograd(conv, ranges[conv.x], ranges[conv.w], form=ALGORITHMS[algorithm])
     assert found is not None
-    moved = TRANSFORM_WEIGHT @ weights[..., 0] @ TRANSFORM_WEIGHT.T
+    moved = own_weights @ weights[..., 0] @ own_weights.T
     assert found.weights.values[0] <= moved.min()
     assert moved.max() <= found.weights.values[1]
     if not found.weights.within(-(1 << 15), (1 << 15) - 1):
         assert not -(1 << 15) <= moved.min() <= moved.max() < 1 << 15, "16 bits would have held them"
-    tiles = random.choice([-128, 127], (500, 4, 4)) - zero
-    seen = TRANSFORM_INPUT @ tiles @ TRANSFORM_INPUT.T
+    tiles = random.choice([-128, 127], (500, size, size)) - zero
+    seen = own_input @ tiles @ own_input.T
     assert found.input.values[0] <= seen.min()
     assert seen.max() <= found.input.values[1]
-    corners = [TRANSFORM_INPUT @ np.where(signs, 127 - zero, -128 - zero) @ TRANSFORM_INPUT.T for signs in SIGNS]
+    corners = [
+        own_input @ np.where((np.outer(row, column) > 0) == is_positive, 127 - zero, -128 - zero) @ own_input.T
+        for row in own_input
+        for column in own_input
+        for is_positive in (False, True)
+    ]
     assert found.input.values == (min(map(np.min, corners)), max(map(np.max, corners)))
+    assert found.sums.values == tuple(each << shift for each in bounds.sums.values)
 
 
 class Checks(Listener):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.kernel.attributes import ISAS
-from qmlir.dialects.kernel.winograd import ALGORITHMS, WinogradOp
+from qmlir.dialects.kernel.winograd import ALGORITHMS, WinogradOp, transformed
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.passmanager.manager import PassManager
@@ -136,13 +136,32 @@ def test_threads_divide_the_blocks(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, case.expected)
 
 
-def test_the_largest_sums() -> None:
-    """At the edge of what the proof accepts: four times the sums are just below 2^31, and what is between wraps."""
-    inputs = 1840
-    x = np.full((1, 4, 4, inputs), 127, np.int64)
+@pytest.mark.parametrize(("algorithm", "inputs"), [("f2", 1840), ("f4", 115)])
+def test_the_largest_sums(algorithm: str, inputs: int) -> None:
+    """At the edge of what the proof accepts: 4 or 64 times the sums are just below 2^31, and what is between wraps."""
+    form = ALGORITHMS[algorithm]
+    x = np.full((1, form.tile, form.tile, inputs), 127, np.int64)
     w = np.full((2, 3, 3, inputs), 127, np.int64)
     w[1] = -127
     largest = case(x, w, input_zero_point=-128)
-    assert 4 * np.abs(largest.expected).max() > 2**31 - 2**23
-    check(by_winograd(largest, "avx2", "f2"), largest)
-    check(loops(largest, "avx2", "f2"), largest)
+    assert np.abs(largest.expected).max() << form.shift_of_sums > 2**31 - 2**24
+    check(by_winograd(largest, "avx2", algorithm), largest)
+    check(loops(largest, "avx2", algorithm), largest)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_matrices_make_convolutions(algorithm: str) -> None:
+    """Of integers of any size: what comes out is the scale that is said times each sum."""
+    form, rng = ALGORITHMS[algorithm], np.random.default_rng(2)
+    taps, tile = rng.integers(-(10**6), 10**6, 3), rng.integers(-(10**6), 10**6, form.tile)
+    products = transformed(form.weights, taps, [0]) * transformed(form.input, tile, [0])
+    sums = np.correlate(tile, taps, "valid")
+    np.testing.assert_array_equal(transformed(form.output, products, [0]), (form.odd << form.shift) * sums)
+    assert (form.inverse * form.odd**2) % (1 << 32) == 1
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_plain_sum_of_the_taps(algorithm: str) -> None:
+    form, weights = ALGORITHMS[algorithm], np.random.default_rng(3).integers(-128, 128, (5, 3, 3, 4))
+    found = form.sums_of_taps(transformed(form.weights, weights, (1, 2)))
+    np.testing.assert_array_equal(found, weights.sum(axis=(1, 2)))

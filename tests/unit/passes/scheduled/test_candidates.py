@@ -5,7 +5,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.kernel.attributes import ISAS
 from qmlir.dialects.kernel.ops import ContractionOp
-from qmlir.dialects.kernel.variants import SPLAT, WINOGRAD
+from qmlir.dialects.kernel.variants import SPLAT, WINOGRAD, WINOGRAD_F4
 from qmlir.environment import default_environment
 from qmlir.passes.scheduled.candidates import candidates
 from qmlir.passes.scheduled.kernel_identity import kernel_identity
@@ -70,7 +70,7 @@ def test_floats_keep_the_loops_that_decide_their_rounding() -> None:
 
 def test_algorithms_are_there_where_they_fit() -> None:
     _, conv = _parsed(_CONV)
-    assert {WINOGRAD, SPLAT} == {each.variant for each in candidates(conv, "generic", 1)}
+    assert {WINOGRAD, WINOGRAD_F4, SPLAT} == {each.variant for each in candidates(conv, "generic", 1)}
     _, product = _parsed(_matmul("i8", "i32"))
     assert WINOGRAD not in {each.variant for each in candidates(product, "generic", 1)}
 

@@ -60,6 +60,10 @@ def test_what_is_read_in_groups_and_lies_in_a_result() -> None:
     _stays_inside(*(f"in_a_result:{seed}:{host_isa()}" for seed in range(2)))
 
 
+def test_winograd() -> None:
+    _stays_inside(*(f"windows:{seed}:{host_isa()}:{1 + seed}" for seed in range(2)))
+
+
 def test_threads_have_scratch_of_their_own() -> None:
     _stays_inside(*[f"divided:0:{host_isa()}:2"] * 2)
 
