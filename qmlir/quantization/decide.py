@@ -1,8 +1,9 @@
 """Deciding the quantized type of every value of a function, by a recipe and by what was seen of the values.
 
 A value has one type. It follows from the range of its group (see `groups`), from `s_x * s_w` where it is the
-accumulator of a contraction (see `sums`), or, for a constant, from its elements and from the slot that it fills at each
-user. An operation that does not take the types that it would get is left in float, and the others are decided anew.
+accumulator of a contraction (see `accumulators`), or, for a constant, from its elements and from the slot that it fills
+at each user. An operation that does not take the types that it would get is left in float, and the others are decided
+anew.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
@@ -27,6 +27,7 @@ from qmlir.ir.interfaces import FixedRange, Quantizable, Slot
 from qmlir.ir.provenance import describe
 from qmlir.profiles.given import given_type
 from qmlir.quantization import sums
+from qmlir.quantization.accumulators import Accumulators
 from qmlir.quantization.assignment import Assignment
 from qmlir.quantization.decisions import Decisions, refusals, target_refusals
 from qmlir.quantization.element_types import fixed_type, type_from_range, weight_type
@@ -34,9 +35,8 @@ from qmlir.quantization.groups import Groups
 from qmlir.quantization.observed import Observed, observed
 from qmlir.quantization.reasons import Basis, Range, Reason
 from qmlir.quantization.recipe import Choice, Recipe
-from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, slots_of
+from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, place_of, slots_of
 from qmlir.quantization.steps import Steps
-from qmlir.quantization.sums import Sum
 
 Array = npt.NDArray[Any]
 
@@ -57,10 +57,6 @@ def _known(op: Operation, array: Array) -> Observed:
     return Observed.of_constant(array[np.isfinite(array)])
 
 
-def _place_of(op: Quantizable, wanted: Slot) -> int | None:
-    return next((place for place, slot in slots_of(op).items() if slot is wanted), None)
-
-
 @dataclass
 class _Decider:
     """Decides for one function; operations that have refused their types stay in float."""
@@ -76,8 +72,7 @@ class _Decider:
         self.quantized: set[Operation] = set()
         self.group_types: dict[SSAValue, UniformQuantizedType] = {}
         self.steps = Steps(())
-        self.sums: dict[Operation, Sum | None] = {}
-        self.is_sum: dict[Operation, bool] = {}
+        self.accumulators = Accumulators(self.decisions, self.groups, self.quantized)
 
     def run(self) -> Decisions:
         operations = [op for op in self.function.walk() if isinstance(op, Quantizable) and self._is_on_floats(op)]
@@ -195,7 +190,7 @@ class _Decider:
     def _type_of(self, value: SSAValue, at: Operation) -> UniformQuantizedType:
         """The type of a value that `at` gives, or takes from elsewhere."""
         owner = value.owner
-        if isinstance(owner, Quantizable) and self._is_accumulator(value):
+        if isinstance(owner, Quantizable) and self.accumulators.is_accumulator(value):
             return self._accumulator_type(owner, value)
         root = self.groups.find(value)
         if root not in self.group_types:
@@ -213,28 +208,15 @@ class _Decider:
         `None` for any other group, and where the sum has parameters along an axis that may be moved.
         """
         members = self.groups.members(value)
-        inside = set(members)
-        givers = [
-            member
-            for member in members
-            if not isinstance(member.owner, Operation) or inside.isdisjoint(member.owner.operands)
-        ]
-        if len(members) == 1 or len(givers) != 1 or self.groups.limited & inside:
+        giver = self.accumulators.moved_to(members)
+        if giver is None or not isinstance(giver.owner, Quantizable):
             return None
-        owner = givers[0].owner
-        if not isinstance(owner, Quantizable) or not self._is_sum(owner):
-            return None
-        for user in (use.operation for member in members for use in member.uses):
-            if not isinstance(user, Quantizable) or user not in self.quantized:
-                return None
-            if not user.quantization_slots().takes_accumulators and inside.isdisjoint(user.results):
-                return None
-        type_ = self._accumulator_type(owner, givers[0])
+        type_ = self._accumulator_type(giver.owner, giver)
         if type_.granularity is not Granularity.TENSOR:
             same = {(len(shape_of(member)), shape_of(member)[type_.axis :]) for member in members}
             if len(same) > 1:
                 return None
-        self._because(value, replace(self.decisions.reasons[givers[0]], members=tuple(members)))
+        self._because(value, replace(self.decisions.reasons[giver], members=tuple(members)))
         return type_
 
     def _group_type(self, value: SSAValue, at: Operation) -> UniformQuantizedType:
@@ -289,32 +271,10 @@ class _Decider:
 
     # Accumulators
 
-    def _is_accumulator(self, value: SSAValue) -> bool:
-        """Whether `value` is a sum that only goes into operations that take accumulators."""
-        owner = value.owner
-        if not isinstance(owner, Quantizable) or not self._is_sum(owner) or len(self.groups.members(value)) > 1:
-            return False
-        users = [use.operation for use in value.uses]
-        return bool(users) and all(
-            isinstance(user, Quantizable) and user in self.quantized and user.quantization_slots().takes_accumulators
-            for user in users
-        )
-
-    def _is_sum(self, op: Quantizable) -> bool:
-        """Whether `op` is a contraction, or adds something up with the result of one."""
-        if op not in self.is_sum:
-            slots = op.quantization_slots()
-            is_contraction = Slot.WEIGHT in slots.operands.values() and slots.weight_channel_axis is not None
-            owners = (operand.owner for operand in op.operands) if slots.takes_accumulators else ()
-            self.is_sum[op] = op in self.quantized and (
-                is_contraction or any(isinstance(owner, Quantizable) and self._is_sum(owner) for owner in owners)
-            )
-        return self.is_sum[op]
-
     def _accumulator_type(self, op: Quantizable, value: SSAValue) -> UniformQuantizedType:
         choice = self._choice(op, Slot.ACCUMULATOR)
         is_exact = choice.storage == sums.STORAGE
-        found = self._sum(op) if is_exact else None
+        found = self.accumulators.sum_of(op) if is_exact else None
         why = Reason(Basis.RANGE, op, Slot.ACCUMULATOR, choice, headroom=HEADROOM if is_exact else 1.0)
         if found is not None:
             self._because(value, replace(why, basis=Basis.SUM, headroom=1.0))
@@ -322,71 +282,8 @@ class _Decider:
         seen = observed(value)
         assert seen is not None  # no sum has a range that follows from others
         type_ = self._from_ranges(value, [(_named(value), seen)], why)
-        exact = self._sum(op)
+        exact = self.accumulators.sum_of(op)
         return type_ if exact is None else sums.no_finer(type_, exact.type_)
-
-    def _sum(self, op: Quantizable) -> Sum | None:
-        """The exact sum that `op` computes, in steps that 32 bits have room for; `None` where there is none."""
-        if op not in self.sums:
-            found = self._sum_of_sums(op) if op.quantization_slots().takes_accumulators else self._sum_of_products(op)
-            if found is not None and found.raised_by:
-                steps = f"2^{found.raised_by} of its scale"
-                self.decisions.remarks.append(
-                    (op, f"has sums that 32 bits do not hold: its accumulator counts in steps of {steps}")
-                )
-            self.sums[op] = None if found is None else found.fitted()
-        return self.sums[op]
-
-    def _product_type(self, op: Quantizable) -> UniformQuantizedType | None:
-        weight, data = _place_of(op, Slot.WEIGHT), _place_of(op, Slot.INPUT)
-        slots = op.quantization_slots()
-        if weight is None or data is None or slots.weight_channel_axis is None:
-            return None
-        weight_type_, data_type = (self.decisions.operand_type(op, place) for place in (weight, data))
-        if weight_type_ is None or data_type is None:
-            return None
-        return sums.product_type(data_type, weight_type_, slots.result_channel_axis)
-
-    def _sum_of_products(self, op: Quantizable) -> Sum | None:
-        type_ = self._product_type(op)
-        weight, data, bias = (_place_of(op, slot) for slot in (Slot.WEIGHT, Slot.INPUT, Slot.BIAS))
-        if type_ is None or weight is None or data is None:
-            return None
-        data_type, own_type = (self.decisions.operand_type(op, place) for place in (data, weight))
-        axis, value = op.quantization_slots().weight_channel_axis, op.operands[weight]
-        assert data_type is not None and own_type is not None and axis is not None  # noqa: PT018
-        if (array := constant_array(value)) is not None:
-            bound = float(sums.reach(data_type) * sums.weights_reach(array, own_type, axis))
-        elif DYNAMIC_INDEX in shape_of(value):
-            return Sum(type_, np.inf)
-        else:
-            count = int(np.prod(shape_of(value))) // max(shape_of(value)[axis], 1)
-            bound = float(sums.reach(data_type) * sums.reach(own_type) * count)
-        added = None if bias is None else constant_array(op.operands[bias])
-        if added is not None and bias is not None and (bias_type := self.decisions.operand_type(op, bias)) is not None:
-            bound += sums.bound_of(added, bias_type)
-        return Sum(type_, bound)
-
-    def _sum_of_sums(self, op: Quantizable) -> Sum | None:
-        accumulators: list[Sum] = []
-        others: list[Sum] = []
-        result = shape_of(op.results[0])
-        for place in slots_of(op):
-            value, type_ = op.operands[place], self.decisions.operand_type(op, place)
-            if type_ is None:
-                return None
-            owner, array = value.owner, constant_array(value)
-            found = self._sum(owner) if isinstance(owner, Quantizable) and self._is_sum(owner) else None
-            if array is not None:
-                others.append(Sum(type_, sums.bound_of(array, type_)))
-            elif found is not None and found.type_ == type_ and len(shape_of(value)) == len(result):
-                accumulators.append(found)
-            else:
-                others.append(Sum(type_, sums.reach(type_)))
-        total = sums.sum_of(accumulators, others) if accumulators else None
-        if total is None or total.type_.granularity is Granularity.TENSOR:
-            return total
-        return total if result[total.type_.axis] == total.type_.scales.size else None
 
     # Constants
 
@@ -397,7 +294,11 @@ class _Decider:
         if slots.shares_parameters and (moved := next(filter(is_f32, op.results), None)) is not None:
             return self._shared_type(op, place, moved)
         choice = None
-        if slots.takes_accumulators and len(op.operands) == 2 and self._is_accumulator(other := op.operands[1 - place]):
+        if (
+            slots.takes_accumulators
+            and len(op.operands) == 2
+            and self.accumulators.is_accumulator(other := op.operands[1 - place])
+        ):
             other_type, accepted = self.decisions.values[other], self._accepted(op, Slot.BIAS)
             shared = sums.addend_type(array, other_type, len(shape_of(other)))
             if shared is not None and (accepted is None or accepted.has_storage(sums.STORAGE)):
@@ -429,11 +330,11 @@ class _Decider:
 
     def _bias_range(self, op: Quantizable) -> tuple[F64, F64] | None:
         """The smallest and the largest bias that is added to the sums of a contraction, for each channel or for all."""
-        place = _place_of(op, Slot.BIAS)
+        place = place_of(op, Slot.BIAS)
         value: SSAValue | None = None
         if place is not None:
             value = op.operands[place]
-        elif len(op.results) == 1 and self._is_accumulator(op.results[0]) and op.results[0].has_one_use():
+        elif len(op.results) == 1 and self.accumulators.is_accumulator(op.results[0]) and op.results[0].has_one_use():
             (use,) = op.results[0].uses
             is_exact = self._choice(op, Slot.ACCUMULATOR).storage == sums.STORAGE
             value = use.operation.operands[1 - use.index] if is_exact and len(use.operation.operands) == 2 else None
@@ -447,7 +348,7 @@ class _Decider:
 
     def _with_room_for_bias(self, op: Quantizable, scales: F64, choice: Choice) -> F64:
         """`scales` of the weights, raised where the bias would not fit the scale `s_x * s_w`."""
-        bias, place = self._bias_range(op), _place_of(op, Slot.INPUT)
+        bias, place = self._bias_range(op), place_of(op, Slot.INPUT)
         data = None if place is None else self.decisions.operand_type(op, place)
         if bias is None or data is None or (bias[0].size not in (1, scales.size) and scales.size != 1):
             return scales
@@ -463,10 +364,10 @@ class _Decider:
         return fitted.weight_scales
 
     def _decide_bias(self, op: Quantizable) -> None:
-        place = _place_of(op, Slot.BIAS)
+        place = place_of(op, Slot.BIAS)
         if place is None:
             return
-        value, product = op.operands[place], self._product_type(op)
+        value, product = op.operands[place], self.accumulators.product_type(op)
         array = constant_array(value)
         if product is None:  # blocks: the bias is added in float
             seen = observed(value) if array is None else _known(op, array)

@@ -32,6 +32,11 @@ def slots_of(op: Quantizable) -> dict[int, Slot]:
     return {place: slot for place, (_, slot) in enumerate(op.operands_with_slots()) if slot is not None}
 
 
+def place_of(op: Quantizable, wanted: Slot) -> int | None:
+    """The place of the first operand of `op` in a slot."""
+    return next((place for place, slot in slots_of(op).items() if slot is wanted), None)
+
+
 def may_be_quantized(op: Operation) -> bool:
     """Whether `op` has a meaning on quantized values, and no recipe wants it in float."""
     return isinstance(op, Quantizable) and op.accepts_quantized_values() and KEEP_FLOAT not in op.attributes
