@@ -1,4 +1,7 @@
-"""Python's collector of cycles, and when it rests: while a module is made that is kept, there is nothing to collect."""
+"""Python's collector of cycles, and when it rests: while a module is made that is kept, there is nothing to collect.
+
+A compiler makes cycles that it drops, too: there the collector looks seldom.
+"""
 
 import gc
 from collections.abc import Generator
@@ -15,3 +18,14 @@ def paused_collection() -> Generator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def rare_collection(objects: int) -> Generator[None]:
+    """Inside the block the collector looks each time when there are so many objects more, of which few are garbage."""
+    first, *others = gc.get_threshold()
+    gc.set_threshold(max(first, objects) if first else 0, *others)  # 0 is off
+    try:
+        yield
+    finally:
+        gc.set_threshold(first, *others)

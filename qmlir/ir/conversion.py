@@ -5,12 +5,12 @@ pattern takes is an error that names the operation, its node in the model, and w
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Operation
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.pattern_rewriter import RewritePattern
 
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.rewriting import RewriteStatistics, apply_patterns_greedily
@@ -38,6 +38,10 @@ class Legality:
     """What an error says would be accepted."""
     legal_dialects: frozenset[str] | None = None
     types: TypeConversion | None = None
+    _known: dict[type[Operation], str | None] = field(
+        default_factory=dict[type[Operation], str | None], init=False, repr=False, compare=False
+    )
+    """The faults of classes: a lowering asks often, and `illegal_operations` may be hundreds."""
 
     def forbids(self, op: Operation) -> bool:
         """Whether `op` must not be left."""
@@ -45,15 +49,24 @@ class Legality:
 
     def _fault(self, op: Operation) -> str | None:
         """What is wrong with `op`, in words for an error."""
-        fault = None
-        dialect = dialect_of(op)
+        fault = self._fault_of_class(op)
+        if fault is None and self.types is not None and (type_ := self.types.illegal_type(op)) is not None:
+            fault = f"is left with the type {type_}, which is not legal"
+        return None if fault is not None and self.is_kept is not None and self.is_kept(op) else fault
+
+    def _fault_of_class(self, op: Operation) -> str | None:
+        """What is wrong with every operation of the class of `op`; of what nobody registered, with its name."""
+        class_ = type(op)
+        if class_ in self._known:
+            return self._known[class_]
+        fault, dialect = None, dialect_of(op)
         if dialect in self.illegal_dialects or isinstance(op, self.illegal_operations):
             fault = "is left where it is not legal"
         elif self.legal_dialects is not None and dialect not in self.legal_dialects:
             fault = f"is left where only {', '.join(sorted(self.legal_dialects))} are legal"
-        elif self.types is not None and (type_ := self.types.illegal_type(op)) is not None:
-            fault = f"is left with the type {type_}, which is not legal"
-        return None if fault is not None and self.is_kept is not None and self.is_kept(op) else fault
+        if not isinstance(op, UnregisteredOp):
+            self._known[class_] = fault
+        return fault
 
     def check(self, root: Operation) -> None:
         """Raise `DiagnosticError` with the first operation nested in `root` that must not be left."""
@@ -63,27 +76,11 @@ class Legality:
                 raise op_error(op, f"{fault}, and no pattern converts it{accepted}")
 
 
-@dataclass(frozen=True)
-class _OnIllegal(RewritePattern):
-    """Applies a pattern to illegal operations only."""
-
-    pattern: RewritePattern
-    legality: Legality
-
-    @property
-    def pattern_name(self) -> str:
-        return type(self.pattern).__name__
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if self.legality.forbids(op):
-            self.pattern.match_and_rewrite(op, rewriter)
-
-
 def convert_partially(
     root: Operation, patterns: Iterable[RewritePattern], legality: Legality, ctx: Context
 ) -> RewriteStatistics:
     """Apply `patterns` to the illegal operations nested in `root`; those that no pattern takes stay."""
-    return apply_patterns_greedily(root, [_OnIllegal(pattern, legality) for pattern in patterns], ctx)
+    return apply_patterns_greedily(root, patterns, ctx, only=legality.forbids)
 
 
 def convert(root: Operation, patterns: Sequence[RewritePattern], legality: Legality, ctx: Context) -> RewriteStatistics:

@@ -63,6 +63,8 @@ def _padded(texts: list[str], length: int) -> list[str]:
 
 def origins_of(op: Operation) -> tuple[Origin, ...]:
     """The nodes that `op` stands for, in the order in which they were joined; empty where unknown."""
+    if ORIGIN not in op.attributes:  # most operations of loops; every rewrite asks
+        return ()
     names = _strings(op.attributes.get(ORIGIN))
     op_types = _padded(_strings(op.attributes.get(OP_TYPE)), len(names))
     roles = _padded(_strings(op.attributes.get(ROLE)), len(names))

@@ -6,7 +6,7 @@ name when the budget is used up, and names the operation and the pattern in an e
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -124,9 +124,18 @@ def pattern_name(pattern: RewritePattern) -> str:
 class _GreedyDriver:
     """One run of the driver over everything nested in `root`."""
 
-    def __init__(self, root: Operation, patterns: Sequence[RewritePattern], ctx: Context, folding: bool, budget: int):
+    def __init__(
+        self,
+        root: Operation,
+        patterns: Sequence[RewritePattern],
+        ctx: Context,
+        folding: bool,
+        budget: int,
+        only: Callable[[Operation], bool] | None,
+    ) -> None:
         self.root = root
         self.patterns = patterns
+        self.only = only
         self.folder = Folder(ctx) if folding else None
         self.worklist = Worklist()
         self.record = _MatchRecord()
@@ -193,6 +202,8 @@ class _GreedyDriver:
             return _DCE
         if self.folder is not None and self._fold(op, rewriter, self.folder):
             return _FOLD
+        if self.only is not None and not self.only(op):
+            return None
         for pattern in self.patterns:
             try:
                 pattern.match_and_rewrite(op, rewriter)
@@ -224,12 +235,13 @@ def apply_patterns_greedily(
     *,
     folding: bool = False,
     budget: int = DEFAULT_BUDGET,
+    only: Callable[[Operation], bool] | None = None,
 ) -> RewriteStatistics:
     """Apply `patterns` to everything nested in `root` until nothing changes.
 
     Trivially dead operations are erased on the way; with `folding`, each operation's own folder runs before the
-    patterns. `budget` is the number of rewrites for each operation of the module (at least 4096 in all); when it
-    is used up, a `DiagnosticError` names the patterns that were applied most often. An error inside a pattern
-    names the operation and the pattern.
+    patterns. These see the operations that `only` accepts, where it is given. `budget` is the number of rewrites for
+    each operation of the module (at least 4096 in all); when it is used up, a `DiagnosticError` names the patterns that
+    were applied most often. An error inside a pattern names the operation and the pattern.
     """
-    return _GreedyDriver(root, tuple(patterns), ctx, folding, budget).run()
+    return _GreedyDriver(root, tuple(patterns), ctx, folding, budget, only).run()

@@ -29,6 +29,7 @@ from qmlir.dialects.kernel.attributes import ISAS
 from qmlir.dialects.nn.ops.constant import storage_element
 from qmlir.interpreter.progress import bar
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
+from qmlir.ir.collection import rare_collection
 from qmlir.ir.diagnostics import nearest_name, op_error, text_error
 from qmlir.ir.signature import Port, inputs_of
 from qmlir.specialization.flow import parameter_inputs
@@ -38,6 +39,7 @@ from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.host import host_isa, runs_here
 from qmlir.targets.cpu.key import program_key
 from qmlir.targets.cpu.numba.runtime import program as runtime
+from qmlir.targets.cpu.numba.runtime.helper import COLLECTED
 from qmlir.targets.cpu.package import (
     CONSTANTS,
     KERNELS,
@@ -68,8 +70,9 @@ def _build(
 
     At most `limit` processes compile.
     """
-    source = import_module(_LOWERING).write_program(module, isa, threads, folder, tuned)
-    package = load_package(folder, name, on_kernel, helper_count(source, limit))
+    with rare_collection(COLLECTED):
+        source = import_module(_LOWERING).write_program(module, isa, threads, folder, tuned)
+        package = load_package(folder, name, on_kernel, helper_count(source, limit))
     if import_module(_LINKING).write_machine_code(folder, package):
         forget(name)  # from now on it is that code which runs, as in every later process
 
@@ -303,7 +306,7 @@ def temporary_program(loops: ModuleOp) -> Generator[Any]:
     limit = process_limit()
     name = f"qmlir_temporary_{secrets.token_hex(12)}"
     with TemporaryDirectory(prefix="qmlir-") as folder:
-        with _LOADING:
+        with _LOADING, rare_collection(COLLECTED):
             source = import_module(_LOWERING).write_loops(loops, Path(folder))
             package: Any = load_package(Path(folder), name, None, helper_count(source, limit))
         try:
