@@ -7,7 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from qmlir.peers.packages import TITLES, installed_version, is_installed
-from qmlir.targets.cpu.host import host_isa, host_name
+from qmlir.targets.cpu.host import host_isa
+from qmlir.targets.cpu.numba.runtime.processor import processor_name
 
 _PACKAGES = ("qmlir", "xdsl", "numpy", "numba", "llvmlite")
 """What our times depend on."""
@@ -31,7 +32,7 @@ def versions() -> dict[str, str]:
 def machine() -> Mapping[str, object]:
     """The machine, as the head of a table and of JSON."""
     return {
-        "processor": f"{_processor()} ({host_name()}, {platform.machine()})",
+        "processor": f"{_processor()} ({processor_name()}, {platform.machine()})",
         "processors": os.cpu_count(),
         "isa": host_isa(),
         "system": f"{platform.system()} {platform.release()}",

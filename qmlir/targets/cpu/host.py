@@ -1,22 +1,16 @@
-"""What this machine's processor can do, in the words of the schedule: the instruction set for kernels; its cores."""
+"""What the processor that code is made for can do, in the words of the schedule: the instruction set; its cores."""
 
 import os
+from collections.abc import Mapping
 from functools import cache
-from typing import cast
 
-import llvmlite.binding as llvm
+from qmlir.targets.cpu.numba.runtime.processor import FEATURES, processor_features
 
 
 @cache
 def host_features() -> frozenset[str]:
     """The features of the processor by LLVM's names."""
-    found = cast(dict[str, bool], llvm.get_host_cpu_features())
-    return frozenset(name for name, is_there in found.items() if is_there)
-
-
-def host_name() -> str:
-    """The processor by LLVM's name, such as `znver4`."""
-    return str(llvm.get_host_cpu_name())
+    return frozenset(name for name, is_there in processor_features().items() if is_there)
 
 
 _NEEDS: tuple[tuple[str, frozenset[str]], ...] = (
@@ -29,8 +23,20 @@ _NEEDS: tuple[tuple[str, frozenset[str]], ...] = (
 
 
 def host_isa() -> str:
-    """The best instruction set that this processor has, `generic` where none is known."""
+    """The best instruction set that it has, `generic` where none is known."""
     return next((isa for isa, needed in _NEEDS if needed <= host_features()), "generic")
+
+
+_BEYOND: Mapping[str, tuple[str, ...]] = {"avx2": ("avx512", "avxvnni"), "avx2-vnni": ("avx512",)}
+"""How the names of features begin that a processor which has nothing better than a set lacks."""
+
+
+def limits_to(isa: str) -> dict[str, str]:
+    """The environment in which numba compiles as if this processor had nothing better than `isa`."""
+    beyond = _BEYOND[isa]
+    features = processor_features().items()
+    lines = (f"{'+' if is_there and not name.startswith(beyond) else '-'}{name}" for name, is_there in features)
+    return {FEATURES: ",".join(lines)}
 
 
 def available_cores() -> int:
@@ -39,5 +45,5 @@ def available_cores() -> int:
 
 
 def runs_here(isa: str) -> bool:
-    """Whether this processor has what kernels for `isa` use."""
+    """Whether it has what kernels for `isa` use."""
     return all(needed <= host_features() for name, needed in _NEEDS if name == isa)

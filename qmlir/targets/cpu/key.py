@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import registry
 from qmlir.ir.fingerprint import fingerprint
-from qmlir.targets.cpu.host import host_features, host_name
+from qmlir.targets.cpu.host import host_features
+from qmlir.targets.cpu.numba.runtime.processor import processor_name
 
 _SUFFIXES = (".py", ".mlir")
 
@@ -54,7 +55,7 @@ def program_key(module: ModuleOp, isa: str, threads: int, tuned: str = "") -> st
         "isa": isa,
         "threads": threads,
         "tuned": tuned,
-        "processor": [host_name(), sorted(host_features())],
+        "processor": [processor_name(), sorted(host_features())],
         "versions": [platform.python_version(), version("numba"), llvmlite.__version__, np.__version__],
     }
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

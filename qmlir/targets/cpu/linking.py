@@ -1,7 +1,7 @@
 """Keeping the machine code of a program: the objects that numba made of its kernels, in one file.
 
 numba has written them to its cache, each beside what typing and inlining need; in the file there is only what runs.
-Where numba was told to compile for another processor than this one, nothing is kept.
+Where numba was told to compile for another processor than this one or the environment's, nothing is kept.
 """
 
 # numba and llvmlite have no types that a checker could read.
@@ -17,6 +17,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from qmlir.targets.cpu.numba.runtime.machine_code import FACTS, FILE, SOURCE, digest_of, written
+from qmlir.targets.cpu.numba.runtime.processor import feature_text, processor_name
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def _object_of(compiled: Any) -> _Object | None:
 
 def _is_for_this_processor(overload: Any) -> bool:
     _, processor, features = overload.codegen.magic_tuple()
-    return processor == llvm.get_host_cpu_name() and features == llvm.get_host_cpu_features().flatten()
+    return processor == processor_name() and features == feature_text()
 
 
 def write_machine_code(folder: Path, package: ModuleType) -> bool:

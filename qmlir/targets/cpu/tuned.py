@@ -16,7 +16,8 @@ import llvmlite
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.passes.scheduled.tuning_file import TunedKernel, Tuning, tuning_text
 from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE, TUNED, cache_directory, is_private
-from qmlir.targets.cpu.host import host_features, host_name
+from qmlir.targets.cpu.host import host_features
+from qmlir.targets.cpu.numba.runtime.processor import processor_name
 from qmlir.text.weights import write_atomically
 
 OnTrouble = Callable[[str], None]
@@ -28,7 +29,7 @@ def store_path(isa: str, threads: int) -> Path:
     parts = [sorted(host_features()), version("qmlir"), llvmlite.__version__]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
     try:
-        return cache_directory() / TUNED / f"{isa}-{threads}-{host_name()}-{digest}.json"
+        return cache_directory() / TUNED / f"{isa}-{threads}-{processor_name()}-{digest}.json"
     except RuntimeError as error:  # the user has no home
         raise text_error(f"there is no folder for tuned schedules: {error}; set {DIRECTORY_VARIABLE}") from error
 

@@ -20,7 +20,8 @@ from qmlir.pipelines import unknown_points
 from qmlir.registry.faults import fault_listener, one_line
 from qmlir.registry.package import WITHOUT_VARIABLE
 from qmlir.targets.cpu import cache
-from qmlir.targets.cpu.host import available_cores, host_features, host_isa, host_name
+from qmlir.targets.cpu.host import available_cores, host_features, host_isa
+from qmlir.targets.cpu.numba.runtime.processor import processor_name
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.listing import contents
 
@@ -59,7 +60,7 @@ def _versions() -> Iterator[Finding]:
 
 
 def _processor() -> Iterator[Finding]:
-    yield Finding("processor", "CPU", f"{host_name()} ({platform.machine()})")
+    yield Finding("processor", "CPU", f"{processor_name()} ({platform.machine()})")
     isa = host_isa()
     remedy = "programs run, but no instruction set with known speed was found" if isa == "generic" else ""
     yield Finding("processor", "ISA", isa, State.NOTE if remedy else State.GOOD, remedy)

@@ -6,16 +6,17 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import types
 
 from .arithmetic import FLOATS, INTEGERS, instruction, suffix
 from .declare import Emission, Lowering, operation
 from .memory import mask_below, splatted
+from .processor import processor_features
 from .registers import Register, as_register, splat_constant
 
 _INT32 = ir.IntType(32)
-_HOST: dict[str, bool] = dict(binding.get_host_cpu_features())
+_FEATURES = processor_features()
 
 
 def _number(type_: Any) -> int | None:
@@ -92,7 +93,7 @@ def _may_be_sign(value: Any) -> bool:
 
 def _splat(emission: Emission, value: Any, _: Any) -> Any:
     vector = splatted(emission, value, emission.result.lanes)
-    is_register = _HOST.get(_REGISTER_FEATURES.get(emission.result.lanes, ""), False)
+    is_register = _FEATURES.get(_REGISTER_FEATURES.get(emission.result.lanes, ""), False)
     if emission.result.element != "i8" or not is_register or not _may_be_sign(value):
         return vector
     # LLVM 22 never ends selecting instructions for vpdpbusd of bytes that are xored with a known 0x80. So these are
@@ -249,7 +250,7 @@ def joined(builder: Any, vectors: Sequence[Any]) -> Any:
 def _is_packed(values: Sequence[Any], bits: int) -> bool:
     """Whether four registers of AVX512 become one of bytes."""
     is_whole = len(values) == 4 and values[0].type == ir.VectorType(_INT32, 16)
-    return is_whole and bits == 8 and _HOST.get("avx512bw", False)
+    return is_whole and bits == 8 and _FEATURES.get("avx512bw", False)
 
 
 def _packed(emission: Emission, values: Sequence[Any]) -> Any:

@@ -23,6 +23,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from .entry import entry, made_engine
+from .processor import processor_features, processor_name
 
 FILE = "machine_code.bin"
 
@@ -42,8 +43,8 @@ def surroundings() -> dict[str, Any]:
     """All that the code of a program depends on but the program itself."""
     return {
         "triple": llvm.get_process_triple(),
-        "processor": llvm.get_host_cpu_name(),
-        "features": sorted(name for name, is_there in llvm.get_host_cpu_features().items() if is_there),
+        "processor": processor_name(),
+        "features": sorted(name for name, is_there in processor_features().items() if is_there),
         "llvmlite": llvmlite.__version__,
         "python": [sys.implementation.cache_tag, object.__basicsize__],
     }

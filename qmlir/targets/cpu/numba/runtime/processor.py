@@ -1,0 +1,32 @@
+"""The processor that machine code is made for: this one, or the one that the environment names instead.
+
+`NUMBA_CPU_NAME` and `NUMBA_CPU_FEATURES` (such as `+avx2,-avx512f`) are numba's own, read as numba reads them, so
+that what is emitted, the key of the cache and what is kept follow them, too.
+"""
+
+# llvmlite has no types that a checker could read.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+import os
+from collections.abc import Mapping
+
+import llvmlite.binding as llvm
+
+NAME, FEATURES = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"
+
+
+def processor_name() -> str:
+    """The processor by LLVM's name, such as `znver4`."""
+    return os.environ.get(NAME) or str(llvm.get_host_cpu_name())
+
+
+def feature_text() -> str:
+    """The features of the processor as LLVM takes them; numba's `generic` has none but those of its name."""
+    nothing = "" if processor_name().lower() == "generic" else None
+    given = os.environ.get(FEATURES, nothing)
+    return str(llvm.get_host_cpu_features().flatten()) if given is None else given
+
+
+def processor_features() -> Mapping[str, bool]:
+    """Which of the features, by LLVM's names, are there and which are not."""
+    return {each[1:]: each[0] == "+" for each in feature_text().split(",") if each[:1] in ("+", "-")}
