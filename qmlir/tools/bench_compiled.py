@@ -7,17 +7,19 @@ on one thread and on several. `--only` and `--model` choose, `--folder` keeps wh
 
 import argparse
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from math import inf
 from pathlib import Path
 
 from rich.console import Console
 
 from qmlir.dialects.kernel.attributes import ISAS
 from qmlir.peers.packages import TITLES, is_installed
-from qmlir.targets.cpu.host import host_isa, runs_here
+from qmlir.targets.cpu.host import host_isa, limits_to, runs_here
 from qmlir.tools.bench_accuracy import MODELS, NAMES
 from qmlir.tools.bench_contest import LIMITS, Contest, compile_only, model_sections
 from qmlir.tools.bench_growth import GROWTHS, growth_section, prepare_growth
@@ -93,15 +95,27 @@ def _parser() -> argparse.ArgumentParser:
 
 def _checked(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
     """End with a message where options do not fit."""
-    if min(arguments.threads) < 1 or arguments.rounds < 1 or arguments.seconds <= 0:
+    if min(arguments.threads) < 1 or arguments.rounds < 1 or not 0 < arguments.seconds < inf:
         parser.error("--threads and --rounds are at least 1, and --seconds more than 0")
     if arguments.processor_time and max(arguments.threads) > 1:
         parser.error("--processor-time adds the time of all threads up: it is for --threads 1")
     if arguments.limit and (arguments.only or ["models"]) != ["models"]:
         parser.error("--limit is for --only models: the peers of the others cannot be limited")
+    if arguments.folder is not None:
+        try:
+            arguments.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            parser.error(f"cannot keep models in {arguments.folder}: {error.strerror}")
     wanted = [*arguments.isa, *filter(None, [arguments.limit])]
     if missing := [isa for isa in wanted if not runs_here(isa)]:
         parser.error(f"this processor lacks {', '.join(missing)}: it has {host_isa()}")
+
+
+def _limit(isa: str) -> None:
+    """Begin again in an environment in which numba and the peers are limited: they read it when they are loaded."""
+    limits = {**limits_to(isa), **{variable: names[isa] for variable, names in LIMITS.values()}}
+    if any(os.environ.get(variable) != value for variable, value in limits.items()):
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, **limits})
 
 
 def main() -> int:
@@ -120,8 +134,8 @@ def main() -> int:
             return 1
         names = tuple(BENCH_MODELS)
     kinds: Sequence[str] = arguments.only or (("models",) if arguments.model or arguments.limit else tuple(KINDS))
-    if arguments.limit:  # before the peers are loaded: they read it once
-        os.environ.update({variable: names[arguments.limit] for variable, names in LIMITS.values()})
+    if arguments.limit:
+        _limit(arguments.limit)
     clock = time.process_time if arguments.processor_time else time.perf_counter
     head = {
         **machine(),

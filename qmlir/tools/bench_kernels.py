@@ -14,7 +14,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
@@ -23,6 +22,7 @@ from xdsl.dialects.func import FuncOp
 
 import qmlir
 from qmlir.environment import default_environment
+from qmlir.ir.diagnostics import without_remarks
 from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
@@ -32,6 +32,9 @@ from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.lowering import constants_of, lowered
 from qmlir.targets.cpu.numba.emit import emit_module
 from qmlir.targets.cpu.package import load_package, write_package
+from qmlir.tools.command import console, main_of
+from qmlir.tools.commands.run import inputs_refused_in_a_line, read_inputs
+from qmlir.tools.streams import ArgumentParser, Streams
 
 Array = npt.NDArray[Any]
 
@@ -113,21 +116,28 @@ def _compile_table(seconds: Sequence[tuple[str, float]]) -> Table:
     return table
 
 
-def main() -> int:
-    """Measure, and print a table."""
-    parser = argparse.ArgumentParser(prog="bench-kernels", description="Times the kernels of a compiled program.")
-    parser.add_argument("module", type=Path, help="a module in text, of known shapes")
-    parser.add_argument("inputs", type=Path, help="its inputs, as .npz")
+def build_argument_parser() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = ArgumentParser(prog="bench-kernels", description="Times the kernels of a compiled program.")
+    parser.add_argument("module", help="a module in text, of known shapes")
+    parser.add_argument("inputs", help="its inputs, as .npz")
     parser.add_argument("--compile", action="store_true", help="the time of compiling each kernel")
-    arguments = parser.parse_args()
-    module = qmlir.load(arguments.module)
-    if arguments.compile:
-        table = _compile_table(time_compiling(module))
-    else:
-        table = _kernel_table(time_kernels(module, dict(np.load(arguments.inputs))))
-    Console(width=120).print(table)
+    return parser
+
+
+def _run(arguments: argparse.Namespace, streams: Streams) -> int:
+    with without_remarks(), inputs_refused_in_a_line():
+        module, inputs = qmlir.load(arguments.module), read_inputs([arguments.inputs])
+        if arguments.compile:
+            table = _compile_table(time_compiling(module))
+        else:
+            table = _kernel_table(time_kernels(module, inputs))
+    Console(file=streams.stdout, width=120).print(table)
     return 0
 
 
+main = main_of(build_argument_parser, _run)
+
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    console(main)

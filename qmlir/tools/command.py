@@ -4,7 +4,9 @@
 """
 
 import argparse
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import IO, Protocol
 
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler
@@ -15,13 +17,25 @@ from qmlir.tools.streams import Streams, UsageError, parse_arguments
 from qmlir.tools.streams import console as console
 
 
+@contextmanager
+def _warnings_told(say: Callable[[Diagnostic], None]) -> Generator[None]:
+    """Inside, a warning of Python's is one of the tool's: a line without the place in the source that raised it."""
+
+    def told(message: Warning | str, *place: object, **where: object) -> None:
+        say(Diagnostic(Severity.WARNING, str(message)))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = told
+        yield
+
+
 def guarded(streams: Streams, body: Callable[[], int], show: Callable[[Diagnostic], str] = render) -> int:
     """The exit code of `body`; what is said on the way and what ends it goes to standard error, by `show`."""
 
     def say(diagnostic: Diagnostic) -> None:
         streams.stderr.write(show(diagnostic))
 
-    with diagnostic_handler(say):
+    with diagnostic_handler(say), _warnings_told(say):
         try:
             return body()
         except UsageError as error:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -79,7 +80,7 @@ def _lines(timings: Mapping[str, Timing], multiply_adds: int | None) -> list[Lin
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Time a model and print a table. Raises `DiagnosticError`."""
-    if arguments.rounds < 1 or arguments.seconds <= 0:
+    if arguments.rounds < 1 or not 0 < arguments.seconds < inf:
         raise UsageError("qmlir bench: error: --rounds is at least 1, and --seconds more than 0\n")
     against = [each for each in arguments.against.split(",") if each]
     clock = time.process_time if arguments.processor_time else time.perf_counter

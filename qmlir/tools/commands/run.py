@@ -2,7 +2,8 @@
 
 import argparse
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, cast
@@ -150,13 +151,20 @@ def _chosen_functions(module: ModuleOp, chosen: str | None) -> list[str]:
     return free
 
 
-def _call(program: Any, inputs: Mapping[str, Array]) -> dict[str, Array]:
+@contextmanager
+def inputs_refused_in_a_line() -> Generator[None]:
+    """Inside, what a program says of inputs that do not fit is a `DiagnosticError`."""
     try:
-        return program(inputs)
+        yield
     except ValueError as error:
         if type(error).__name__ != "InputError":  # each saved program brings a class of this name
             raise
         raise text_error(str(error)) from error
+
+
+def _call(program: Any, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    with inputs_refused_in_a_line():
+        return program(inputs)
 
 
 def _run_module(module: ModuleOp, arguments: argparse.Namespace, inputs: Mapping[str, Array], session: Session) -> Any:

@@ -118,6 +118,9 @@ def test_what_is_missing_is_told_first(model: Path, monkeypatch: pytest.MonkeyPa
     [
         (("--against", "onnxrutime"), 1, "no peer 'onnxrutime', did you mean 'onnxruntime'?"),
         (("--rounds", "0"), 2, "--rounds is at least 1"),
+        (("--seconds", "0"), 2, "--seconds more than 0"),
+        (("--seconds", "nan"), 2, "--seconds more than 0"),
+        (("--seconds", "inf"), 2, "--seconds more than 0"),
         (("--shape", "z=1x4"), 1, "has no input 'z'"),
     ],
 )

@@ -54,6 +54,15 @@ def test_a_damaged_store_is_told(folder: Path) -> None:
     assert (code, "warning: " in err, "has no tuned schedules" in err) == (0, True, True)
 
 
+def test_a_damaged_store_is_told_in_a_line_where_it_would_be_used(folder: Path) -> None:
+    run(folder, "--seconds", "0")
+    (store,) = (folder / "cache" / "tuned").iterdir()
+    store.write_text("{")
+    code, _, err = run(folder, "--shape", "x=1x4", "--quiet", "-o", folder / "program", command="compile")
+    assert (code, err.count("\n")) == (0, 1)
+    assert err.startswith(f"warning: '{store}' has no tuned schedules")
+
+
 def test_compiling_without(folder: Path) -> None:
     code, out, _ = run(folder, "--no-tuned", "--shape", "x=1x4", "-o", folder / "program", command="compile")
     assert (code, "a program for generic" in out) == (0, True)
