@@ -106,7 +106,7 @@ def _conv_sums(op: ConvOp, x: Array, w: Array) -> Array:
 
 
 def _winograd_sums(op: WinogradOp, x: Array, w: Array) -> Array:
-    return winograd_sums(x, w, op.form)
+    return winograd_sums(x, w, op.form, op.part_count)
 
 
 def _accumulated(op: ContractionOp, sums: Array) -> Array:

@@ -19,6 +19,7 @@ from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
 from qmlir.dialects.kernel.variants import (
     DEPTHWISE,
     DEPTHWISE_DOT,
+    INTERLEAVED,
     S8S8_DOT,
     SHORT_STEPS,
     U8S2_DOT,
@@ -65,11 +66,11 @@ def unpacked_weights(weights: Array, schedule: ScheduleAttr, channels: int) -> A
 
 
 def _windows(op: ConvOp, weights: Array, schedule: ScheduleAttr) -> Array:
-    """The weights of `depthwise_dot` as `[1, channels, rows, columns, 1]`, without rows that lie outside of `x`."""
-    _, blocks, quads, columns, *_ = weights.shape
-    split = weights.reshape(blocks, quads, columns, QUAD, -1, QUAD, QUAD)
+    """Interleaved weights as `[1, channels, rows, columns, 1]`, without rows that lie outside of `x`."""
+    _, blocks, groups, columns, *_ = weights.shape
+    split = weights.reshape(blocks, groups, columns, schedule.vectors, -1, QUAD, schedule.k_unroll)
     ordered = split.transpose(0, 4, 3, 5, 1, 6, 2)
-    whole = ordered.reshape(1, blocks * schedule.vectors * schedule.lanes, quads * QUAD, columns, 1)
+    whole = ordered.reshape(1, blocks * schedule.vectors * schedule.lanes, -1, columns, 1)
     sizes = shaped(op.x)[0][1], shaped(op.target)[0][1]
     there = rows_there(*sizes, integer_list(op.strides)[0], integer_list(op.dilations)[0])
     return whole[:, : op.channels(), :there]
@@ -127,18 +128,20 @@ def packed_sums(op: ContractionOp, x: Array, w: Array) -> Array:
     assert schedule is not None
     groups = w.shape[0]
     is_conv = isinstance(op, ConvOp)
-    if isinstance(op, ConvOp) and schedule.variant == DEPTHWISE_DOT:
+    if isinstance(op, ConvOp) and schedule.variant in INTERLEAVED:
         weights = _windows(op, w, schedule)
+    elif isinstance(op, WinogradOp) and op.form.takes_taps:
+        weights = unpacked_weights(np.moveaxis(w, 2, -2), schedule, op.channels())
     else:
         weights = unpacked_weights(w, schedule, op.channels() // (groups if is_conv else 1))
     read = _read(op, schedule.variant, x)
     if not isinstance(op.accumulator_type, AnyFloat):
         weights = weights.astype(np.int64)
     if isinstance(op, WinogradOp):
-        return winograd_sums(read, weights[0, ..., : x.shape[-1]], op.form)
+        return winograd_sums(read, weights[0, ..., : x.shape[-1]], op.form, op.part_count)
     if not is_conv:
         sums = _matmul(op, read, weights)
     else:
-        sums = _conv(op, read, weights, is_lanewise=schedule.variant in (DEPTHWISE, DEPTHWISE_DOT))
+        sums = _conv(op, read, weights, is_lanewise=schedule.variant in (DEPTHWISE, *INTERLEAVED))
     integer = as_integer(op.accumulator_type)
     return sums if integer is None else sums.astype(f"i{integer.width.data // 8}")

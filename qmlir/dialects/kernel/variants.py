@@ -27,6 +27,12 @@ DEPTHWISE = "depthwise"
 DEPTHWISE_DOT = "depthwise_dot"
 """The same in bytes: four rows of a window in a lane, channels in the order that interleaving these leaves."""
 
+DEPTHWISE_PAIRS = "depthwise_pairs"
+"""The same of two rows of bytes that are widened to 16 bits, by weights of 16 bits."""
+
+INTERLEAVED = (DEPTHWISE_DOT, DEPTHWISE_PAIRS)
+"""Those that interleave rows of a window: as many as a lane has terms, and as many registers of sums."""
+
 SPLAT = "splat"
 """One element of `x` by a vector of weights, in the type of the sum: integers of any width, floats."""
 
@@ -38,6 +44,9 @@ WINOGRAD = "winograd"
 
 WINOGRAD_F4 = "winograd_f4"
 """The same with larger tiles, and 36 products."""
+
+WINOGRAD_F4_TAPS = "winograd_f4_taps"
+"""The same by weights of a byte, as they are: each is transformed in registers, where it is multiplied."""
 
 SCALAR = "scalar"
 """Loops over scalars, on operands as they are."""
@@ -54,10 +63,12 @@ VARIANTS = (
     I16_PAIRS,
     DEPTHWISE,
     DEPTHWISE_DOT,
+    DEPTHWISE_PAIRS,
     SPLAT,
     SPLAT_FMA,
     WINOGRAD,
     WINOGRAD_F4,
+    WINOGRAD_F4_TAPS,
     SCALAR,
 )
 
@@ -69,8 +80,10 @@ GROUP = {
     S8S8_DOT: 4,
     I16_PAIRS: 2,
     DEPTHWISE_DOT: 4,
+    DEPTHWISE_PAIRS: 2,
     WINOGRAD: 2,
     WINOGRAD_F4: 2,
+    WINOGRAD_F4_TAPS: 2,
 }
 """The terms that one lane of a variant sums in a step, 1 for the others."""
 

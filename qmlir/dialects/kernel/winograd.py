@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import StringAttr, i8, i16, i32
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i8, i16, i32, i64
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.kernel.ops import ContractionOp, shaped
-from qmlir.dialects.kernel.variants import WINOGRAD, WINOGRAD_F4
+from qmlir.dialects.kernel.variants import WINOGRAD, WINOGRAD_F4, WINOGRAD_F4_TAPS
 
 Array = npt.NDArray[Any]
 Matrix = tuple[tuple[int, ...], ...]
@@ -47,6 +47,9 @@ class Algorithm:
     odd: int
     shift: int
 
+    takes_taps: bool = False
+    """Whether weights come as taps of a byte, and the loops transform them."""
+
     @property
     def step(self) -> int:
         """Sums of a tile along each axis, and how far apart the tiles begin."""
@@ -56,6 +59,21 @@ class Algorithm:
     def tile(self) -> int:
         """Elements of a tile along each axis."""
         return len(self.input)
+
+    @property
+    def weight_size(self) -> int:
+        """Elements of the weights along each axis, as `kernel.winograd` takes them."""
+        return TAPS if self.takes_taps else self.tile
+
+    @property
+    def weight_element(self) -> IntegerType:
+        """What one of these is held in."""
+        return i8 if self.takes_taps else i16
+
+    def taken(self, weights: Array) -> Array:
+        """Taps `[O, 3, 3, C]` as `kernel.winograd` takes them."""
+        wide = weights.astype(np.int64)
+        return wide.astype(np.int8) if self.takes_taps else transformed(self.weights, wide, (1, 2)).astype(np.int16)
 
     def title(self, axes: int = 2) -> str:
         """F(2x2, 3x3) and so on."""
@@ -73,7 +91,9 @@ class Algorithm:
         return found - (found >> 31 << 32)
 
     def sums_of_taps(self, weights: Array) -> Array:
-        """The plain sum of the taps `[O, C]` of transformed weights `[O, tile, tile, C]`: one element has it."""
+        """The plain sum of the taps `[O, C]` of weights as they are taken: one element of transformed ones has it."""
+        if self.takes_taps:
+            return weights.astype(np.int64).sum(axis=(1, 2))
         place = next(index for index, row in enumerate(self.weights) if len(set(row)) == 1)
         return weights[:, place, place].astype(np.int64) // self.weights[place][0] ** 2
 
@@ -97,7 +117,16 @@ F4 = Algorithm(
     odd=3, shift=3,
 )  # fmt: skip
 
-ALGORITHMS: Mapping[str, Algorithm] = {each.name: each for each in (F2, F4)}
+F4_TAPS = Algorithm(
+    "f4_taps", WINOGRAD_F4_TAPS,
+    input=F4.input,
+    weights=((1, 0, 0), (1, 1, 1), (1, -1, 1), (1, 2, 4), (1, -2, 4), (0, 0, 1)),
+    output=((6, -4, -4, 1, 1, 0), (0, -4, 4, 2, -2, 0), (0, -4, -4, 4, 4, 0), (0, -4, 4, 8, -8, 24)),
+    odd=3, shift=3, takes_taps=True,
+)  # fmt: skip
+"""What is common to a row of `F4.weights` is in the columns of `output`: it is done once for all channels."""
+
+ALGORITHMS: Mapping[str, Algorithm] = {each.name: each for each in (F2, F4, F4_TAPS)}
 """The algorithms by name."""
 
 VARIANTS: Mapping[str, Algorithm] = {each.variant: each for each in ALGORITHMS.values()}
@@ -117,21 +146,29 @@ class WinogradOp(ContractionOp):
     """Convolutions of 3x3 taps, each next to the other: `x` `[N, H + 2, W + 2, C]`, padded, to `[N, H, W, O]`.
 
     `w` are weights of i16, transformed by the algorithm's `G`: `[O, 4, 4, C]` by `f2`, F(2x2, 3x3), and `[O, 6, 6, C]`
-    by `f4`, F(4x4, 3x3). The sum that the epilogue gets is `(A^T m A) >> 2` of `f2`, `((A^T m A) / 9) >> 6` of `f4`,
-    where `m = sum over C of w * (B^T d B)` and a division by 9 is a product with its inverse modulo 2^32: the transform
-    of the input is held in 16 bits and all else in 32, both wrap. Where 16 bits hold the transform of every input, and
-    32 four times every sum, or 64 times, it is the sum itself: what wraps on the way unwraps. `kernel-winograd` makes
-    the operation and proves that.
+    by `f4`, F(4x4, 3x3); `f4_taps` takes the weights themselves, `[O, 3, 3, C]` of i8, and transforms them. The sum
+    that the epilogue gets is `(A^T m A) >> 2` of `f2`, `((A^T m A) / 9) >> 6` of the others, where `m = sum over C of
+    u * (B^T d B)`, `u` the transformed weights, and a division by 9 is a product with its inverse modulo 2^32: the
+    transform of the input is held in 16 bits and all else in 32, both wrap. With more than one of `parts` the channels
+    are so many runs of one length, and their sums are added. Where 16 bits hold the transform of every input, and 32
+    four times every sum of a part, or 64 times, it is the sum itself: what wraps on the way unwraps. `kernel-winograd`
+    makes the operation and proves that.
     """
 
     name = "kernel.winograd"
 
     algorithm = prop_def(StringAttr, default_value=StringAttr(F2.name))
+    parts = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
 
     @property
     def form(self) -> Algorithm:
         """The row of `ALGORITHMS`."""
         return ALGORITHMS[self.algorithm.data]
+
+    @property
+    def part_count(self) -> int:
+        """Into how many runs the channels are divided."""
+        return self.parts.value.data
 
     def channels(self) -> int:
         return shaped(self.target)[0][-1]
@@ -150,9 +187,9 @@ class WinogradOp(ContractionOp):
         return batch, -(-height // step), -(-width // step)
 
     def sum_shape(self) -> tuple[int, ...]:
-        x, w, tile = list(shaped(self.x)[0]), list(shaped(self.w)[0]), self.form.tile
-        if len(x) != 4 or len(w) != 4 or w[1:-1] != [tile, tile]:
-            raise VerifyException(f"takes x [N, H + 2, W + 2, C] and w [O, {tile}, {tile}, C], found {x} and {w}")
+        x, w, tile, size = list(shaped(self.x)[0]), list(shaped(self.w)[0]), self.form.tile, self.form.weight_size
+        if len(x) != 4 or len(w) != 4 or w[1:-1] != [size, size]:
+            raise VerifyException(f"takes x [N, H + 2, W + 2, C] and w [O, {size}, {size}, C], found {x} and {w}")
         if x[-1] != w[-1]:
             raise VerifyException(f"has {x[-1]} input channels of x and {w[-1]} of w")
         if min(x[1:-1]) < tile:
@@ -164,20 +201,40 @@ class WinogradOp(ContractionOp):
             raise VerifyException(f"computes by '{self.algorithm.data}', there are {', '.join(ALGORITHMS)}")
         super()._verify_operands()
         if self.weight_zero_points is not None or self.weight_zero_point.value.data or self.weight_unsigned is not None:
-            raise VerifyException("takes transformed weights: signed, and without zero points")
+            raise VerifyException("takes weights that are signed, and without zero points")
 
     def verify_(self) -> None:
         super().verify_()
-        elements = [shaped(value)[1] for value in (self.x, self.w)]
-        if elements[0] not in (i8, i16) or elements[1] != i16 or self.accumulator_type != i32:
+        elements, accepted = [shaped(value)[1] for value in (self.x, self.w)], self.form.weight_element
+        if elements[0] not in (i8, i16) or elements[1] != accepted or self.accumulator_type != i32:
             raise VerifyException(
-                f"multiplies i8 or i16 by i16 and sums in i32, found {elements[0]} by {elements[1]} in "
+                f"multiplies i8 or i16 by {accepted} and sums in i32, found {elements[0]} by {elements[1]} in "
                 f"{self.accumulator_type}"
+            )
+        parts, channels = self.part_count, shaped(self.x)[0][-1]
+        if parts not in part_counts(channels, self.form):
+            raise VerifyException(
+                f"adds parts of one even number of channels, {1 << self.form.shift_of_sums} of them at most: "
+                f"found {parts} of {channels} channels"
             )
 
 
-def winograd_sums(x: Array, w: Array, form: Algorithm) -> Array:
-    """The sums of images `[N, H + 2, W + 2, C]` by transformed weights, as in `kernel.winograd`."""
+def part_counts(channels: int, form: Algorithm) -> tuple[int, ...]:
+    """Into how many parts so many channels may be divided: 32 bits hold what all of them may be."""
+    most = 1 << form.shift_of_sums
+    return (1, *(parts for parts in range(2, most + 1) if channels and channels % (2 * parts) == 0))
+
+
+def winograd_sums(x: Array, w: Array, form: Algorithm, parts: int = 1) -> Array:
+    """The sums of images `[N, H + 2, W + 2, C]` by weights as `kernel.winograd` takes them."""
+    taken = transformed(form.weights, w.astype(np.int64), (1, 2)) if form.takes_taps else w
+    pieces = zip(np.split(x, parts, axis=-1), np.split(taken, parts, axis=-1), strict=True)
+    sums = [_part_sums(*piece, form).astype(np.int64) for piece in pieces]
+    return np.asarray(sum(sums)).astype(np.int32)
+
+
+def _part_sums(x: Array, w: Array, form: Algorithm) -> Array:
+    """The sums by transformed weights."""
     batch, height, width, channels = x.shape
     sizes, step, tile = (height - TAPS + 1, width - TAPS + 1), form.step, form.tile
     tiles = [-(-size // step) for size in sizes]

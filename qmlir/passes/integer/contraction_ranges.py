@@ -93,17 +93,20 @@ def sum_interval(op: ContractionOp, x: Interval, w: Interval) -> Interval | None
     return _sums(op, left, w)
 
 
-def _sums(op: ContractionOp, left: Interval, w: Interval) -> Interval:
-    """The sums of elements of `x` in the interval `left`."""
+def _sums(op: ContractionOp, left: Interval, w: Interval, parts: int = 1) -> Interval:
+    """The sums of elements of `x` in the interval `left`, or all of those of so many runs of channels each."""
     if isinstance(op, WinogradOp):
-        shift = op.form.shift_of_sums
-        return Interval(-(1 << 31) >> shift, (1 << 31) - 1 >> shift)  # whatever they are, after the shift
+        # Whatever they are, after the shift.
+        shift, own = op.form.shift_of_sums, op.part_count
+        return Interval(own * (-(1 << 31) >> shift), own * ((1 << 31) - 1 >> shift))
     known = known_weights(op)
     if known is None:
         right = centred_weights(op, w)
         assert right is not None
-        return times(times(left, right), Interval(op.terms(), op.terms()))
-    axes = tuple(range(1, known.ndim)) if isinstance(op, ConvOp) else (-1,)
+        return times(times(left, right), Interval(op.terms() // parts, op.terms() // parts))
+    if parts > 1:  # each as if it were one of several batches of weights
+        known = np.stack(np.split(known, parts, axis=-1))
+    axes = tuple(range(1 + (parts > 1), known.ndim)) if isinstance(op, ConvOp) else (-1,)
     total: Any = object if known.dtype == object or known.dtype.itemsize == 8 else np.int64
     positive, negative = (
         np.asarray(part(known, 0).sum(axis=axes, dtype=total)).astype(object) for part in (np.maximum, np.minimum)
@@ -144,13 +147,17 @@ class Winograd:
     sums: Interval
     """The true sums times a power of two, once an odd factor is divided off; what is between wraps and unwraps."""
 
+    parts: int = 1
+    """The runs of channels whose sums these are."""
+
     @property
     def name(self) -> str:
         """F(2x2, 3x3) and so on."""
         return self.form.title(self.axes)
 
     def __str__(self) -> str:
-        return f"{self.name} with {self.input} by {self.weights} and sums in {self.sums}"
+        of_parts = f" of {self.parts} parts" if self.parts > 1 else ""
+        return f"{self.name} with {self.input} by {self.weights} and sums{of_parts} in {self.sums}"
 
     @property
     def fits(self) -> bool:
@@ -160,11 +167,12 @@ class Winograd:
 
 
 def winograd(
-    op: ContractionOp, x: Interval, w: Interval, *, form: Algorithm = F2, with_zero_point: bool = False
+    op: ContractionOp, x: Interval, w: Interval, *, form: Algorithm = F2, with_zero_point: bool = False, parts: int = 1
 ) -> Winograd | None:
     """The bounds of an algorithm, where the operation is a convolution of 3 taps along each axis, without gaps.
 
-    With `with_zero_point` they are also those of `x` as it is read, for loops that correct the sums afterwards.
+    `parts` runs of its channels are summed by themselves, so it is their sums that have to fit. With `with_zero_point`
+    they are also those of `x` as it is read, for loops that correct the sums afterwards.
     """
     if not isinstance(op, ConvOp) or op.group_count != 1:
         return None
@@ -174,17 +182,17 @@ def winograd(
     left, right = centred_input(op, x), centred_weights(op, w)
     if left is None or right is None:
         return None
-    seen, sums = _transformed(form.input, left, len(taps)), _sums(op, left, w)
+    seen, sums = _transformed(form.input, left, len(taps)), _sums(op, left, w, parts)
     if with_zero_point:
         zero = op.input_zero_point.value.data
         read = Interval(left.low + zero, left.high + zero)
-        seen, sums = seen.joined(_transformed(form.input, read, len(taps))), sums.joined(_sums(op, read, w))
+        seen, sums = seen.joined(_transformed(form.input, read, len(taps))), sums.joined(_sums(op, read, w, parts))
     found = _transformed(form.weights, right, len(taps))
     known = known_weights(op)
     if known is not None and not found.within(-(1 << 15), (1 << 15) - 1):
         found = _exact_transform(form.weights, known, len(taps))
     scale = 1 << (form.shift * len(taps))
-    return Winograd(form, len(taps), seen.whole, found, Interval(sums.low * scale, sums.high * scale))
+    return Winograd(form, len(taps), seen.whole, found, Interval(sums.low * scale, sums.high * scale), parts)
 
 
 def _transformed(matrix: Matrix, elements: Interval, axes: int) -> Interval:

@@ -5,7 +5,7 @@ nearest but one. A tile is two by two, or four by four, elements of the result. 
 last tile begins earlier, so that nothing is read beyond the input, and stores only what the tile before did not.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
@@ -18,7 +18,7 @@ from xdsl.rewriter import InsertPoint
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.variants import I16_PAIRS
-from qmlir.dialects.kernel.winograd import Matrix, WinogradOp
+from qmlir.dialects.kernel.winograd import TAPS, Matrix, WinogradOp
 from qmlir.dialects.simd.ops import PrefetchOp, StoreOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.passes.loops.affine import Index, emit_expression
@@ -35,6 +35,9 @@ Tile = list[list[SSAValue]]
 
 _PAIRS = STEPS[I16_PAIRS]
 
+MOST_SHARES = 4
+"""Of 7x7x512 each transforms the inputs once more in 3 of its 100 us."""
+
 LINE_BYTES = 64
 """What one prefetch brings."""
 
@@ -50,10 +53,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Stages:
-    """Memory between the stages of a block: `[tile, tile, tiles, channels]` before and after the products."""
+    """Memory between the stages of a block: `[tile, tile, tiles, channels]` before the products."""
 
     inputs: SSAValue
-    products: SSAValue
+    products: tuple[SSAValue, ...]
+    """The same of each part of the input channels, after them."""
 
 
 def _quotient(emit: Emitter, value: Index, by: int) -> Index:
@@ -68,6 +72,15 @@ def _least(emit: Emitter, value: Index, limit: int) -> Index:
     if isinstance(value, int):
         return min(value, limit)
     return emit.binary(arith.MinSIOp, value, emit.index(limit))
+
+
+def _added(emit: VectorEmitter, first: Sequence[SSAValue], second: Sequence[SSAValue]) -> list[SSAValue]:
+    return [emit.binary(arith.AddiOp, *pair) for pair in zip(first, second, strict=True)]
+
+
+def batched(values: Sequence[SSAValue], size: int) -> Iterator[Sequence[SSAValue]]:
+    """So many values at a time."""
+    return (values[first : first + size] for first in range(0, len(values), size))
 
 
 def transform(emit: VectorEmitter, matrix: Matrix, size: int, load_: Callable[[int, int], SSAValue]) -> Tile:
@@ -92,7 +105,8 @@ class WinogradWriter:
         self.schedule: ScheduleAttr = schedule
         self.sizes = shaped(op.outs)[0][1:3]
         self.tiles = op.tiles
-        self.steps = shaped(op.w)[0][-2]
+        self.steps = shaped(op.w)[0][2 if self.form.takes_taps else -2]
+        self.parts = op.part_count
         self.epilogue = Epilogue(op, self._geometry(op.outs))
         self.block = min(schedule.block, self.tile_count)
         self.weights: SSAValue | None = None
@@ -126,10 +140,21 @@ class WinogradWriter:
         vectors = VectorEmitter.of(emit, self.schedule.lanes)
         if self.schedule.prefetch:
             self.weights = collapse_axes(emit, self.op.w, [list(range(len(shaped(self.op.w)[0])))])
-        blocks = -(-self.tile_count // self.block)
-        counted(vectors, blocks, self._write_block, threads=self.schedule.threads and blocks > 1)
+        blocks, shares = -(-self.tile_count // self.block), self.shares
+        if shares > 1:
+            counted(vectors, shares, lambda inner, share: self._write_block(inner, 0, share), threads=True)
+        else:
+            counted(vectors, blocks, self._write_block, threads=self.schedule.threads and blocks > 1)
 
-    def _write_block(self, emit: VectorEmitter, block: Index) -> None:
+    @property
+    def shares(self) -> int:
+        """The shares of threads that the channels of the only block are divided into; each transforms all inputs."""
+        groups, rest = divmod(shaped(self.op.target)[0][-1], self.width)
+        if not self.schedule.threads or self.tile_count > self.block or rest:
+            return 1
+        return max(shares for shares in range(1, MOST_SHARES + 1) if groups % shares == 0)
+
+    def _write_block(self, emit: VectorEmitter, block: Index, share: Index = 0) -> None:
         first = times(emit, block, self.block)
         count: Index = self.block
         if self.tile_count % self.block:
@@ -137,16 +162,17 @@ class WinogradWriter:
             count = _least(emit, left, self.block)
         stages = self._scratch(emit)
         counted(emit, count, lambda inner, tile: self._write_input(inner, stages, first, tile))
-        channels = shaped(self.op.target)[0][-1]
-        whole, rest = divmod(channels, self.width)
+        whole, rest = divmod(shaped(self.op.target)[0][-1], self.width)
+        groups = whole // self.shares
 
         def write(inner: VectorEmitter, group: Index, valid: int) -> None:
             self._write_products(inner, stages, count, group, valid)
             channel = times(inner, group, self.width)
             counted(inner, count, lambda each, tile: self._write_output(each, stages, first, tile, channel, valid))
 
-        if whole:
-            counted(emit, whole, lambda inner, group: write(inner, group, self.width))
+        if groups:
+            begin = times(emit, share, groups)
+            counted(emit, groups, lambda inner, group: write(inner, add(inner, begin, group), self.width))
         if rest:
             write(emit, whole, rest)
 
@@ -162,7 +188,8 @@ class WinogradWriter:
         def memory(element: Attribute, depth: int) -> SSAValue:
             return emit.builder.insert(memref.AllocaOp.get(element, shape=[size, size, tiles, depth])).memref
 
-        return Stages(memory(i16, -(-channels // lanes) * lanes + lanes), memory(i32, self.width))
+        inputs = memory(i16, -(-channels // lanes) * lanes + lanes)
+        return Stages(inputs, tuple(memory(i32, self.width) for _ in range(self.parts)))
 
     def _place(self, emit: VectorEmitter, first: Index, tile: Index) -> Place:
         _, rows, columns = self.tiles
@@ -214,70 +241,137 @@ class WinogradWriter:
 
     def _write_products(self, emit: VectorEmitter, stages: Stages, count: Index, group: Index, valid: int) -> None:
         """The products of matrices of a block of tiles with a block of weights."""
-        rows = self.schedule.rows
-        groups = _quotient(emit, add(emit, count, rows - 1), rows)  # what is beyond the last tile is never read
+        rows, size = self.schedule.rows, self.form.tile
+        runs = _quotient(emit, add(emit, count, rows - 1), rows)  # what is beyond the last tile is never read
 
         def element(inner: VectorEmitter, row: Index, column: Index) -> None:
+            counted(inner, runs, lambda each, run: self._write_product(each, stages, (row, column), run, group, valid))
+
+        if self.form.takes_taps:
+            counted(emit, runs, lambda each, run: self._write_rows(each, stages, run, group, valid))
+        else:
             counted(
-                inner,
-                groups,
-                lambda each, run: self._write_product(each, stages, (row, column), run, [0, group, row, column], valid),
+                emit, size, lambda inner, row: counted(inner, size, lambda each, column: element(each, row, column))
             )
 
-        size = self.form.tile
-        counted(emit, size, lambda inner, row: counted(inner, size, lambda each, column: element(each, row, column)))
-
     def _write_product(
-        self, emit: VectorEmitter, stages: Stages, element: tuple[Index, Index], run: Index, weights: list[Index],
-        valid: int,
-    ) -> None:  # fmt: skip
+        self, emit: VectorEmitter, stages: Stages, element: tuple[Index, Index], run: Index, group: Index, valid: int
+    ) -> None:
         """A run of tiles by a block of channels, one step of two terms after the other."""
-        rows, lanes, group = self.schedule.rows, self.schedule.lanes, _PAIRS.group
-        tile, ahead = times(emit, run, rows), self._ahead(emit, weights, run)
+        rows, lanes = self.schedule.rows, self.schedule.lanes
+        weights, width = [0, group, *element], lanes * _PAIRS.group
+        tile, ahead = times(emit, run, rows), self._ahead(emit, weights[1:], run)
         vectors = -(-valid // lanes)
-        source = Operand(stages.inputs, False, i32)
 
         def step(inner: VectorEmitter, number: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            factors = [
-                load(inner, self.op.w, [*weights, number, vector * lanes * group], lanes * group)
-                for vector in range(vectors)
-            ]
+            factors = [load(inner, self.op.w, [*weights, number, vector * width], width) for vector in range(vectors)]
             self._prefetch(inner, ahead, number)
             after: list[SSAValue] = []
             for row in range(rows):
-                place = [*element, add(inner, tile, row), times(inner, number, group)]
-                seen = _PAIRS.read(inner, source, place, None)
+                seen = self._seen(inner, stages, [*element, add(inner, tile, row)], number)
                 own = sums[row * vectors : (row + 1) * vectors]
                 after += [_PAIRS.add(inner, total, seen, factor) for total, factor in zip(own, factors, strict=True)]
             return after
 
-        sums = carried(emit, self.steps, [emit.constant(0, i32)] * (rows * vectors), step)
-        for number, total in enumerate(sums):
-            row, vector = divmod(number, vectors)
-            indices = [emit.index(each) for each in (*element, add(emit, tile, row), vector * lanes)]
-            emit.builder.insert(StoreOp(total, stages.products, indices))
+        for products, sums in self._sums(emit, stages, rows * vectors, step):
+            for number, total in enumerate(sums):
+                row, vector = divmod(number, vectors)
+                indices = [emit.index(each) for each in (*element, add(emit, tile, row), vector * lanes)]
+                emit.builder.insert(StoreOp(total, products, indices))
+
+    def _write_rows(self, emit: VectorEmitter, stages: Stages, run: Index, group: Index, valid: int) -> None:
+        """A run of tiles by a block of channels, all products of a row of a tile together.
+
+        The weights of a step are transformed in registers, for all tiles of the run.
+        """
+        rows, size, lanes = self.schedule.rows, self.form.tile, self.schedule.lanes
+        tile, vectors = times(emit, run, rows), -(-valid // lanes)
+        places = [(column, row) for column in range(size) for row in range(rows)]
+        for line in range(size):
+            ahead = self._ahead(emit, [group], add(emit, times(emit, run, size), line))
+
+            def step(
+                inner: VectorEmitter, number: Index, sums: Sequence[SSAValue], line: int = line, ahead: Index = ahead
+            ) -> Sequence[SSAValue]:
+                self._prefetch(inner, ahead, number)
+                factors = [self._line_of_weights(inner, line, group, number, vector) for vector in range(vectors)]
+                after: list[SSAValue] = []
+                for (column, row), own in zip(places, batched(sums, vectors), strict=True):
+                    seen = self._seen(inner, stages, [line, column, add(inner, tile, row)], number)
+                    after += [
+                        _PAIRS.add(inner, total, seen, each[column]) for total, each in zip(own, factors, strict=True)
+                    ]
+                return after
+
+            for products, sums in self._sums(emit, stages, len(places) * vectors, step):
+                for (column, row), own in zip(places, batched(sums, vectors), strict=True):
+                    for vector, total in enumerate(own):
+                        indices = [emit.index(each) for each in (line, column, add(emit, tile, row), vector * lanes)]
+                        emit.builder.insert(StoreOp(total, products, indices))
+
+    def _line_of_weights(
+        self, emit: VectorEmitter, line: int, group: Index, step: Index, vector: int
+    ) -> Sequence[SSAValue]:
+        """One row of the transformed weights of a step, in 16 bits, from those of its taps that count there."""
+        wide, matrix = emit.with_lanes(_PAIRS.group * self.schedule.lanes), self.form.weights
+        used = [row for row, factor in enumerate(matrix[line]) if factor]
+
+        def tap(row: int, column: int) -> SSAValue:
+            value = load(wide, self.op.w, [0, group, step, row, column, vector * wide.lanes], wide.lanes)
+            return wide.convert(arith.ExtSIOp, value, i16)
+
+        factors = tuple(matrix[line][row] for row in used)
+        columns = [combined(wide, [factors], [tap(row, column) for row in used])[0] for column in range(TAPS)]
+        return combined(wide, matrix, columns)
+
+    def _seen(self, emit: VectorEmitter, stages: Stages, place: Sequence[Index], step: Index) -> SSAValue:
+        """The transformed inputs that a step multiplies."""
+        source = Operand(stages.inputs, False, i32)
+        return _PAIRS.read(emit, source, [*place, times(emit, step, _PAIRS.group)], None)
+
+    def _sums(
+        self, emit: VectorEmitter, stages: Stages, count: int,
+        step: Callable[[VectorEmitter, Index, Sequence[SSAValue]], Sequence[SSAValue]],
+    ) -> Iterator[tuple[SSAValue, Sequence[SSAValue]]]:  # fmt: skip
+        """The sums of the steps of each part of the channels, and the memory for them."""
+        steps = self.steps // self.parts
+        for part, products in enumerate(stages.products):
+
+            def shifted(
+                inner: VectorEmitter, number: Index, sums: Sequence[SSAValue], first: int = part * steps
+            ) -> Sequence[SSAValue]:
+                return step(inner, add(inner, number, first), sums)
+
+            yield products, carried(emit, steps, [emit.constant(0, i32)] * count, shifted)
+
+    # --- Weights of the next products ---------------------------------------------------------------------------------
+
+    @property
+    def _elements(self) -> int:
+        """The weights of a step."""
+        return self.width * _PAIRS.group * (TAPS**2 if self.form.takes_taps else 1)
 
     @property
     def _share(self) -> int:
-        """How many of the weights of the next product each step of a run of tiles asks for."""
+        """How many of the next weights each step of a run of tiles, or of a row of its products, asks for."""
         runs = -(-self.block // self.schedule.rows)
-        return -(-self.width * _PAIRS.group // runs)
+        return -(-self._elements // (runs * self.form.tile if self.form.takes_taps else runs))
 
     def _ahead(self, emit: VectorEmitter, weights: Sequence[Index], run: Index) -> Index:
-        """Where the weights of the next product that a run of tiles asks for begin: each run has its share of them."""
+        """Where the next weights that a run asks for begin: each has its share of them."""
         if self.weights is None:
             return 0
         number: Index = 0
-        for place, size in zip(weights[1:], (1, self.form.tile, self.form.tile), strict=True):
+        for place, size in zip(weights, (1, self.form.tile, self.form.tile), strict=False):
             number = add(emit, times(emit, number, size), place)
-        next_ = times(emit, add(emit, number, 1), self.steps * self.width * _PAIRS.group)
+        next_ = times(emit, add(emit, number, 1), self.steps * self._elements)
         return add(emit, next_, times(emit, run, self._share * self.steps))
 
     def _prefetch(self, emit: VectorEmitter, ahead: Index, step: Index) -> None:
-        """Ask for the weights that are due in a step; behind the last product there is nothing, which does no harm."""
+        """Ask for the weights that are due in a step; behind the last of all there is nothing, which does no harm."""
         if self.weights is None:
             return
-        for line in range(0, self._share, LINE_BYTES * 8 // bits_of(i16)):
+        for line in range(0, self._share, LINE_BYTES * 8 // bits_of(self.form.weight_element)):
             place = add(emit, add(emit, ahead, times(emit, step, self._share)), line)
             emit.builder.insert(PrefetchOp(self.weights, emit.index(place), self.schedule.prefetch))
 
@@ -289,11 +383,16 @@ class WinogradWriter:
         """The transform of the products of one tile, and the epilogue of its sums."""
         place, lanes = self._place(emit, first, tile), self.schedule.lanes
         for start in range(0, valid, lanes):
-            sums = transform(
-                emit, self.form.output, self.form.tile,
-                lambda row, column, start=start: load(emit, stages.products, [row, column, tile, start], lanes),
-            )  # fmt: skip
-            rows = [[self._unscaled(emit, value) for value in values] for values in sums]
+            rows: Tile = []
+            for products in stages.products:
+                sums = transform(
+                    emit, self.form.output, self.form.tile,
+                    lambda row, column, products=products, start=start: load(
+                        emit, products, [row, column, tile, start], lanes
+                    ),
+                )  # fmt: skip
+                own = [[self._unscaled(emit, value) for value in values] for values in sums]
+                rows = [_added(emit, *pair) for pair in zip(rows, own, strict=True)] if rows else own
             self._store(emit, place, rows, add(emit, channel, start), min(valid - start, lanes))
 
     def _unscaled(self, emit: VectorEmitter, value: SSAValue) -> SSAValue:

@@ -1,12 +1,12 @@
 """`kernel-winograd`: convolutions of 3x3 taps by one of Winograd's algorithms, where that is exact, and faster."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, UnitAttr, i8, i16, i32
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, UnitAttr, i8, i16, i32, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
@@ -15,27 +15,29 @@ from qmlir.dialects.kernel.attributes import TUNED
 from qmlir.dialects.kernel.lowering.lowering import Lowering
 from qmlir.dialects.kernel.lowering.types import integer_types
 from qmlir.dialects.kernel.ops import ConvOp, shaped
-from qmlir.dialects.kernel.winograd import ALGORITHMS, F2, VARIANTS, Algorithm, WinogradOp, transformed
+from qmlir.dialects.kernel.winograd import ALGORITHMS, F2, VARIANTS, Algorithm, WinogradOp, part_counts
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
-from qmlir.passes.integer.contraction_ranges import Winograd, known_weights, winograd
+from qmlir.passes.integer.contraction_ranges import Winograd, centred_weights, known_weights, winograd
+from qmlir.passes.integer.intervals import EMPTY
 from qmlir.passes.integer.value_ranges import ValueRanges
 from qmlir.passes.scheduled.candidates import has_winograd_form
 from qmlir.passes.scheduled.isas import IsaName, resolved_isa
 from qmlir.passes.scheduled.tuned_choices import TunedChoices
-from qmlir.passes.scheduled.winograd_table import fastest
+from qmlir.passes.scheduled.winograd_table import faster
 
 _CONV_ONLY = ("strides", "dilations", "groups", "weight_zero_point", "weight_unsigned")
 """The properties of a convolution that are the same in each that becomes one of these."""
 
 
-AlgorithmName = Literal["f2", "f4"]
+AlgorithmName = Literal["f2", "f4", "f4_taps"]
 
 
-def _asked(op: ConvOp) -> Algorithm | None:
+def _asked(op: ConvOp) -> Sequence[Algorithm]:
     """The algorithm that a schedule says already."""
-    return None if op.schedule is None else VARIANTS.get(op.schedule.variant)
+    form = None if op.schedule is None else VARIANTS.get(op.schedule.variant)
+    return () if form is None else (form,)
 
 
 def _refused(op: ConvOp, bounds: Winograd | None) -> str:
@@ -44,6 +46,10 @@ def _refused(op: ConvOp, bounds: Winograd | None) -> str:
         return f"multiplies {shaped(op.x)[1]} by {shaped(op.w)[1]}, accepted are i8 and i16 by integers"
     if op.accumulator_type != i32:
         return f"sums in {op.accumulator_type}, accepted is i32"
+    if bounds.form.takes_taps:
+        taps = centred_weights(op, EMPTY)
+        if taps is None or not taps.within(-128, 127):
+            return f"multiplies by weights in {taps}, accepted are 8 bits"
     if not bounds.fits:
         return (
             f"{bounds.name} needs inputs in {bounds.input} by weights in {bounds.weights} and sums in {bounds.sums}, "
@@ -52,14 +58,35 @@ def _refused(op: ConvOp, bounds: Winograd | None) -> str:
     return ""
 
 
-def _rewrite(op: ConvOp, form: Algorithm) -> None:
+def _first_exact(op: ConvOp, forms: Sequence[Algorithm], ranges: ValueRanges) -> tuple[Algorithm, Winograd | None]:
+    """The first algorithm that is exact, with its bounds; the last where none is."""
+    *others, last = forms
+    for form in others:
+        bounds = _proven(op, form, ranges)
+        if not _refused(op, bounds):
+            return form, bounds
+    return last, _proven(op, last, ranges)
+
+
+def _proven(op: ConvOp, form: Algorithm, ranges: ValueRanges) -> Winograd | None:
+    """The bounds of the fewest parts of the channels that fit; those of one where none do."""
+    first: Winograd | None = None
+    for parts in part_counts(shaped(op.x)[0][-1], form):
+        found = winograd(op, ranges[op.x], ranges[op.w], form=form, with_zero_point=True, parts=parts)
+        if found is None or found.fits:
+            return found
+        first = first or found
+    return first
+
+
+def _rewrite(op: ConvOp, form: Algorithm, parts: int) -> None:
     rewriter = PatternRewriter(op)
     at = Lowering(op, rewriter, integer_types())
     weights = known_weights(op)
     assert weights is not None
-    constant = at.constant(transformed(form.weights, weights.astype(np.int64), (1, 2)).astype(np.int16), i16)
+    constant = at.constant(form.taken(weights), form.weight_element)
     properties = {name: value for name, value in op.properties.items() if name not in _CONV_ONLY}
-    properties["algorithm"] = StringAttr(form.name)
+    properties["algorithm"], properties["parts"] = StringAttr(form.name), IntegerAttr(parts, i64)
     properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [1, 1, 0, len(op.epilogue), 0])
     new = WinogradOp.create(
         operands=[op.x, constant, *op.epilogue],
@@ -81,10 +108,12 @@ class KernelWinograd(ModulePass):
 
     Taken are convolutions of two axes with stride 1, dilation 1, one group and constant weights, by F(2x2, 3x3) or
     F(4x4, 3x3). The proof is that of `kernel-analyze-ranges`: 16 bits hold the transformed inputs and weights, 32 four
-    times every sum, or 64 times, by the actual weights and what the input may be. Where it fails, a remark says so and
-    the convolution stays direct. Where which is faster is measured, in one table; with `always` that is not asked and
-    it is `algorithm`, and not where a schedule on the convolution, or the file `tuned` of `qmlir tune` for so many
-    `threads`, says what loops it becomes. The weights are transformed here, by matrices of integers.
+    times every sum, or 64 times, by the actual weights and what the input may be; where they don't, `parts` of the
+    channels may, the fewest, whose sums are added. Where which is faster is measured, in
+    one table, from which the fastest that is exact is taken; where none is, a remark says so and the convolution stays
+    direct. With `always` that table is not asked and it is `algorithm`, and not where a schedule on the convolution, or
+    the file `tuned` of `qmlir tune` for so many `threads`, says what loops it becomes. The weights are transformed
+    here, by matrices of integers, or with `f4_taps` by the loops.
 
     Before (run with `always=true`):
 
@@ -124,46 +153,44 @@ class KernelWinograd(ModulePass):
     threads: int = 1
     tuned: str = ""
 
-    def _chosen(self, op: ConvOp, choices: TunedChoices) -> Algorithm | None:
-        """The algorithm that is wanted: a schedule that a search found, and chose, is written on `op`."""
+    def _wanted(self, op: ConvOp, choices: TunedChoices) -> Sequence[Algorithm]:
+        """The algorithms that are wanted, the best first: a schedule that a search found, and chose, is put on `op`."""
         if op.schedule is not None:
             return _asked(op)
         if self.always:
-            return ALGORITHMS[self.algorithm]
+            return (ALGORITHMS[self.algorithm],)
         found = choices.schedule(op)
         if found is None:
-            return fastest(op, choices.isa)
+            return faster(op, choices.isa)
         if found.variant in VARIANTS:
             op.schedule, op.attributes[TUNED] = found, UnitAttr()
-        return VARIANTS.get(found.variant)
+        return _asked(op)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         choices = TunedChoices(self.tuned, resolved_isa(op, self.isa), self.threads)
         for function in op.ops:
             if not isinstance(function, FuncOp) or function.is_declaration:
                 continue
-            chosen = [
-                (each, form)
+            wanted = [
+                (each, forms)
                 for each in function.walk()
                 if isinstance(each, ConvOp) and has_winograd_form(each, F2)
-                if (form := self._chosen(each, choices)) is not None and has_winograd_form(each, form)
+                if (forms := [form for form in self._wanted(each, choices) if has_winograd_form(each, form)])
             ]
-            if not chosen:
+            if not wanted:
                 continue
             ranges = ValueRanges(function)
-            found = [
-                (each, form, winograd(each, ranges[each.x], ranges[each.w], form=form, with_zero_point=True))
-                for each, form in chosen
-            ]
-            for each, form, bounds in found:
+            chosen = [(each, *_first_exact(each, forms, ranges)) for each, forms in wanted]
+            for each, form, bounds in chosen:
                 refused = _refused(each, bounds)
                 if refused:
                     emit_remark(each, f"stays direct: {refused}")
-                    if _asked(each) is not None:
+                    if _asked(each):
                         each.schedule = None
                         each.attributes.pop(TUNED, None)
                     count("convolutions that Winograd's algorithm does not fit")
                     continue
                 emit_remark(each, f"is computed by {bounds}")
-                _rewrite(each, form)
+                assert bounds is not None
+                _rewrite(each, form, bounds.parts)
                 count("convolutions by Winograd's algorithm")

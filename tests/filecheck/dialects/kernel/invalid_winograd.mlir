@@ -37,7 +37,7 @@ func.func @result(%x: tensor<1x5x4x3xi8>, %w: tensor<6x4x4x3xi16>) {
 }
 // -----
 func.func @zero_point_of_weights(%x: tensor<1x5x4x3xi8>, %w: tensor<6x4x4x3xi16>) {
-  // expected-error @+1 {{takes transformed weights: signed, and without zero points}}
+  // expected-error @+1 {{takes weights that are signed, and without zero points}}
   %0 = kernel.winograd ins(%x, %w : tensor<1x5x4x3xi8>, tensor<6x4x4x3xi16>) -> tensor<1x3x2x6xi32> attributes {weight_zero_point = 1 : i32} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -64,7 +64,7 @@ func.func @wide_sums(%x: tensor<1x5x4x3xi8>, %w: tensor<6x4x4x3xi16>) {
 }
 // -----
 func.func @algorithm(%x: tensor<1x5x4x3xi8>, %w: tensor<6x4x4x3xi16>) {
-  // expected-error @+1 {{computes by 'f3', there are f2, f4}}
+  // expected-error @+1 {{computes by 'f3', there are f2, f4, f4_taps}}
   %0 = kernel.winograd ins(%x, %w : tensor<1x5x4x3xi8>, tensor<6x4x4x3xi16>) -> tensor<1x3x2x6xi32> attributes {algorithm = "f3"} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -84,6 +84,42 @@ func.func @weights_of_the_other(%x: tensor<1x6x6x3xi8>, %w: tensor<6x4x4x3xi16>)
 func.func @less_than_a_larger_tile(%x: tensor<1x6x5x3xi8>, %w: tensor<6x6x6x3xi16>) {
   // expected-error @+1 {{takes images of 6 elements or more along each axis, found [6, 5]}}
   %0 = kernel.winograd ins(%x, %w : tensor<1x6x5x3xi8>, tensor<6x6x6x3xi16>) -> tensor<1x4x3x6xi32> attributes {algorithm = "f4"} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @transformed_taps(%x: tensor<1x6x6x3xi8>, %w: tensor<6x6x6x3xi16>) {
+  // expected-error @+1 {{takes x [N, H + 2, W + 2, C] and w [O, 3, 3, C], found [1, 6, 6, 3] and [6, 6, 6, 3]}}
+  %0 = kernel.winograd ins(%x, %w : tensor<1x6x6x3xi8>, tensor<6x6x6x3xi16>) -> tensor<1x4x4x6xi32> attributes {algorithm = "f4_taps"} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @wide_taps(%x: tensor<1x6x6x3xi8>, %w: tensor<6x3x3x3xi16>) {
+  // expected-error @+1 {{multiplies i8 or i16 by i8 and sums in i32, found i8 by i16 in i32}}
+  %0 = kernel.winograd ins(%x, %w : tensor<1x6x6x3xi8>, tensor<6x3x3x3xi16>) -> tensor<1x4x4x6xi32> attributes {algorithm = "f4_taps"} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @parts_of_odd_channels(%x: tensor<1x5x4x6xi8>, %w: tensor<6x4x4x6xi16>) {
+  // expected-error @+1 {{adds parts of one even number of channels, 4 of them at most: found 2 of 6 channels}}
+  %0 = kernel.winograd ins(%x, %w : tensor<1x5x4x6xi8>, tensor<6x4x4x6xi16>) -> tensor<1x3x2x6xi32> attributes {parts = 2 : i64} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @no_parts(%x: tensor<1x6x6x4xi8>, %w: tensor<6x6x6x4xi16>) {
+  // expected-error @+1 {{adds parts of one even number of channels, 64 of them at most: found 0 of 4 channels}}
+  %0 = kernel.winograd ins(%x, %w : tensor<1x6x6x4xi8>, tensor<6x6x6x4xi16>) -> tensor<1x4x4x6xi32> attributes {algorithm = "f4", parts = 0 : i64} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }

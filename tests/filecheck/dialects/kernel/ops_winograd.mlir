@@ -30,6 +30,15 @@ func.func @f4(%x: tensor<1x6x7x3xi8>, %w: tensor<6x6x6x3xi16>) -> tensor<1x4x5x6
   func.return %0 : tensor<1x4x5x6xi32>
 }
 
+// Weights as they are, and the channels in two parts: the loops transform the weights, and add the sums.
+func.func @f4_taps(%x: tensor<1x6x7x4xi8>, %w: tensor<6x3x3x4xi8>) -> tensor<1x4x5x6xi32> {
+  %0 = kernel.winograd ins(%x, %w : tensor<1x6x7x4xi8>, tensor<6x3x3x4xi8>) -> tensor<1x4x5x6xi32> attributes {algorithm = "f4_taps", parts = 2 : i64} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return %0 : tensor<1x4x5x6xi32>
+}
+
 // CHECK: #k0 = #kernel.schedule<variant = "winograd", rows = 5, lanes = 8, k_unroll = 2, block = 60, packed = true>
 // CHECK-LABEL: @tensors(
 // CHECK-SAME: [[V0:%.+]]: tensor<2x5x4x3xi8>, [[V1:%.+]]: tensor<6x4x4x3xi16>, [[V2:%.+]]: tensor<6xi32>) -> tensor<2x3x2x6xi32>

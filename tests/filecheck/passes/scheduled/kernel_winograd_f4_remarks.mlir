@@ -13,10 +13,21 @@ func.func @fits(%x: tensor<1x6x6x1xi8>) -> tensor<1x4x4x1xi32> {
   func.return %0 : tensor<1x4x4x1xi32>
 }
 // -----
-// 116 channels of the largest weights by unsigned bytes leave 2^25, 115 do not.
-func.func @sums(%x: tensor<1x6x6x116xi8>) -> tensor<1x4x4x1xi32> {
+// 117 channels of the largest weights by unsigned bytes leave 2^25, 115 do not; 116 are two parts, and 117 no even ones.
+func.func @sums(%x: tensor<1x6x6x117xi8>) -> tensor<1x4x4x1xi32> {
+  %w = arith.constant dense<127> : tensor<1x3x3x117xi8>
+  // expected-remark @+1 {{stays direct: F(4x4, 3x3) needs inputs in [-12750, 17340] by weights in [-18288, 18288] and sums in [0, 2182489920], accepted are 16, 16 and 32 bits}}
+  %0 = kernel.conv ins(%x, %w : tensor<1x6x6x117xi8>, tensor<1x3x3x117xi8>) -> tensor<1x4x4x1xi32> attributes {
+    strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_unsigned} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return %0 : tensor<1x4x4x1xi32>
+}
+// -----
+func.func @parts(%x: tensor<1x6x6x116xi8>) -> tensor<1x4x4x1xi32> {
   %w = arith.constant dense<127> : tensor<1x3x3x116xi8>
-  // expected-remark @+1 {{stays direct: F(4x4, 3x3) needs inputs in [-12750, 17340] by weights in [-18288, 18288] and sums in [0, 2163836160], accepted are 16, 16 and 32 bits}}
+  // expected-remark @+1 {{is computed by F(4x4, 3x3) with [-12750, 17340] by [-18288, 18288] and sums of 2 parts in [0, 1081918080]}}
   %0 = kernel.conv ins(%x, %w : tensor<1x6x6x116xi8>, tensor<1x3x3x116xi8>) -> tensor<1x4x4x1xi32> attributes {
     strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_unsigned} {
   ^bb0(%sum: i32):

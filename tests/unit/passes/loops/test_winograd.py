@@ -111,6 +111,7 @@ def _random(seed: int, shape: tuple[int, int, int, int, int], *, residual: bool 
     [
         ("f2", (1, 7, 7, 24, 40)), ("f2", (2, 5, 6, 33, 17)), ("f2", (1, 2, 2, 3, 8)), ("f2", (1, 4, 4, 96, 128)),
         ("f4", (1, 9, 7, 24, 40)), ("f4", (2, 5, 6, 33, 17)), ("f4", (1, 4, 4, 3, 8)), ("f4", (1, 8, 8, 96, 128)),
+        ("f4_taps", (1, 9, 7, 24, 40)), ("f4_taps", (2, 5, 6, 33, 17)), ("f4_taps", (1, 7, 7, 256, 64)),
     ],
     ids=str,
 )  # fmt: skip
@@ -136,7 +137,39 @@ def test_threads_divide_the_blocks(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, case.expected)
 
 
-@pytest.mark.parametrize(("algorithm", "inputs"), [("f2", 1840), ("f4", 115)])
+def test_threads_divide_the_channels_of_one_block(tmp_path: Path) -> None:
+    case = _random(1, (1, 7, 7, 128, 128), residual=False)
+    module = loops(case, "avx512-vnni", "f4_taps", threads=2)
+    assert "scf.parallel" in str(module)
+    if not runs_here("avx512-vnni"):
+        pytest.skip("this processor has no avx512-vnni")
+    write_package(tmp_path, emit_module(module), constants_of(module))
+    (found,) = load_package(tmp_path, f"winograd_{next(_NAMES)}").program(case.inputs).values()
+    np.testing.assert_array_equal(found, case.expected)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "inputs", "parts"), [("f2", 2048, 2), ("f4", 116, 2), ("f4_taps", 116, 2), ("f4_taps", 324, 3)]
+)
+def test_parts_of_the_channels(algorithm: str, inputs: int, parts: int, tmp_path: Path) -> None:
+    """The sums of all channels leave what 32 bits hold of a multiple of them, those of each part do not."""
+    form, isa = ALGORITHMS[algorithm], "avx512-vnni" if runs_here("avx512-vnni") else "generic"
+    x = np.full((1, form.tile, form.tile, inputs), 127, np.int64)
+    w = np.full((2, 3, 3, inputs), 127, np.int64)
+    w[1] = -127
+    made = case(x, w, input_zero_point=-128)
+    module = by_winograd(made, isa, algorithm)
+    assert [op.part_count for op in module.walk() if isinstance(op, WinogradOp)] == [parts]
+    check(module, made)
+    run(module, f'kernel-assign-schedule{{isa="{isa}"}},kernel-pack')
+    check(module, made)
+    run(module, _LOOPS.removeprefix("kernel-pack,"))
+    write_package(tmp_path, emit_module(module), constants_of(module))
+    (found,) = load_package(tmp_path, f"winograd_{next(_NAMES)}").program(made.inputs).values()
+    np.testing.assert_array_equal(found, made.expected)
+
+
+@pytest.mark.parametrize(("algorithm", "inputs"), [("f2", 1840), ("f4", 115), ("f4_taps", 115)])
 def test_the_largest_sums(algorithm: str, inputs: int) -> None:
     """At the edge of what the proof accepts: 4 or 64 times the sums are just below 2^31, and what is between wraps."""
     form = ALGORITHMS[algorithm]
@@ -163,5 +196,5 @@ def test_matrices_make_convolutions(algorithm: str) -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_plain_sum_of_the_taps(algorithm: str) -> None:
     form, weights = ALGORITHMS[algorithm], np.random.default_rng(3).integers(-128, 128, (5, 3, 3, 4))
-    found = form.sums_of_taps(transformed(form.weights, weights, (1, 2)))
+    found = form.sums_of_taps(form.taken(weights))
     np.testing.assert_array_equal(found, weights.sum(axis=(1, 2)))
