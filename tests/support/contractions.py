@@ -132,9 +132,10 @@ _EPILOGUES = ("sums", "requantized", "narrow", "residual")
 
 
 def depthwise(
-    seed: int, sizes: Sequence[int] = (), channels: int = 0, taps: Sequence[int] = (), epilogue: str = ""
-) -> Case:
-    """A depthwise convolution of an image in bytes, whose weights without zero points are bytes too."""
+    seed: int, sizes: Sequence[int] = (), channels: int = 0, taps: Sequence[int] = (), epilogue: str = "",
+    weight_zero_point: int = 0,
+) -> Case:  # fmt: skip
+    """A depthwise convolution of an image in bytes, whose weights are bytes without zero points, or with this one."""
     rng = np.random.default_rng(seed)
     channels = channels or int(rng.choice(np.array([rng.integers(2, 20), rng.integers(20, 150), 16, 32, 64, 96])))
     taps = taps or rng.choice([3, 3, 5, 1, 2, 4, 7], 2).tolist()
@@ -146,13 +147,14 @@ def depthwise(
     x = _integers(rng, (int(rng.integers(1, 3)), *sizes, channels), unsigned, 8, extreme)
     w = _integers(rng, (channels, *taps, 1), False, 8, extreme)
     zero_point = int(_integers(rng, (), unsigned, 8, False))
-    expected = convolved(x - zero_point, w, strides, dilations, channels)
+    expected = convolved(x - zero_point, w - weight_zero_point, strides, dilations, channels)
     epilogue = epilogue or str(rng.choice(_EPILOGUES))
     attributes = [
         f"strides = array<i64: {', '.join(map(str, strides))}>",
         f"dilations = array<i64: {', '.join(map(str, dilations))}>",
         f"groups = {channels} : i64",
         f"input_zero_point = {zero_point} : i32",
+        *([f"weight_zero_point = {weight_zero_point} : i32"] if weight_zero_point else []),
         *(["input_unsigned"] if unsigned else []),
     ]
     bias = rng.integers(-1000, 1000, channels).astype(np.int32)
@@ -188,6 +190,11 @@ def depthwise(
         f"-> {tensor(expected.shape, element)} attributes {{{', '.join(attributes)}}}"
     )
     return Case(_module(parameters, lines, operation, arguments, body, expected.shape, element), given, expected)
+
+
+def depthwise_offset(seed: int) -> Case:
+    """The same whose weights fit no byte without their zero point: from -255 on, or to 255."""
+    return depthwise(seed, weight_zero_point=(127, -128)[seed % 2])
 
 
 def _module(

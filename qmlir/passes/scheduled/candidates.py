@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import AnyFloat, i32
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
-from qmlir.dialects.kernel.variants import DEPTHWISE_DOT, GROUP, SPLAT
+from qmlir.dialects.kernel.variants import GROUP, INTERLEAVED, SPLAT
 from qmlir.dialects.kernel.winograd import ALGORITHMS, Algorithm
 from qmlir.passes.integer.contraction_ranges import known_weights
 from qmlir.passes.scheduled.schedule_table import TABLE, Row, positions_of, schedule_for, schedule_of
@@ -60,7 +60,7 @@ def _rows(positions: int, most: int) -> Iterator[int]:
 
 def _tiles(op: ContractionOp, row: Row, isa: str) -> Iterator[tuple[int, int]]:
     """Rows and vectors of the tiles that registers have room for."""
-    widths = (row.vectors,) if row.variant == DEPTHWISE_DOT else range(_MOST_VECTORS, 0, -1)
+    widths = (row.vectors,) if row.variant in INTERLEAVED else range(_MOST_VECTORS, 0, -1)
     for vectors in widths:
         most = (_REGISTER_COUNTS[isa] - vectors - _OTHERS) // vectors
         yield from ((rows, vectors) for rows in _rows(positions_of(op), min(most, _MOST_ROWS)) if most > 0)

@@ -26,7 +26,9 @@ from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
 from qmlir.dialects.kernel.variants import (
     DEPTHWISE,
     DEPTHWISE_DOT,
+    DEPTHWISE_PAIRS,
     I16_PAIRS,
+    INTERLEAVED,
     S8S8_DOT,
     SHORT_STEPS,
     U8S2_DOT,
@@ -35,6 +37,7 @@ from qmlir.dialects.kernel.variants import (
     WEIGHT_BITS,
     WINOGRAD,
     WINOGRAD_F4,
+    WINOGRAD_F4_TAPS,
 )
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.builtin_types import as_integer, integer_list
@@ -53,7 +56,9 @@ _NARROW: dict[str, IntegerType] = {
     I16_PAIRS: i16,
     WINOGRAD: i16,
     WINOGRAD_F4: i16,
+    WINOGRAD_F4_TAPS: i8,
     DEPTHWISE_DOT: i8,
+    DEPTHWISE_PAIRS: i16,
 }
 """What packed weights are held in; otherwise in the type of the sum."""
 
@@ -191,11 +196,11 @@ def moved_from(value: SSAValue, place: Sequence[AffineExpr]) -> tuple[SSAValue, 
 
 
 class InterleavedLayout(Layout):
-    """The sizes of the packed weights of `depthwise_dot`: lanes hold four rows of the window, `taps` are its sizes."""
+    """The sizes of weights of interleaved rows: a lane holds a group of rows of the window, `taps` are its sizes."""
 
     @property
-    def _quads(self) -> int:
-        return -(-self.taps[0] // QUAD)
+    def _row_groups(self) -> int:
+        return -(-self.taps[0] // self.schedule.k_unroll)
 
     @property
     def reads_past(self) -> bool:
@@ -203,7 +208,7 @@ class InterleavedLayout(Layout):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (1, self.blocks, self._quads, self.taps[1], 1, self.width * QUAD)
+        return (1, self.blocks, self._row_groups, self.taps[1], 1, self.width * self.schedule.k_unroll)
 
     @property
     def _unpadded(self) -> tuple[int, ...]:
@@ -211,29 +216,47 @@ class InterleavedLayout(Layout):
 
     @property
     def _padded(self) -> tuple[int, ...]:
-        return (self.blocks * self.width, self._quads * QUAD, self.taps[1])
+        return (self.blocks * self.width, self._row_groups * self.schedule.k_unroll, self.taps[1])
 
     @property
     def _split(self) -> tuple[int, ...]:
         # A channel is a block of 128 bits, a register, and a place in the block.
-        return (self.blocks, self.schedule.lanes // QUAD, QUAD, QUAD, self._quads, QUAD, self.taps[1])
+        schedule, rows = self.schedule, (self._row_groups, self.schedule.k_unroll)
+        return (self.blocks, schedule.lanes // QUAD, schedule.vectors, QUAD, *rows, self.taps[1])
 
     @property
     def _order(self) -> tuple[int, ...]:
         return (0, 4, 6, 2, 1, 3, 5)
 
 
+class TapsTogetherLayout(Layout):
+    """The sizes of weights whose step has all taps of its terms: they are read, and transformed, together."""
+
+    @property
+    def _apart(self) -> Layout:
+        return Layout(self.groups, self.channels, self.taps, self.run, self.schedule)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        groups, blocks, *taps, steps, elements = self._apart.shape
+        return (groups, blocks, steps, *taps, elements)
+
+    def pack(self, weights: Array) -> Array:
+        return np.ascontiguousarray(np.moveaxis(self._apart.pack(weights), -2, 2))
+
+
 def layout_of(op: ContractionOp, schedule: ScheduleAttr) -> Layout:
     """How `schedule` wants the weights of `op`, which are not packed yet."""
     shape = shaped(op.w)[0]
     if isinstance(op, WinogradOp):
-        return Layout(1, shape[0], shape[1:-1], shape[-1], schedule)
+        kind = TapsTogetherLayout if op.form.takes_taps else Layout
+        return kind(1, shape[0], shape[1:-1], shape[-1], schedule)
     if not isinstance(op, ConvOp):
         return Layout(math.prod(shape[:-2]), shape[-2], (), shape[-1], schedule)
     channels, taps, terms = shape[0], shape[1:-1], shape[-1]
-    if schedule.variant == DEPTHWISE_DOT:
+    if schedule.variant in INTERLEAVED:
         if len(taps) != 2:
-            raise op_error(op, f"has {len(taps)} axes of taps: '{DEPTHWISE_DOT}' packs rows and columns")
+            raise op_error(op, f"has {len(taps)} axes of taps: '{schedule.variant}' packs rows and columns")
         return InterleavedLayout(1, channels, taps, terms, schedule)
     if schedule.variant == DEPTHWISE:
         return Layout(1, channels, taps, terms, schedule)

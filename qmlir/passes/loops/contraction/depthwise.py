@@ -1,8 +1,9 @@
-"""Register tiles of depthwise convolutions of bytes: four rows of a window in a lane, so that a dot product sums them.
+"""Register tiles of depthwise convolutions of bytes: rows of a window in a lane, so that a dot product sums them.
 
-A column of the window, four registers of bytes from four rows, is interleaved once and added to every position of the
-tile whose window has it. Interleaving leaves the channels in another order: what the epilogue has for each channel is
-brought into it in front of the positions, and the bytes that the epilogue gives are brought back out of it.
+A column of the window, four registers of bytes from four rows or two of 16 bits from two, is interleaved once and added
+to every position of the tile whose window has it. Interleaving leaves the channels in another order: what the epilogue
+has for each channel is brought into it in front of the positions, and the bytes that the epilogue gives are brought
+back out of it.
 """
 
 import math
@@ -46,11 +47,6 @@ def _shuffled(emit: Emitter, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> 
     return emit.insert(ShuffleOp(a, b, mask, result_type=vector(len(lanes), element_of(a))))
 
 
-def _places(lanes: int) -> npt.NDArray[Any]:
-    """Where the channels of a block are, in order: lanes of interleaved registers, counted through all four."""
-    return np.asarray(np.argsort(interleaved_channels(lanes), axis=None))
-
-
 def _bits(emit: Emitter, value: SSAValue, element: Attribute) -> SSAValue:
     """The bits of a vector as elements of another type."""
     lanes = lanes_of(value) * bits_of(element_of(value)) // bits_of(element)
@@ -64,7 +60,7 @@ class _Block:
     channel: Index
     valid: int
     weights: list[list[list[SSAValue]]]
-    """By four rows, column, and register."""
+    """By the rows of a lane, column, and register."""
 
     initial: list[SSAValue]
     """What sums begin with."""
@@ -77,19 +73,21 @@ class _Block:
         return self.valid if self.valid < width else None
 
 
-class DepthwiseDotWriter(TileWriter):
-    """Writes the loops of a depthwise convolution whose packed weights have four rows of the window in a lane."""
+class InterleavedWriter(TileWriter):
+    """Writes the loops of a depthwise convolution whose packed weights have rows of the window in a lane."""
 
     def __init__(self, op: ContractionOp, emit: Emitter):
         super().__init__(op, emit)
         variant, vectors, lanes = self.schedule.variant, self.schedule.vectors, self.schedule.lanes
-        if vectors != QUAD or lanes % QUAD:
-            accepted = f"accepted are {QUAD} vectors of a multiple of {QUAD} lanes"
+        self.group = self.step.group
+        """The rows of the window that a lane has, and the registers of sums."""
+        if vectors != self.group or lanes % QUAD:
+            accepted = f"accepted are {self.group} vectors of a multiple of {QUAD} lanes"
             found = f"found {vectors} vectors of {lanes} lanes"
             raise op_error(op, f"is interleaved in blocks of 128 bits by '{variant}' loops: {found}, {accepted}")
         if len(self.geometry.taps) != _IMAGE_AXES:
             raise op_error(op, f"has no window of rows and columns, which '{variant}' loops go through")
-        self.width = QUAD * self.schedule.lanes
+        self.width = self.group * self.schedule.lanes
         geometry = self.geometry
         self.rows_there = rows_there(
             shaped(op.x)[0][1], geometry.positions[1], geometry.strides[1], geometry.dilations[1]
@@ -127,38 +125,38 @@ class DepthwiseDotWriter(TileWriter):
         first = 0
         while first < valid:
             lanes = self._lanes_for(valid - first)
-            count = min(valid - first, QUAD * lanes)
+            count = min(valid - first, self.group * lanes)
             self._write_channels(emit.with_lanes(lanes), block, first, count, done)
             first += count
 
     def _lanes_for(self, channels: int) -> int:
         """As many lanes as the schedule has, or half of them, and half again, where there are not so many channels."""
         lanes = self.schedule.lanes
-        while lanes % (2 * QUAD) == 0 and channels < QUAD * lanes:
+        while lanes % (2 * QUAD) == 0 and channels < self.group * lanes:
             lanes //= 2
         return lanes
 
     def _write_channels(self, emit: VectorEmitter, block: Index, first: int, valid: int, done: list[Index]) -> None:
         """Channels of a block from `first` on, in the row `done` or in all of them."""
         channel = add(emit, times(emit, block, self.width), first)
-        quads, columns = self.geometry.taps[1:]
+        row_groups, columns = self.geometry.taps[1:]
         weights = [
             [
                 [
                     load(
                         emit,
                         self.geometry.w,
-                        [0, block, quad, column, 0, vector * self.width + first],
-                        QUAD * emit.lanes,
+                        [0, block, rows, column, 0, vector * self.width + first],
+                        self.group * emit.lanes,
                     )
-                    for vector in range(QUAD)
+                    for vector in range(self.group)
                 ]
                 for column in range(columns)
             ]
-            for quad in range(quads)
+            for rows in range(row_groups)
         ]
         start = self.epilogue.start
-        initial = [emit.constant(0, i32)] * QUAD
+        initial = [emit.constant(0, i32)] * self.group
         if start is not None:
             initial = self._parameter(emit, self.geometry.readings[start.operand], channel, valid)
         shared = _Block(channel, valid, weights, initial, self._parameters(emit, channel, valid))
@@ -189,10 +187,10 @@ class DepthwiseDotWriter(TileWriter):
         dims: list[Index] = [*(0 for _ in self.geometry.positions), channel]
         place = emit_place(emit, reading.map_, dims, (*self.geometry.positions, self.geometry.channels))
         if not reading.map_.used_dims():
-            return [emit.splat(emit.load(reading.memory, place))] * QUAD
-        width = QUAD * emit.lanes
+            return [emit.splat(emit.load(reading.memory, place))] * self.group
+        width = self.group * emit.lanes
         whole = load(emit, reading.memory, place, width, valid if valid < width else None)
-        return [_shuffled(emit, whole, whole, row) for row in interleaved_channels(emit.lanes).tolist()]
+        return [_shuffled(emit, whole, whole, row) for row in self._channels(emit).tolist()]
 
     def _write_columns(self, emit: VectorEmitter, block: _Block, positions: Sequence[Index], rows: int) -> None:
         """A tile: each column of its windows, added to the positions that have it."""
@@ -203,8 +201,8 @@ class DepthwiseDotWriter(TileWriter):
             for tap in range(self.geometry.taps[-1]):
                 uses.setdefault(row * stride + tap * dilation, []).append((row, tap))
         for column in sorted(uses):
-            for quad, weights in enumerate(block.weights):
-                lanes = self._interleaved(emit, block, positions, quad, column)
+            for rows_of_lane, weights in enumerate(block.weights):
+                lanes = self._interleaved(emit, block, positions, rows_of_lane, column)
                 for row, tap in uses[column]:
                     sums[row] = [
                         self.step.add(emit, *each) for each in zip(sums[row], lanes, weights[tap], strict=True)
@@ -212,18 +210,28 @@ class DepthwiseDotWriter(TileWriter):
         self._finish(emit, block, sums, positions)
 
     def _interleaved(
-        self, emit: VectorEmitter, block: _Block, positions: Sequence[Index], quad: int, column: int
+        self, emit: VectorEmitter, block: _Block, positions: Sequence[Index], group: int, column: int
     ) -> list[SSAValue]:
-        """Four rows of a column of `x`, counted from the first of the tile, as the lanes of four registers."""
+        """A group of rows of a column of `x`, counted from the first of the tile, as the lanes of as many registers."""
         read: list[SSAValue] = []
-        for row in range(QUAD * quad, min(QUAD * (quad + 1), self.rows_there)):
+        for row in range(self.group * group, min(self.group * (group + 1), self.rows_there)):
             window = self.geometry.window_place(emit, positions, [0, row, 0], block.channel)
             place = window.column(emit, column)
-            read.append(self.step.read(emit, self.geometry.x, place, block.count(QUAD * emit.lanes)))
-        read += [read[-1]] * (QUAD - len(read))  # whose weights are 0
+            read.append(self.step.read(emit, self.geometry.x, place, block.count(self.group * emit.lanes)))
+        read += [read[-1]] * (self.group - len(read))  # whose weights are 0
+        if self.group < QUAD:
+            return self._halves(emit, read[0], read[1], 8)
         first, second = (self._halves(emit, read[pair], read[pair + 1], 16) for pair in (0, 2))
         pairs = zip(*([_bits(emit, each, i16) for each in half] for half in (first, second)), strict=True)
         return [_bits(emit, each, i8) for low, high in pairs for each in self._halves(emit, low, high, 8)]
+
+    def _channels(self, emit: VectorEmitter) -> npt.NDArray[Any]:
+        """The channel of each lane of the registers of sums."""
+        return interleaved_channels(emit.lanes, self.group)
+
+    def _places(self, emit: VectorEmitter) -> npt.NDArray[Any]:
+        """Where the channels of a block are, in order: lanes of interleaved registers, counted through all of them."""
+        return np.asarray(np.argsort(self._channels(emit), axis=None))
 
     def _halves(self, emit: VectorEmitter, a: SSAValue, b: SSAValue, block: int) -> list[SSAValue]:
         return [emit.insert(kind(a, b, block)) for kind in (InterleaveLowOp, InterleaveHighOp)]
@@ -239,7 +247,7 @@ class DepthwiseDotWriter(TileWriter):
             stored = self._result(emit, registers, block.parameters)
             place = [*positions[:-1], add(emit, positions[-1], row), block.channel]
             indices = [emit.index(each) for each in place]
-            count = block.count(QUAD * emit.lanes)
+            count = block.count(self.group * emit.lanes)
             if count is None:
                 emit.builder.insert(StoreOp(stored, self.geometry.y, indices))
             else:
@@ -261,20 +269,24 @@ class DepthwiseDotWriter(TileWriter):
         if saturation is None:
             return self._joined(emit, written)
         saturated = saturation.write(emit, written)
-        return _shuffled(emit, saturated, saturated, _places(emit.lanes).tolist())
+        return _shuffled(emit, saturated, saturated, self._places(emit).tolist())
 
     def _in_order(self, emit: VectorEmitter, registers: Sequence[SSAValue]) -> list[SSAValue]:
         """Interleaved registers as registers of channels in order."""
         whole, lanes = self._joined(emit, registers), emit.lanes
-        return [_shuffled(emit, whole, whole, range(first, first + lanes)) for first in range(0, QUAD * lanes, lanes)]
+        return [
+            _shuffled(emit, whole, whole, range(first, first + lanes)) for first in range(0, self.group * lanes, lanes)
+        ]
 
     def _joined(self, emit: VectorEmitter, registers: Sequence[SSAValue]) -> SSAValue:
         """Interleaved registers as one of channels in order."""
         registers, step = _untruncated(emit, registers)
-        register, lane = np.divmod(_places(emit.lanes), emit.lanes)
+        register, lane = np.divmod(self._places(emit), emit.lanes)
         # Each pair gives its channels at their places, with the same mask; then the pairs are mixed.
         mask = (register % 2 * lanes_of(registers[0]) + lane * step).tolist()
-        pairs = [_shuffled(emit, registers[first], registers[first + 1], mask) for first in (0, 2)]
+        pairs = [_shuffled(emit, registers[first], registers[first + 1], mask) for first in range(0, self.group, 2)]
+        if len(pairs) == 1:
+            return pairs[0]
         places = np.arange(register.size)
         return _shuffled(emit, pairs[0], pairs[1], np.where(register < 2, places, places.size + places).tolist())
 

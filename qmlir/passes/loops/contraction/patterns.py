@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from qmlir.dialects.kernel.ops import ContractionOp
-from qmlir.dialects.kernel.variants import DEPTHWISE_DOT, SHORT_STEPS
+from qmlir.dialects.kernel.variants import INTERLEAVED, SHORT_STEPS
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.diagnostics import op_error
-from qmlir.passes.loops.contraction.depthwise import DepthwiseDotWriter
+from qmlir.passes.loops.contraction.depthwise import InterleavedWriter
 from qmlir.passes.loops.contraction.scalar import ScalarWriter
 from qmlir.passes.loops.contraction.short_sums import ShortSumWriter
 from qmlir.passes.loops.contraction.steps import STEPS
@@ -18,7 +18,7 @@ from qmlir.passes.loops.structured import replace_by_loops
 from qmlir.passes.loops.winograd import WinogradWriter
 
 WRITERS: Mapping[str, type[TileWriter]] = {
-    DEPTHWISE_DOT: DepthwiseDotWriter,
+    **dict.fromkeys(INTERLEAVED, InterleavedWriter),
     **dict.fromkeys(SHORT_STEPS, ShortSumWriter),
 }
 """What writes the loops of a variant, where that is not a `TileWriter`."""

@@ -110,6 +110,13 @@ def _row_of_bytes(emit: VectorEmitter, x: Operand, place: Place, count: int | No
     return value if x.is_unsigned else wide.binary(arith.XOrIOp, value, wide.constant(-128, i8))
 
 
+def _row_of_shorts(emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
+    """Bytes beside each other as a register of 16 bits each."""
+    wide = emit.with_lanes(2 * emit.lanes)
+    kind = arith.ExtUIOp if x.is_unsigned else arith.ExtSIOp
+    return wide.convert(kind, load(wide, x.memory, place, wide.lanes, count), i16)
+
+
 def _pairs(emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
     wide = emit.with_lanes(2 * emit.lanes)
     return wide.insert(LoadGroupSplatOp(x.memory, [emit.index(each) for each in place], wide.typed(i16)))
@@ -162,5 +169,6 @@ STEPS: Mapping[str, Step] = {
     "splat_fma": Step(1, _one, _fused),
     "depthwise": Step(1, _channels, _multiply_add, is_lanewise=True),
     "depthwise_dot": Step(4, _row_of_bytes, _dot(Signs.US), is_lanewise=True),
+    "depthwise_pairs": Step(2, _row_of_shorts, _dot(Signs.SS), is_lanewise=True),
 }
 """Variant of a schedule to its step."""

@@ -286,3 +286,103 @@ func.func @pieces(%x: memref<1x2x1x48xi8>, %w: memref<1x1x1x1x1x256xi8>, %c: mem
   }
   func.return
 }
+
+
+// Two rows of a window in a lane, widened to 16 bits, then the third one twice: its weight is 0. Of twelve channels of
+// sixteen, registers of half the size have eight, and four of the next eight are there.
+// CHECK-LABEL: @pairs(
+// CHECK-SAME: [[V0:%.+]]: memref<1x3x2x12xi8>, [[V1:%.+]]: memref<1x1x2x1x1x32xi16>, [[V2:%.+]]: memref<1x1x2x12xi32>)
+// CHECK-NEXT: [[V3:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V4:%.+]] = arith.constant 16 : index
+// CHECK-NEXT: [[V5:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V6:%.+]] = arith.constant 0 : i32
+// CHECK-NEXT: [[V7:%.+]] = vector.broadcast [[V6]] : i32 to vector<4xi32>
+// CHECK-NEXT: [[V8:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V9:%.+]] = arith.constant 12 : index
+// CHECK-NEXT: [[V10:%.+]] = arith.constant 8 : index
+// CHECK-NEXT: [[V11:%.+]] = arith.constant 24 : index
+// CHECK-NEXT: [[V12:%.+]] = arith.constant 4 : index
+// CHECK-NEXT: [[V13:%.+]] = arith.constant 20 : index
+// CHECK-NEXT: [[V14:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64], [1 : i64], [2 : i64, 3 : i64]] : memref<1x3x2x12xi8> into memref<1x3x24xi8>
+// CHECK-NEXT: [[V15:%.+]] = simd.load [[V1]][[[V3]], [[V3]], [[V3]], [[V3]], [[V3]], [[V3]]] : memref<1x1x2x1x1x32xi16> to vector<8xi16>
+// CHECK-NEXT: [[V16:%.+]] = simd.load [[V1]][[[V3]], [[V3]], [[V3]], [[V3]], [[V3]], [[V4]]] : memref<1x1x2x1x1x32xi16> to vector<8xi16>
+// CHECK-NEXT: [[V17:%.+]] = simd.load [[V1]][[[V3]], [[V3]], [[V5]], [[V3]], [[V3]], [[V3]]] : memref<1x1x2x1x1x32xi16> to vector<8xi16>
+// CHECK-NEXT: [[V18:%.+]] = simd.load [[V1]][[[V3]], [[V3]], [[V5]], [[V3]], [[V3]], [[V4]]] : memref<1x1x2x1x1x32xi16> to vector<8xi16>
+// CHECK-NEXT: [[V19:%.+]] = simd.load [[V14]][[[V3]], [[V3]], [[V3]]] : memref<1x3x24xi8> to vector<8xi8>
+// CHECK-NEXT: [[V20:%.+]] = simd.convert [[V19]] {kind = "extui"} : vector<8xi8> to vector<8xi16>
+// CHECK-NEXT: [[V21:%.+]] = simd.load [[V14]][[[V3]], [[V5]], [[V3]]] : memref<1x3x24xi8> to vector<8xi8>
+// CHECK-NEXT: [[V22:%.+]] = simd.convert [[V21]] {kind = "extui"} : vector<8xi8> to vector<8xi16>
+// CHECK-NEXT: [[V23:%.+]] = simd.interleave_low [[V20]], [[V22]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V24:%.+]] = simd.interleave_high [[V20]], [[V22]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V25:%.+]] = simd.dot_accumulate [[V7]], [[V23]], [[V15]] : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+// CHECK-NEXT: [[V26:%.+]] = simd.dot_accumulate [[V7]], [[V24]], [[V16]] : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+// CHECK-NEXT: [[V27:%.+]] = simd.load [[V14]][[[V3]], [[V8]], [[V3]]] : memref<1x3x24xi8> to vector<8xi8>
+// CHECK-NEXT: [[V28:%.+]] = simd.convert [[V27]] {kind = "extui"} : vector<8xi8> to vector<8xi16>
+// CHECK-NEXT: [[V29:%.+]] = simd.interleave_low [[V28]], [[V28]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V30:%.+]] = simd.interleave_high [[V28]], [[V28]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V31:%.+]] = simd.dot_accumulate [[V25]], [[V29]], [[V17]] : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+// CHECK-NEXT: [[V32:%.+]] = simd.dot_accumulate [[V26]], [[V30]], [[V18]] : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+// CHECK-NEXT: [[V33:%.+]] = simd.load [[V14]][[[V3]], [[V3]], [[V9]]] : memref<1x3x24xi8> to vector<8xi8>
+// CHECK-NEXT: [[V34:%.+]] = simd.convert [[V33]] {kind = "extui"} : vector<8xi8> to vector<8xi16>
+// CHECK-NEXT: [[V35:%.+]] = simd.load [[V14]][[[V3]], [[V5]], [[V9]]] : memref<1x3x24xi8> to vector<8xi8>
+// CHECK-NEXT: [[V36:%.+]] = simd.convert [[V35]] {kind = "extui"} : vector<8xi8> to vector<8xi16>
+// CHECK-NEXT: [[V37:%.+]] = simd.interleave_low [[V34]], [[V36]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V38:%.+]] = simd.interleave_high [[V34]], [[V36]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V39:%.+]] = simd.dot_accumulate [[V7]], [[V37]], [[V15]] : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+// CHECK-NEXT: [[V40:%.+]] = simd.dot_accumulate [[V7]], [[V38]], [[V16]] : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+// CHECK-NEXT: [[V41:%.+]] = simd.load [[V14]][[[V3]], [[V8]], [[V9]]] : memref<1x3x24xi8> to vector<8xi8>
+// CHECK-NEXT: [[V42:%.+]] = simd.convert [[V41]] {kind = "extui"} : vector<8xi8> to vector<8xi16>
+// CHECK-NEXT: [[V43:%.+]] = simd.interleave_low [[V42]], [[V42]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V44:%.+]] = simd.interleave_high [[V42]], [[V42]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V45:%.+]] = simd.dot_accumulate [[V39]], [[V43]], [[V17]] : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+// CHECK-NEXT: [[V46:%.+]] = simd.dot_accumulate [[V40]], [[V44]], [[V18]] : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+// CHECK-NEXT: [[V47:%.+]] = vector.shuffle [[V31]], [[V32]] [0, 1, 2, 3, 4, 5, 6, 7] : vector<4xi32>, vector<4xi32>
+// CHECK-NEXT: simd.store [[V47]], [[V2]][[[V3]], [[V3]], [[V3]], [[V3]]] : vector<8xi32>, memref<1x1x2x12xi32>
+// CHECK-NEXT: [[V48:%.+]] = vector.shuffle [[V45]], [[V46]] [0, 1, 2, 3, 4, 5, 6, 7] : vector<4xi32>, vector<4xi32>
+// CHECK-NEXT: simd.store [[V48]], [[V2]][[[V3]], [[V3]], [[V5]], [[V3]]] : vector<8xi32>, memref<1x1x2x12xi32>
+// CHECK-NEXT: [[V49:%.+]] = simd.load [[V1]][[[V3]], [[V3]], [[V3]], [[V3]], [[V3]], [[V10]]] : memref<1x1x2x1x1x32xi16> to vector<8xi16>
+// CHECK-NEXT: [[V50:%.+]] = simd.load [[V1]][[[V3]], [[V3]], [[V3]], [[V3]], [[V3]], [[V11]]] : memref<1x1x2x1x1x32xi16> to vector<8xi16>
+// CHECK-NEXT: [[V51:%.+]] = simd.load [[V1]][[[V3]], [[V3]], [[V5]], [[V3]], [[V3]], [[V10]]] : memref<1x1x2x1x1x32xi16> to vector<8xi16>
+// CHECK-NEXT: [[V52:%.+]] = simd.load [[V1]][[[V3]], [[V3]], [[V5]], [[V3]], [[V3]], [[V11]]] : memref<1x1x2x1x1x32xi16> to vector<8xi16>
+// CHECK-NEXT: [[V53:%.+]] = simd.load_partial [[V14]][[[V3]], [[V3]], [[V10]]], [[V12]] : memref<1x3x24xi8> to vector<8xi8>
+// CHECK-NEXT: [[V54:%.+]] = simd.convert [[V53]] {kind = "extui"} : vector<8xi8> to vector<8xi16>
+// CHECK-NEXT: [[V55:%.+]] = simd.load_partial [[V14]][[[V3]], [[V5]], [[V10]]], [[V12]] : memref<1x3x24xi8> to vector<8xi8>
+// CHECK-NEXT: [[V56:%.+]] = simd.convert [[V55]] {kind = "extui"} : vector<8xi8> to vector<8xi16>
+// CHECK-NEXT: [[V57:%.+]] = simd.interleave_low [[V54]], [[V56]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V58:%.+]] = simd.interleave_high [[V54]], [[V56]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V59:%.+]] = simd.dot_accumulate [[V7]], [[V57]], [[V49]] : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+// CHECK-NEXT: [[V60:%.+]] = simd.dot_accumulate [[V7]], [[V58]], [[V50]] : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+// CHECK-NEXT: [[V61:%.+]] = simd.load_partial [[V14]][[[V3]], [[V8]], [[V10]]], [[V12]] : memref<1x3x24xi8> to vector<8xi8>
+// CHECK-NEXT: [[V62:%.+]] = simd.convert [[V61]] {kind = "extui"} : vector<8xi8> to vector<8xi16>
+// CHECK-NEXT: [[V63:%.+]] = simd.interleave_low [[V62]], [[V62]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V64:%.+]] = simd.interleave_high [[V62]], [[V62]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V65:%.+]] = simd.dot_accumulate [[V59]], [[V63]], [[V51]] : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+// CHECK-NEXT: [[V66:%.+]] = simd.dot_accumulate [[V60]], [[V64]], [[V52]] : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+// CHECK-NEXT: [[V67:%.+]] = simd.load_partial [[V14]][[[V3]], [[V3]], [[V13]]], [[V12]] : memref<1x3x24xi8> to vector<8xi8>
+// CHECK-NEXT: [[V68:%.+]] = simd.convert [[V67]] {kind = "extui"} : vector<8xi8> to vector<8xi16>
+// CHECK-NEXT: [[V69:%.+]] = simd.load_partial [[V14]][[[V3]], [[V5]], [[V13]]], [[V12]] : memref<1x3x24xi8> to vector<8xi8>
+// CHECK-NEXT: [[V70:%.+]] = simd.convert [[V69]] {kind = "extui"} : vector<8xi8> to vector<8xi16>
+// CHECK-NEXT: [[V71:%.+]] = simd.interleave_low [[V68]], [[V70]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V72:%.+]] = simd.interleave_high [[V68]], [[V70]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V73:%.+]] = simd.dot_accumulate [[V7]], [[V71]], [[V49]] : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+// CHECK-NEXT: [[V74:%.+]] = simd.dot_accumulate [[V7]], [[V72]], [[V50]] : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+// CHECK-NEXT: [[V75:%.+]] = simd.load_partial [[V14]][[[V3]], [[V8]], [[V13]]], [[V12]] : memref<1x3x24xi8> to vector<8xi8>
+// CHECK-NEXT: [[V76:%.+]] = simd.convert [[V75]] {kind = "extui"} : vector<8xi8> to vector<8xi16>
+// CHECK-NEXT: [[V77:%.+]] = simd.interleave_low [[V76]], [[V76]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V78:%.+]] = simd.interleave_high [[V76]], [[V76]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V79:%.+]] = simd.dot_accumulate [[V73]], [[V77]], [[V51]] : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+// CHECK-NEXT: [[V80:%.+]] = simd.dot_accumulate [[V74]], [[V78]], [[V52]] : vector<4xi32>, vector<8xi16>, vector<8xi16> -> vector<4xi32>
+// CHECK-NEXT: [[V81:%.+]] = vector.shuffle [[V65]], [[V66]] [0, 1, 2, 3, 4, 5, 6, 7] : vector<4xi32>, vector<4xi32>
+// CHECK-NEXT: simd.store_partial [[V81]], [[V2]][[[V3]], [[V3]], [[V3]], [[V10]]], [[V12]] : vector<8xi32>, memref<1x1x2x12xi32>
+// CHECK-NEXT: [[V82:%.+]] = vector.shuffle [[V79]], [[V80]] [0, 1, 2, 3, 4, 5, 6, 7] : vector<4xi32>, vector<4xi32>
+// CHECK-NEXT: simd.store_partial [[V82]], [[V2]][[[V3]], [[V3]], [[V5]], [[V10]]], [[V12]] : vector<8xi32>, memref<1x1x2x12xi32>
+// CHECK-NEXT: func.return
+func.func @pairs(%x: memref<1x3x2x12xi8>, %w: memref<1x1x2x1x1x32xi16>, %y: memref<1x1x2x12xi32>) {
+  kernel.conv ins(%x, %w : memref<1x3x2x12xi8>, memref<1x1x2x1x1x32xi16>) outs(%y : memref<1x1x2x12xi32>) attributes {
+    strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 12 : i64, input_unsigned,
+    schedule = #kernel.schedule<variant = "depthwise_pairs", rows = 2, vectors = 2, lanes = 8, k_unroll = 2, packed = true>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return
+}

@@ -36,3 +36,16 @@ func.func @position(%x: memref<1x3x2x8xi8>, %w: memref<1x1x1x1x1x64xi8>, %y: mem
   }
   func.return
 }
+
+// -----
+
+func.func @pairs(%x: memref<1x3x2x8xi8>, %w: memref<1x1x2x1x1x32xi16>, %y: memref<1x1x2x8xi32>) {
+  // expected-error@+1 {{found 4 vectors of 4 lanes, accepted are 2 vectors of a multiple of 4 lanes}}
+  kernel.conv ins(%x, %w : memref<1x3x2x8xi8>, memref<1x1x2x1x1x32xi16>) outs(%y : memref<1x1x2x8xi32>) attributes {
+    strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 8 : i64,
+    schedule = #kernel.schedule<variant = "depthwise_pairs", vectors = 4, lanes = 4, k_unroll = 2, packed = true>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return
+}

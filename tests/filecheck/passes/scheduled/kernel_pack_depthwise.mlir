@@ -26,7 +26,25 @@ func.func @computed(%x: tensor<1x5x1x2xi8>, %w: tensor<2x5x1x1xi8>) -> tensor<1x
   func.return %0 : tensor<1x1x1x2xi32>
 }
 
+
+// Pairs: two rows of a window, then the third one and a zero. Weights keep 16 bits without their zero point, the input is
+// read as it is: the sum takes up -3 * sum(w).
+func.func @pairs(%x: tensor<1x3x1x5xi8>) -> tensor<1x1x1x5xi32> {
+  %w = arith.constant dense<[
+    [[[1]], [[2]], [[3]]], [[[4]], [[5]], [[6]]], [[[7]], [[8]], [[9]]], [[[10]], [[11]], [[12]]], [[[13]], [[14]], [[-128]]]
+  ]> : tensor<5x3x1x1xi8>
+  %0 = kernel.conv ins(%x, %w : tensor<1x3x1x5xi8>, tensor<5x3x1x1xi8>) -> tensor<1x1x1x5xi32> attributes {
+    strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 5 : i64, input_zero_point = 3 : i32,
+    weight_zero_point = 1 : i32,
+    schedule = #kernel.schedule<variant = "depthwise_pairs", vectors = 2, lanes = 4, k_unroll = 2>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x1x1x5xi32>
+}
+
 // CHECK: #k0 = #kernel.schedule<variant = "depthwise_dot", vectors = 4, lanes = 4, k_unroll = 4, packed = true>
+// CHECK-NEXT: #k1 = #kernel.schedule<variant = "depthwise_pairs", vectors = 2, lanes = 4, k_unroll = 2, packed = true>
 // CHECK-LABEL: @constant(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x3x1x5xi8>) -> tensor<1x1x1x5xi32>
 // CHECK-NEXT: [[V1:%.+]] = arith.constant dense<[-786, -1965, -3144, -4323, -5502]> : tensor<5xi32>
@@ -54,3 +72,12 @@ func.func @computed(%x: tensor<1x5x1x2xi8>, %w: tensor<2x5x1x1xi8>) -> tensor<1x
 // CHECK-NEXT: ^bb0([[V14:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V14]] : i32
 // CHECK: func.return [[V13]] : tensor<1x1x1x2xi32>
+// CHECK-LABEL: @pairs(
+// CHECK-SAME: [[V0:%.+]]: tensor<1x3x1x5xi8>) -> tensor<1x1x1x5xi32>
+// CHECK-NEXT: [[V1:%.+]] = arith.constant dense<[-9, -36, -63, -90, 312]> : tensor<5xi32>
+// CHECK-NEXT: [[V2:%.+]] = arith.constant dense<"0x00000100030004000600070009000A000C000D000000000000000000000000000200000005000000080000000B0000007FFF0000000000000000000000000000"> : tensor<1x1x2x1x1x16xi16>
+// CHECK-NEXT: [[V3:%.+]] = kernel.conv ins([[V0]], [[V2]] : tensor<1x3x1x5xi8>, tensor<1x1x2x1x1x16xi16>) epilogue([[V1]] : tensor<5xi32>) -> tensor<1x1x1x5xi32> attributes {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 5 : i64, epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d3)>], schedule = #k1} {
+// CHECK-NEXT: ^bb0([[V4:%.+]]: i32, [[V5:%.+]]: i32):
+// CHECK-NEXT: [[V6:%.+]] = arith.addi [[V4]], [[V5]] : i32
+// CHECK-NEXT: kernel.yield [[V6]] : i32
+// CHECK: func.return [[V3]] : tensor<1x1x1x5xi32>

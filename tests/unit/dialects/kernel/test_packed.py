@@ -89,3 +89,16 @@ def test_four_rows_of_a_window_lie_beside_each_other() -> None:
           schedule = #kernel.schedule<variant = "depthwise_dot", vectors = 4, lanes = 4, k_unroll = 4,
                                       packed = true>}} {{"""
     assert _run(operation, x, "1x1x1x5") == [[[[1 + 12 + 33, 7, 0, 0, -15]]]]
+
+
+def test_two_rows_of_a_window_lie_beside_each_other() -> None:
+    """The third row of the window begins the second group; channels 0 to 3 are lanes of the first register."""
+    rows = {0: [1, 2], 1: [0, 300], 4: [0, -1], 8: [3, 0], 12: [-300, 0]}
+    weights = [each for lane in range(16) for each in rows.get(lane, [0] * 2)]
+    x = np.arange(-1, 14, dtype=np.int8).reshape(1, 3, 1, 5)
+    operation = f"""%w = arith.constant dense<[[[[[{weights[:16]}]], [[{weights[16:]}]]]]]> : tensor<1x1x2x1x1x16xi16>
+      %0 = kernel.conv ins(%x, %w : X, tensor<1x1x2x1x1x16xi16>) -> tensor<1x1x1x5xi32> attributes {{
+          strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 5 : i64,
+          schedule = #kernel.schedule<variant = "depthwise_pairs", vectors = 2, lanes = 4, k_unroll = 2,
+                                      packed = true>}} {{"""
+    assert _run(operation, x, "1x1x1x5") == [[[[-1 + 8 + 27, 1500, 0, 0, -8 - 3900]]]]

@@ -5,7 +5,16 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.kernel.attributes import ISAS
 from qmlir.dialects.kernel.ops import ContractionOp
-from qmlir.dialects.kernel.variants import SPLAT, WINOGRAD, WINOGRAD_F4
+from qmlir.dialects.kernel.variants import (
+    DEPTHWISE,
+    DEPTHWISE_DOT,
+    DEPTHWISE_PAIRS,
+    GROUP,
+    SPLAT,
+    WINOGRAD,
+    WINOGRAD_F4,
+    WINOGRAD_F4_TAPS,
+)
 from qmlir.environment import default_environment
 from qmlir.passes.scheduled.candidates import candidates
 from qmlir.passes.scheduled.kernel_identity import kernel_identity
@@ -70,9 +79,31 @@ def test_floats_keep_the_loops_that_decide_their_rounding() -> None:
 
 def test_algorithms_are_there_where_they_fit() -> None:
     _, conv = _parsed(_CONV)
-    assert {WINOGRAD, WINOGRAD_F4, SPLAT} == {each.variant for each in candidates(conv, "generic", 1)}
+    assert {WINOGRAD, WINOGRAD_F4, WINOGRAD_F4_TAPS, SPLAT} == {each.variant for each in candidates(conv, "generic", 1)}
     _, product = _parsed(_matmul("i8", "i32"))
     assert WINOGRAD not in {each.variant for each in candidates(product, "generic", 1)}
+
+
+_DEPTHWISE = """
+func.func @main(%x: tensor<1x9x9x8xi8>, %w: tensor<8x3x3x1xi8>) -> tensor<1x7x7x8xi32> {
+  %0 = kernel.conv ins(%x, %w : tensor<1x9x9x8xi8>, tensor<8x3x3x1xi8>) -> tensor<1x7x7x8xi32> attributes {
+    strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 8 : i64} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x7x7x8xi32>
+}
+"""
+
+
+@pytest.mark.parametrize(("isa", "variant"), [("avx2", DEPTHWISE_PAIRS), ("avx512-vnni", DEPTHWISE_DOT)])
+def test_interleaved_rows_are_as_many_registers_in_each(isa: str, variant: str) -> None:
+    _, op = _parsed(_DEPTHWISE)
+    found = candidates(op, isa, 1)
+    own = [each for each in found if each.variant == variant]
+    assert {each.variant for each in found} >= {variant, DEPTHWISE}
+    assert {each.vectors for each in own} == {GROUP[variant]} == {each.k_unroll for each in own}
+    assert len({each.rows for each in own}) > 1
 
 
 def test_numbers_and_names_do_not_make_another_kernel() -> None:

@@ -60,6 +60,11 @@ def test_what_is_read_in_groups_and_lies_in_a_result() -> None:
     _stays_inside(*(f"in_a_result:{seed}:{host_isa()}" for seed in range(2)))
 
 
+def test_depthwise_bytes() -> None:
+    isas = [isa for isa in ("avx2", host_isa()) if runs_here(isa)]
+    _stays_inside(*(f"depthwise:{seed}:{isa}:{1 + seed % 2}" for seed in range(4) for isa in isas))
+
+
 def test_winograd() -> None:
     _stays_inside(*(f"windows:{seed}:{host_isa()}:{1 + seed}" for seed in range(2)))
 

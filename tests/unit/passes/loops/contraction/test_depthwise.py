@@ -1,5 +1,6 @@
-"""Depthwise convolutions of bytes, four rows of a window in a lane: sums computed by hand, interpreted and compiled."""
+"""Depthwise convolutions of bytes, rows of a window in a lane: sums computed by hand, interpreted and compiled."""
 
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
@@ -8,14 +9,14 @@ import pytest
 
 from qmlir.dialects.kernel.interleaved import interleaved_channels, rows_there
 from qmlir.dialects.kernel.ops import ConvOp
-from qmlir.dialects.kernel.variants import DEPTHWISE_DOT
+from qmlir.dialects.kernel.variants import DEPTHWISE_DOT, DEPTHWISE_PAIRS
 from qmlir.interpreter.run import interpret
-from qmlir.targets.cpu.host import host_isa
+from qmlir.targets.cpu.host import host_isa, runs_here
 from qmlir.targets.cpu.lowering import constants_of
 from qmlir.targets.cpu.numba.emit import emit_module
 from qmlir.targets.cpu.package import load_package, write_package
 from qmlir.text.parsing import parse_module
-from tests.support.contractions import Case, depthwise
+from tests.support.contractions import Case, depthwise, depthwise_offset
 from tests.unit.passes.loops.contraction.test_contractions import ENVIRONMENT, check, loops, run
 
 _NAMES = count()
@@ -25,12 +26,22 @@ _ISAS = ("avx512-vnni", "avx2-vnni")
 @pytest.mark.parametrize("seed", range(24))
 def test_sums(seed: int) -> None:
     """What the packed operation and its loops compute, on each instruction set with dot products of bytes."""
-    case, isa = depthwise(seed), _ISAS[seed % 2]
+    _check_sums(depthwise(seed), _ISAS[seed % 2], DEPTHWISE_DOT)
+
+
+@pytest.mark.parametrize("make", [depthwise, depthwise_offset])
+@pytest.mark.parametrize("seed", range(200, 212))
+def test_sums_of_pairs(make: Callable[[int], Case], seed: int) -> None:
+    """Without dot products of bytes, and where weights without their zero point are none."""
+    _check_sums(make(seed), "avx2" if make is depthwise else ("avx2", "avx2-vnni")[seed % 2], DEPTHWISE_PAIRS)
+
+
+def _check_sums(case: Case, isa: str, variant: str) -> None:
     module = parse_module(ENVIRONMENT.new_context(), case.text)
     run(module, f'kernel-simplify-rounding,kernel-assign-schedule{{isa="{isa}"}},kernel-pack')
     (op,) = (op for op in module.walk() if isinstance(op, ConvOp))
     assert op.schedule is not None
-    assert op.schedule.variant == DEPTHWISE_DOT
+    assert op.schedule.variant == variant
     (found,) = interpret(module, case.inputs).values()
     check(found, case)
     run(module, "kernel-bufferize,kernel-outline,kernel-plan-memory,convert-kernel-to-loops,simd-legalize")
@@ -52,6 +63,13 @@ def test_compiled(seed: int, tmp_path: Path) -> None:
     _compiled(depthwise(seed), host_isa(), 1, tmp_path)
 
 
+@pytest.mark.skipif(not runs_here("avx2"), reason="this processor has no AVX2")
+@pytest.mark.parametrize("make", [depthwise, depthwise_offset])
+@pytest.mark.parametrize("seed", range(300, 304))
+def test_compiled_in_pairs(make: Callable[[int], Case], seed: int, tmp_path: Path) -> None:
+    _compiled(make(seed), "avx2", 1 + seed % 2, tmp_path)
+
+
 @pytest.mark.skipif(host_isa() not in _ISAS, reason="this processor has no dot products of bytes")
 def test_threads_divide_rows(tmp_path: Path) -> None:
     _compiled(depthwise(7, sizes=(96, 93), channels=83, taps=(3, 3)), host_isa(), 2, tmp_path)
@@ -63,7 +81,15 @@ def test_interleaving_two_rounds_gives_the_order_of_the_channels() -> None:
     pairs = [np.stack(rows[place : place + 2], axis=-1).reshape(2, 2, 8, 2) for place in (0, 2)]
     lanes = np.concatenate(pairs, axis=-1).reshape(2, 2, 2, 4, 4)  # block, half, half of the half, lane, row
     assert (lanes == lanes[..., :1]).all()
-    np.testing.assert_array_equal(interleaved_channels(8), lanes[..., 0].transpose(1, 2, 0, 3).reshape(4, 8))
+    np.testing.assert_array_equal(interleaved_channels(8, 4), lanes[..., 0].transpose(1, 2, 0, 3).reshape(4, 8))
+
+
+def test_interleaving_one_round_gives_the_order_of_the_channels() -> None:
+    """The same of two rows of 16 bits."""
+    row = np.arange(16).reshape(2, 8)
+    lanes = np.stack([row, row], axis=-1).reshape(2, 2, 4, 2)  # block, half, lane, row
+    assert (lanes == lanes[..., :1]).all()
+    np.testing.assert_array_equal(interleaved_channels(8, 2), lanes[..., 0].transpose(1, 0, 2).reshape(2, 8))
 
 
 def test_rows_there() -> None:
@@ -76,4 +102,4 @@ def test_rows_there() -> None:
 
 def test_lanes_come_in_fours() -> None:
     with pytest.raises(ValueError, match="found 6 lanes, blocks of 128 bits have 4 each"):
-        interleaved_channels(6)
+        interleaved_channels(6, 4)
