@@ -77,10 +77,10 @@ class ScheduleAttr(ParametrizedAttribute):
     """How a kernel is made into loops: `#kernel.schedule<variant = "u8s8_dot", rows = 6, vectors = 4, …>`.
 
     `rows` positions by `vectors` vectors of `lanes` channels are computed at a time, `k_unroll` terms in a step, and
-    `block` positions go through all stages of a family that has several before the next ones do. `prefetch` is the
-    level of the cache into which weights are asked for before they are read, 0 where they are not. `threads` says
-    whether the outermost loop may be divided among threads, and `packed` that the constant operands have the layout of
-    the variant.
+    `block` positions go through all stages of a family that has several before the next ones do, or through all
+    channels where it is a panel of tiles. `prefetch` is the level of the cache into which weights, and the rows of a
+    panel, are asked for before they are read, 0 where they are not. `threads` says whether the outermost loop may be
+    divided among threads, and `packed` that the constant operands have the layout of the variant.
     """
 
     name = "kernel.schedule"
@@ -149,7 +149,7 @@ class ScheduleAttr(ParametrizedAttribute):
 
     @property
     def block(self) -> int:
-        """Positions that go through all stages together."""
+        """Positions that go through all stages, or all channels, together."""
         return self.block_count.data
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, i16, i32
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, f32, i16, i32
 from xdsl.dialects.func import ReturnOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.dialects.scf import YieldOp
@@ -26,7 +26,7 @@ from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.lowering.types import integer_types
-from qmlir.dialects.kernel.ops import ContractionOp, ReshapeOp, shaped
+from qmlir.dialects.kernel.ops import ContractionOp, MatMulOp, ReshapeOp, shaped
 from qmlir.dialects.kernel.variants import (
     DEPTHWISE_DOT,
     I16_PAIRS,
@@ -45,6 +45,7 @@ from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.passes.integer.readings import is_movement
 from qmlir.passes.scheduled import schedule_table
 from qmlir.passes.scheduled.elements_schedule import schedule_all_elements
+from qmlir.passes.scheduled.left_sums import scaled_sum_of, shifted_bias, shifted_scale
 from qmlir.passes.scheduled.packing import (
     Array,
     channel_map,
@@ -188,6 +189,27 @@ class _Epilogue:
         self.values.append(value)
         self.maps.append(AffineMapAttr(map_ or channel_map(self.op, len(shaped(value)[0]))))
 
+    def shift(self, weights: Array, spare: int) -> None:
+        """Take sums `2^spare` times as large, where every bit stays the same."""
+        found = scaled_sum_of(self.op.body.block)
+        if found is None or (isinstance(self.op, MatMulOp) and weights.ndim > 2):
+            return
+        is_by_channel = all(self._is_by_channel(place) for place in (found.bias, found.scale))
+        bias, scale = (constant_of(self.values[place]) for place in (found.bias, found.scale))
+        if not is_by_channel or bias is None or scale is None:
+            return
+        large, small = shifted_bias(bias, list(weights), spare), shifted_scale(scale, spare)
+        if large is None or small is None:
+            return
+        found.shift(spare)
+        self.values[found.bias] = self.at.constant(large, i32)
+        self.values[found.scale] = self.at.constant(small, f32)
+
+    def _is_by_channel(self, place: int) -> bool:
+        """Whether an epilogue operand has a number for each channel."""
+        results = self.maps[place].data.results
+        return len(results) == 1 and results[0] == AffineDimExpr(len(shaped(self.op.target)[0]) - 1)
+
 
 def _replacement(
     op: ContractionOp, x: SSAValue, w: SSAValue, epilogue: _Epilogue, schedule: ScheduleAttr
@@ -249,6 +271,8 @@ class PackContraction(RewritePattern):
         if by_row is not None:
             epilogue.add(by_row, row_map(op))
         if weights.array is not None:
+            if layout.parts > 1:
+                epilogue.shift(weights.array, 8 - 8 // layout.parts)
             packed = at.constant(layout.pack(weights.array), element)
         else:
             assert weights.value is not None
@@ -271,7 +295,8 @@ class KernelPack(ModulePass):
     off and those of the input become a part of the bias. Where bytes don't hold weights without their zero point, they
     keep it, and the product of the zero point with the sum of each row of the input is taken off the sums. Constants
     are packed at once, computed weights by operations of their own. An input that loops read in groups past its end is
-    copied where it does not lie in the arena: an argument, a result, a constant.
+    copied where it does not lie in the arena: an argument, a result, a constant. Of weights of 4 and of 2 bits, whose
+    sums are 16 and 64 times too large, a bias and a scale of each channel take up the factor where that is exact.
 
     Before:
 

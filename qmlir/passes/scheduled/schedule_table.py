@@ -16,8 +16,10 @@ from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
 from qmlir.dialects.kernel.variants import (
     DEPTHWISE,
     DEPTHWISE_DOT,
+    DEPTHWISE_PAIRS,
     GROUP,
     I16_PAIRS,
+    INTERLEAVED,
     NARROW_TERMS,
     S8S8_DOT,
     SPLAT,
@@ -88,17 +90,23 @@ UNROLLED_TAPS = 49
 """The taps of a window that one tile goes through without loops, those of 7x7: beyond, code grows for little use."""
 
 
-def _is_of_bytes(op: ContractionOp) -> bool:
-    """Whether `x` is bytes and the weights without zero points are signed bytes, summed in 32 bits."""
+def _is_of_bytes(op: ContractionOp, weight_bits: int = 8) -> bool:
+    """Whether `x` is bytes and the weights without zero points fit so many bits, with a sign, summed in 32 bits."""
     element = as_integer(shaped(op.x)[1])
     is_byte = element is not None and element.width.data == 8
-    return is_byte and op.accumulator_type == i32 and _fits(centred_weights(op), 8)
+    return is_byte and op.accumulator_type == i32 and _fits(centred_weights(op), weight_bits)
 
 
 def _takes_depthwise_bytes(op: ContractionOp) -> bool:
     """Whether it is a depthwise convolution by a small window of an image, of bytes."""
+    return _is_of_bytes(op) and _takes_depthwise_pairs(op)
+
+
+def _takes_depthwise_pairs(op: ContractionOp) -> bool:
+    """The same where weights without zero points fit 16 bits: pairs of products by bytes always fit 32."""
     taps = shaped(op.w)[0][1:-1]
-    return _is_depthwise(op) and _is_of_bytes(op) and len(taps) == 2 and 1 < math.prod(taps) <= UNROLLED_TAPS
+    is_small = _is_depthwise(op) and len(taps) == 2 and 1 < math.prod(taps) <= UNROLLED_TAPS
+    return is_small and _is_of_bytes(op, 16)
 
 
 def _takes_bytes(op: ContractionOp) -> bool:
@@ -174,8 +182,9 @@ def _takes_any(op: ContractionOp) -> bool:
 class Row:
     """A way to make loops: for the instruction sets `isas` where `accepts` holds.
 
-    A tile has up to `rows` positions by `vectors` registers of `bits`. Weights that no near cache holds are asked for
-    ahead into the level `prefetch`, where it was measured to be faster.
+    A tile has up to `rows` positions by `vectors` registers of `bits`. What no near cache holds is asked for ahead into
+    the level `prefetch`, where it was measured to be faster. An `x` of `cut` bytes and more, where that isn't 0, is cut
+    into panels of positions, over which all channels go before the next one.
     """
 
     isas: tuple[str, ...]
@@ -186,15 +195,22 @@ class Row:
     bits: int
     measured: str
     prefetch: int = 0
+    cut: int = 0
 
+
+CUT_BYTES = 1 << 20
+"""What the second cache of Zen 4 holds: an `x` of less stays there while the channels pass."""
+
+PANEL_BYTES, PANEL_POSITIONS = 1 << 18, 256
+"""What a panel of `x` has about, whichever is more. Half and twice of it are within 2% for 1024 to 4096 terms."""
 
 TABLE: tuple[Row, ...] = (
     Row(("avx512-vnni",), _takes_narrow(2), U8S2_DOT, 4, 4, 512, "Zen 4: 182 GMAC/s at 128x1024x1024, 111 by 6 x 4"),
     Row(("avx512-vnni",), _takes_narrow_row(4), U8S4_DOT, 1, 8, 512, "Zen 4: 132 us at 1x4096x4096, 143 by 1 x 4"),
-    Row(("avx512-vnni",), _takes_narrow(4), U8S4_DOT, 4, 4, 512, "Zen 4: 229 GMAC/s at 128x1024x1024, 204 by 6 x 4"),
+    Row(("avx512-vnni",), _takes_narrow(4), U8S4_DOT, 8, 2, 512, "Zen 4: 232 GMAC/s at 128x1024x1024, 204 by 6 x 4", 1),
     Row(("avx2-vnni",), _takes_narrow(2), U8S2_DOT, 4, 2, 256, "not measured"),
     Row(("avx2-vnni",), _takes_narrow(4), U8S4_DOT, 4, 2, 256, "not measured"),
-    Row(("avx512-vnni",), _takes_bytes, U8S8_DOT, 6, 4, 512, "Zen 4: 165-232 GMAC/s; 12 x 2 and 4 x 4 within 5%", 1),
+    Row(("avx512-vnni",), _takes_bytes, U8S8_DOT, 6, 4, 512, "Zen 4: 165-232 GMAC/s; 12 x 2 within 5%", 1, CUT_BYTES),
     Row(("avx2-vnni",), _takes_bytes, U8S8_DOT, 6, 2, 256, "not measured: the tile of avx2"),
     Row(("neon",), _takes_bytes, S8S8_DOT, 6, 4, 128, "not measured: 29 of 32 registers are in use"),
     Row(("avx512-vnni",), _takes_offset_bytes, U8S8_DOT, 6, 4, 512, "Zen 4: 120-208 GMAC/s, pairs 87-112, 512 tokens"),
@@ -209,8 +225,9 @@ TABLE: tuple[Row, ...] = (
     Row(("neon",), _takes_pairs, I16_PAIRS, 6, 4, 128, "not measured"),
     Row(("avx512-vnni",), _takes_depthwise_bytes, DEPTHWISE_DOT, 4, 4, 512, "Zen 4: 61 GMAC/s at 3x3, 56x56x144"),
     Row(("avx2-vnni",), _takes_depthwise_bytes, DEPTHWISE_DOT, 4, 4, 256, "not measured"),
+    Row(("avx2", "avx2-vnni"), _takes_depthwise_pairs, DEPTHWISE_PAIRS, 7, 2, 256, "Zen 4: 27 GMAC/s, 3x3, 56x56x144"),
     Row(("avx512-vnni",), _is_depthwise, DEPTHWISE, 4, 2, 512, "Zen 4: 29 GMAC/s at 3x3, 56x56x144"),
-    Row(("avx2", "avx2-vnni"), _is_depthwise, DEPTHWISE, 4, 2, 256, "not measured"),
+    Row(("avx2", "avx2-vnni"), _is_depthwise, DEPTHWISE, 4, 2, 256, "Zen 4: 23 GMAC/s at 3x3, 56x56x144"),
     Row(("neon", "generic"), _is_depthwise, DEPTHWISE, 4, 2, 128, "not measured"),
     Row(("avx512-vnni",), _takes_floats, SPLAT_FMA, 6, 4, 512, "Zen 4: 57 GMAC/s in f32 at 3x3, 14x14x256"),
     Row(("avx2", "avx2-vnni"), _takes_floats, SPLAT_FMA, 6, 2, 256, "not measured"),
@@ -251,6 +268,24 @@ PREFETCHED_POSITIONS = 16
 """The positions from which on a block of weights is used long enough for the next one to come meanwhile."""
 
 
+def _is_run(op: ContractionOp) -> bool:
+    """Whether all positions may be one run: each reads a row of `x` of its own."""
+    is_batched = not isinstance(op, ConvOp) and len(shaped(op.w)[0]) > 2
+    return positions_of(op) == math.prod(shaped(op.target)[0][:-1]) and not is_batched
+
+
+def _is_cut(op: ContractionOp, row: Row, width: int) -> bool:
+    """Whether blocks of `width` channels would read an `x` again that the second cache doesn't hold."""
+    size = math.prod(shaped(op.x)[0]) * bits_of(shaped(op.x)[1]) // 8
+    return 0 < row.cut <= size and op.channels() > width and _is_run(op)
+
+
+def _panel(op: ContractionOp, rows: int) -> int:
+    """Positions of a panel, of whole tiles of so many rows."""
+    bits = shaped(op.x)[0][-1] * bits_of(shaped(op.x)[1])
+    return max(PANEL_BYTES * 8 // bits, PANEL_POSITIONS) // rows * rows
+
+
 def _prefetches(op: ContractionOp) -> bool:
     """Whether weights come from further away than the second cache, while others are used."""
     size = math.prod(shaped(op.w)[0]) * bits_of(shaped(op.w)[1]) // 8
@@ -281,20 +316,29 @@ def schedule_for(op: ContractionOp, isa: str, threads: int) -> ScheduleAttr:
     if isinstance(op, WinogradOp):
         return winograd_schedule(op, isa, threads if _is_large(op, _TRANSFORMED_TERMS) else 1)
     row = next(row for row in TABLE if isa in row.isas and row.accepts(op))
-    return schedule_of(op, row, _tile_rows(positions_of(op), row.rows), row.vectors, threads)
+    # Where positions are many a smaller tile behind them costs nothing, and large tiles read weights less often.
+    is_cut = _is_cut(op, row, row.vectors * _lanes(op, row))
+    rows = row.rows if is_cut else _tile_rows(positions_of(op), row.rows)
+    return schedule_of(op, row, rows, row.vectors, threads)
+
+
+def _lanes(op: ContractionOp, row: Row) -> int:
+    """The sums that a register holds."""
+    accumulator = op.accumulator_type
+    integer = as_integer(accumulator)
+    width = accumulator.bitwidth if isinstance(accumulator, AnyFloat) else 0 if integer is None else integer.width.data
+    return row.bits // width
 
 
 def schedule_of(op: ContractionOp, row: Row, rows: int, vectors: int, threads: int) -> ScheduleAttr:
     """The schedule by a row of the table with tiles of so many rows and at most so many vectors."""
-    accumulator = op.accumulator_type
-    integer = as_integer(accumulator)
-    width = accumulator.bitwidth if isinstance(accumulator, AnyFloat) else 0 if integer is None else integer.width.data
-    lanes = row.bits // width
+    lanes = _lanes(op, row)
     group = GROUP.get(row.variant, 1)
     groups = op.group_count if isinstance(op, ConvOp) and row.variant != DEPTHWISE else 1
-    # Interleaved bytes are always four of them.
-    least = row.vectors if row.variant == DEPTHWISE_DOT else 1
+    # Interleaved rows are as many registers as they are.
+    least = row.vectors if row.variant in INTERLEAVED else 1
     vectors = min(vectors, max(-(-op.channels() // groups // lanes), least))
+    is_cut = _is_cut(op, row, vectors * lanes)
     return ScheduleAttr.of(
         row.variant,
         rows,
@@ -302,5 +346,6 @@ def schedule_of(op: ContractionOp, row: Row, rows: int, vectors: int, threads: i
         lanes,
         group,
         threads=threads > 1 and _is_large(op, lanes if _is_depthwise(op) else lanes * group),
-        prefetch=row.prefetch if _prefetches(op) else 0,
+        block=_panel(op, rows) if is_cut else 1,
+        prefetch=row.prefetch if is_cut or _prefetches(op) else 0,
     )

@@ -1,8 +1,9 @@
 """Register tiles: loops over blocks of channels and runs of positions, sums in registers, then the epilogue.
 
 The order is groups, blocks of channels, positions, tiles: the weights of a block stay in the nearest cache while the
-positions pass; where the schedule says so, those of the next block are asked for meanwhile. What does not fill a tile
-is a smaller tile behind the loop, of a size that is known too.
+positions pass; where the schedule says so, those of the next block are asked for meanwhile. Where it cuts the positions
+into panels (`block`), all blocks go over the rows of `x` of a panel before the next one: they stay in the second cache.
+What does not fill a tile is a smaller tile behind the loop, of a size that is known too.
 """
 
 import math
@@ -48,13 +49,15 @@ class TileWriter:
         self.schedule: ScheduleAttr = op.schedule
         self.geometry: Geometry = geometry_of(op, emit)
         self.step = STEPS[op.schedule.variant]
-        self.epilogue = Epilogue(op, self.geometry, is_started=not self.step.spare)
+        self.epilogue = Epilogue(op, self.geometry, is_started=True, spare=self.step.spare)
         self.threads = _DIVIDED if op.schedule.threads else 0
         """How many of the next loops threads divide."""
         self.weights: SSAValue | None = None
         """All packed weights in a row, where they are prefetched."""
         self.ahead: Index = 0
         """The first of the weights that the tile which is written asks for."""
+        self.panel: Index | None = None
+        """The first position of the panel that is written, where there are several."""
 
     def write(self, emit: Emitter) -> None:
         """Write all loops where `emit` stands."""
@@ -94,10 +97,50 @@ class TileWriter:
         width = self.schedule.vectors * self.schedule.lanes
         channels = self.geometry.channels // self.geometry.groups
         whole, rest = divmod(channels, width)
-        if whole:
+        if whole and self._panels > 1:
+            self._loop(
+                emit,
+                self._panels,
+                lambda inner, panel: self._loop(
+                    inner, whole, lambda inside, block: self._write_panel(inside, group, block, width, panel)
+                ),
+            )
+        elif whole:
             self._loop(emit, whole, lambda inner, block: self._write_block(inner, group, block, width))
         if rest:
             self._write_block(emit, group, whole, rest)
+
+    @property
+    def _tiles(self) -> int:
+        """The tiles of a run, the smaller one at its end among them."""
+        return -(-self.geometry.positions[-1] // self.schedule.rows)
+
+    @property
+    def _panels(self) -> int:
+        """Into how many panels the positions are cut: 1 where the schedule doesn't say so, or they are no one run."""
+        block = self.schedule.block
+        tiles = block // self.schedule.rows if block > 1 else 0
+        return -(-self._tiles // tiles) if tiles and len(self.geometry.positions) == 1 else 1
+
+    @property
+    def _panel_tiles(self) -> int:
+        """The tiles of a panel: the last one may have less."""
+        return -(-self._tiles // self._panels)
+
+    def _write_panel(self, emit: VectorEmitter, group: Index, block: Index, valid: int, panel: Index) -> None:
+        """A block of channels at the positions of a panel."""
+        rows, first = self.schedule.rows, times(emit, panel, self._panel_tiles)
+        self.panel = times(emit, first, rows)
+        last = emit.insert(arith.MinSIOp(emit.index(add(emit, first, self._panel_tiles)), emit.index(self._tiles)))
+        body = Block(arg_types=[IndexType()])
+        inner = emit.at(Builder(InsertPoint.at_end(body)))
+        if self.geometry.positions[-1] % rows:
+            self._write_any_tile(inner, group, block, valid, [], body.args[0])
+        else:
+            self._write_tile(inner, group, block, valid, [times(inner, body.args[0], rows)], rows)
+        inner.builder.insert(scf.YieldOp())
+        emit.builder.insert(scf.ForOp(emit.index(first), last, emit.index(1), [], body))
+        self.panel = None
 
     def _write_block(self, emit: VectorEmitter, group: Index, block: Index, valid: int) -> None:
         """A block of channels, of which `valid` are there, at all positions."""
@@ -161,7 +204,9 @@ class TileWriter:
         self.ahead = self._ahead(emit, weights, positions)
         initial = self.epilogue.initial(emit, channel, valid)
         sums = self._sum_taps(emit, [initial] * rows, [], weights, positions, offset, valid)
-        self.epilogue.write(emit, self.step.totals(emit, sums), positions, channel, valid)
+        if self.epilogue.start is None:
+            sums = self.step.totals(emit, sums)
+        self.epilogue.write(emit, sums, positions, channel, valid)
 
     def _weight_row(self, emit: VectorEmitter, group: Index, block: Index, positions: Sequence[Index]) -> list[Index]:
         """The place of the weights of a block: its group, or the batch of the positions."""
@@ -177,8 +222,9 @@ class TileWriter:
 
     @property
     def _due(self) -> int:
-        """How many of the weights of the next block each position of the result asks for."""
-        return -(-self._block_size // math.prod(self.geometry.positions))
+        """How many of the weights of the next block each position that this one is used for asks for."""
+        count = math.prod(self.geometry.positions)
+        return -(-self._block_size // (count if self._panels == 1 else self._panel_tiles * self.schedule.rows))
 
     def _ahead(self, emit: VectorEmitter, weights: Sequence[Index], positions: Sequence[Index]) -> Index:
         """Where the weights of the next block that a tile asks for begin: each position has its share of them."""
@@ -186,7 +232,10 @@ class TileWriter:
             return 0
         block = _joined(emit, weights, shaped(self.geometry.w)[0][:2])
         next_ = times(emit, add(emit, block, 1), self._block_size)
-        return add(emit, next_, times(emit, _joined(emit, positions, self.geometry.positions), self._due))
+        place = _joined(emit, positions, self.geometry.positions)
+        if self.panel is not None:
+            place = emit.insert(arith.SubiOp(emit.index(place), emit.index(self.panel)))
+        return add(emit, next_, times(emit, place, self._due))
 
     def _prefetch(self, emit: VectorEmitter, step: Sequence[Index], rows: int) -> None:
         """Ask for what is due in a step of a tile; behind the last block there is nothing, which does no harm."""
@@ -197,6 +246,16 @@ class TileWriter:
         first = add(emit, self.ahead, times(emit, _joined(emit, step, sizes), due))
         for line in range(0, due, LINE_BYTES * 8 // bits_of(shaped(self.weights)[1])):
             emit.builder.insert(PrefetchOp(self.weights, emit.index(add(emit, first, line)), self.schedule.prefetch))
+
+    def _prefetch_rows(self, emit: VectorEmitter, window: Window, step: Index, rows: int) -> None:
+        """Ask for what is due of the next tile's rows of `x`, which are no longer in the nearest cache."""
+        x, row = self.geometry.x.memory, self.geometry.row
+        if self.panel is None or row is None or not self.schedule.prefetch:
+            return
+        due = -(-rows * row // self.geometry.steps)
+        first = add(emit, add(emit, window.last, rows * row), times(emit, step, due))
+        for line in range(0, due, LINE_BYTES * 8 // bits_of(self.geometry.x.element)):
+            emit.builder.insert(PrefetchOp(x, emit.index(add(emit, first, line)), self.schedule.prefetch))
 
     def _carried(
         self,
@@ -258,6 +317,7 @@ class TileWriter:
             for vector in range(len(sums[0]))
         ]
         self._prefetch(emit, [*weights[2:], step], len(sums))
+        self._prefetch_rows(emit, window, step, len(sums))
         moved = window.moved(emit, times(emit, step, group * self.step.parts))
         for part in range(self.step.parts):
             own = [self.step.part(emit, each, part) for each in loaded]

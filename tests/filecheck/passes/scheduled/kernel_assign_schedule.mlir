@@ -145,7 +145,7 @@ func.func @large(%x: tensor<200x200xi8>, %w: tensor<200x200xi8>, %y: tensor<100x
 // AVX2-NEXT: #k1 = #kernel.schedule<variant = "i16_pairs", rows = 5, vectors = 2, lanes = 8, k_unroll = 2>
 // AVX2-NEXT: #k2 = #kernel.schedule<variant = "i16_pairs", lanes = 8, k_unroll = 2>
 // AVX2-NEXT: #k3 = #kernel.schedule<variant = "i16_pairs", vectors = 2, lanes = 8, k_unroll = 2>
-// AVX2-NEXT: #k4 = #kernel.schedule<variant = "depthwise", rows = 4, lanes = 8>
+// AVX2-NEXT: #k4 = #kernel.schedule<variant = "depthwise_pairs", rows = 4, vectors = 2, lanes = 8, k_unroll = 2>
 // AVX2-NEXT: #k5 = #kernel.schedule<variant = "splat", rows = 4, lanes = 4>
 // AVX2-NEXT: #k6 = #kernel.schedule<variant = "splat_fma", rows = 4, lanes = 8>
 // AVX2-NEXT: #k7 = #kernel.schedule<variant = "scalar">

@@ -75,7 +75,7 @@ func.func @long(%x: tensor<1x65794xi8>) -> tensor<1x1xi32> {
 // CHECK-NEXT: #w3 = dense<-64> : tensor<16x16xi8>
 // CHECK-NEXT: #w4 = dense<-65> : tensor<16x16xi8>
 // CHECK-NEXT: #w5 = dense<-8> : tensor<16x16xi4>
-// CHECK-NEXT: #k2 = #kernel.schedule<variant = "u8s4_dot", rows = 4, lanes = 16, k_unroll = 4>
+// CHECK-NEXT: #k2 = #kernel.schedule<variant = "u8s4_dot", rows = 8, lanes = 16, k_unroll = 4>
 // CHECK-NEXT: #w6 = #nn.weights<elided> : tensor<1x65794xi4>
 // CHECK-NEXT: #k3 = #kernel.schedule<variant = "u8s8_dot", lanes = 16, k_unroll = 4>
 // CHECK-NEXT: builtin.module attributes {kernel.target = #k0} {

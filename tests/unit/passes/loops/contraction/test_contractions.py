@@ -94,6 +94,41 @@ def test_weights_asked_for_ahead_change_nothing(make: Callable[[int], Case], isa
     check(found, case)
 
 
+PANELS = """
+func.func @main(%x: tensor<{positions}x20xi8>, %w: tensor<{channels}x20xi8>) -> tensor<{positions}x{channels}xi32> {{
+  %0 = kernel.matmul ins(%x, %w : tensor<{positions}x20xi8>, tensor<{channels}x20xi8>)
+      -> tensor<{positions}x{channels}xi32> attributes {{schedule = {schedule}}} {{
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }}
+  func.return %0 : tensor<{positions}x{channels}xi32>
+}}
+"""
+
+
+@pytest.mark.parametrize(("threads", "prefetch"), [(1, 2), (2, 0)])
+@pytest.mark.parametrize(
+    ("rows", "block", "positions", "channels"),
+    [(2, 4, 11, 40), (2, 4, 12, 32), (2, 6, 6, 32), (1, 4, 6, 240), (4, 1, 9, 32)],
+)
+def test_panels(
+    rows: int, block: int, positions: int, channels: int, threads: int, prefetch: int, tmp_path: Path
+) -> None:
+    """Panels with a smaller last one, with a smaller last tile, as large as all positions, and smaller than a tile."""
+    schedule = ScheduleAttr.of("splat", rows, 1, 16, threads=threads > 1, block=block, prefetch=prefetch)
+    text = PANELS.format(positions=positions, channels=channels, schedule=schedule)
+    module = parse_module(ENVIRONMENT.new_context(), text)
+    run(module, f"kernel-assign-schedule{{threads={threads}}},kernel-pack,{_LOOPS}")
+    generator = np.random.default_rng(rows)
+    x, w = (generator.integers(-128, 128, (count, 20)).astype(np.int8) for count in (positions, channels))
+    expected = x.astype(np.int32) @ w.T.astype(np.int32)
+    (found,) = interpret(module, [x, w]).values()
+    np.testing.assert_array_equal(found, expected)
+    write_package(tmp_path, emit_module(module), constants_of(module))
+    (compiled,) = load_package(tmp_path, f"contraction_{next(_NAMES)}").program([x, w]).values()
+    np.testing.assert_array_equal(compiled, expected)
+
+
 @pytest.mark.parametrize("isa", ["avx512-vnni", "avx2-vnni", "neon"])
 @pytest.mark.parametrize("seed", range(8))
 def test_bytes_that_keep_their_zero_point(isa: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,4 +150,4 @@ def test_all_variants_are_chosen() -> None:
                 run(module, f'kernel-assign-schedule{{isa="{isa}"}}')
                 schedules = [op.schedule for op in module.walk() if isinstance(op, ContractionOp)]
                 chosen |= {schedule.variant for schedule in schedules if schedule is not None}
-    assert chosen == set(VARIANTS) - {"scalar", "winograd", "winograd_f4", "depthwise_dot"}
+    assert chosen == set(VARIANTS) - {"scalar", "winograd", "winograd_f4", "winograd_f4_taps", "depthwise_dot"}
