@@ -185,7 +185,8 @@ COMPILE = NamedPipeline(
         Stage(
             "schedule",
             'kernel-winograd{isa="<isa>" threads=<threads><tuned>},kernel-interleave,'
-            'kernel-tabulate-rows{isa="<isa>"},kernel-free-sums,'
+            'kernel-tabulate-rows{isa="<isa>"},kernel-split-tables{isa="<isa>"},kernel-free-sums,'
+            "kernel-tabulate-long-rows,"
             'kernel-assign-schedule{isa="<isa>" threads=<threads><tuned>},kernel-pack,'
             "kernel-fill-borders",
             "algorithms and tiles from the tables of the instruction set, weights in the layout that they want",

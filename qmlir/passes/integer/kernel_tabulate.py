@@ -1,6 +1,6 @@
 """`kernel-tabulate`: a chain of operations from one byte to another becomes a table of 256 bytes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,7 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, math, tensor
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType, i8
 from xdsl.dialects.linalg.ops import IndexOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import InterpretationError
@@ -50,35 +50,36 @@ def cost_of(op: Operation) -> int:
 
 
 @dataclass(frozen=True)
-class _Chain:
+class Chain:
     """The operations in front of `target` that depend on `source` and constants alone, in their order."""
 
     source: SSAValue
     target: SSAValue
     operations: Sequence[Operation]
 
-    def saved(self) -> int:
-        """What the operations cost that are needed no more when the target comes from a table."""
+    def gone(self) -> set[Operation]:
+        """The operations that are needed no more when the target comes from a table."""
         gone: set[Operation] = set()
         for op in reversed(self.operations):
             users = [use.operation for value in op.results if value is not self.target for use in value.uses]
             if all(user in gone for user in users):
                 gone.add(op)
-        return sum(map(cost_of, gone))
+        return gone
 
-    def table(self) -> npt.NDArray[np.int8] | None:
-        """The target for each byte of the source, `None` where an operation refuses one of them."""
-        values: dict[SSAValue, Any] = {self.source: _BYTES}
+    def table(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.int8] | None:
+        """The target for each of the `numbers` of the source, `None` where an operation refuses one of them."""
+        values: dict[SSAValue, Any] = {self.source: numbers}
         for op in self.operations:
             try:
-                results = evaluate(op, [_value(values, operand) for operand in op.operands])
+                with np.errstate(all="ignore"):  # among them are numbers that never occur
+                    results = evaluate(op, [_value(values, operand) for operand in op.operands])
             except InterpretationError:
                 return None
             if results is None:
                 return None
             values.update(zip(op.results, results, strict=True))
         found = np.asarray(values[self.target])
-        return np.ascontiguousarray(found, np.int8) if found.shape == _BYTES.shape else None
+        return np.ascontiguousarray(found, np.int8) if found.shape == numbers.shape else None
 
 
 def _value(values: Mapping[SSAValue, Any], operand: SSAValue) -> Any:
@@ -99,7 +100,7 @@ def _is_part(op: Operation) -> bool:
     return computes_only(op)
 
 
-def _chain(body: Block, source: SSAValue, target: SSAValue) -> _Chain | None:
+def _chain(body: Block, source: SSAValue, target: SSAValue) -> Chain | None:
     """The chain between two values of a body, `None` where something else comes in."""
     wanted: set[SSAValue] = {target}
     found: list[Operation] = []
@@ -113,26 +114,42 @@ def _chain(body: Block, source: SSAValue, target: SSAValue) -> _Chain | None:
         found.append(op)
         inside = [operand for operand in op.operands if _is_inside(operand, body)]
         wanted |= set(inside) - {source}
-    return _Chain(source, target, found[::-1]) if not wanted else None
+    return Chain(source, target, found[::-1]) if not wanted else None
 
 
 def _is_inside(value: SSAValue, body: Block) -> bool:
     return value.owner is body or (isinstance(value.owner, Operation) and value.owner.parent is body)
 
 
-def _best(body: Block) -> tuple[_Chain, npt.NDArray[np.int8]] | None:
-    """The last byte of the body that a table may give, from the first byte that it depends on."""
+def chains_to_bytes(body: Block, source: Attribute) -> Iterator[Chain]:
+    """The chains of a body from a value of type `source` to a byte: the last byte first, and from its first source."""
     values: list[SSAValue] = [*body.args, *(value for op in body.ops for value in op.results)]
-    known = [value for value in values if value.type == i8 and not isinstance(value.owner, arith.ConstantOp)]
+    known = [value for value in values if not isinstance(value.owner, arith.ConstantOp)]
     for place in reversed(range(len(known))):
-        for source in known[:place]:
-            chain = None if isinstance(known[place], BlockArgument) else _chain(body, source, known[place])
-            if chain is None or chain.saved() < _LEAST_COST:
-                continue
-            table = chain.table()
-            if table is not None:
-                return chain, table
+        if known[place].type != i8 or isinstance(known[place], BlockArgument):
+            continue
+        for each in known[:place]:
+            chain = _chain(body, each, known[place]) if each.type == source else None
+            if chain is not None:
+                yield chain
+
+
+def _best(body: Block) -> tuple[Chain, npt.NDArray[np.int8]] | None:
+    """The last byte of the body that a table may give, from the first byte that it depends on."""
+    for chain in chains_to_bytes(body, i8):
+        table = chain.table(_BYTES) if sum(map(cost_of, chain.gone())) >= _LEAST_COST else None
+        if table is not None:
+            return chain, table
     return None
+
+
+def replace_chain(chain: Chain, made: Sequence[Operation], rewriter: PatternRewriter) -> None:
+    """Put `made`, the last of which gives the target, in the place of a chain; what something else reads stays."""
+    *before, last = chain.operations
+    rewriter.replace(last, made)
+    for each in reversed(before):
+        if not any(value.uses for value in each.results):
+            rewriter.erase(each)
 
 
 class Tabulate(RewritePattern):
@@ -152,11 +169,7 @@ class Tabulate(RewritePattern):
         first = arith.ConstantOp(IntegerAttr(int(_BYTES[0]), IndexType()))
         behind = arith.SubiOp(place.result, first.result)
         element = tensor.ExtractOp(constant.result, [behind.result], i8)
-        *before, last = chain.operations
-        rewriter.replace(last, [place, first, behind, element], [element.result])
-        for each in reversed(before):
-            if not any(value.uses for value in each.results):
-                rewriter.erase(each)
+        replace_chain(chain, [place, first, behind, element], rewriter)
 
 
 @dataclass(frozen=True)

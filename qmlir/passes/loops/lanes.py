@@ -6,6 +6,7 @@ What a vector leaves over is one partial vector, or for a reduction a loop over 
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
@@ -16,13 +17,15 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr, AffineExpr
 from xdsl.rewriter import InsertPoint
 
+from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.dialects.simd.base import is_signless
 from qmlir.dialects.simd.memory import BYTE_VALUES
 from qmlir.dialects.simd.ops import GatherOp, StoreOp, StorePartialOp
 from qmlir.passes.loops.affine import Index, strides_of
+from qmlir.passes.loops.byte_sums import TERMS, add_bytes, sums_bytes, widened_term
 from qmlir.passes.loops.contraction.forms import form_of, has_form, is_held
-from qmlir.passes.loops.contraction.geometry import add
+from qmlir.passes.loops.contraction.geometry import add, innermost_is_dense
 from qmlir.passes.loops.contraction.steps import load
 from qmlir.passes.loops.emitter import Emitter, bits_of
 from qmlir.passes.loops.nests import Access, Nest, Plan, memref_type
@@ -69,6 +72,13 @@ def _neutral(kind: type[Operation], element: Attribute) -> float:
     return -half if kind is arith.MaxSIOp else half - 1
 
 
+def terms_for(nest: Nest, plan: Plan, schedule: ScheduleAttr) -> int:
+    """How many steps of the innermost loop each lane takes at a time: more than one where it sums bytes."""
+    is_carried = plan.carried == len(plan.order) - 1
+    is_sum = schedule.k_unroll == TERMS and is_carried and sums_bytes(nest.body)
+    return TERMS if is_sum and nest.ranges[plan.order[-1]] >= schedule.lanes * TERMS else 1
+
+
 def lanes_for(nest: Nest, plan: Plan, lanes: int) -> int:
     """How many steps of the innermost loop are one step on vectors of at most `lanes`; 1 where it runs over scalars."""
     if not plan.order or lanes == 1:
@@ -88,9 +98,25 @@ def _is_lanewise(nest: Nest, dim: int) -> bool:
     """Whether each operand moves from element to element or not at all, and vectors do for the body."""
     *body, _ = nest.body.ops
     return all(_is_beside(access, dim) and _is_held(access) for access in nest.accesses) and all(
-        op.dim.value.data != dim if isinstance(op, IndexOp) else has_form(op) or _reads_a_row(op, nest, dim)
+        _is_scalar(op, nest, dim)
+        if isinstance(op, IndexOp)
+        else has_form(op) or _reads_a_row(op, nest, dim) or _reads_along(op, nest, dim)
         for op in body
     )
+
+
+def _is_scalar(op: IndexOp, nest: Nest, dim: int) -> bool:
+    """Whether the number of an iterator is one for all lanes, or only says where a row of memory is read."""
+    return op.dim.value.data != dim or all(_reads_along(use.operation, nest, dim) for use in op.result.uses)
+
+
+def _reads_along(op: Operation, nest: Nest, dim: int) -> TypeGuard[memref.LoadOp]:
+    """Whether `op` reads neighbours in memory at the steps of `dim`."""
+    if not isinstance(op, memref.LoadOp) or not op.indices or not innermost_is_dense(op.memref):
+        return False
+    *leading, last = op.indices
+    is_step = isinstance(last.owner, IndexOp) and last.owner.dim.value.data == dim
+    return is_step and is_held(op.res.type, in_memory=True) and not any(_moves(value, nest, dim) for value in leading)
 
 
 def _reads_a_row(op: Operation, nest: Nest, dim: int) -> bool:
@@ -156,11 +182,15 @@ def _combinations(nest: Nest) -> list[Operation] | None:
 
 
 class LaneWriter(LoopWriter):
-    """Writes the loops of a nest whose innermost one goes over `lanes` elements at a time."""
+    """Writes the loops of a nest whose innermost one goes over `lanes` elements at a time.
 
-    def __init__(self, nest: Nest, plan: Plan, threads: bool, lanes: int):
+    Sums hand on vectors of so many lanes, or of as many as `terms` elements each are.
+    """
+
+    def __init__(self, nest: Nest, plan: Plan, threads: bool, lanes: int, terms: int = 1):
         super().__init__(nest, plan, threads)
         self.lanes = lanes
+        self.terms = terms
         self.inner = plan.order[-1]
         self.whole = nest.ranges[self.inner] // lanes * lanes
         """The steps that are whole vectors."""
@@ -212,7 +242,7 @@ class LaneWriter(LoopWriter):
             return super()._carried_level(emit, depth, before)
         combinations = _combinations(self.nest)
         assert combinations is not None
-        wide = VectorEmitter.of(emit, self.lanes)
+        wide = VectorEmitter.of(emit, self.lanes // self.terms)
         chains = next(count for count in _CHAINS if self.whole // self.lanes % count == 0)
         starts = [
             wide.constant(_neutral(type(op), value.type), value.type)
@@ -220,7 +250,7 @@ class LaneWriter(LoopWriter):
         ] * chains
         block = Block(arg_types=[IndexType(), *(start.type for start in starts)])
         loop = scf.ForOp(emit.index(0), emit.index(self.whole), emit.index(self.lanes * chains), starts, block)
-        body = wide.at(Builder(InsertPoint.at_end(block)))
+        body = wide.at(Builder(InsertPoint.at_end(block))).with_lanes(self.lanes)
         yielded: list[SSAValue] = []
         for chain in range(chains):
             place = add(body, block.args[0], chain * self.lanes)
@@ -247,6 +277,12 @@ class LaneWriter(LoopWriter):
         values = self._vector_values(emit, self.loads, None, carried)
         return [values[op.results[0]] for op in combinations]
 
+    def _sum_of_bytes(self, emit: VectorEmitter, values: Mapping[SSAValue, SSAValue], total: Operation) -> SSAValue:
+        term = widened_term(total)
+        assert term is not None
+        (before,) = (values[value] for value in total.operands if value is not term.result)
+        return add_bytes(emit, before, self._vector(emit, values, term.input), term)
+
     def _vector_values(
         self, emit: VectorEmitter, accesses: Sequence[Access], count: int | None,
         carried: Mapping[SSAValue, SSAValue] | None = None,
@@ -260,11 +296,19 @@ class LaneWriter(LoopWriter):
                 values[access.argument] = load(emit, access.value, self._place(emit, access), emit.lanes, count)
             else:
                 values[access.argument] = emit.load(access.value, self._place(emit, access))
+        combined = {value.owner for value in self.terminator.operands} if self.terms > 1 else set[Operation | Block]()
         for op in self.pending:
             form = form_of(op)
-            if form is None:  # the number of another iterator
+            if op in combined:
+                values[op.results[0]] = self._sum_of_bytes(emit, values, op)
+            elif self.terms > 1 and any(use.operation in combined for value in op.results for use in value.uses):
+                continue  # what widens a term
+            elif form is None:  # the number of another iterator
                 assert isinstance(op, IndexOp)
                 values[op.result] = emit.index(self.dims[op.dim.value.data])
+            elif _reads_along(op, self.nest, self.inner):
+                table, *place = (values.get(operand, operand) for operand in op.operands)
+                values[op.res] = load(emit, table, place, emit.lanes, count)
             elif isinstance(op, memref.LoadOp) and len(op.indices) > 1:
                 values[op.res] = self._look_up(emit, values, op)
             else:

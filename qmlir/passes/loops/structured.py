@@ -18,7 +18,7 @@ from qmlir.dialects.kernel.attributes import SCHEDULE, ScheduleAttr
 from qmlir.ir.provenance import set_origins
 from qmlir.passes.loops.emitter import Emitter
 from qmlir.passes.loops.interleaved_moves import InterleavedWriter, turns_of
-from qmlir.passes.loops.lanes import LaneWriter, lanes_for
+from qmlir.passes.loops.lanes import LaneWriter, lanes_for, terms_for
 from qmlir.passes.loops.nests import Access, Nest, collapse, memref_type, nest_of, plan_of
 from qmlir.passes.loops.side_by_side import SideBySideWriter, rows_for
 from qmlir.passes.loops.transposed_sums import TransposedWriter, takes_squares
@@ -29,19 +29,21 @@ def write_nest(emit: Emitter, nest: Nest, schedule: ScheduleAttr | None) -> None
     """Write the loops of `nest` where `emit` stands, as the schedule says.
 
     `threads` divides the outermost loop; `lanes` is how many elements the innermost one takes at a time, where all
-    operands have them beside each other and the body has a form on vectors; reductions whose order counts run side by
+    operands have them beside each other and the body has a form on vectors, or in each lane of a sum of bytes so many
+    as `k_unroll` says; reductions whose order counts run side by
     side. Otherwise elements are scalars, and the innermost loops are such that LLVM may make vectors of them.
     """
     plan = plan_of(nest)
     threads = schedule is not None and schedule.threads
     nest, plan = collapse(emit, nest, plan)
-    lanes = 1 if schedule is None else lanes_for(nest, plan, schedule.lanes)
+    terms = 1 if schedule is None else terms_for(nest, plan, schedule)
+    lanes = 1 if schedule is None else lanes_for(nest, plan, schedule.lanes * terms)
     rows = 1 if schedule is None or schedule.lanes == 1 else rows_for(nest, plan)
     turns = 0 if schedule is None else turns_of(nest, plan, schedule.lanes)
     if turns:
         InterleavedWriter(nest, plan, threads, turns).write(emit)
     elif lanes > 1:
-        LaneWriter(nest, plan, threads, lanes).write(emit)
+        LaneWriter(nest, plan, threads, lanes, terms).write(emit)
     elif rows > 1 and schedule is not None and takes_squares(nest, plan, schedule.lanes):
         TransposedWriter(nest, plan, threads).write(emit)
     elif rows > 1:

@@ -7,23 +7,20 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, f64
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, ModuleOp, f64
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from qmlir.dialects.kernel.ops import JoinOp
-from qmlir.ir.builtin_types import as_dense
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 from qmlir.passes.integer.fusion import scalar_of
 from qmlir.passes.integer.readings import defining, kinds_of, ranges_of, readings_of
-from qmlir.text.elements import dense_array
+from qmlir.passes.scheduled.row_tables import lowest_bit, row_table_of
 
 _MANTISSA = 53
 """The bits of a whole number that f64 holds."""
@@ -31,45 +28,14 @@ _MANTISSA = 53
 _FREE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
 
 
-def _elements(value: SSAValue) -> npt.NDArray[np.float32] | None:
-    """All numbers that a tensor may have elements of, where a body joins them from a constant table of bytes."""
-    op = defining(value)
-    end = op.body.block.last_op if isinstance(op, GenericOp) and len(op.res) == 1 else None
-    joined = None if end is None else defining(end.operands[0])
-    if not isinstance(joined, JoinOp):
-        return None
-    reads = [defining(part) for part in joined.parts]
-    tables = {each.tensor for each in reads if isinstance(each, tensor.ExtractOp)}
-    rows = [_number(each.indices[1]) for each in reads if isinstance(each, tensor.ExtractOp) and len(each.indices) == 3]
-    if len(tables) != 1 or rows != list(range(JoinOp.COUNT)):
-        return None
-    constant = defining(next(iter(tables)))
-    found = as_dense(constant.value) if isinstance(constant, arith.ConstantOp) else None
-    if found is None or found.get_shape()[1] != JoinOp.COUNT:
-        return None
-    bytes_ = np.ascontiguousarray(dense_array(found).transpose(0, 2, 1))
-    return np.unique(bytes_.view("<f4"))
-
-
-def _number(value: SSAValue) -> int | None:
-    match defining(value):
-        case arith.ConstantOp(value=IntegerAttr() as number):
-            return number.value.data
-        case _:
-            return None
-
-
 def is_exact_in_any_order(numbers: npt.NDArray[Any], terms: int) -> bool:
     """Whether f64 holds every sum of up to so many of the numbers: all are whole multiples of one unit."""
     if not np.isfinite(numbers).all():
         return False
-    fractions, exponents = np.frexp(numbers[numbers != 0].astype(np.float64))
-    if not len(fractions):
+    if not numbers.any():
         return True
-    whole = np.ldexp(np.abs(fractions), _MANTISSA).astype(np.int64)
-    lowest = exponents - _MANTISSA + np.log2(whole & -whole).astype(np.int64)
     largest = math.frexp(float(np.abs(numbers).max()) * terms)[1]
-    return bool(largest - lowest.min() <= _MANTISSA)
+    return bool(largest - lowest_bit(numbers) <= _MANTISSA)
 
 
 class FreeSum(RewritePattern):
@@ -92,11 +58,11 @@ class FreeSum(RewritePattern):
         widened = others[0].owner if len(others) == 1 else None
         if not isinstance(widened, arith.ExtFOp) or widened.input is not reading.argument:
             return
-        numbers = _elements(reading.value)
+        table = row_table_of(reading.value)
         terms = math.prod(
             size for size, kind in zip(ranges_of(op), kinds, strict=True) if kind is IteratorType.REDUCTION
         )
-        if numbers is not None and is_exact_in_any_order(numbers, terms):
+        if table is not None and is_exact_in_any_order(np.unique(table.numbers), terms):
             total.fastmath = _FREE
             rewriter.notify_op_modified(op)
 

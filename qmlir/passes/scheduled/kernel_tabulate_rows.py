@@ -1,6 +1,6 @@
 """`kernel-tabulate-rows`: what is computed of a byte and of the largest byte of its row comes from a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -27,7 +27,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.dialects.kernel.ops import JoinOp
-from qmlir.ir.builtin_types import dense
+from qmlir.ir.builtin_types import as_dense, dense
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import origins_of, set_origins
@@ -37,6 +37,7 @@ from qmlir.passes.integer.fusion import scalar_of
 from qmlir.passes.integer.kernel_tabulate import cost_of
 from qmlir.passes.integer.readings import (
     Reading,
+    Structured,
     computes_only,
     defining,
     element_of,
@@ -50,6 +51,8 @@ from qmlir.passes.integer.readings import (
     with_element,
 )
 from qmlir.passes.scheduled.isas import IsaName, resolved_isa
+from qmlir.passes.scheduled.row_tables import byte_of, place_of
+from qmlir.text.elements import dense_array
 
 WITH_TABLES = ("avx512-vnni",)
 """Instruction sets that look up as many bytes as a register has in a table of four registers."""
@@ -73,6 +76,30 @@ class _Largest:
     """The axes of the bytes that are those of the result, in their order."""
     widened: npt.NDArray[Any]
     """What the body makes of each byte: ascending."""
+
+
+@dataclass(frozen=True)
+class _Bytes:
+    """The bytes of all rows, or those that a table makes them of where they are written."""
+
+    meanings: npt.NDArray[np.int8]
+    """What bodies read where each byte stands."""
+    yielded: SSAValue | None = None
+    """What the body that writes them has looked up, and may write instead."""
+
+
+def _bytes(value: SSAValue, readers: set[Operation]) -> Iterator[_Bytes]:
+    """How the bytes of a tensor may be written, the best first, where nobody but `readers` reads them."""
+    written = defining(value)
+    if isinstance(written, Structured) and all(use.operation in readers for use in value.uses):
+        end = written.body.block.last_op
+        read = defining(end.operands[0]) if end is not None and len(end.operands) == 1 else None
+        constant = defining(read.tensor) if isinstance(read, tensor.ExtractOp) and len(read.indices) == 1 else None
+        byte = byte_of(read.indices[0]) if isinstance(read, tensor.ExtractOp) else None
+        found = as_dense(constant.value) if isinstance(constant, arith.ConstantOp) else None
+        if found is not None and byte is not None and byte.type == i8 and found.get_shape() == _BYTES.shape:
+            yield _Bytes(dense_array(found).astype(np.int8), byte)
+    yield _Bytes(_BYTES)
 
 
 def _computed(block: Block, known: Mapping[SSAValue, Any]) -> dict[SSAValue, Any] | None:
@@ -100,8 +127,8 @@ def _plain_axes(reading: Reading) -> list[int] | None:
     return found if len(found) == len(dims) == len(set(found)) else None
 
 
-def _largest(op: Operation | None) -> _Largest | None:
-    """`op` as a reduction of bytes, widened in ascending order, to the largest float."""
+def _largest(op: Operation, meanings: npt.NDArray[np.int8]) -> _Largest | None:
+    """`op` as a reduction of bytes, read as `meanings` and widened in ascending order, to the largest float."""
     if not isinstance(op, GenericOp) or len(op.res) != 1 or len(op.inputs) != 1:
         return None
     (source,), (output,) = readings_of(op), output_maps(op)
@@ -115,7 +142,7 @@ def _largest(op: Operation | None) -> _Largest | None:
     if not isinstance(last, arith.MaximumfOp) or not is_least or [use.operation for use in old.uses] != [last]:
         return None
     (widened,) = (operand for operand in last.operands if operand is not old)
-    values = _computed(op.body.block, {source.argument: _BYTES, old: np.full(_BYTES.shape, -np.inf, np.float32)})
+    values = _computed(op.body.block, {source.argument: meanings, old: np.full(_BYTES.shape, -np.inf, np.float32)})
     if values is None:
         return None
     found = np.broadcast_to(np.asarray(values[widened]), _BYTES.shape)
@@ -143,22 +170,52 @@ class TabulateRows(RewritePattern):
         if points_of(op) < FEWEST_POINTS or sum(map(cost_of, op.body.block.ops)) < LEAST_COST:
             return
         for byte, row in (readings_of(op), readings_of(op)[::-1]):
-            largest = _largest(defining(row.value))
-            if largest is None or not row.value.has_one_use() or largest.source.value is not byte.value:
+            reduction = defining(row.value)
+            if reduction is None or not row.value.has_one_use():
                 continue
-            table = _table(op, largest, byte, row) if _is_of_its_row(largest, byte, row, ranges_of(op)) else None
-            if table is not None:
-                _rewrite(op, largest, byte, row, table, rewriter)
-                return
+            for bytes_ in _bytes(byte.value, {op, reduction}):
+                largest = _largest(reduction, bytes_.meanings)
+                if largest is None or largest.source.value is not byte.value:
+                    continue
+                is_whole = _is_of_its_row(largest, byte, row, ranges_of(op))
+                table = _table(op, largest, bytes_.meanings, byte, row) if is_whole else None
+                if table is not None:
+                    _write_before_the_table(byte.value, bytes_, rewriter)
+                    _rewrite(op, largest, byte, row, table, rewriter)
+                    return
 
 
-def _table(op: GenericOp, largest: _Largest, byte: Reading, row: Reading) -> npt.NDArray[np.int8] | None:
+def _write_before_the_table(value: SSAValue, bytes_: _Bytes, rewriter: PatternRewriter) -> None:
+    """Let a tensor have the bytes that are looked up in a table, and not those that the table has."""
+    writer = defining(value)
+    if bytes_.yielded is None or not isinstance(writer, Structured):
+        return
+    end = writer.body.block.last_op
+    assert end is not None
+    table = defining(end.operands[0])
+    assert isinstance(table, tensor.ExtractOp)
+    constant = defining(table.tensor)
+    end.operands[0] = bytes_.yielded
+    for each in reversed(list(writer.body.block.ops)):
+        if each is not end and computes_only(each) and not any(result.uses for result in each.results):
+            rewriter.erase(each)
+    if constant is not None and not any(result.uses for result in constant.results):
+        rewriter.erase(constant)
+    rewriter.notify_op_modified(writer)
+
+
+def _table(
+    op: GenericOp, largest: _Largest, meanings: npt.NDArray[np.int8], byte: Reading, row: Reading
+) -> npt.NDArray[np.int8] | None:
     """`[largest byte, byte of the result, byte]`; where the byte is larger than the largest, as if it were that."""
     assert byte.argument is not None
     assert row.argument is not None
     place = np.arange(len(_BYTES))
     rows, columns = np.meshgrid(place, place, indexing="ij")
-    known: dict[SSAValue, Any] = {byte.argument: _BYTES[np.minimum(rows, columns)], row.argument: largest.widened[rows]}
+    known: dict[SSAValue, Any] = {
+        byte.argument: meanings[np.minimum(rows, columns)],
+        row.argument: largest.widened[rows],
+    }
     values = _computed(op.body.block, known)
     end = op.body.block.last_op
     assert end is not None
@@ -182,12 +239,7 @@ def _rewrite(
     def number(value: int) -> SSAValue:
         return builder.insert(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
 
-    places = [
-        builder.insert(
-            arith.SubiOp(builder.insert(arith.IndexCastOp(argument, IndexType())).result, number(int(_BYTES[0])))
-        ).result
-        for argument in block.args[:2]
-    ]
+    places = [place_of(builder, argument) for argument in block.args[:2]]
     parts = [
         builder.insert(tensor.ExtractOp(constant.result, [places[1], number(part), places[0]], i8)).result
         for part in range(JoinOp.COUNT)
@@ -227,8 +279,9 @@ class KernelTabulateRows(ModulePass):
     The largest of a row of bytes that are widened in ascending order is the largest byte, widened. What a body makes of
     a byte and of that number depends on two bytes, so it is computed for all of them beforehand, by the meanings of the
     operations that it stands for. A row needs one part of the table, a kilobyte: four times 256 bytes, one for each
-    byte of the result, which `kernel.join` puts together. Only where `isa` looks up as many bytes as a register has at
-    once, and from so many elements on that the table is less than what it saves.
+    byte of the result, which `kernel.join` puts together. Bytes that come out of another table, where they are written,
+    are left as they were before it, if the numbers ascend with them, too: one table is both. Only where `isa` looks up
+    as many bytes as a register has at once, and from so many elements on that the table is less than what it saves.
 
     Before (run with `isa=avx512-vnni`):
 

@@ -8,10 +8,11 @@ the elements of that row only. What stands in between and touches none of that m
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from xdsl.dialects import memref
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
-from xdsl.dialects.linalg.ops import FillOp
+from xdsl.dialects.linalg.ops import FillOp, IndexOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.traits import ConstantLike
@@ -38,9 +39,14 @@ class Step:
 
     @property
     def captured(self) -> set[SSAValue]:
-        """The memory that the body reads from: tables."""
+        """The memory that the body reads from, wherever that may be: tables."""
         inside = (value for each in self.op.body.walk() for value in each.operands)
-        return {root_of(value) for value in inside if memref_type(value) is not None}
+        return {root_of(value) for value in inside if memref_type(value) is not None} - self.row_tables
+
+    @property
+    def row_tables(self) -> set[SSAValue]:
+        """The memory that the body reads from at the number of its row."""
+        return {load.memref for load in self.op.body.block.ops if _is_at_row(load, self.dims, self.nest)}
 
     @property
     def goes_along_rows(self) -> bool:
@@ -74,8 +80,34 @@ class Chain:
 
     def is_own(self, value: SSAValue) -> bool:
         """Whether memory is allocated for these operations alone."""
-        members = {step.op for step in self.steps}
-        return isinstance(value.owner, memref.AllocOp) and all(use.operation in members for use in value.uses)
+        members: set[Operation] = {step.op for step in self.steps}
+        return isinstance(value.owner, memref.AllocOp) and _is_used_by(value, members)
+
+
+def _is_used_by(value: SSAValue, members: set[Operation]) -> bool:
+    """Whether nothing but some operations, or their bodies, uses a value."""
+    return all(members & {use.operation, use.operation.parent_op()} for use in value.uses)
+
+
+def _is_at_row(op: Operation, dims: Sequence[int], nest: Nest) -> TypeGuard[memref.LoadOp]:
+    """Whether `op` reads memory at the number of its row, along each axis of the rows, and somewhere in that row."""
+    type_ = memref_type(op.memref) if isinstance(op, memref.LoadOp) else None
+    if not isinstance(op, memref.LoadOp) or type_ is None or not dims:
+        return False
+    real = [index for index, size in zip(op.indices, type_.get_shape(), strict=True) if size != 1]
+    sizes = [size for size in type_.get_shape() if size != 1]
+    numbers = [index.owner.dim.value.data if isinstance(index.owner, IndexOp) else None for index in real]
+    return numbers[: len(dims)] == list(dims) and sizes[: len(dims)] == [nest.ranges[dim] for dim in dims]
+
+
+def _asks_for_rows(nest: Nest, dims: Sequence[int]) -> bool:
+    """Whether the number of a row matters beyond what is read of that row."""
+    return any(
+        not _is_at_row(use.operation, dims, nest)
+        for op in nest.body.walk()
+        if isinstance(op, IndexOp) and op.dim.value.data in dims
+        for use in op.result.uses
+    )
 
 
 def chains_of(block: Block) -> Iterator[Chain]:
@@ -145,7 +177,7 @@ def _step(op: Operation, shape: tuple[int, ...]) -> Step | None:
         for access in nest.accesses
         for each in access.map_.results
     )
-    return Step(op, nest, dims) if is_plain and not nest.indexed() & set(dims) else None
+    return Step(op, nest, dims) if is_plain and not _asks_for_rows(nest, dims) else None
 
 
 class _Search:
@@ -173,7 +205,7 @@ class _Search:
             return None
         shape = tuple(nest.ranges[dim] for dim in axes)
         step = _step(op, shape)
-        if step is None or math.prod(nest.ranges[dim] for dim in reduced) < SHORTEST:
+        if step is None or step.row_tables or math.prod(nest.ranges[dim] for dim in reduced) < SHORTEST:
             return None
         return _Search(step, shape) if any(_has_dense_rows(step, access, reduced) for access in nest.inputs) else None
 
@@ -220,11 +252,13 @@ class _Search:
                 self._read.setdefault(root_of(access.value), set()).add(value)
         for root in step.captured:
             self._read.setdefault(root, set()).add(None)
+        for table in step.row_tables:
+            self._read.setdefault(table, set()).add(table)
         self.chain.steps.append(step)
 
     def _belongs(self, step: Step) -> bool:
         """Whether `step` goes on with what the chain has written, and disturbs nothing."""
-        if step.captured & set(self._written):
+        if step.captured & set(self._written) or not all(self._is_own_table(each, step) for each in step.row_tables):
             return False
         reads = [access for access in step.nest.inputs if root_of(access.value) in self._written]
         for access in reads:
@@ -239,7 +273,13 @@ class _Search:
             if root in self._fills and self._fills[root].op.outputs[0] is not output.value:
                 return False
         mine = {root_of(access.value) for access in step.nest.inputs if not step.is_by_rows(access)} | step.captured
-        return bool(reads) and not mine & {root_of(output.value) for output in step.nest.outputs}
+        return bool(reads or step.row_tables) and not mine & {root_of(output.value) for output in step.nest.outputs}
+
+    def _is_own_table(self, table: SSAValue, step: Step) -> bool:
+        """Whether the chain has written memory that it alone has: the number of a row is another one in its loops."""
+        members: set[Operation] = {step.op, *(each.op for each in self.chain.steps)}
+        is_written = self._written.get(table) is table and isinstance(table.owner, memref.AllocOp)
+        return is_written and _is_used_by(table, members)
 
     def _is_apart(self, op: Operation) -> bool:
         """Whether `op` may run before all of the chain; what it touches beside may be read by both."""

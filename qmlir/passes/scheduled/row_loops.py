@@ -125,14 +125,16 @@ class _Writer:
         return found
 
     def _on_rows(self, builder: Builder, step: Step, scratch: Mapping[SSAValue, SSAValue]) -> Operation:
-        made = step.op.clone()
+        made = step.op.clone(dict(scratch))
         for place, access in enumerate(step.nest.accesses):
             made.operands[place] = scratch.get(access.value) or self._view(builder, step, access.value, place)
         schedule = _schedule(step.op)
         if schedule.threads:  # the loops around are divided
             made.attributes.pop(SCHEDULE)
             if schedule.lanes > 1:
-                made.attributes[SCHEDULE] = ScheduleAttr.of(schedule.variant, lanes=schedule.lanes)
+                made.attributes[SCHEDULE] = ScheduleAttr.of(
+                    schedule.variant, lanes=schedule.lanes, k_unroll=schedule.k_unroll
+                )
         return made
 
     def _view(self, builder: Builder, step: Step, value: SSAValue, place: int) -> SSAValue:

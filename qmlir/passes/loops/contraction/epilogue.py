@@ -3,12 +3,12 @@
 Both write the same operations on each element, so that every bit is the same.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import IndexType, MemRefType
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
@@ -19,6 +19,7 @@ from qmlir.passes.loops.contraction.forms import form_of, has_form, is_held, wri
 from qmlir.passes.loops.contraction.geometry import Geometry, Reading, add, innermost_is_dense
 from qmlir.passes.loops.contraction.shortcuts import saturation_of, start_of
 from qmlir.passes.loops.contraction.steps import load
+from qmlir.passes.loops.contraction.together import Registers, Together
 from qmlir.passes.loops.emitter import Emitter
 from qmlir.passes.loops.vectors import VectorEmitter
 
@@ -84,20 +85,43 @@ def _is_scalar(value: SSAValue) -> bool:
     return scalar_of(value.type) == value.type and not isinstance(value.type, MemRefType)
 
 
+def _groups(count: int, valid: int, lanes: int, most: int) -> Iterator[tuple[int, int, int | None]]:
+    """Whole registers by powers of two up to `most`, others alone: the first, how many, lanes of one that is not whole.
+
+    `valid` lanes of all `count` registers are there.
+    """
+    first, whole = 0, valid // lanes
+    while first < count:
+        size = 1
+        while size < most and first + 2 * size <= whole:
+            size *= 2
+        yield first, size, None if first < whole else valid - first * lanes
+        first += size
+
+
 class Epilogue:
     """Writes what becomes of the sums of a tile."""
 
-    def __init__(self, op: ContractionOp, geometry: Geometry, *, is_started: bool = False):
-        """`is_started`: the sums that come begin with `initial`."""
+    def __init__(self, op: ContractionOp, geometry: Geometry, *, is_started: bool = False, spare: int = 0):
+        """`is_started`: the sums that come begin with `initial`, where the body takes them `2^spare` times as large."""
         self.op = op
         self.geometry = geometry
         self.is_vector_work = is_vector_work(op, geometry)
         self.rank = len(geometry.positions) + 1
         self.ranges = (*geometry.positions, geometry.channels)
         self.saturation = saturation_of(op.body.block) if self.is_vector_work else None
-        start = start_of(op.body.block) if self.is_vector_work and is_started else None
+        start = start_of(op.body.block, spare) if self.is_vector_work and is_started else None
         is_by_channel = start is not None and geometry.readings[start.operand].map_ == _last_of(self.rank)
         self.start = start if is_by_channel else None
+        self.together = self._together() if self.is_vector_work else None
+
+    def _together(self) -> Together | None:
+        """What the registers of a row share beside a saturation at the end, and what follows that."""
+        arguments = zip(self.op.body.block.args[1:], self.geometry.readings, strict=True)
+        readable = [argument for argument, reading in arguments if _is_of_channels(reading, self.rank)]
+        found = Together.of(self.op.body.block, readable)
+        behind = set[Operation]() if self.saturation is None else set(self.saturation.tail)
+        return None if found is None or found.look_ups <= behind else found
 
     def initial(self, emit: VectorEmitter, channel: Index, valid: int) -> list[SSAValue]:
         """What the sums of a block of channels begin with: 0, or what would be added to them."""
@@ -128,23 +152,57 @@ class Epilogue:
         self, emit: VectorEmitter, sums: Sequence[Sequence[SSAValue]], positions: Sequence[Index], channel: Index,
         valid: int,
     ) -> None:  # fmt: skip
-        shared: dict[tuple[int, int], SSAValue] = {}
+        shared: dict[tuple[int, ...], SSAValue] = {}
         for row, registers in enumerate(sums):
             place = [*positions[:-1], add(emit, positions[-1], row)]
+            if self.together is not None:
+                self._write_together(emit, self.together, registers, place, channel, valid, shared)
+                continue
             written = [
                 self._body(emit, register, vector, [*place, add(emit, channel, vector * emit.lanes)], valid, shared)
                 for vector, register in enumerate(registers)
             ]
             self._store(emit, written, place, channel, valid)
 
+    def _write_together(
+        self, emit: VectorEmitter, together: Together, registers: Sequence[SSAValue], place: Sequence[Index],
+        channel: Index, valid: int, shared: dict[tuple[int, ...], SSAValue],
+    ) -> None:  # fmt: skip
+        """Store what becomes of the registers of a row, what they share computed once for several of them."""
+        lanes, block = emit.lanes, self.op.body.block
+        total = block.args[0] if self.start is None else self.start.total
+        for first, count, rest in _groups(len(registers), valid, lanes, _JOINED):
+
+            def place_of(vector: int, first: int = first) -> list[Index]:
+                return [*place, add(emit, channel, (first + vector) * lanes)]
+
+            def read(
+                argument: BlockArgument, vector: int, width: int,
+                place_of: Callable[[int], list[Index]] = place_of, first: int = first, rest: int | None = rest,
+            ) -> SSAValue:  # fmt: skip
+                wide = emit.with_lanes(width * lanes)
+                return self._vector(wide, argument.index - 1, place_of(vector), rest, shared, first + vector)
+
+            known = [{total: register} for register in registers[first : first + count]]
+            for vector, value in enumerate(Registers(emit, block, together, known, read).results()):
+                self._put(emit, value, place_of(vector), rest)
+
+    def _put(self, emit: VectorEmitter, value: SSAValue, place: Sequence[Index], count: int | None) -> None:
+        """Write a vector, or the first `count` of its lanes."""
+        indices = [emit.index(each) for each in place]
+        if count is None:
+            emit.builder.insert(StoreOp(value, self.geometry.y, indices))
+        else:
+            emit.builder.insert(StorePartialOp(value, self.geometry.y, indices, emit.index(count)))
+
     def _body(
         self, emit: VectorEmitter, register: SSAValue, vector: int, dims: Sequence[Index], valid: int,
-        shared: dict[tuple[int, int], SSAValue],
+        shared: dict[tuple[int, ...], SSAValue],
     ) -> SSAValue:  # fmt: skip
         """What becomes of one register, but for the saturation at the end."""
         block, lanes = self.op.body.block, emit.lanes
         count = valid - vector * lanes if valid < (vector + 1) * lanes else None
-        known = {} if self.start is None else {self.start.total: register}
+        known = {} if self.start is None else self.start.known(register)
         elements = [
             register if self.start is not None and self.start.operand == index
             else self._vector(emit, index, dims, count, shared, vector)
@@ -158,31 +216,21 @@ class Epilogue:
         self, emit: VectorEmitter, registers: Sequence[SSAValue], place: Sequence[Index], channel: Index, valid: int
     ) -> None:
         """Write the registers of a row; whole ones that are saturated go together, by powers of two."""
-        lanes, first = emit.lanes, 0
-        whole = valid // lanes
-        while first < len(registers):
-            count = 1
-            while self.saturation is not None and count < _JOINED and first + 2 * count <= whole:
-                count *= 2
+        most = 1 if self.saturation is None else _JOINED
+        for first, count, rest in _groups(len(registers), valid, emit.lanes, most):
             group = registers[first : first + count]
             value = group[0] if self.saturation is None else self.saturation.write(emit, group)
-            indices = [emit.index(each) for each in (*place, add(emit, channel, first * lanes))]
-            if first < whole:
-                emit.builder.insert(StoreOp(value, self.geometry.y, indices))
-            else:
-                rest = emit.index(valid - first * lanes)
-                emit.builder.insert(StorePartialOp(value, self.geometry.y, indices, rest))
-            first += count
+            self._put(emit, value, [*place, add(emit, channel, first * emit.lanes)], rest)
 
     def _vector(
         self, emit: VectorEmitter, index: int, dims: Sequence[Index], count: int | None,
-        shared: dict[tuple[int, int], SSAValue], vector: int,
+        shared: dict[tuple[int, ...], SSAValue], vector: int,
     ) -> SSAValue:  # fmt: skip
         """An epilogue operand of one register; those of the channels alone are read once for all rows."""
         reading = self.geometry.readings[index]
         used = reading.map_.used_dims()
         is_of_channels = bool(used) and not _is_of_positions(reading, self.rank)
-        key = index, vector if is_of_channels else -1
+        key = index, vector if is_of_channels else -1, emit.lanes
         if used <= {self.rank - 1} and key in shared:
             return shared[key]
         place = emit_place(emit, reading.map_, dims, self.ranges)

@@ -25,10 +25,27 @@ class Start:
     total: SSAValue
     """The addition of the body that this makes superfluous: addition of integers modulo 2^N has no order."""
 
+    addend: SSAValue
+    """What it is added to: the sum, or the sum where it is shifted."""
 
-def start_of(block: Block) -> Start | None:
-    """The epilogue operand that is added to the sum before anything else happens to it."""
-    sums = block.args[0]
+    def known(self, register: SSAValue) -> dict[SSAValue, SSAValue]:
+        """The values of the body that a register of sums is."""
+        return {self.total: register, self.addend: register}
+
+
+def _shifted(sums: SSAValue, spare: int) -> SSAValue | None:
+    """What a body makes of the sum, where it takes it `2^spare` times as large."""
+    uses = list(sums.uses)
+    shift = uses[0].operation if len(uses) == 1 else None
+    is_shift = isinstance(shift, arith.ShLIOp) and shift.lhs is sums and constant_of(shift.rhs) == spare
+    return shift.results[0] if shift is not None and is_shift else None
+
+
+def start_of(block: Block, spare: int = 0) -> Start | None:
+    """The epilogue operand that is added to the sum, `2^spare` times as large, before anything else happens to it."""
+    sums = _shifted(block.args[0], spare) if spare else block.args[0]
+    if sums is None:
+        return None
     uses = list(sums.uses)
     addition = uses[0].operation if len(uses) == 1 else None
     if not isinstance(addition, arith.AddiOp):
@@ -38,7 +55,7 @@ def start_of(block: Block) -> Start | None:
         return None
     if len(list(other.uses)) != 1:
         return None
-    return Start(other.index - 1, addition.result)
+    return Start(other.index - 1, addition.result, sums)
 
 
 @dataclass(frozen=True)
@@ -76,7 +93,7 @@ def saturation_of(block: Block) -> Saturation | None:
         return None
     for op in reversed(list(block.ops)):
         if isinstance(op, arith.TruncIOp) and (tail := _tail(block, op.result, last.operands[0])) is not None:
-            value = _saturated(op)
+            value = saturated_by(op)
             return None if value is None else Saturation(value, op.result, tail, last.operands[0])
     return None
 
@@ -91,17 +108,17 @@ def _tail(block: Block, start: SSAValue, end: SSAValue) -> Sequence[Operation] |
         if not has_form(op):
             return None
         found.append(op)
-        wanted |= {each for each in op.operands if _is_inside(each, block)} - {start}
+        wanted |= {each for each in op.operands if is_inside(each, block)} - {start}
     known = {value for op in found for value in op.results}
     is_all = all(use.operation in found for use in start.uses) or start is end
     return found[::-1] if not wanted and is_all and (start is end or end in known) and end.type == start.type else None
 
 
-def _is_inside(value: SSAValue, block: Block) -> bool:
+def is_inside(value: SSAValue, block: Block) -> bool:
     return value.owner is block or (isinstance(value.owner, Operation) and value.owner.parent is block)
 
 
-def _saturated(truncated: arith.TruncIOp) -> SSAValue | None:
+def saturated_by(truncated: arith.TruncIOp) -> SSAValue | None:
     """What a truncation takes that was brought into the range of its result."""
     value, element = truncated.input, truncated.result.type
     if isinstance(value.type, AnyFloat) or bits_of(element) not in (8, 16):

@@ -39,9 +39,21 @@ func.func @truths(%x: tensor<64xf32>) -> tensor<64xi1> {
   func.return %1 : tensor<64xi1>
 }
 
+// A sum of bytes: four of them a lane, where that is one instruction.
+func.func @bytes_sum(%x: tensor<16x512xi8>, %o: tensor<16xi32>) -> tensor<16xi32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<16x512xi8>) outs(%o : tensor<16xi32>) {
+  ^bb0(%a: i8, %b: i32):
+    %1 = arith.extsi %a : i8 to i32
+    %2 = arith.addi %b, %1 : i32
+    linalg.yield %2 : i32
+  } -> tensor<16xi32>
+  func.return %0 : tensor<16xi32>
+}
+
 // CHECK: #k0 = #kernel.target<isa = "avx512-vnni">
 // CHECK-NEXT: #k1 = #kernel.schedule<variant = "lanes", lanes = 64>
 // CHECK-NEXT: #k2 = #kernel.schedule<variant = "lanes", lanes = 16>
+// CHECK-NEXT: #k3 = #kernel.schedule<variant = "lanes", lanes = 16, k_unroll = 4>
 // CHECK-NEXT: builtin.module attributes {kernel.target = #k0} {
 // CHECK-LABEL: @bytes(
 // CHECK-SAME: [[V0:%.+]]: tensor<200000xi8>) -> tensor<200000xi8>
@@ -70,6 +82,15 @@ func.func @truths(%x: tensor<64xf32>) -> tensor<64xi1> {
 // CHECK-NEXT: linalg.yield [[V5]] : i1
 // CHECK-NEXT: } -> tensor<64xi1>
 // CHECK-NEXT: func.return [[V2]] : tensor<64xi1>
+// CHECK-LABEL: @bytes_sum(
+// CHECK-SAME: [[V0:%.+]]: tensor<16x512xi8>, [[V1:%.+]]: tensor<16xi32>) -> tensor<16xi32>
+// CHECK-NEXT: [[V2:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins([[V0]] : tensor<16x512xi8>) outs([[V1]] : tensor<16xi32>) attrs =  {kernel.schedule = #k3} {
+// CHECK-NEXT: ^bb0([[V3:%.+]]: i8, [[V4:%.+]]: i32):
+// CHECK-NEXT: [[V5:%.+]] = arith.extsi [[V3]] : i8 to i32
+// CHECK-NEXT: [[V6:%.+]] = arith.addi [[V4]], [[V5]] : i32
+// CHECK-NEXT: linalg.yield [[V6]] : i32
+// CHECK-NEXT: } -> tensor<16xi32>
+// CHECK-NEXT: func.return [[V2]] : tensor<16xi32>
 
 // AVX2: #k0 = #kernel.target<isa = "avx2", threads = 2>
 // AVX2-NEXT: #k1 = #kernel.schedule<variant = "lanes", lanes = 32, threads = true>

@@ -139,6 +139,98 @@ func.func @few(%x: memref<16x32xi8>, %y: memref<16x32xi8> {nn.result}) {
   func.return
 }
 
+// A table of 256 bytes for each row, which that row alone is looked up in: scratch memory, too.
+
+func.func @table(%x: memref<64x512xi8>, %y: memref<64x512xi8> {nn.result}) {
+  %least = arith.constant -128 : i8
+  %m = memref.alloc() {alignment = 64 : i64} : memref<64xi8>
+  %0 = memref.alloc() {alignment = 64 : i64} : memref<64x256xi8>
+  linalg.fill ins(%least : i8) outs(%m : memref<64xi8>)
+  linalg.generic {indexing_maps = [#id, #first], iterator_types = ["parallel", "reduction"]} ins(%x : memref<64x512xi8>) outs(%m : memref<64xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %1 = arith.maxsi %a, %o : i8
+    linalg.yield %1 : i8
+  }
+  linalg.generic {indexing_maps = [#first, #id], iterator_types = ["parallel", "parallel"]} ins(%m : memref<64xi8>) outs(%0 : memref<64x256xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %place = linalg.index 1 : index
+    %1 = arith.index_cast %place : index to i8
+    %2 = arith.subi %a, %1 : i8
+    linalg.yield %2 : i8
+  }
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x512xi8>) outs(%y : memref<64x512xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %row = linalg.index 0 : index
+    %n = arith.index_cast %a : i8 to index
+    %c128 = arith.constant 128 : index
+    %1 = arith.addi %n, %c128 : index
+    %2 = memref.load %0[%row, %1] : memref<64x256xi8>
+    linalg.yield %2 : i8
+  }
+  func.return
+}
+
+// The last operation stays outside: somebody else wants the table; the number of a row says more than where its table is.
+
+func.func @wanted(%x: memref<64x512xi8>, %y: memref<64x512xi8> {nn.result}, %0: memref<64x256xi8> {nn.result}) {
+  %least = arith.constant -128 : i8
+  %m = memref.alloc() {alignment = 64 : i64} : memref<64xi8>
+  linalg.fill ins(%least : i8) outs(%m : memref<64xi8>)
+  linalg.generic {indexing_maps = [#id, #first], iterator_types = ["parallel", "reduction"]} ins(%x : memref<64x512xi8>) outs(%m : memref<64xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %1 = arith.maxsi %a, %o : i8
+    linalg.yield %1 : i8
+  }
+  linalg.generic {indexing_maps = [#first, #id], iterator_types = ["parallel", "parallel"]} ins(%m : memref<64xi8>) outs(%0 : memref<64x256xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %place = linalg.index 1 : index
+    %1 = arith.index_cast %place : index to i8
+    %2 = arith.subi %a, %1 : i8
+    linalg.yield %2 : i8
+  }
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x512xi8>) outs(%y : memref<64x512xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %row = linalg.index 0 : index
+    %n = arith.index_cast %a : i8 to index
+    %c128 = arith.constant 128 : index
+    %1 = arith.addi %n, %c128 : index
+    %2 = memref.load %0[%row, %1] : memref<64x256xi8>
+    linalg.yield %2 : i8
+  }
+  func.return
+}
+
+func.func @numbered(%x: memref<64x512xi8>, %y: memref<64x512xi8> {nn.result}) {
+  %least = arith.constant -128 : i8
+  %m = memref.alloc() {alignment = 64 : i64} : memref<64xi8>
+  %0 = memref.alloc() {alignment = 64 : i64} : memref<64x256xi8>
+  linalg.fill ins(%least : i8) outs(%m : memref<64xi8>)
+  linalg.generic {indexing_maps = [#id, #first], iterator_types = ["parallel", "reduction"]} ins(%x : memref<64x512xi8>) outs(%m : memref<64xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %1 = arith.maxsi %a, %o : i8
+    linalg.yield %1 : i8
+  }
+  linalg.generic {indexing_maps = [#first, #id], iterator_types = ["parallel", "parallel"]} ins(%m : memref<64xi8>) outs(%0 : memref<64x256xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %place = linalg.index 1 : index
+    %1 = arith.index_cast %place : index to i8
+    %2 = arith.subi %a, %1 : i8
+    linalg.yield %2 : i8
+  }
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x512xi8>) outs(%y : memref<64x512xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %row = linalg.index 0 : index
+    %n = arith.index_cast %a : i8 to index
+    %c128 = arith.constant 128 : index
+    %1 = arith.addi %n, %c128 : index
+    %3 = memref.load %0[%row, %1] : memref<64x256xi8>
+    %4 = arith.index_cast %row : index to i8
+    %2 = arith.addi %3, %4 : i8
+    linalg.yield %2 : i8
+  }
+  func.return
+}
+
 // CHECK: #k0 = #kernel.schedule<variant = "lanes", lanes = 64>
 // CHECK-NEXT: #k1 = #kernel.schedule<variant = "scalar", threads = true>
 // CHECK-LABEL: @softmax(
@@ -260,4 +352,98 @@ func.func @few(%x: memref<16x32xi8>, %y: memref<16x32xi8> {nn.result}) {
 // CHECK-NEXT: ^bb0([[V7:%.+]]: i8, [[V8:%.+]]: i8, [[V9:%.+]]: i8):
 // CHECK-NEXT: [[V10:%.+]] = arith.subi [[V7]], [[V8]] : i8
 // CHECK-NEXT: linalg.yield [[V10]] : i8
+// CHECK: func.return
+// CHECK-LABEL: @table(
+// CHECK-SAME: [[V0:%.+]]: memref<64x512xi8>, [[V1:%.+]]: memref<64x512xi8> {nn.result})
+// CHECK-NEXT: [[V2:%.+]] = arith.constant -128 : i8
+// CHECK-NEXT: [[V3:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V4:%.+]] = arith.constant 64 : index
+// CHECK-NEXT: [[V5:%.+]] = arith.constant 16 : index
+// CHECK-NEXT: scf.for [[V6:%.+]] = [[V3]] to [[V4]] step [[V5]] {
+// CHECK-NEXT: [[V7:%.+]] = memref.alloca() {alignment = 64 : i64} : memref<16xi8>
+// CHECK-NEXT: [[V8:%.+]] = memref.alloca() {alignment = 64 : i64} : memref<16x256xi8>
+// CHECK-NEXT: linalg.fill ins([[V2]] : i8) outs([[V7]] : memref<16xi8>)
+// CHECK-NEXT: [[V9:%.+]] = memref.subview [[V0]][[[V6]], 0] [16, 512] [1, 1] : memref<64x512xi8> to memref<16x512xi8, strided<[512, 1], offset: ?>>
+// CHECK-NEXT: linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins([[V9]] : memref<16x512xi8, strided<[512, 1], offset: ?>>) outs([[V7]] : memref<16xi8>) {
+// CHECK-NEXT: ^bb0([[V10:%.+]]: i8, [[V11:%.+]]: i8):
+// CHECK-NEXT: [[V12:%.+]] = arith.maxsi [[V10]], [[V11]] : i8
+// CHECK-NEXT: linalg.yield [[V12]] : i8
+// CHECK: linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V7]] : memref<16xi8>) outs([[V8]] : memref<16x256xi8>) {
+// CHECK-NEXT: ^bb0([[V13:%.+]]: i8, [[V14:%.+]]: i8):
+// CHECK-NEXT: [[V15:%.+]] = linalg.index 1 : index
+// CHECK-NEXT: [[V16:%.+]] = arith.index_cast [[V15]] : index to i8
+// CHECK-NEXT: [[V17:%.+]] = arith.subi [[V13]], [[V16]] : i8
+// CHECK-NEXT: linalg.yield [[V17]] : i8
+// CHECK: [[V18:%.+]] = memref.subview [[V1]][[[V6]], 0] [16, 512] [1, 1] : memref<64x512xi8> to memref<16x512xi8, strided<[512, 1], offset: ?>>
+// CHECK-NEXT: linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V9]] : memref<16x512xi8, strided<[512, 1], offset: ?>>) outs([[V18]] : memref<16x512xi8, strided<[512, 1], offset: ?>>) {
+// CHECK-NEXT: ^bb0([[V19:%.+]]: i8, [[V20:%.+]]: i8):
+// CHECK-NEXT: [[V21:%.+]] = linalg.index 0 : index
+// CHECK-NEXT: [[V22:%.+]] = arith.index_cast [[V19]] : i8 to index
+// CHECK-NEXT: [[V23:%.+]] = arith.constant 128 : index
+// CHECK-NEXT: [[V24:%.+]] = arith.addi [[V22]], [[V23]] : index
+// CHECK-NEXT: [[V25:%.+]] = memref.load [[V8]][[[V21]], [[V24]]] : memref<16x256xi8>
+// CHECK-NEXT: linalg.yield [[V25]] : i8
+// CHECK: func.return
+// CHECK-LABEL: @wanted(
+// CHECK-SAME: [[V0:%.+]]: memref<64x512xi8>, [[V1:%.+]]: memref<64x512xi8> {nn.result}, [[V2:%.+]]: memref<64x256xi8> {nn.result})
+// CHECK-NEXT: [[V3:%.+]] = arith.constant -128 : i8
+// CHECK-NEXT: [[V4:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V5:%.+]] = arith.constant 64 : index
+// CHECK-NEXT: [[V6:%.+]] = arith.constant 16 : index
+// CHECK-NEXT: scf.for [[V7:%.+]] = [[V4]] to [[V5]] step [[V6]] {
+// CHECK-NEXT: [[V8:%.+]] = memref.alloca() {alignment = 64 : i64} : memref<16xi8>
+// CHECK-NEXT: linalg.fill ins([[V3]] : i8) outs([[V8]] : memref<16xi8>)
+// CHECK-NEXT: [[V9:%.+]] = memref.subview [[V0]][[[V7]], 0] [16, 512] [1, 1] : memref<64x512xi8> to memref<16x512xi8, strided<[512, 1], offset: ?>>
+// CHECK-NEXT: linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins([[V9]] : memref<16x512xi8, strided<[512, 1], offset: ?>>) outs([[V8]] : memref<16xi8>) {
+// CHECK-NEXT: ^bb0([[V10:%.+]]: i8, [[V11:%.+]]: i8):
+// CHECK-NEXT: [[V12:%.+]] = arith.maxsi [[V10]], [[V11]] : i8
+// CHECK-NEXT: linalg.yield [[V12]] : i8
+// CHECK: [[V13:%.+]] = memref.subview [[V2]][[[V7]], 0] [16, 256] [1, 1] : memref<64x256xi8> to memref<16x256xi8, strided<[256, 1], offset: ?>>
+// CHECK-NEXT: linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V8]] : memref<16xi8>) outs([[V13]] : memref<16x256xi8, strided<[256, 1], offset: ?>>) {
+// CHECK-NEXT: ^bb0([[V14:%.+]]: i8, [[V15:%.+]]: i8):
+// CHECK-NEXT: [[V16:%.+]] = linalg.index 1 : index
+// CHECK-NEXT: [[V17:%.+]] = arith.index_cast [[V16]] : index to i8
+// CHECK-NEXT: [[V18:%.+]] = arith.subi [[V14]], [[V17]] : i8
+// CHECK-NEXT: linalg.yield [[V18]] : i8
+// CHECK: linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V0]] : memref<64x512xi8>) outs([[V1]] : memref<64x512xi8>) {
+// CHECK-NEXT: ^bb0([[V19:%.+]]: i8, [[V20:%.+]]: i8):
+// CHECK-NEXT: [[V21:%.+]] = linalg.index 0 : index
+// CHECK-NEXT: [[V22:%.+]] = arith.index_cast [[V19]] : i8 to index
+// CHECK-NEXT: [[V23:%.+]] = arith.constant 128 : index
+// CHECK-NEXT: [[V24:%.+]] = arith.addi [[V22]], [[V23]] : index
+// CHECK-NEXT: [[V25:%.+]] = memref.load [[V2]][[[V21]], [[V24]]] : memref<64x256xi8>
+// CHECK-NEXT: linalg.yield [[V25]] : i8
+// CHECK: func.return
+// CHECK-LABEL: @numbered(
+// CHECK-SAME: [[V0:%.+]]: memref<64x512xi8>, [[V1:%.+]]: memref<64x512xi8> {nn.result})
+// CHECK-NEXT: [[V2:%.+]] = arith.constant -128 : i8
+// CHECK-NEXT: [[V3:%.+]] = memref.alloc() {alignment = 64 : i64} : memref<64x256xi8>
+// CHECK-NEXT: [[V4:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V5:%.+]] = arith.constant 64 : index
+// CHECK-NEXT: [[V6:%.+]] = arith.constant 16 : index
+// CHECK-NEXT: scf.for [[V7:%.+]] = [[V4]] to [[V5]] step [[V6]] {
+// CHECK-NEXT: [[V8:%.+]] = memref.alloca() {alignment = 64 : i64} : memref<16xi8>
+// CHECK-NEXT: linalg.fill ins([[V2]] : i8) outs([[V8]] : memref<16xi8>)
+// CHECK-NEXT: [[V9:%.+]] = memref.subview [[V0]][[[V7]], 0] [16, 512] [1, 1] : memref<64x512xi8> to memref<16x512xi8, strided<[512, 1], offset: ?>>
+// CHECK-NEXT: linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins([[V9]] : memref<16x512xi8, strided<[512, 1], offset: ?>>) outs([[V8]] : memref<16xi8>) {
+// CHECK-NEXT: ^bb0([[V10:%.+]]: i8, [[V11:%.+]]: i8):
+// CHECK-NEXT: [[V12:%.+]] = arith.maxsi [[V10]], [[V11]] : i8
+// CHECK-NEXT: linalg.yield [[V12]] : i8
+// CHECK: [[V13:%.+]] = memref.subview [[V3]][[[V7]], 0] [16, 256] [1, 1] : memref<64x256xi8> to memref<16x256xi8, strided<[256, 1], offset: ?>>
+// CHECK-NEXT: linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V8]] : memref<16xi8>) outs([[V13]] : memref<16x256xi8, strided<[256, 1], offset: ?>>) {
+// CHECK-NEXT: ^bb0([[V14:%.+]]: i8, [[V15:%.+]]: i8):
+// CHECK-NEXT: [[V16:%.+]] = linalg.index 1 : index
+// CHECK-NEXT: [[V17:%.+]] = arith.index_cast [[V16]] : index to i8
+// CHECK-NEXT: [[V18:%.+]] = arith.subi [[V14]], [[V17]] : i8
+// CHECK-NEXT: linalg.yield [[V18]] : i8
+// CHECK: linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V0]] : memref<64x512xi8>) outs([[V1]] : memref<64x512xi8>) {
+// CHECK-NEXT: ^bb0([[V19:%.+]]: i8, [[V20:%.+]]: i8):
+// CHECK-NEXT: [[V21:%.+]] = linalg.index 0 : index
+// CHECK-NEXT: [[V22:%.+]] = arith.index_cast [[V19]] : i8 to index
+// CHECK-NEXT: [[V23:%.+]] = arith.constant 128 : index
+// CHECK-NEXT: [[V24:%.+]] = arith.addi [[V22]], [[V23]] : index
+// CHECK-NEXT: [[V25:%.+]] = memref.load [[V3]][[[V21]], [[V24]]] : memref<64x256xi8>
+// CHECK-NEXT: [[V26:%.+]] = arith.index_cast [[V21]] : index to i8
+// CHECK-NEXT: [[V27:%.+]] = arith.addi [[V25]], [[V26]] : i8
+// CHECK-NEXT: linalg.yield [[V27]] : i8
 // CHECK: func.return

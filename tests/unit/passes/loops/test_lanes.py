@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.dialects.simd.ops import LoadOp
+from qmlir.dialects.simd.ops import DotAccumulateOp, LoadOp
 from qmlir.environment import default_environment
 from qmlir.interpreter.machine import Interpreter
 from qmlir.passes.loops.convert_kernel_to_loops import ConvertKernelToLoops
@@ -111,3 +111,56 @@ def test_extremes_of_floats(name: str, unit: float, special: float) -> None:
     expected = (np.maximum if name == "maximumf" else np.minimum).reduce(x)
     Interpreter(module).call("main", [x, y])
     assert np.array_equal(y[0], expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", ["extsi", "extui"])
+@pytest.mark.parametrize(("columns", "is_dot"), [(64, True), (512, True), (200, True), (63, False)])
+def test_sums_of_bytes_by_products(kind: str, columns: int, is_dot: bool) -> None:
+    """Four bytes a lane, of rows with and without a rest, modulo 2^32."""
+    module = _loops(f"""
+    func.func @main(%x: memref<3x{columns}xi8>, %y: memref<3xi32>) {{
+      linalg.generic {{
+          indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>],
+          iterator_types = ["parallel", "reduction"]}}
+          ins(%x : memref<3x{columns}xi8>) outs(%y : memref<3xi32>)
+          attrs = {{kernel.schedule = #kernel.schedule<variant = "lanes", lanes = 16, k_unroll = 4>}} {{
+      ^bb0(%a: i8, %o: i32):
+        %w = arith.{kind} %a : i8 to i32
+        %r = arith.addi %o, %w : i32
+        linalg.yield %r : i32
+      }}
+      func.return
+    }}""")
+    x = np.random.default_rng(columns).integers(-128, 128, (3, columns), np.int8)
+    y = np.array([5, 2**31 - 1, -(2**31)], np.int32)
+    terms = x.view(np.uint8) if kind == "extui" else x
+    expected = (y.astype(np.int64) + terms.sum(1, np.int64)).astype(np.int32)
+    Interpreter(module).call("main", [x, y])
+    assert np.array_equal(y, expected)
+    assert any(isinstance(op, DotAccumulateOp) for op in module.walk()) == is_dot
+
+
+@pytest.mark.parametrize("columns", [16, 21])
+def test_a_row_of_memory_at_the_number_of_the_step(columns: int) -> None:
+    """What a body reads at an element of one operand and at its own place: neighbours in memory."""
+    module = _loops(f"""
+    func.func @main(%x: memref<3xi8>, %t: memref<5x{columns}xf32>, %y: memref<3x{columns}xf32>) {{
+      linalg.generic {{
+          indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>],
+          iterator_types = ["parallel", "parallel"]}}
+          ins(%x : memref<3xi8>) outs(%y : memref<3x{columns}xf32>)
+          attrs = {{kernel.schedule = #kernel.schedule<variant = "lanes", lanes = 8>}} {{
+      ^bb0(%a: i8, %o: f32):
+        %row = arith.index_cast %a : i8 to index
+        %place = linalg.index 1 : index
+        %e = memref.load %t[%row, %place] : memref<5x{columns}xf32>
+        %r = arith.addf %e, %e : f32
+        linalg.yield %r : f32
+      }}
+      func.return
+    }}""")
+    x, t = np.array([4, 0, 2], np.int8), np.random.default_rng(columns).normal(size=(5, columns)).astype(np.float32)
+    y = np.zeros((3, columns), np.float32)
+    Interpreter(module).call("main", [x, t, y])
+    assert np.array_equal(y, 2 * t[x])
+    assert any(isinstance(op, LoadOp) for op in module.walk())
