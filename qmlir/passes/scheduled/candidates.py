@@ -15,11 +15,9 @@ from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
 from qmlir.dialects.kernel.variants import GROUP, INTERLEAVED, SPLAT
 from qmlir.dialects.kernel.winograd import ALGORITHMS, Algorithm
 from qmlir.passes.integer.contraction_ranges import known_weights
+from qmlir.passes.scheduled.isas import REGISTER_COUNTS
 from qmlir.passes.scheduled.schedule_table import TABLE, Row, positions_of, schedule_for, schedule_of
 from qmlir.passes.scheduled.winograd_table import most_tiles, register_tiles, schedule_of_tile
-
-_REGISTER_COUNTS = {"generic": 16, "avx2": 16, "avx2-vnni": 16, "avx512-vnni": 32, "neon": 32}
-"""The vector registers of each instruction set."""
 
 _OTHERS = 2
 """Registers that hold no sums and no weights: what is multiplied with them, and a constant."""
@@ -62,7 +60,7 @@ def _tiles(op: ContractionOp, row: Row, isa: str) -> Iterator[tuple[int, int]]:
     """Rows and vectors of the tiles that registers have room for."""
     widths = (row.vectors,) if row.variant in INTERLEAVED else range(_MOST_VECTORS, 0, -1)
     for vectors in widths:
-        most = (_REGISTER_COUNTS[isa] - vectors - _OTHERS) // vectors
+        most = (REGISTER_COUNTS[isa] - vectors - _OTHERS) // vectors
         yield from ((rows, vectors) for rows in _rows(positions_of(op), min(most, _MOST_ROWS)) if most > 0)
 
 

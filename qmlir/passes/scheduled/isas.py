@@ -1,5 +1,6 @@
-"""The instruction set that a pass is asked to work for, by its name or as that of this machine."""
+"""The instruction set that a pass is asked to work for, by its name or as that of this machine, and its registers."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from xdsl.ir import Operation
@@ -13,6 +14,9 @@ _HOST = "qmlir.targets.cpu.host:host_isa"
 
 IsaName = Literal["host", "generic", "avx2", "avx2-vnni", "avx512-vnni", "neon"]
 """What the option `isa` of a pass takes."""
+
+REGISTER_COUNTS: Mapping[str, int] = {"generic": 16, "avx2": 16, "avx2-vnni": 16, "avx512-vnni": 32, "neon": 32}
+"""The vector registers of each instruction set."""
 
 
 def resolved_isa(op: Operation, name: str) -> str:

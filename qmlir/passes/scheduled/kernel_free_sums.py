@@ -20,10 +20,7 @@ from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 from qmlir.passes.integer.fusion import scalar_of
 from qmlir.passes.integer.readings import defining, kinds_of, ranges_of, readings_of
-from qmlir.passes.scheduled.row_tables import lowest_bit, row_table_of
-
-_MANTISSA = 53
-"""The bits of a whole number that f64 holds."""
+from qmlir.passes.scheduled.row_tables import MANTISSA, lowest_bit, row_table_of
 
 _FREE = arith.FastMathFlagsAttr([FastMathFlag.REASSOC])
 
@@ -35,7 +32,7 @@ def is_exact_in_any_order(numbers: npt.NDArray[Any], terms: int) -> bool:
     if not numbers.any():
         return True
     largest = math.frexp(float(np.abs(numbers).max()) * terms)[1]
-    return bool(largest - lowest_bit(numbers) <= _MANTISSA)
+    return bool(largest - lowest_bit(numbers) <= MANTISSA)
 
 
 class FreeSum(RewritePattern):

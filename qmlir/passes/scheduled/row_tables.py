@@ -93,11 +93,12 @@ def place_of(builder: Builder, byte: SSAValue) -> SSAValue:
     return builder.insert(arith.SubiOp(number, first)).result
 
 
-_MANTISSA = 53
+MANTISSA = 53
+"""The bits of a whole number that f64 holds."""
 
 
 def lowest_bit(numbers: npt.NDArray[np.floating[Any]]) -> int:
     """The exponent of the largest power of two of which all numbers, finite and at least one not 0, are multiples."""
     fractions, exponents = np.frexp(numbers[numbers != 0].astype(np.float64))
-    whole = np.ldexp(np.abs(fractions), _MANTISSA).astype(np.int64)
-    return int((exponents - _MANTISSA + np.log2(whole & -whole).astype(np.int64)).min())
+    whole = np.ldexp(np.abs(fractions), MANTISSA).astype(np.int64)
+    return int((exponents - MANTISSA + np.log2(whole & -whole).astype(np.int64)).min())

@@ -10,6 +10,7 @@ from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import ConvOp, shaped
 from qmlir.dialects.kernel.variants import GROUP
 from qmlir.dialects.kernel.winograd import F2, F4, F4_TAPS, Algorithm, WinogradOp
+from qmlir.passes.scheduled.isas import REGISTER_COUNTS
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ _LINES: Mapping[int, tuple[RegisterTile, ...]] = {32: (RegisterTile(4, 1, 1),), 
 def register_tiles(form: Algorithm, isa: str) -> tuple[RegisterTile, ...]:
     """The register tiles of an algorithm."""
     if form.takes_taps:
-        return _LINES[32 if isa in ("avx512-vnni", "neon") else 16]
+        return _LINES[REGISTER_COUNTS[isa]]
     return (_F4_REGISTERS.get(isa, REGISTERS[isa]) if form is F4 else REGISTERS[isa]).tiles
 
 
