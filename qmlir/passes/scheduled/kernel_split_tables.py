@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType, i8, i16
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i8, i16
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint
 
 from qmlir.dialects.kernel.ops import ContractionOp
 from qmlir.dialects.simd.memory import BYTE_VALUES
@@ -24,6 +26,7 @@ from qmlir.passes.integer.kernel_tabulate import Chain, chains_to_bytes, cost_of
 from qmlir.passes.integer.readings import Structured
 from qmlir.passes.scheduled.isas import IsaName, resolved_isa
 from qmlir.passes.scheduled.kernel_tabulate_rows import WITH_TABLES
+from qmlir.passes.scheduled.row_tables import place_of
 
 _NUMBERS = np.arange(-(1 << 15), 1 << 15, dtype=np.int16)
 """Every integer of 16 bits, in the order of a table."""
@@ -103,36 +106,25 @@ def _best(op: Structured) -> tuple[Chain, SplitTable] | None:
     return None
 
 
-class _Writer:
-    """Scalar operations in order."""
-
-    def __init__(self) -> None:
-        self.operations: list[Operation] = []
-
-    def insert(self, op: Operation) -> SSAValue:
-        """Write `op`; its result."""
-        self.operations.append(op)
-        return op.results[0]
-
-    def number(self, value: int, type_: Attribute) -> SSAValue:
-        """A constant."""
-        return self.insert(arith.ConstantOp(IntegerAttr(value, cast(Any, type_))))
-
-
 def _look_ups(source: SSAValue, tables: Sequence[SSAValue], direction: int) -> list[Operation]:
     """The first entry of the group of `source` in the first table, moved by the limits that the others have."""
-    write = _Writer()
-    lower = write.insert(arith.TruncIOp(source, i8))
-    upper = write.insert(arith.TruncIOp(write.insert(arith.ShRSIOp(source, write.number(8, i16))), i8))
-    place = write.insert(arith.IndexCastOp(upper, IndexType()))
-    place = write.insert(arith.SubiOp(place, write.number(-BYTE_VALUES // 2, IndexType())))
+    made = Block()
+    builder = Builder(InsertPoint.at_end(made))
+    lower = builder.insert(arith.TruncIOp(source, i8)).result
+    bits = builder.insert(arith.ConstantOp(IntegerAttr(8, i16))).result
+    upper = builder.insert(arith.TruncIOp(builder.insert(arith.ShRSIOp(source, bits)).result, i8)).result
+    place = place_of(builder, upper)
     first, *limits = tables
-    found = write.insert(tensor.ExtractOp(first, [place], i8))
+    found = builder.insert(tensor.ExtractOp(first, [place], i8)).result
     for limit in limits:
-        is_exceeded = write.insert(arith.CmpiOp(lower, write.insert(tensor.ExtractOp(limit, [place], i8)), "ugt"))
-        less = write.insert(arith.ExtSIOp(is_exceeded, i8))  # -1 where it is, as a comparison leaves it in a register
-        found = write.insert((arith.SubiOp if direction > 0 else arith.AddiOp)(found, less))
-    return write.operations
+        entry = builder.insert(tensor.ExtractOp(limit, [place], i8)).result
+        is_exceeded = builder.insert(arith.CmpiOp(lower, entry, "ugt")).result
+        less = builder.insert(arith.ExtSIOp(is_exceeded, i8)).result  # -1 where it is, as a comparison leaves it
+        found = builder.insert((arith.SubiOp if direction > 0 else arith.AddiOp)(found, less)).result
+    operations = list(made.ops)
+    for each in operations:
+        each.detach()
+    return operations
 
 
 class SplitTables(RewritePattern):
