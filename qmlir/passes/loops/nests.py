@@ -1,7 +1,8 @@
 """A structured operation on memory as a nest of loops to be: accesses, iterators, and which iterators become one loop.
 
 Iterators collapse where every operand has them as neighbouring axes without a gap, so that a kernel on an image is one
-long loop. The number of an iterator stays; one that was collapsed into another is gone from all maps.
+long loop. The number of an iterator stays; one that was collapsed into another is gone from all maps. Axes of one step
+behind all others are gone, too: neighbours along the axis before them lie beside each other in memory.
 """
 
 import math
@@ -197,7 +198,7 @@ class _Operand:
 
 
 def collapse(emit: Emitter, nest: Nest, plan: Plan) -> tuple[Nest, Plan]:
-    """Make neighbouring loops one where all operands allow it."""
+    """Make neighbouring loops one where all operands allow it, and axes of one step at the end part of those before."""
     operands = [_operand(access) for access in nest.accesses]
     ranges, order, carried = list(nest.ranges), list(plan.order), plan.carried
     apart = nest.indexed()
@@ -228,7 +229,12 @@ def _operand(access: Access) -> _Operand:
         return _Operand(access)
     strides = strides_of(type_) or (None,) * len(type_.get_shape())
     axes = zip(type_.get_shape(), strides, access.map_.results, strict=True)
-    return _Operand(access, [_Axes([axis], *each) for axis, each in enumerate(axes)])
+    groups = [_Axes([axis], *each) for axis, each in enumerate(axes)]
+    last = max((axis for axis, group in enumerate(groups) if group.size != 1), default=None)
+    if last is not None and groups[last].stride is not None:
+        groups[last].axes += range(last + 1, len(groups))
+        del groups[last + 1 :]
+    return _Operand(access, groups)
 
 
 def _collapsed(emit: Emitter, operand: _Operand) -> Access:

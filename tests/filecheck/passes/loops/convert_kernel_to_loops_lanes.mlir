@@ -4,6 +4,7 @@
 #each = affine_map<(d0, d1) -> (d0)>
 #last = affine_map<(d0, d1) -> (d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
+#image = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 
 // What is the same for a row is a scalar outside; 10 elements are two vectors of 4 and one of 2.
 // CHECK-LABEL: @elementwise(
@@ -177,6 +178,97 @@ func.func @table(%x: memref<8xi8>, %t: memref<256xi8>, %y: memref<8xi8>) {
     %2 = arith.subi %0, %1 : index
     %3 = memref.load %t[%2] : memref<256xi8>
     linalg.yield %3 : i8
+  }
+  func.return
+}
+
+// Axes of one step behind the others hide no neighbours, neither in the rows of wider memory.
+// CHECK-LABEL: @units_behind(
+// CHECK-SAME: [[V0:%.+]]: memref<1x8x1x1xi8>, [[V1:%.+]]: memref<1x8x1x1xi8>)
+// CHECK-NEXT: [[V2:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V3:%.+]] = arith.constant 8 : index
+// CHECK-NEXT: [[V4:%.+]] = arith.constant 4 : index
+// CHECK-NEXT: [[V5:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64], [1 : i64, 2 : i64, 3 : i64]] : memref<1x8x1x1xi8> into memref<1x8xi8>
+// CHECK-NEXT: [[V6:%.+]] = memref.collapse_shape [[V1]] {{\[\[}}0 : i64], [1 : i64, 2 : i64, 3 : i64]] : memref<1x8x1x1xi8> into memref<1x8xi8>
+// CHECK-NEXT: scf.for [[V7:%.+]] = [[V2]] to [[V3]] step [[V4]] {
+// CHECK-NEXT: [[V8:%.+]] = simd.load [[V5]][[[V2]], [[V7]]] : memref<1x8xi8> to vector<4xi8>
+// CHECK-NEXT: [[V9:%.+]] = arith.addi [[V8]], [[V8]] : vector<4xi8>
+// CHECK-NEXT: simd.store [[V9]], [[V6]][[[V2]], [[V7]]] : vector<4xi8>, memref<1x8xi8>
+// CHECK: func.return
+func.func @units_behind(%x: memref<1x8x1x1xi8>, %y: memref<1x8x1x1xi8>) {
+  linalg.generic {indexing_maps = [#image, #image], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%x : memref<1x8x1x1xi8>) outs(%y : memref<1x8x1x1xi8>)
+      attrs = {kernel.schedule = #kernel.schedule<variant = "lanes", lanes = 4>} {
+  ^bb0(%a: i8, %o: i8):
+    %0 = arith.addi %a, %a : i8
+    linalg.yield %0 : i8
+  }
+  func.return
+}
+// CHECK-LABEL: @largest_of_units(
+// CHECK-SAME: [[V0:%.+]]: memref<3x8x1xi8, strided<[10, 1, 1]>>, [[V1:%.+]]: memref<3x1xi8>)
+// CHECK-NEXT: [[V2:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V3:%.+]] = arith.constant 3 : index
+// CHECK-NEXT: [[V4:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V5:%.+]] = arith.constant -128 : i8
+// CHECK-NEXT: [[V6:%.+]] = vector.broadcast [[V5]] : i8 to vector<4xi8>
+// CHECK-NEXT: [[V7:%.+]] = arith.constant 8 : index
+// CHECK-NEXT: [[V8:%.+]] = arith.constant 4 : index
+// CHECK-NEXT: [[V9:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64], [1 : i64, 2 : i64]] : memref<3x8x1xi8, strided<[10, 1, 1]>> into memref<3x8xi8, strided<[10, 1]>>
+// CHECK-NEXT: [[V10:%.+]] = memref.collapse_shape [[V1]] {{\[\[}}0 : i64, 1 : i64]] : memref<3x1xi8> into memref<3xi8>
+// CHECK-NEXT: scf.for [[V11:%.+]] = [[V2]] to [[V3]] step [[V4]] {
+// CHECK-NEXT: [[V12:%.+]] = memref.load [[V10]][[[V11]]] : memref<3xi8>
+// CHECK-NEXT: [[V13:%.+]], [[V14:%.+]] = scf.for [[V15:%.+]] = [[V2]] to [[V7]] step [[V7]] iter_args([[V16:%.+]] = [[V6]], [[V17:%.+]] = [[V6]]) -> (vector<4xi8>, vector<4xi8>) {
+// CHECK-NEXT: [[V18:%.+]] = simd.load [[V9]][[[V11]], [[V15]]] : memref<3x8xi8, strided<[10, 1]>> to vector<4xi8>
+// CHECK-NEXT: [[V19:%.+]] = arith.maxsi [[V16]], [[V18]] : vector<4xi8>
+// CHECK-NEXT: [[V20:%.+]] = arith.addi [[V15]], [[V8]] : index
+// CHECK-NEXT: [[V21:%.+]] = simd.load [[V9]][[[V11]], [[V20]]] : memref<3x8xi8, strided<[10, 1]>> to vector<4xi8>
+// CHECK-NEXT: [[V22:%.+]] = arith.maxsi [[V17]], [[V21]] : vector<4xi8>
+// CHECK-NEXT: scf.yield [[V19]], [[V22]] : vector<4xi8>, vector<4xi8>
+// CHECK: [[V23:%.+]] = arith.maxsi [[V13]], [[V14]] : vector<4xi8>
+// CHECK-NEXT: [[V24:%.+]] = vector.shuffle [[V23]], [[V23]] [0, 1] : vector<4xi8>, vector<4xi8>
+// CHECK-NEXT: [[V25:%.+]] = vector.shuffle [[V23]], [[V23]] [2, 3] : vector<4xi8>, vector<4xi8>
+// CHECK-NEXT: [[V26:%.+]] = arith.maxsi [[V24]], [[V25]] : vector<2xi8>
+// CHECK-NEXT: [[V27:%.+]] = vector.shuffle [[V26]], [[V26]] [0] : vector<2xi8>, vector<2xi8>
+// CHECK-NEXT: [[V28:%.+]] = vector.shuffle [[V26]], [[V26]] [1] : vector<2xi8>, vector<2xi8>
+// CHECK-NEXT: [[V29:%.+]] = arith.maxsi [[V27]], [[V28]] : vector<1xi8>
+// CHECK-NEXT: [[V30:%.+]] = vector.extract [[V29]][0] : i8 from vector<1xi8>
+// CHECK-NEXT: [[V31:%.+]] = arith.maxsi [[V12]], [[V30]] : i8
+// CHECK-NEXT: memref.store [[V31]], [[V10]][[[V11]]] : memref<3xi8>
+// CHECK: func.return
+func.func @largest_of_units(%x: memref<3x8x1xi8, strided<[10, 1, 1]>>, %y: memref<3x1xi8>) {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, 0)>],
+      iterator_types = ["parallel", "reduction", "parallel"]}
+      ins(%x : memref<3x8x1xi8, strided<[10, 1, 1]>>) outs(%y : memref<3x1xi8>)
+      attrs = {kernel.schedule = #kernel.schedule<variant = "lanes", lanes = 4>} {
+  ^bb0(%a: i8, %so_far: i8):
+    %0 = arith.maxsi %so_far, %a : i8
+    linalg.yield %0 : i8
+  }
+  func.return
+}
+// Gaps stay: elements are taken one by one. What has no other axes keeps those of one step.
+// CHECK-LABEL: @units_with_gaps(
+// CHECK-SAME: [[V0:%.+]]: memref<8x1xi8, strided<[3, 1]>>, [[V1:%.+]]: memref<1x1xi8>, [[V2:%.+]]: memref<8x1xi8>)
+// CHECK-NEXT: [[V3:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V4:%.+]] = arith.constant 8 : index
+// CHECK-NEXT: [[V5:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V6:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<8x1xi8, strided<[3, 1]>> into memref<8xi8, strided<[3]>>
+// CHECK-NEXT: [[V7:%.+]] = memref.collapse_shape [[V2]] {{\[\[}}0 : i64, 1 : i64]] : memref<8x1xi8> into memref<8xi8>
+// CHECK-NEXT: [[V8:%.+]] = memref.load [[V1]][[[V3]], [[V3]]] : memref<1x1xi8>
+// CHECK-NEXT: scf.for [[V9:%.+]] = [[V3]] to [[V4]] step [[V5]] {
+// CHECK-NEXT: [[V10:%.+]] = memref.load [[V6]][[[V9]]] : memref<8xi8, strided<[3]>>
+// CHECK-NEXT: [[V11:%.+]] = arith.addi [[V10]], [[V8]] : i8
+// CHECK-NEXT: memref.store [[V11]], [[V7]][[[V9]]] : memref<8xi8>
+// CHECK: func.return
+func.func @units_with_gaps(%x: memref<8x1xi8, strided<[3, 1]>>, %m: memref<1x1xi8>, %y: memref<8x1xi8>) {
+  linalg.generic {indexing_maps = [#row, affine_map<(d0, d1) -> (0, d1)>, #row],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x, %m : memref<8x1xi8, strided<[3, 1]>>, memref<1x1xi8>) outs(%y : memref<8x1xi8>)
+      attrs = {kernel.schedule = #kernel.schedule<variant = "lanes", lanes = 4>} {
+  ^bb0(%a: i8, %b: i8, %o: i8):
+    %0 = arith.addi %a, %b : i8
+    linalg.yield %0 : i8
   }
   func.return
 }

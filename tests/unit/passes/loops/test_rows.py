@@ -26,14 +26,16 @@ def _interleaves(module: ModuleOp) -> int:
 
 
 @pytest.mark.parametrize(("rows", "columns", "turned"), [(8, 8, True), (16, 24, True), (8, 12, False), (12, 16, False)])
-def test_sums_with_rows_in_lanes_keep_their_order(rows: int, columns: int, turned: bool) -> None:
+@pytest.mark.parametrize("units", ["", "x1x1"])
+def test_sums_with_rows_in_lanes_keep_their_order(rows: int, columns: int, turned: bool, units: str) -> None:
     """Huge and tiny terms: partial sums in any other order have other bits."""
+    shape, axes = f"{rows}x{columns}{units}", "d0, d1, 0, 0" if units else "d0, d1"
     module = _loops(f"""
-    func.func @main(%x: memref<{rows}x{columns}xf32>, %y: memref<{rows}xf64>) {{
+    func.func @main(%x: memref<{shape}xf32>, %y: memref<{rows}xf64>) {{
       linalg.generic {{
-          indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>],
+          indexing_maps = [affine_map<(d0, d1) -> ({axes})>, affine_map<(d0, d1) -> (d0)>],
           iterator_types = ["parallel", "reduction"]}}
-          ins(%x : memref<{rows}x{columns}xf32>) outs(%y : memref<{rows}xf64>)
+          ins(%x : memref<{shape}xf32>) outs(%y : memref<{rows}xf64>)
           attrs = {{kernel.schedule = #kernel.schedule<variant = "lanes", lanes = 16>}} {{
       ^bb0(%a: f32, %o: f64):
         %w = arith.extf %a : f32 to f64
@@ -48,7 +50,7 @@ def test_sums_with_rows_in_lanes_keep_their_order(rows: int, columns: int, turne
     expected = y.copy()
     for column in range(columns):
         expected = expected + x[:, column].astype(np.float64)
-    Interpreter(module).call("main", [x, y])
+    Interpreter(module).call("main", [x.reshape(rows, columns, 1, 1) if units else x, y])
     assert y.tobytes() == expected.tobytes()
     assert bool(_interleaves(module)) == turned
 
