@@ -113,6 +113,27 @@ def test_products_become_the_instructions_of_the_set(
     assert isa != "avx2" or not re.search("vpdp", assembly)
 
 
+def _stack_alignment(text: str) -> int | None:
+    """What the one definition of LLVM's text says of its stack, in an attribute group of its own."""
+    (group,) = re.findall(r"(?m)^define .*?(#\d+) \{$", text)
+    (attributes,) = re.findall(rf"(?m)^attributes {group} = \{{ (.*) \}}$", text)
+    alignment = re.search(r"\balignstack=(\d+)", attributes)
+    return int(alignment[1]) if alignment is not None else None
+
+
+@pytest.mark.parametrize(
+    ("isa", "processor", "bytes_of_a_register"),
+    [("avx512-vnni", "icelake-server", 64), ("avx2-vnni", "alderlake", 32), ("avx2", "haswell", 32)],
+)
+def test_registers_lie_aligned_on_the_stack(isa: str, processor: str, bytes_of_a_register: int, tmp_path: Path) -> None:
+    assert _stack_alignment(_compiled(tmp_path, BYTES, isa, _for(processor), "inspect_llvm")) == bytes_of_a_register
+
+
+def test_the_stack_stays_as_it_is_where_registers_are_small(tmp_path: Path) -> None:
+    """16 bytes are what every function's stack is aligned to."""
+    assert _stack_alignment(_compiled(tmp_path, BYTES, "generic", _for("x86-64"), "inspect_llvm")) is None
+
+
 @pytest.mark.skipif(not runs_here("avx2"), reason="this processor has no AVX2")
 @pytest.mark.parametrize("source", [BYTES, NARROW], ids=["bytes", "narrow"])
 def test_this_processor_can_be_limited_to_a_set(source: str, tmp_path: Path) -> None:
