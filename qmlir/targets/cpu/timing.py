@@ -49,8 +49,13 @@ def _array_at(addresses: Array, number: int, count: int, dtype: str) -> Array:
     return np.frombuffer(memory, dtype) if count else np.empty(0, dtype)
 
 
-def _no_barrier(team: Array) -> None:
-    """One thread waits for nobody."""
+def _alone(team: Array, number: int) -> bool:
+    """The only thread does everything."""
+    return True
+
+
+def _finished(team: Array, number: int, pieces: int) -> None:
+    """The only thread waits for nobody."""
 
 
 def _tail(array: Array, offset: int) -> Array:
@@ -81,8 +86,15 @@ class _Watch:
                 kernel(*arrays)
                 self.shortest[number] = min(self.shortest[number], time.perf_counter() - start)
 
-            changed = {**known, "call": call, "view": _view, "array_at": _array_at, "tail": _tail}
-            changed["barrier"] = _no_barrier
+            changed = {
+                **known,
+                "call": call,
+                "view": _view,
+                "array_at": _array_at,
+                "tail": _tail,
+                "alone": _alone,
+                "finished": _finished,
+            }
             FunctionType(function.__code__, changed)(*arguments)
 
         return run

@@ -10,6 +10,7 @@ beside a copy of `qmlir.targets.cpu.numba.runtime`.
 import hashlib
 import json
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import cast
 
@@ -26,8 +27,9 @@ from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import REFUSES_NAN, Port, inputs_of, memory_outputs_of
 from qmlir.targets.cpu.numba.elements import caller_dtype, item_size, memory_name, register_name, unfilled_bits
 from qmlir.targets.cpu.numba.families import EMISSIONS
-from qmlir.targets.cpu.numba.families.shares import is_divided, write_divided
+from qmlir.targets.cpu.numba.families.shares import divided_parts, write_divided, write_for_one
 from qmlir.targets.cpu.numba.function import BY_HAND, INDENT, EmitOperation, FunctionWriter, Tables, memref_type
+from qmlir.targets.cpu.numba.memory_use import is_written
 from qmlir.targets.cpu.numba.runtime import operations
 from qmlir.targets.cpu.numba.text import Index, Names, Text, name_text
 
@@ -57,9 +59,15 @@ class _ModuleWriter:
         self.names = Names(_OF_THE_MODULE, _is_operation)
         self.globals = {op.sym_name.data: op for op in module.ops if isinstance(op, memref.GlobalOp)}
         self.functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+        self.calls: defaultdict[str, list[func.CallOp]] = defaultdict(list)
+        """All calls of each function."""
+
+        for op in module.walk():
+            if isinstance(op, func.CallOp):
+                self.calls[op.callee.root_reference.data].append(op)
         self.kernels: dict[str, str] = {}
         self.divided: set[str] = set()
-        """The kernels of which each thread does a share."""
+        """The kernels whose loops threads divide."""
 
         self.texts: list[str] = []
 
@@ -71,10 +79,10 @@ class _ModuleWriter:
         self.kernels[function.sym_name.data] = name
         write = FunctionWriter(EMISSIONS, self.tables, Names(self.reserved(), _is_operation))
         arguments = [self.argument(write, function, value) for value in function.body.block.args]
-        if is_divided(function.body.block):
+        if parts := divided_parts(function, self.calls[function.sym_name.data]):
             self.divided.add(function.sym_name.data)
             arguments[:0] = _OF_THREADS
-            write_divided(write, function.body.block)
+            write_divided(write, parts)
         else:
             write.block(function.body.block)
         by_hand = any(isinstance(op, HandMadeOp) for op in function.walk())
@@ -92,7 +100,7 @@ class _ModuleWriter:
         name = write.names.new(write.hint(value, "x"))
         write.array_memory(function, value, name)
         kind = memory_name(function, type_.get_element_type())
-        return name, kind if _is_written(value) else f"const {kind}"
+        return name, kind if is_written(value) else f"const {kind}"
 
     def function(
         self,
@@ -127,45 +135,6 @@ def _comment(function: FuncOp) -> str:
     return _quoted(", ".join(map(str, origins_of(function))))[1:-1]
 
 
-_VIEWS: tuple[type[Operation], ...] = (
-    memref.SubviewOp,
-    memref.CastOp,
-    memref.ExpandShapeOp,
-    memref.CollapseShapeOp,
-    memref.ReinterpretCastOp,
-    memref.AssumeAlignmentOp,
-    memref.MemorySpaceCastOp,
-    memref.ViewOp,
-)
-
-
-def _is_written(value: SSAValue) -> bool:
-    """Whether some operation writes into the memory of `value`."""
-    for use in value.uses:
-        op = use.operation
-        match op:
-            case memref.LoadOp():
-                continue
-            case memref.CopyOp() if use.index == 0:
-                continue
-            case HandMadeOp() if use.index < len(op.inputs):
-                continue
-            case _ if op.name in _READERS:
-                continue
-            case _ if isinstance(op, _VIEWS) or op.name == "kernel.reshape":
-                if _is_written(op.results[0]):
-                    return True
-            case _:
-                return True
-    return False
-
-
-_READERS = frozenset(
-    {"simd.load", "simd.load_partial", "simd.load_group_splat", "simd.prefetch", "simd.gather", "vector.load",
-     "vector.maskedload", "memref.dim", "memref.rank"}
-)  # fmt: skip
-
-
 class _MainWriter:
     """The function that calls the kernels: its memory is the arena, constants, and the arrays of the caller."""
 
@@ -180,15 +149,14 @@ class _MainWriter:
         """Whether threads run the steps, each all of them."""
 
         self.threads = _threads(function)
-        self.is_behind = False
-        """Whether the first thread alone does something that the others haven't waited for."""
+        self.for_one: list[str] = []
+        """Calls for one thread that come behind each other: the others wait for all of them together."""
 
         emissions: dict[type[Operation], EmitOperation] = {
             **EMISSIONS,
             memref.AllocOp: cast(EmitOperation, self._allocate),
             memref.GetGlobalOp: cast(EmitOperation, self._get_global),
             func.CallOp: cast(EmitOperation, self._call),
-            scf.ForOp: cast(EmitOperation, self._loop),
         }
         self.write = FunctionWriter(
             emissions, parts.tables, Names(("kernels", "arena", "constants", *parts.reserved()), _is_operation)
@@ -230,32 +198,23 @@ class _MainWriter:
             arguments[:0] = map(name_text, ("team", "number"))
         call = write.call("call", name_text("kernels"), order.index(symbol), *arguments)
         line = f"{call}  # {self.parts.kernels[symbol]}"
-        if is_divided:
-            self._meet()
-            write.line(line)
-            self._wait()
-        elif not self.is_together:
+        if is_divided or not self.is_together:
             write.line(line)
         else:
-            write.line("if number == 0:")
-            write.line(f"{INDENT}{line}")
-            self.is_behind = True
+            self.for_one.append(line)
+            if not self._is_for_one(op.next_op):
+                with write_for_one(write):
+                    for each in self.for_one:
+                        write.line(each)
+                self.for_one.clear()
         nodes = json.dumps([str(origin) for origin in origins_of(op)])
         self.call_rows.append(f"({_quoted(self.parts.kernels[symbol])}, {nodes})")
 
-    def _meet(self) -> None:
-        """Let the other threads wait for the first one, where it was alone."""
-        if self.is_behind:
-            self._wait()
-
-    def _wait(self) -> None:
-        self.write.line(str(self.write.call("barrier", name_text("team"))))
-        self.is_behind = False
-
-    def _loop(self, write: FunctionWriter, op: scf.ForOp) -> None:
-        """A loop around calls: what the first thread does last may be what the next step begins with."""
-        self.is_behind = self.is_together
-        EMISSIONS[scf.ForOp](write, op)
+    def _is_for_one(self, op: Operation | None) -> bool:
+        """Whether what comes next in a block, from an operation on, is a call for one thread."""
+        while op is not None and not isinstance(op, func.CallOp | scf.ForOp):
+            op = op.next_op
+        return isinstance(op, func.CallOp) and op.callee.root_reference.data not in self.parts.divided
 
     def _given(self, write: FunctionWriter, value: SSAValue) -> Text:
         if memref_type(value) is None:

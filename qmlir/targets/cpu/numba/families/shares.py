@@ -1,36 +1,59 @@
-"""A kernel that the threads of a team run together: each has its share of a parallel loop, the first one does the rest.
+"""A kernel that the threads of a team run together: they take pieces of parallel loops, and one of them does the rest.
 
-Each is the thread `number` of `team`. What stands behind a loop waits until all threads have done their share.
+Each is the thread `number` of `team`. What stands behind a loop waits until all of its pieces are done. A thread has a
+share of each loop, in pieces that get smaller; who is through with its own takes what is left of the others'. So a
+thread that the system held up delays nobody, but by the piece that it is in.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects import scf
-from xdsl.ir import Block, Operation
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, MemoryEffectKind, get_effects, is_side_effect_free
 
+from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.numba.function import FunctionWriter
-from qmlir.targets.cpu.numba.text import Index, name_text
+from qmlir.targets.cpu.numba.memory_use import is_written, overwritten, root_of
+from qmlir.targets.cpu.numba.text import Index, Text, name_text
 
 TEAM, NUMBER = "team", "number"
 
+MOST_PIECES = 5
+"""Of the share of a thread: each is half of what is left, the last one all of it."""
 
-def is_for_one(op: Operation) -> bool:
-    """Whether only one thread may do it: it does more than compute and read."""
+
+def _is_for_one(op: Operation, written: frozenset[SSAValue]) -> bool:
+    """Whether only one thread may do it: it does more than compute and read, or reads what the kernel writes."""
     effects = get_effects(op)
-    return bool(op.regions) or effects is None or any(each.kind is not MemoryEffectKind.READ for each in effects)
+    if op.regions or effects is None or any(each.kind is not MemoryEffectKind.READ for each in effects):
+        return True
+    return bool(effects) and any(
+        root_of(each) in written or is_written(root_of(each)) for each in op.operands if memref_type(each) is not None
+    )
 
 
-def write_barrier(write: FunctionWriter) -> None:
-    """Let all threads wait for each other."""
-    write.line(str(write.call("barrier", name_text(TEAM))))
+def _of_thread(write: FunctionWriter, name: str, *operands: Text | int) -> Text:
+    """The call of an operation on the team and the thread."""
+    return write.call(name, name_text(TEAM), name_text(NUMBER), *operands)
+
+
+@contextmanager
+def write_for_one(write: FunctionWriter) -> Generator[None]:
+    """Write what one thread does, and the others wait for."""
+    write.line(f"if {_of_thread(write, 'alone')}:")
+    with write.indented():
+        yield
+    write.line(str(_of_thread(write, "finished", 0)))
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """Operations behind each other that all threads do, that one does, or a parallel loop that they divide."""
 
     ops: tuple[Operation, ...]
@@ -39,11 +62,6 @@ class _Part:
     @property
     def is_shared(self) -> bool:
         return isinstance(self.ops[0], scf.ParallelOp)
-
-    @property
-    def is_pure(self) -> bool:
-        """Whether it has nothing to do with memory."""
-        return not self.is_shared and all(not op.regions and is_side_effect_free(op) for op in self.ops)
 
     def hands_on(self) -> bool:
         """Whether something outside needs a result."""
@@ -56,20 +74,20 @@ def _outermost(op: Operation, block: Block | None) -> Operation | None:
     return None if block is None else block.find_ancestor_op_in_block(op)
 
 
-def _parts(block: Block) -> list[_Part]:
+def _parts(block: Block, is_for_one: Callable[[Operation], bool]) -> list[Part]:
     """The operations of a kernel in parts; from the first that one thread must do on, all up to the next loop."""
-    parts: list[_Part] = []
+    parts: list[Part] = []
     run: list[Operation] = []
 
     def close() -> None:
         if run:
-            parts.append(_Part(tuple(run), any(map(is_for_one, run))))
+            parts.append(Part(tuple(run), any(map(is_for_one, run))))
         run.clear()
 
     for op in block.ops:
         if isinstance(op, scf.ParallelOp):
             close()
-            parts.append(_Part((op,)))
+            parts.append(Part((op,)))
         elif not op.has_trait(IsTerminator):
             if is_for_one(op) and not any(map(is_for_one, run)):
                 close()
@@ -78,30 +96,32 @@ def _parts(block: Block) -> list[_Part]:
     return parts
 
 
-def is_divided(block: Block) -> bool:
-    """Whether threads divide a kernel: it has parallel loops, and nothing needs what one thread has in registers."""
-    parts = _parts(block)
+def divided_parts(kernel: FuncOp, calls: Sequence[CallOp]) -> Sequence[Part]:
+    """The parts of a kernel that threads divide, which is called so; none where they don't.
+
+    It must have parallel loops, and nothing may need what one thread has in registers.
+    """
+    parts = _parts(kernel.body.block, partial(_is_for_one, written=overwritten(kernel, calls)))
     alone = [part for part in parts if part.is_alone or part.is_shared]
-    return any(part.is_shared for part in parts) and not any(part.hands_on() for part in alone)
+    return parts if any(part.is_shared for part in parts) and not any(part.hands_on() for part in alone) else ()
 
 
-def write_divided(write: FunctionWriter, block: Block) -> None:
+def write_divided(write: FunctionWriter, parts: Sequence[Part]) -> None:
     """Write the operations of a kernel that is divided."""
-    is_apart = False
-    for part in _parts(block):
-        if not part.is_pure:
-            # Nobody reads what another thread hasn't written yet, or writes what it hasn't read.
-            if is_apart:
-                write_barrier(write)
-            is_apart = True
+    readings: list[Operation] = []
+    for part in parts:
         if part.is_alone:
-            write.line(f"if {NUMBER} == 0:")
-            with write.indented():
-                _write_all(write, part.ops)
+            with write_for_one(write):
+                _write_all(write, [*readings, *part.ops])
         elif isinstance(loop := part.ops[0], scf.ParallelOp):
-            _write_share(write, loop)
+            _write_loop(write, loop, readings)
         else:
-            _write_all(write, part.ops)
+            for op in part.ops:
+                # Memory may be gone for a thread that comes too late: it reads where it has something to do.
+                if is_side_effect_free(op) and not any(value.owner in readings for value in op.operands):
+                    write.operation(op)
+                else:
+                    readings.append(op)
 
 
 def _write_all(write: FunctionWriter, ops: Sequence[Operation]) -> None:
@@ -135,16 +155,30 @@ def _step_of(write: FunctionWriter, op: scf.ParallelOp, axis: int, number: str) 
     write.values[op.body.block.args[axis]] = Index({name_text(number): step}, lower)
 
 
-def _write_share(write: FunctionWriter, op: scf.ParallelOp) -> None:
-    """A thread's share of a loop: of its last axis, or of two loops around each other as if they were one."""
-    depth, loops = write.depth, divided_loops(op)
+def _write_loop(write: FunctionWriter, op: scf.ParallelOp, readings: Sequence[Operation]) -> None:
+    """The pieces of a loop that a thread takes: of the last axis, or of two loops in each other as if they were one."""
+    loops = divided_loops(op)
+    counts = [_count(write, each, len(op.lowerBound) - 1) for each in loops]
+    steps = math.prod(counts)
+    pieces = max(1, min(MOST_PIECES, (steps // 2).bit_length()))
+    piece, begin, end = (write.names.new(name) for name in ("piece", "begin", "end"))
+    write.line(f"{piece} = {_of_thread(write, 'taken', -1, pieces)}")
+    write.line(f"while {piece} >= 0:")
+    with write.indented():
+        for bound, name in ((begin, "piece_begin"), (end, "piece_end")):
+            write.line(f"{bound} = {write.call(name, name_text(TEAM), name_text(piece), pieces, steps)}")
+        _write_all(write, readings)
+        _write_steps(write, loops, counts, (begin, end))
+        write.line(f"{piece} = {_of_thread(write, 'taken', name_text(piece), pieces)}")
+    write.line(str(_of_thread(write, "finished", pieces)))
+
+
+def _write_steps(
+    write: FunctionWriter, loops: Sequence[scf.ParallelOp], counts: Sequence[int], bounds: tuple[str, str]
+) -> None:
+    """Some steps of a loop, or of two loops around each other."""
+    op, depth, (begin, end) = loops[0], write.depth, bounds
     last = len(op.lowerBound) - 1
-    counts = [_count(write, each, last) for each in loops]
-    bounds = [write.names.new(name) for name in ("begin", "end")]
-    for bound, number in zip(bounds, (Index.of(name_text(NUMBER)), Index({name_text(NUMBER): 1}, 1)), strict=True):
-        share = write.call("share", name_text(TEAM), number, math.prod(counts))
-        write.line(f"{bound} = {share}")
-    begin, end = bounds
     if len(loops) == 1:
         for axis in range(last + 1):
             name = write.names.new(write.hint(op.body.block.args[axis], "i"))

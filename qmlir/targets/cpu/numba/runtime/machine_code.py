@@ -113,7 +113,7 @@ def loaded(folder: Path) -> Any:
         main = partial(entry(addresses[-1], header["steps"], engine), table)
     else:
         team: Any = import_module(".team", __package__)
-        run = team.Together(header["team"]["threads"], *map(engine.get_function_address, header["team"]["symbols"]))
-        run.owner = engine
+        lead, serve = map(engine.get_function_address, header["team"]["symbols"])
+        run = team.Together(header["team"]["threads"], lead, serve, engine)
         main = partial(run, addresses[-1], table)
     return SimpleNamespace(**{name: header[name] for name in FACTS}, main=main, TAKES_ANY_SHAPE=True)

@@ -1,14 +1,18 @@
-"""Teams of threads that run a program together: all go through its steps, and take shares of what is divided.
+"""Teams of threads that run a program together: all go through its steps, and take pieces of what is divided.
 
 The caller is one thread of its team, the others wait in compiled code for the next job, for about a millisecond, and
-then asleep. Calls from several threads at once have a team each. A process that was forked makes new ones. A team is
-memory of 64-bit words, those that are waited for in lines of their own.
+then asleep. Calls from several threads at once have a team each. A process that was forked makes new ones.
+
+Nobody waits for a thread that does nothing: a step is over when all of its pieces are done, whoever did them. A thread
+that the system held up finds nothing to take in steps that are over, and so comes to the one that is not; it may even
+be in a job that is over, whose code and tables of addresses the team keeps until it has begun a later one.
 """
 
 import os
 import sys
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import is_
 from threading import Condition, Thread
 from types import ModuleType
 from typing import Any
@@ -21,25 +25,36 @@ from .entry import entry
 Array = npt.NDArray[Any]
 
 LINE = 8
-"""Words of a cache line."""
+"""64-bit words of a cache line: words that are waited for lie in lines of their own."""
 
-COUNT, ARRIVED, PASSED, TICKET, ENGAGED, STEPS, SEEN = (LINE * place for place in range(7))
-"""Words of a team: its threads, how many are at a barrier, barriers passed, jobs so far, whether somebody has it, the
-address of what it runs and behind it that of the job, and from `SEEN` on the last job of each thread."""
+COUNT, DONE, PASSED, TICKET, ENGAGED, STEPS, THREADS = (LINE * place for place in range(7))
+"""Words of a team: its threads, pieces of the step that are done, steps that are over, twice the jobs so far (odd while
+one is written down), whether somebody has it, the job, and from `THREADS` on the words of each thread."""
 
-JOB = STEPS + 1
+TABLE, FIRST = STEPS + 1, STEPS + 2
+"""Of the job, behind the address of its code: that of its table of addresses, and how many steps were over before."""
 
-LEAD, SERVE = ("int64", "const int64"), ("int64", "value index")
-"""What the code of the first thread takes, and that of the others: the team, and the job or the thread's number."""
+EACH = 2 * LINE
+"""Words of a thread."""
 
-_SHARED = "qmlir_teams_1"
+AT, DID, SEEN, OWN_STEPS, OWN_TABLE, TAKEN = (THREADS + place for place in (0, 1, 2, 3, 4, LINE))
+"""Those of the first thread: the steps that it has behind it, pieces of its step that it took, the last job that it
+began, the job as it read it, and what others look at too: how much of its share is taken."""
+
+LEAD = ("int64", "value index", "value index")
+"""What the code of the first thread takes: the team, the address of the steps, and that of the table of a job."""
+
+SERVE = ("int64", "value index")
+"""What the code of the others takes: the team, and the number of the thread."""
+
+_SHARED = "qmlir_teams_2"
 """The module with what all programs of a process share: each saved one has a copy of this file. The number is that of
 the words of a team."""
 
 
 def new_words(count: int) -> Array:
     """The words of a team of so many threads."""
-    words = np.zeros(SEEN + LINE * count, np.int64)
+    words = np.zeros(THREADS + EACH * count, np.int64)
     words[COUNT] = count
     return words
 
@@ -51,6 +66,15 @@ class Team:
         self.words = new_words(count)
         self._serve = serve
         self._changed = Condition()
+        self._program: tuple[object, ...] = ()
+        """What the last job needs besides its arrays: who keeps its code, and its tables of addresses."""
+
+        self._table = np.empty(0, np.int64)
+        """The addresses of the arrays of the last job: of its program only, as some thread may be in a job before."""
+
+        self._kept: deque[tuple[int, Any]] = deque()
+        """What was both for programs before, each with the ticket of its last job."""
+
         for number in range(1, count):
             Thread(target=self._work, args=(number,), name=f"qmlir-{number}", daemon=True).start()
 
@@ -61,15 +85,30 @@ class Team:
                     self._changed.wait()
             self._serve(self.words, number)
 
-    def run(self, lead: Callable[[Array, Array], None], steps: int, job: Array) -> None:
-        """Let all threads run the code at the address `steps` on the arrays whose addresses are `job`."""
+    def _begin(self, program: tuple[object, ...], size: int) -> None:
+        """Keep what is needed of the program that ran before until no thread is in it any more."""
+        if len(program) == len(self._program) and all(map(is_, program, self._program)):
+            return
+        ticket = int(self.words[TICKET])
+        begun = self.words[SEEN + EACH :: EACH].min(initial=ticket)
+        while self._kept and self._kept[0][0] < begun:
+            self._kept.popleft()
+        self._kept.append((ticket, (self._program, self._table)))
+        self._program, self._table = program, np.empty(size, np.int64)
+
+    def run(self, lead: Callable[[Array, int, int], None], steps: int, arrays: Sequence[Array], owner: object) -> None:
+        """Let all threads run the code at the address `steps`, which lives as long as `owner`, on arrays.
+
+        These begin with the addresses of kernels, working memory, and the addresses of constants.
+        """
         words = self.words
-        words[STEPS], words[JOB] = steps, job.ctypes.data
+        self._begin((owner, arrays[0], arrays[2]), len(arrays))
+        self._table[:] = [array.__array_interface__["data"][0] for array in arrays]
         with self._changed:
             words[ENGAGED] = 1
             self._changed.notify_all()
         try:
-            lead(words, job)
+            lead(words, steps, self._table.ctypes.data)
         finally:
             words[ENGAGED] = 0
 
@@ -90,21 +129,21 @@ def _cores() -> int:
 class Together:
     """Runs the steps of a program on some threads, or as many as there are cores.
 
-    `lead` and `serve` are where the code lies that the first thread runs, and that of the others; it lives as long as
-    `owner`.
+    `lead` and `serve` are where the code lies that the first thread runs, and that of the others; it and the steps live
+    as long as `owner`.
     """
 
-    def __init__(self, count: int, lead: int, serve: int, owner: object = None) -> None:
+    def __init__(self, count: int, lead: int, serve: int, owner: object) -> None:
         self._count = min(count, _cores())
         self._lead, self._serve = entry(lead, LEAD, owner), entry(serve, SERVE, owner)
+        self._owner = owner
 
     def __call__(self, steps: int, *arrays: Array) -> None:
         """Run the code at the address `steps` on arrays."""
-        job = np.array([array.__array_interface__["data"][0] for array in arrays], np.int64)
         idle = _teams()[self._count]
         try:
             team = idle.pop()
         except IndexError:
             team = Team(self._count, self._serve)
-        team.run(self._lead, steps, job)
+        team.run(self._lead, steps, arrays, self._owner)
         idle.append(team)

@@ -13,34 +13,62 @@ from . import kernels
 from .kernels import OPERATIONS as CALLS
 from .kernels import Kernel, home
 from .memory import OPERATIONS as MEMORY
-from .team import ENGAGED, JOB, LEAD, LINE, SEEN, SERVE, STEPS, TICKET, Together, new_words
+from .team import (
+    AT,
+    EACH,
+    ENGAGED,
+    FIRST,
+    LEAD,
+    OWN_STEPS,
+    OWN_TABLE,
+    PASSED,
+    SEEN,
+    SERVE,
+    STEPS,
+    TABLE,
+    TICKET,
+    Together,
+    new_words,
+)
 from .together import OPERATIONS as TOGETHER
 
 _IDLE = 2_000
 """Looks at the next job before a thread of a team goes to sleep."""
 
 _call, _array_at = CALLS["call"], MEMORY["array_at"]
-_awaited, _raised = TOGETHER["awaited"], TOGETHER["raised"]
+_awaited, _added = TOGETHER["awaited"], TOGETHER["added"]
 
 
 def _serve(team: Any, number: Any) -> None:
-    """Run jobs as thread `number` of a team, until nobody has it and none came for a while."""
-    seen = team[SEEN + LINE * number]
+    """Run jobs as thread `number` of a team, until nobody has it and none came for a while.
+
+    A job is one whole if its ticket is the same after it was read. It may be over by then: see `team`.
+    """
+    own = EACH * number
+    seen = team[SEEN + own]
     is_wanted = True
     while is_wanted:
         now = _awaited(team, TICKET, seen, _IDLE)
-        if now != seen:
-            seen = now
-            team[SEEN + LINE * number] = seen
-            _call(team, STEPS, team, number, _array_at(team, JOB, 0, "int64"))
-        else:
+        if now == seen:
             is_wanted = team[ENGAGED] != 0
+        elif now % 2 == 0:
+            seen = now
+            team[SEEN + own] = seen
+            team[AT + own] = team[FIRST]
+            team[OWN_STEPS + own] = team[STEPS]
+            team[OWN_TABLE + own] = team[TABLE]
+            if _added(team, TICKET, 0) == seen:
+                _call(team, OWN_STEPS + own, team, number, _array_at(team, OWN_TABLE + own, 0, "int64"))
 
 
-def _lead(team: Any, job: Any) -> None:
+def _lead(team: Any, steps: Any, table: Any) -> None:
     """Run a job as the first thread of a team."""
-    _raised(team, TICKET)
-    _call(team, STEPS, team, 0, job)
+    _added(team, TICKET, 1)
+    team[AT] = team[FIRST] = team[PASSED]
+    team[STEPS] = steps
+    team[TABLE] = table
+    _added(team, TICKET, 1)
+    _call(team, STEPS, team, 0, _array_at(team, TABLE, 0, "int64"))
 
 
 def _compiled(function: Any, arguments: tuple[str, ...], digest: str) -> Kernel:
@@ -56,11 +84,14 @@ class CompiledTogether:
     def __init__(self, digest: str, threads: int) -> None:
         self.threads = threads
         self.lead, self.serve = _compiled(_lead, LEAD, digest), _compiled(_serve, SERVE, digest)
-        self._run = None if kernels.work.is_helper else Together(threads, self.lead.address, self.serve.address)
+        self._steps: Kernel | None = None
+        helps = kernels.work.is_helper
+        self._run = None if helps else Together(threads, self.lead.address, self.serve.address, self)
 
     def __call__(self, steps: Any, *arrays: npt.NDArray[Any]) -> None:
         """Run `steps`, compiled or in Python, which then runs on this thread."""
         if self._run is not None and isinstance(steps, Kernel):
+            self._steps = steps  # kept by whom keeps this
             self._run(steps.address, *arrays)
         else:
             steps(new_words(1), 0, np.array([array.__array_interface__["data"][0] for array in arrays], np.int64))

@@ -1,4 +1,4 @@
-"""What the threads of a team do together: each takes a share of the steps of a loop, all wait for each other.
+"""What the threads of a team do together: they take the pieces of a loop, and wait until all of them are done.
 
 Who waits for a word of the team (see `team`) spins for a moment, and then lets the system run others: on a busy machine
 the one that is waited for may have no core.
@@ -8,18 +8,23 @@ the one that is waited for may have no core.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import sys
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 
 from .declare import Emission, declared, operation
-from .team import ARRIVED, COUNT, PASSED
+from .team import AT, COUNT, DID, DONE, EACH, PASSED, TAKEN
 
 SPINS = 500
 """Looks at a word before the core is given to others; one takes about 20 ns."""
 
+LIMIT = 64
+"""More than the pieces of a share are."""
+
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
+_whole = partial(ir.Constant, _INT64)
 
 
 def _is_team(type_: Any) -> bool:
@@ -69,57 +74,167 @@ def _waited(emission: Emission, pointer: Any, before: Any, most: Any | None) -> 
     return now
 
 
-def _barrier_type(team: Any) -> Any:
-    return types.void if _is_team(team) else None
-
-
-def _barrier(emission: Emission, team: Any) -> Any:
-    """Everybody has done what stands in front of it before anybody does what stands behind it."""
-    builder, one = emission.builder, ir.Constant(_INT64, 1)
-    arrived, passed = _word(emission, team, ARRIVED), _word(emission, team, PASSED)
-    before = builder.load_atomic(passed, "acquire", 8)
-    others = builder.atomic_rmw("add", arrived, one, "seq_cst")
-    count = builder.load(_word(emission, team, COUNT))
-    with builder.if_else(builder.icmp_unsigned("==", builder.add(others, one), count)) as (last, not_last):
-        with last:
-            builder.store_atomic(ir.Constant(_INT64, 0), arrived, "monotonic", 8)
-            builder.store_atomic(builder.add(before, one), passed, "release", 8)
-        with not_last:
-            _waited(emission, passed, before, None)
-    return emission.target.get_dummy_value()
-
-
-def _share_type(team: Any, number: Any, count: Any) -> Any:
-    is_fit = _is_team(team) and isinstance(number, types.Integer) and isinstance(count, types.Integer)
+def _are_counts(team: Any, *counts: Any) -> Any:
+    is_fit = _is_team(team) and all(isinstance(each, types.Integer) for each in counts)
     return types.int64 if is_fit else None
 
 
-def _share(emission: Emission, team: Any, number: Any, count: Any) -> Any:
-    """Where the share of a thread begins among `count` steps, which is where that of the thread before it ends."""
+def _of_thread(emission: Emission, team: Any, number: Any, place: int) -> Any:
+    """A word of a thread."""
     builder = emission.builder
-    return builder.udiv(builder.mul(number, count), builder.load(_word(emission, team, COUNT)))
+    return _word(emission, team, builder.add(builder.mul(number, _whole(EACH)), _whole(place)))
 
 
-def _awaited_type(team: Any, word: Any, before: Any, most: Any) -> Any:
-    return _share_type(team, word, before) if isinstance(most, types.Integer) else None
+def _untaken(emission: Emission, team: Any, number: Any, owner: Any) -> tuple[Any, Any, Any]:
+    """The word that says what is taken of the share of `owner`; what it holds, and how many pieces that means.
+
+    The word counts from `LIMIT` times the steps that are over on: none are taken where it is from a step before, and
+    all where it is from one that follows, as then the step of the thread `number` is over.
+    """
+    builder = emission.builder
+    word = _of_thread(emission, team, owner, TAKEN)
+    found = builder.load_atomic(word, "monotonic", 8)
+    none = builder.mul(builder.load(_of_thread(emission, team, number, AT)), _whole(LIMIT))
+    taken = builder.sub(found, none)
+    return word, found, builder.select(builder.icmp_signed("<", taken, _whole(0)), _whole(0), taken)
+
+
+def _take(emission: Emission, team: Any, number: Any, seen: tuple[Any, Any, Any]) -> Any:
+    """Whether the thread `number` took the next piece, and nobody else since the word was looked at."""
+    builder = emission.builder
+    word, found, taken = seen
+    none = builder.mul(builder.load(_of_thread(emission, team, number, AT)), _whole(LIMIT))
+    following = builder.add(builder.add(none, taken), _whole(1))
+    return builder.extract_value(builder.cmpxchg(word, found, following, "monotonic", "monotonic"), 1)
+
+
+def _note(emission: Emission, team: Any, number: Any) -> None:
+    """Count a piece that the thread `number` took."""
+    builder, did = emission.builder, _of_thread(emission, team, number, DID)
+    builder.store(builder.add(builder.load(did), _whole(1)), did)
+
+
+def _taken(emission: Emission, team: Any, number: Any, before: Any, pieces: Any) -> Any:
+    """The next piece of a loop that nobody took, or -1: of the thread's own share as long as there are some.
+
+    `before` is the piece that it took last, or -1; it looks on in that share, and then in those of the other threads.
+    """
+    builder = emission.builder
+    is_first = builder.icmp_signed("<", before, _whole(0))
+    first = builder.select(is_first, number, builder.udiv(before, pieces))
+    start = builder.block
+    look, take, done, other, after = (
+        builder.append_basic_block(name) for name in ("look", "take", "done", "other", "after")
+    )
+    builder.branch(look)
+    builder.position_at_end(look)
+    owner = builder.phi(_INT64)
+    owner.add_incoming(first, start)
+    seen = _untaken(emission, team, number, owner)
+    builder.cbranch(builder.icmp_signed("<", seen[-1], pieces), take, other)
+    builder.position_at_end(take)
+    builder.cbranch(_take(emission, team, number, seen), done, look)
+    owner.add_incoming(owner, take)
+    builder.position_at_end(done)
+    _note(emission, team, number)
+    found = builder.add(builder.mul(owner, pieces), seen[-1])
+    builder.branch(after)
+    builder.position_at_end(other)
+    following = builder.add(owner, _whole(1))
+    is_last = builder.icmp_unsigned("==", following, builder.load(_word(emission, team, COUNT)))
+    following = builder.select(is_last, _whole(0), following)
+    owner.add_incoming(following, other)
+    builder.cbranch(builder.icmp_unsigned("==", following, number), after, look)
+    builder.position_at_end(after)
+    result = builder.phi(_INT64)
+    result.add_incoming(found, done)
+    result.add_incoming(_whole(-1), other)
+    return result
+
+
+def _piece_bound(emission: Emission, team: Any, piece: Any, pieces: Any, steps: Any, further: int) -> Any:
+    """Where a piece begins in a loop of so many steps, or the one behind it: each is half of what is left of the share,
+    and the last one all of it.
+    """
+    builder = emission.builder
+    count = builder.load(_word(emission, team, COUNT))
+    owner, place = builder.udiv(piece, pieces), builder.add(builder.urem(piece, pieces), _whole(further))
+    first, last = (builder.udiv(builder.mul(each, steps), count) for each in (owner, builder.add(owner, _whole(1))))
+    left = builder.lshr(builder.sub(last, first), place)
+    is_end = builder.icmp_unsigned("==", place, pieces)
+    return builder.sub(last, builder.select(is_end, _whole(0), left))
+
+
+def _alone_type(team: Any, number: Any) -> Any:
+    return types.boolean if _are_counts(team, number) is not None else None
+
+
+def _alone(emission: Emission, team: Any, number: Any) -> Any:
+    """Whether the thread is the one to do what one must do: the first one, or another where it is not there in time."""
+    builder = emission.builder
+    with builder.if_then(builder.icmp_unsigned("!=", number, _whole(0))):
+        at = builder.load(_of_thread(emission, team, number, AT))
+        _waited(emission, _word(emission, team, PASSED), at, _whole(SPINS))
+    seen = _untaken(emission, team, number, _whole(0))
+    start = builder.block
+    take, done, after = (builder.append_basic_block(name) for name in ("take", "done", "after"))
+    builder.cbranch(builder.icmp_signed("==", seen[-1], _whole(0)), take, after)
+    builder.position_at_end(take)
+    builder.cbranch(_take(emission, team, number, seen), done, after)
+    builder.position_at_end(done)
+    _note(emission, team, number)
+    builder.branch(after)
+    builder.position_at_end(after)
+    result = builder.phi(ir.IntType(1))
+    for block, is_mine in ((start, 0), (take, 0), (done, 1)):
+        result.add_incoming(ir.Constant(ir.IntType(1), is_mine), block)
+    return result
+
+
+def _finished_type(team: Any, number: Any, pieces: Any) -> Any:
+    return types.void if _are_counts(team, number, pieces) is not None else None
+
+
+def _finished(emission: Emission, team: Any, number: Any, pieces: Any) -> Any:
+    """The end of a step: all that its pieces did is done. Each thread has a share of so many; 0 is one for all threads.
+
+    A thread that took none has nothing to say, so that nobody waits for one that came too late.
+    """
+    builder = emission.builder
+    at_word, did_word = (_of_thread(emission, team, number, place) for place in (AT, DID))
+    done_word, passed = _word(emission, team, DONE), _word(emission, team, PASSED)
+    at, did = builder.load(at_word), builder.load(did_word)
+    following = builder.add(at, _whole(1))
+    with builder.if_then(builder.icmp_unsigned("!=", did, _whole(0))):
+        builder.store(_whole(0), did_word)
+        done = builder.add(builder.atomic_rmw("add", done_word, did, "seq_cst"), did)
+        each = builder.mul(builder.load(_word(emission, team, COUNT)), pieces)
+        is_one = builder.icmp_unsigned("==", pieces, _whole(0))
+        with builder.if_then(builder.icmp_unsigned("==", done, builder.select(is_one, _whole(1), each))):
+            builder.store_atomic(_whole(0), done_word, "monotonic", 8)
+            builder.store_atomic(following, passed, "release", 8)
+    _waited(emission, passed, at, None)
+    builder.store(following, at_word)
+    return emission.target.get_dummy_value()
 
 
 def _awaited(emission: Emission, team: Any, word: Any, before: Any, most: Any) -> Any:
     return _waited(emission, _word(emission, team, word), before, most)
 
 
-def _raised_type(team: Any, word: Any) -> Any:
-    return types.int64 if _is_team(team) and isinstance(word, types.Integer) else None
-
-
-def _raised(emission: Emission, team: Any, word: Any) -> Any:
-    return emission.builder.atomic_rmw("add", _word(emission, team, word), ir.Constant(_INT64, 1), "seq_cst")
+def _added(emission: Emission, team: Any, word: Any, number: Any) -> Any:
+    """What a word is after a number was added; what stands in front of it is done before, what stands behind, after."""
+    builder = emission.builder
+    return builder.add(builder.atomic_rmw("add", _word(emission, team, word), number, "seq_cst"), number)
 
 
 OPERATIONS: dict[str, Any] = {
-    "barrier": operation("barrier", _barrier_type, _barrier),
-    "share": operation("share", _share_type, _share),
-    "awaited": operation("awaited", _awaited_type, _awaited),
-    "raised": operation("raised", _raised_type, _raised),
+    "taken": operation("taken", _are_counts, _taken),
+    "piece_begin": operation("piece_begin", _are_counts, partial(_piece_bound, further=0)),
+    "piece_end": operation("piece_end", _are_counts, partial(_piece_bound, further=1)),
+    "alone": operation("alone", _alone_type, _alone),
+    "finished": operation("finished", _finished_type, _finished),
+    "awaited": operation("awaited", _are_counts, _awaited),
+    "added": operation("added", _are_counts, _added),
 }
-"""Name to operation: `barrier` and `share` for kernels, the others for the threads of a team between jobs."""
+"""Name to operation: `awaited` and `added` are for the threads of a team between jobs, the others for kernels."""

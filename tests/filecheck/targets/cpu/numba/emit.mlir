@@ -65,26 +65,29 @@ func.func @main(%x: memref<4x64xi8> {nn.name = "x"}, %w: memref<1024xi8> {nn.nam
 // CHECK: import numpy as np
 // CHECK: from .runtime.operations import (
 // CHECK-NEXT: addresses,
+// CHECK-NEXT: alone,
 // CHECK-NEXT: array_at,
-// CHECK-NEXT: barrier,
 // CHECK-NEXT: call,
 // CHECK-NEXT: dot_us,
 // CHECK-NEXT: f32,
+// CHECK-NEXT: finished,
 // CHECK-NEXT: i8,
 // CHECK-NEXT: kernel,
 // CHECK-NEXT: load,
 // CHECK-NEXT: load_group_splat,
 // CHECK-NEXT: maxsi,
 // CHECK-NEXT: narrow_i8,
+// CHECK-NEXT: piece_begin,
+// CHECK-NEXT: piece_end,
 // CHECK-NEXT: round_to_int,
-// CHECK-NEXT: share,
 // CHECK-NEXT: splat,
 // CHECK-NEXT: store,
 // CHECK-NEXT: tail,
+// CHECK-NEXT: taken,
 // CHECK-NEXT: view,
 // CHECK-NEXT: )
 // CHECK-NEXT: from .runtime.threads import together
-// CHECK: DIGEST = "6305122f1190f1d5b374f1ec"
+// CHECK: DIGEST = "613512f5acd22667dc78063b"
 // CHECK-NEXT: CONSTANTS = [
 // CHECK-NEXT: ("bias", "int32", 16),
 // CHECK-NEXT: ]
@@ -117,12 +120,16 @@ func.func @main(%x: memref<4x64xi8> {nn.name = "x"}, %w: memref<1024xi8> {nn.nam
 // CHECK-NEXT: store(y, row*32, narrow_i8(round_to_int(f32(a) * mv) + lo))
 // CHECK: @kernel("int64", "value index", "const int8", "int8")
 // CHECK-NEXT: def relu(team, number, x, y):
-// CHECK-NEXT: begin = share(team, number, 4)
-// CHECK-NEXT: end = share(team, number + 1, 4)
+// CHECK-NEXT: piece = taken(team, number, -1, 2)
+// CHECK-NEXT: while piece >= 0:
+// CHECK-NEXT: begin = piece_begin(team, piece, 2, 4)
+// CHECK-NEXT: end = piece_end(team, piece, 2, 4)
 // CHECK-NEXT: for i in range(begin, end):
 // CHECK-NEXT: for j in range(32):
 // CHECK-NEXT: v = load(x, i*32 + j)
 // CHECK-NEXT: store(y, i*32 + j, maxsi(v, i8(0)))
+// CHECK-NEXT: piece = taken(team, number, piece, 2)
+// CHECK-NEXT: finished(team, number, 2)
 // CHECK: @kernel("int64", "value index", "const int64")
 // CHECK-NEXT: def steps(team, number, job):
 // CHECK-NEXT: kernels = array_at(job, 0, 2, "int64")
@@ -133,13 +140,11 @@ func.func @main(%x: memref<4x64xi8> {nn.name = "x"}, %w: memref<1024xi8> {nn.nam
 // CHECK-NEXT: y = array_at(job, 5, 128, "int8")
 // CHECK-NEXT: bias = array_at(constants, 0, 16, "int32")
 // CHECK-NEXT: t = view(arena, 64, 128, "int8")
-// CHECK-NEXT: if number == 0:
+// CHECK-NEXT: if alone(team, number):
 // CHECK-NEXT: call(kernels, 0, x, w, bias, t)  # conv
-// CHECK-NEXT: if number == 0:
 // CHECK-NEXT: call(kernels, 0, x, w, bias, tail(t, 16))  # conv
-// CHECK-NEXT: barrier(team)
+// CHECK-NEXT: finished(team, number, 0)
 // CHECK-NEXT: call(kernels, 1, team, number, t, y)  # relu
-// CHECK-NEXT: barrier(team)
 // CHECK: KERNELS = addresses(conv, relu, steps)
 // CHECK-NEXT: TEAM = together(DIGEST, 2)
 // CHECK: def main(arena, constants, *arrays):

@@ -136,6 +136,33 @@ def test_calls_at_once(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+MORE_THREADS_THAN_CORES = """
+import gc, os, sys
+import numpy as np
+os.sched_getaffinity = lambda process: set(range(4))  # what a team asks
+sys.path.insert(0, sys.argv[1])
+from grid import program as grid
+from threaded import program as doubled
+x = np.arange(15, dtype=np.int32).reshape(3, 5)
+wanted = grid([x], None)["y"].copy()
+for number in range(1000):
+    assert (grid([x], None)["y"] == wanted).all()
+    assert (doubled([np.full((64, 256), number, np.int32)], None)["y"] == 2 * number).all()
+from grid.runtime.team import _teams
+(team,) = _teams()[4]
+assert len(team._kept) < 1000, "programs are kept that no thread can be in"
+"""
+
+
+def test_more_threads_than_cores(tmp_path: Path) -> None:
+    """Four threads share what cores there are: some always come late, and find steps or whole jobs that are over."""
+    for name, text in (("grid", SHARED), ("threaded", DOUBLED)):
+        _written(tmp_path, name, text.replace("threads = 2", "threads = 4"))
+    command = [sys.executable, "-c", MORE_THREADS_THAN_CORES, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_team_that_slept(folder: Path) -> None:
     program: Any = load_package(folder / "threaded", "threaded_program").program
     for number in range(4):
@@ -170,7 +197,7 @@ def test_the_same_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     module = qmlir.quantize(qmlir.load(net.model(pooled)), [image])
     program = qmlir.compile(module, threads=3)
     assert list(tmp_path.glob("*/kernels.py"))
-    assert "share(" in next(tmp_path.glob("*/kernels.py")).read_text()
+    assert "taken(" in next(tmp_path.glob("*/kernels.py")).read_text()
     found, wanted = program([image]), qmlir.interpret(module, [image])
     for name, array in wanted.items():
         np.testing.assert_array_equal(found[name], array, strict=True)

@@ -1,0 +1,69 @@
+"""Whether emitted code writes into a piece of memory: what is only read may be read-only, and be read at any time."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects import memref
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.kernel.hand_made import HandMadeOp
+
+_VIEWS: tuple[type[Operation], ...] = (
+    memref.SubviewOp,
+    memref.CastOp,
+    memref.ExpandShapeOp,
+    memref.CollapseShapeOp,
+    memref.ReinterpretCastOp,
+    memref.AssumeAlignmentOp,
+    memref.MemorySpaceCastOp,
+    memref.ViewOp,
+)
+
+_READERS = frozenset(
+    {"simd.load", "simd.load_partial", "simd.load_group_splat", "simd.prefetch", "simd.gather", "vector.load",
+     "vector.maskedload", "memref.dim", "memref.rank"}
+)  # fmt: skip
+
+
+def _is_view(op: Operation) -> bool:
+    return isinstance(op, _VIEWS) or op.name == "kernel.reshape"
+
+
+def root_of(value: SSAValue) -> SSAValue:
+    """The memory that `value` is a view of."""
+    while isinstance(op := value.owner, Operation) and _is_view(op):
+        value = op.operands[0]
+    return value
+
+
+def is_written(value: SSAValue) -> bool:
+    """Whether some operation writes into the memory of `value`, or into a view of it."""
+    for use in value.uses:
+        op = use.operation
+        match op:
+            case memref.LoadOp():
+                continue
+            case memref.CopyOp() if use.index == 0:
+                continue
+            case HandMadeOp() if use.index < len(op.inputs):
+                continue
+            case _ if op.name in _READERS:
+                continue
+            case _ if _is_view(op):
+                if is_written(op.results[0]):
+                    return True
+            case _:
+                return True
+    return False
+
+
+def overwritten(function: FuncOp, calls: Sequence[CallOp]) -> frozenset[SSAValue]:
+    """The arguments whose memory a function writes, by their own names or, in one of its calls, by that of another."""
+    arguments = function.body.block.args
+    written = {argument: is_written(argument) for argument in arguments}
+    found = {argument for argument, is_one in written.items() if is_one}
+    for call in calls:
+        roots = [root_of(value) for value in call.arguments]
+        targets = {root for argument, root in zip(arguments, roots, strict=True) if written[argument]}
+        found.update(argument for argument, root in zip(arguments, roots, strict=True) if root in targets)
+    return frozenset(found)
