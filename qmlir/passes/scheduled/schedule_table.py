@@ -253,11 +253,14 @@ def positions_of(op: ContractionOp) -> int:
     return count
 
 
-def _tile_rows(positions: int, most: int) -> int:
-    """Rows that leave no rest, more than half of `most`; otherwise those that make the last tile the largest."""
+def tile_rows(positions: int, most: int) -> int:
+    """Of the rows above half of `most`, rounded up, the most that leave no rest, otherwise those that make the last
+    tile the largest; all positions where they fit one tile.
+    """
     if positions <= most:
         return max(positions, 1)
-    return max(range(most, (most + 1) // 2, -1), key=lambda rows: (positions % rows == 0, positions % rows))
+    least = min((most + 1) // 2 + 1, most)
+    return max(range(most, least - 1, -1), key=lambda rows: (positions % rows == 0, positions % rows))
 
 
 PREFETCHED_BYTES = 256 * 1024
@@ -318,7 +321,7 @@ def schedule_for(op: ContractionOp, isa: str, threads: int) -> ScheduleAttr:
     row = next(row for row in TABLE if isa in row.isas and row.accepts(op))
     # Where positions are many a smaller tile behind them costs nothing, and large tiles read weights less often.
     is_cut = _is_cut(op, row, row.vectors * _lanes(op, row))
-    rows = row.rows if is_cut else _tile_rows(positions_of(op), row.rows)
+    rows = row.rows if is_cut else tile_rows(positions_of(op), row.rows)
     return schedule_of(op, row, rows, row.vectors, threads)
 
 

@@ -107,7 +107,7 @@ def _saved(kernels: Sequence[FoundKernel]) -> tuple[float, float]:
     return _MICRO * default, _MICRO * sum(len(each.nodes) * each.tuned.seconds for each in kernels)
 
 
-def _report(found: TuneResult, *, is_terminal: bool) -> str:
+def _table(found: TuneResult, *, is_terminal: bool) -> list[str]:
     table = Table(box=box.SIMPLE)
     for column in ("kernel", "times"):
         table.add_column(column, justify="right" if column == "times" else "left")
@@ -124,7 +124,13 @@ def _report(found: TuneResult, *, is_terminal: bool) -> str:
     stream = io.StringIO()
     width = shutil.get_terminal_size((_WIDTH, 24)).columns if is_terminal else _WIDTH
     Console(file=stream, width=width).print(table)
-    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def _report(found: TuneResult, *, is_terminal: bool) -> str:
+    if not found.kernels and not found.remaining:
+        return "nothing to search: the model has no matrix product or convolution without a schedule"
+    lines = _table(found, is_terminal=is_terminal) if found.kernels else []
     default, best = _saved(found.kernels)
     faster = sum(each.tuned.schedule is not None for each in found.kernels)
     lines.append(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
 from qmlir.targets.cpu import cache
 from qmlir.tools import qmlir_cli
@@ -42,8 +43,20 @@ def test_a_table_and_a_second_run(folder: Path) -> None:
 def test_what_is_left_is_told(folder: Path) -> None:
     code, out, _ = run(folder, "--seconds", "0")
     assert code == 0
-    assert "0 of 0 kernels have a faster schedule" in out
+    assert out.startswith("0 of 0 kernels have a faster schedule")
     assert "kernels are left: a second run goes on with them" in out
+
+
+def test_a_model_without_contractions_is_told_in_a_line(folder: Path) -> None:
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in ("x", "y")]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "relu", values[:1], values[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (folder / "classifier.onnx").write_bytes(model.SerializeToString())
+    code, out, err = run(folder)
+    assert (code, out.count("\n"), err) == (0, 1, "")
+    assert out.startswith("nothing to search: the model has no matrix product or convolution")
+    code, out, _ = run(folder, "--json")
+    assert (code, json.loads(out)["kernels"]) == (0, [])
 
 
 def test_a_damaged_store_is_told(folder: Path) -> None:
