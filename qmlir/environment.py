@@ -1,6 +1,6 @@
 """What a tool can use: the dialects and passes of the tree, of xDSL, of installed packages and of plug-ins."""
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -42,20 +42,24 @@ class Environment:
     def add(self, package: registry.Package, universe: Universe) -> None:
         """Add what a package brings. A name that another package has taken is left out with a warning."""
         taken: dict[str, list[str]] = {}
-        for kind, known, new in (
-            ("dialect", self.dialects, universe.all_dialects),
-            ("pass", self.passes, universe.all_passes),
-        ):
-            for name, factory in new.items():
-                key = f"{kind} '{name}'"
-                if key in self.owners:
-                    taken.setdefault(self.owners[key], []).append(key)
-                    continue
-                self.owners[key] = package.title
-                known[name] = factory if package.name == registry.OURS else _guarded(key, package.title, factory)  # pyright: ignore[reportArgumentType]
-
+        self.dialects |= self._free("dialect", universe.all_dialects, package, taken)
+        self.passes |= self._free("pass", universe.all_passes, package, taken)
         for owner, names in taken.items():
             package.warn(", ".join(names), f"package '{owner}' has {'this name' if len(names) == 1 else 'these names'}")
+
+    def _free(
+        self, kind: str, new: Mapping[str, Callable[[], _T]], package: registry.Package, taken: dict[str, list[str]]
+    ) -> dict[str, Callable[[], _T]]:
+        """What of `new` has a name that nobody took, who owns it from now on; the others are added to `taken`."""
+        free: dict[str, Callable[[], _T]] = {}
+        for name, factory in new.items():
+            key = f"{kind} '{name}'"
+            if key in self.owners:
+                taken.setdefault(self.owners[key], []).append(key)
+                continue
+            self.owners[key] = package.title
+            free[name] = factory if package.name == registry.OURS else _guarded(key, package.title, factory)
+        return free
 
     def new_context(self, *, allow_unregistered: bool = False) -> Context:
         """A context that knows every dialect and loads one when it is first used."""

@@ -107,7 +107,9 @@ class Accumulators:
             return None
         data_type, own_type = (self.decisions.operand_type(op, place) for place in (data, weight))
         axis, value = op.quantization_slots().weight_channel_axis, op.operands[weight]
-        assert data_type is not None and own_type is not None and axis is not None  # noqa: PT018
+        assert data_type is not None
+        assert own_type is not None
+        assert axis is not None
         if (array := constant_array(value)) is not None:
             bound = float(sums.reach(data_type) * sums.weights_reach(array, own_type, axis))
         elif DYNAMIC_INDEX in shape_of(value):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from qmlir.ir.diagnostics import nearest_name
 from qmlir.passmanager.print_ir import EVERY_PASS
 from qmlir.text.splitting import SPLIT_MARKER
+from qmlir.tools.configuration import actions_of
 from qmlir.tools.plugins import add_plugins
 from qmlir.tools.streams import ArgumentParser
 
@@ -119,7 +120,7 @@ def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argpa
     """The options that `argv` gives. Raises `UsageError`, with the nearest name for an unknown option."""
     args, unknown = parser.parse_known_args(argv)
     if unknown:
-        options = [option for action in parser._actions for option in action.option_strings]  # pyright: ignore[reportPrivateUsage]
+        options = [option for action in actions_of(parser) for option in action.option_strings]
         near = nearest_name(unknown[0].partition("=")[0], options)
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
     for one, other in (("inline_weights", "elide_weights"), ("passes", "run_reproducer")):

@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     DictionaryAttr,
-    IntegerType,
     MemRefType,
     StringAttr,
     TensorType,
@@ -43,7 +42,7 @@ from qmlir import registry
 from qmlir.dialects.kernel.lowering.types import is_unsigned, plain_element
 from qmlir.dialects.quant.infer import element_type, storage_dtype
 from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType
-from qmlir.ir.builtin_types import integer_list, ranked_tensor
+from qmlir.ir.builtin_types import as_integer, integer_list, ranked_tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import ByOperation, Meaning, RunsRegions, arguments_by, meaning_of, operand_layout
 from qmlir.ir.interfaces import Destination, DestinationStyle
@@ -114,12 +113,13 @@ def stored_dtype(element: Attribute) -> np.dtype[Any] | None:
     if isinstance(element, CalibratedQuantizedType):
         element = element.expressed_type
     dtype = storage_dtype(element) if isinstance(element, StoredType) else dense_dtype(element)
-    if dtype is None or not isinstance(element, StoredType | IntegerType | AnyFloat):
-        return None
     if isinstance(element, AnyFloat):
         return dtype if str(dtype) in ("float32", "float64") else None
-    bits = element.bits if isinstance(element, StoredType) else cast(IntegerType, element).bitwidth
-    return None if bits == 1 or (is_unsigned(element) and bits != 8 * dtype.itemsize) else dtype  # pyright: ignore[reportUnknownArgumentType]
+    integer = element if isinstance(element, StoredType) else as_integer(element)
+    if dtype is None or integer is None:
+        return None
+    bits = integer.bits if isinstance(integer, StoredType) else integer.bitwidth
+    return None if bits == 1 or (is_unsigned(integer) and bits != 8 * dtype.itemsize) else dtype
 
 
 def _can_be_given(value: SSAValue) -> bool:

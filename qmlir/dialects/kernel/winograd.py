@@ -239,7 +239,7 @@ def _part_sums(x: Array, w: Array, form: Algorithm) -> Array:
     sizes, step, tile = (height - TAPS + 1, width - TAPS + 1), form.step, form.tile
     tiles = [-(-size // step) for size in sizes]
     padded = np.pad(x.astype(np.int64), [(0, 0), *((0, -size % step) for size in sizes), (0, 0)])
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (tile, tile), axis=(1, 2))  # type: ignore[call-overload]
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (tile, tile), axis=(1, 2))
     taken = windows[:, ::step, ::step]  # [N, tiles, tiles, C, tile, tile]
     moved = transformed(form.input, taken, (-2, -1)).astype(np.int16).astype(np.int64)
     rows = np.moveaxis(moved, 3, -1).reshape(-1, tile, tile, channels).transpose(1, 2, 0, 3)

@@ -69,7 +69,8 @@ def check_place(memory: SSAValue, indices: Sequence[SSAValue], element: Attribut
     type_ = cast(AnyMemory, memory.type)
     if len(indices) != type_.get_num_dims() or not indices:
         raise VerifyException(f"takes an index for each axis of {type_}, found {len(indices)}")
-    if type_.get_strides() is None or type_.get_strides()[-1] != 1:  # pyright: ignore[reportOptionalSubscript]
+    strides = type_.get_strides()
+    if strides is None or strides[-1] != 1:
         raise VerifyException(f"takes memory whose innermost axis has the stride 1, found {type_}")
     if element is not None and type_.get_element_type() != element:
         raise VerifyException(f"takes memory of {element}, found {type_}")

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from qmlir.tools import options, qmlir_cli, qmlir_translate
+from qmlir.tools.configuration import actions_of
 from qmlir.tools.frame import build_parser
 from qmlir.tools.reference.markdown import GENERATED, block, code, table
 
@@ -23,9 +24,7 @@ _CODES = (
 def _actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
     hidden = (argparse._HelpAction, argparse._SubParsersAction)  # pyright: ignore[reportPrivateUsage]
     return [
-        action
-        for action in parser._actions  # pyright: ignore[reportPrivateUsage]
-        if not isinstance(action, hidden) and action.help != argparse.SUPPRESS
+        action for action in actions_of(parser) if not isinstance(action, hidden) and action.help != argparse.SUPPRESS
     ]
 
 

@@ -115,7 +115,6 @@ def test_what_was_touched_is_built_anew(directory: Path, damage: Callable[[Path]
     assert not cache.entry(KEY, build, _no_trouble).is_new
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no users here")
 def test_what_another_user_owns_is_built_anew(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build = Builder()
     folder = cache.entry(KEY, build, _no_trouble).folder
