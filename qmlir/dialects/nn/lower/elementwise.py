@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import math
-from xdsl.dialects.builtin import FloatAttr, f64, i32, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerType, f64, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.requantization import Mode, accumulator_scale
@@ -29,6 +29,7 @@ from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.interpret import quantize
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import tensor
+from qmlir.text.elements import narrowed
 
 
 def _applied(operation: type[Operation]) -> Function:
@@ -79,7 +80,7 @@ def _clip(op: ops.ClipOp, x: Scalar) -> Scalar:
             continue
         number = bound.value.data
         if not x.is_float:
-            limits = (0, (1 << x.bits) - 1) if x.unsigned else (-(1 << (x.bits - 1)), (1 << (x.bits - 1)) - 1)
+            limits = (0, (1 << x.bits) - 1) if x.unsigned else (_smallest(x.bits), (1 << (x.bits - 1)) - 1)
             number = towards_the_others(min(max(number, limits[0]), limits[1]))
         x = x.maximum(number) if bound is op.minimum else x.minimum(number)
     return x
@@ -330,8 +331,41 @@ def _sum_of(*bounds: int) -> int:
     return sum(bounds)
 
 
-def _integer_divide(op: Operation, a: Scalar, b: Scalar) -> Scalar:
+def _quotient(op: Operation, a: Scalar, b: Scalar) -> Scalar:
     return a / b
+
+
+def _divided(function: Function) -> Lower:
+    """`function` of a dividend and a divisor; integers wrap, where `arith` has no quotient of the smallest one and -1.
+
+    So what is divided by -1 is negated and divided by 1: the same quotient, and no remainder either way. Where a
+    constant shows that the two don't meet, nothing is compared.
+    """
+
+    def lower(op: Any, at: Lowering) -> Sequence[SSAValue] | None:
+        element = tensor(op.lhs.type).get_element_type()
+        meet = isinstance(element, IntegerType) and (
+            _may_hold(at, op.lhs, _smallest(element.bitwidth)) and _may_hold(at, op.rhs, -1)
+        )
+        return elementwise(wrapping if meet else function)(op, at)
+
+    def wrapping(op: Operation, a: Scalar, b: Scalar) -> Scalar:
+        if a.unsigned:
+            return function(op, a, b)
+        is_minus_one = b.compare("eq", -1)
+        return function(op, is_minus_one.select(-a, a), is_minus_one.select(b.constant(1), b))
+
+    return lower
+
+
+def _smallest(bits: int) -> int:
+    return -(1 << (bits - 1))
+
+
+def _may_hold(at: Lowering, value: SSAValue, number: int) -> bool:
+    """Whether some element of an operand may be `number`: of a constant, whether one is."""
+    known = at.known(value)
+    return known is None or bool((narrowed(known, tensor(value.type).get_element_type()) == number).any())
 
 
 _MATH: dict[type[Operation], type[Operation]] = {
@@ -372,10 +406,10 @@ LOWERINGS: dict[type[Operation], Lower] = {
     ops.LessOp: _compare("lt"),
     ops.LessOrEqualOp: _compare("le"),
     ops.WhereOp: _where,
-    ops.DivOp: elementwise(_integer_divide),
+    ops.DivOp: _divided(_quotient),
     ops.ReciprocalOp: elementwise(_reciprocal),
     ops.SignOp: elementwise(_sign),
     ops.PowOp: elementwise(_power),
-    ops.ModOp: elementwise(_remainder),
+    ops.ModOp: _divided(_remainder),
     **{operation: elementwise(_applied(name)) for operation, name in _MATH.items()},
 }

@@ -286,7 +286,7 @@ class MulOp(BinaryOp):
 
 @irdl_op_definition
 class DivOp(BinaryOp):
-    """`a / b`; integers are divided towards zero."""
+    """`a / b`; integers are divided towards zero, and wrap: the smallest one by -1 is itself."""
 
     name = "nn.div"
 
