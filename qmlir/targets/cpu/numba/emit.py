@@ -69,6 +69,9 @@ class _ModuleWriter:
         self.divided: set[str] = set()
         """The kernels whose loops threads divide."""
 
+        self.by_hand: set[str] = set()
+        """Those that call what a person wrote."""
+
         self.texts: list[str] = []
 
     def kernel(self, function: FuncOp) -> None:
@@ -85,8 +88,10 @@ class _ModuleWriter:
             write_divided(write, parts)
         else:
             write.block(function.body.block)
-        by_hand = any(isinstance(op, HandMadeOp) for op in function.walk())
-        self.texts.append(self.function(write, name, arguments, _comment(function), is_by_hand=by_hand))
+        is_by_hand = any(isinstance(op, HandMadeOp) for op in function.walk())
+        if is_by_hand:
+            self.by_hand.add(function.sym_name.data)
+        self.texts.append(self.function(write, name, arguments, _comment(function), is_by_hand=is_by_hand))
 
     def reserved(self) -> list[str]:
         """Names that no variable of a function may have."""
@@ -152,6 +157,9 @@ class _MainWriter:
         self.for_one: list[str] = []
         """Calls for one thread that come behind each other: the others wait for all of them together."""
 
+        self.is_by_hand = False
+        """Whether what a person wrote is among them."""
+
         emissions: dict[type[Operation], EmitOperation] = {
             **EMISSIONS,
             memref.AllocOp: cast(EmitOperation, self._allocate),
@@ -202,10 +210,12 @@ class _MainWriter:
             write.line(line)
         else:
             self.for_one.append(line)
+            self.is_by_hand |= symbol in self.parts.by_hand
             if not self._is_for_one(op.next_op):
-                with write_for_one(write):
+                with write_for_one(write, is_for_first=self.is_by_hand):
                     for each in self.for_one:
                         write.line(each)
+                self.is_by_hand = False
                 self.for_one.clear()
         nodes = json.dumps([str(origin) for origin in origins_of(op)])
         self.call_rows.append(f"({_quoted(self.parts.kernels[symbol])}, {nodes})")

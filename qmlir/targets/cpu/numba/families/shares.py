@@ -16,6 +16,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, MemoryEffectKind, get_effects, is_side_effect_free
 
+from qmlir.dialects.kernel.hand_made import HandMadeOp
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.numba.function import FunctionWriter
@@ -44,9 +45,13 @@ def _of_thread(write: FunctionWriter, name: str, *operands: Text | int) -> Text:
 
 
 @contextmanager
-def write_for_one(write: FunctionWriter) -> Generator[None]:
-    """Write what one thread does, and the others wait for."""
-    write.line(f"if {_of_thread(write, 'alone')}:")
+def write_for_one(write: FunctionWriter, *, is_for_first: bool = False) -> Generator[None]:
+    """Write what one thread does, and the others wait for: the first one, or whoever is there in its place.
+
+    For the first one is what a person wrote: it may keep something for each thread, such as a state of random numbers.
+    """
+    condition = _of_thread(write, "alone")
+    write.line(f"if {NUMBER} == 0 and {condition}:" if is_for_first else f"if {condition}:")
     with write.indented():
         yield
     write.line(str(_of_thread(write, "finished", 0)))
@@ -111,7 +116,7 @@ def write_divided(write: FunctionWriter, parts: Sequence[Part]) -> None:
     readings: list[Operation] = []
     for part in parts:
         if part.is_alone:
-            with write_for_one(write):
+            with write_for_one(write, is_for_first=any(isinstance(op, HandMadeOp) for op in part.ops)):
                 _write_all(write, [*readings, *part.ops])
         elif isinstance(loop := part.ops[0], scf.ParallelOp):
             _write_loop(write, loop, readings)

@@ -104,10 +104,10 @@ class Team:
         words = self.words
         self._begin((owner, arrays[0], arrays[2]), len(arrays))
         self._table[:] = [array.__array_interface__["data"][0] for array in arrays]
-        with self._changed:
-            words[ENGAGED] = 1
-            self._changed.notify_all()
         try:
+            with self._changed:
+                words[ENGAGED] = 1
+                self._changed.notify_all()
             lead(words, steps, self._table.ctypes.data)
         finally:
             words[ENGAGED] = 0
@@ -145,5 +145,7 @@ class Together:
             team = idle.pop()
         except IndexError:
             team = Team(self._count, self._serve)
-        team.run(self._lead, steps, arrays, self._owner)
-        idle.append(team)
+        try:
+            team.run(self._lead, steps, arrays, self._owner)
+        finally:
+            idle.append(team)  # what interrupts Python does so before a job or behind it

@@ -51,7 +51,9 @@ def _serve(team: Any, number: Any) -> None:
         now = _awaited(team, TICKET, seen, _IDLE)
         if now == seen:
             is_wanted = team[ENGAGED] != 0
-        elif now % 2 == 0:
+        elif now % 2 != 0:
+            _awaited(team, TICKET, now, _IDLE)
+        else:
             seen = now
             team[SEEN + own] = seen
             team[AT + own] = team[FIRST]

@@ -65,6 +65,12 @@ func.func private @by_another_name(%x: memref<64xi32>, %y: memref<64xi32>) {
   func.return
 }
 
+// What a person wrote is for the first thread: it may keep something for each.
+func.func private @by_hand(%x: memref<64xi32>, %y: memref<64xi32>) {
+  kernel.hand_made "mine.kernels:work" ins(%x : memref<64xi32>) outs(%y : memref<64xi32>) computes {op = "mine.work", operands = [tensor<64xi32>], results = [tensor<64xi32>]}
+  func.return
+}
+
 func.func @main(%x: memref<64xi32> {nn.name = "x"}, %p: memref<1xi32> {nn.name = "p"},
                 %y: memref<64xi32> {nn.result, nn.name = "y"}) {
   func.call @read_by_all(%x, %p, %y) : (memref<64xi32>, memref<1xi32>, memref<64xi32>) -> ()
@@ -73,6 +79,7 @@ func.func @main(%x: memref<64xi32> {nn.name = "x"}, %p: memref<1xi32> {nn.name =
   %z = memref.collapse_shape %y [[0]] : memref<64xi32> into memref<64xi32>
   func.call @by_another_name(%y, %z) : (memref<64xi32>, memref<64xi32>) -> ()
   func.call @done_by_one(%x, %y) : (memref<64xi32>, memref<64xi32>) -> ()
+  func.call @by_hand(%x, %y) : (memref<64xi32>, memref<64xi32>) -> ()
   func.return
 }
 
@@ -116,9 +123,12 @@ func.func @main(%x: memref<64xi32> {nn.name = "x"}, %p: memref<1xi32> {nn.name =
 // CHECK-NEXT: w = load(x, 0)
 // CHECK-NEXT: for i in range(64):
 // CHECK-NEXT: store(y, i, w)
+// CHECK: @kernel("const int32", "int32", by_hand=True)
+// CHECK-NEXT: def by_hand(x, y):
+// CHECK-NEXT: by_hand_0_work(array(x, "int32", "C", 64, 1), array(y, "int32", "C", 64, 1))
 // CHECK: @kernel("int64", "value index", "const int64")
 // CHECK-NEXT: def steps(team, number, job):
-// CHECK-NEXT: kernels = array_at(job, 0, 4, "int64")
+// CHECK-NEXT: kernels = array_at(job, 0, 5, "int64")
 // CHECK-NEXT: arena = array_at(job, 1, 64, "int8")
 // CHECK-NEXT: constants = array_at(job, 2, 0, "int64")
 // CHECK-NEXT: x = array_at(job, 3, 64, "int32")
@@ -131,3 +141,6 @@ func.func @main(%x: memref<64xi32> {nn.name = "x"}, %p: memref<1xi32> {nn.name =
 // CHECK-NEXT: call(kernels, 3, y, y)  # by_another_name
 // CHECK-NEXT: finished(team, number, 0)
 // CHECK-NEXT: call(kernels, 1, team, number, x, y)  # done_by_one
+// CHECK-NEXT: if number == 0 and alone(team, number):
+// CHECK-NEXT: call(kernels, 4, x, y)  # by_hand
+// CHECK-NEXT: finished(team, number, 0)
