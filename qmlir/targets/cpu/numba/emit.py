@@ -60,9 +60,9 @@ class _ModuleWriter:
         self.globals = {op.sym_name.data: op for op in module.ops if isinstance(op, memref.GlobalOp)}
         self.functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
         self.calls: defaultdict[str, list[func.CallOp]] = defaultdict(list)
-        """All calls of each function."""
+        """What calls each kernel."""
 
-        for op in module.walk():
+        for op in self.functions["main"].walk() if "main" in self.functions else ():
             if isinstance(op, func.CallOp):
                 self.calls[op.callee.root_reference.data].append(op)
         self.kernels: dict[str, str] = {}
