@@ -52,7 +52,7 @@ def _parameters() -> Iterator[Any]:
         yield pytest.param(name, marks=() if place % SAMPLE == 0 else pytest.mark.conformance)
 
 
-@pytest.mark.parametrize("name", _parameters())
+@pytest.mark.parametrize("name", list(_parameters()))
 def test_node(name: str) -> None:
     case = node_cases()[name]
     try:
