@@ -24,7 +24,7 @@ from typing import Any, cast
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.text.weights import write_atomically
-from qmlir.tools.streams import ArgumentParser, UsageError
+from qmlir.tools.streams import ArgumentParser, UsageError, actions_of
 
 FILE = "qmlir.toml"
 COMMON = "common"
@@ -42,11 +42,6 @@ _NOT_HERE = ("help", "config", "write_config", "load_plugin")
 
 Parse = Callable[[argparse.ArgumentParser], argparse.Namespace | int]
 """Reads the command line with a parser: the arguments, or the exit code where that is all."""
-
-
-def actions_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Every argument of a parser."""
-    return parser._actions  # pyright: ignore[reportPrivateUsage]
 
 
 def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:

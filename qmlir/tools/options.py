@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from qmlir.ir.diagnostics import nearest_name
 from qmlir.passmanager.print_ir import EVERY_PASS
 from qmlir.text.splitting import SPLIT_MARKER
-from qmlir.tools.configuration import actions_of
 from qmlir.tools.plugins import add_plugins
-from qmlir.tools.streams import ArgumentParser
+from qmlir.tools.streams import ArgumentParser, actions_of
 
 
 def build_argument_parser() -> ArgumentParser:

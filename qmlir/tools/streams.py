@@ -41,6 +41,11 @@ class ArgumentParser(argparse.ArgumentParser):
         raise UsageError(f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
 
+def actions_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Every argument of a parser."""
+    return parser._actions  # pyright: ignore[reportPrivateUsage]
+
+
 def parse_arguments(
     parser: argparse.ArgumentParser, argv: Sequence[str] | None, streams: Streams
 ) -> argparse.Namespace | int:

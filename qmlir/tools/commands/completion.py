@@ -7,9 +7,10 @@ import argparse
 
 import shtab
 
-from qmlir.tools.configuration import DIR, PATHS, actions_of
+from qmlir.tools.configuration import DIR, PATHS
 from qmlir.tools.frame import Command, Session, fill_parser
 from qmlir.tools.qmlir_cli import ROWS, build_argument_parser, command_of
+from qmlir.tools.streams import actions_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import Any
 
 from qmlir.tools import options, qmlir_cli, qmlir_translate
-from qmlir.tools.configuration import actions_of
 from qmlir.tools.frame import build_parser
 from qmlir.tools.reference.markdown import GENERATED, block, code, table
+from qmlir.tools.streams import actions_of
 
 _CODES = (
     ("0", "done"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import math
-from xdsl.dialects.builtin import FloatAttr, IntegerType, f64, i32, i64
+from xdsl.dialects.builtin import FloatAttr, f64, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.requantization import Mode, accumulator_scale
@@ -28,7 +28,7 @@ from qmlir.dialects.nn.requantize import common_scale, headroom
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.interpret import quantize
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
-from qmlir.ir.builtin_types import tensor
+from qmlir.ir.builtin_types import as_integer, tensor
 from qmlir.text.elements import narrowed
 
 
@@ -80,7 +80,7 @@ def _clip(op: ops.ClipOp, x: Scalar) -> Scalar:
             continue
         number = bound.value.data
         if not x.is_float:
-            limits = (0, (1 << x.bits) - 1) if x.unsigned else (_smallest(x.bits), (1 << (x.bits - 1)) - 1)
+            limits = (0, (1 << x.bits) - 1) if x.unsigned else (-(1 << (x.bits - 1)), (1 << (x.bits - 1)) - 1)
             number = towards_the_others(min(max(number, limits[0]), limits[1]))
         x = x.maximum(number) if bound is op.minimum else x.minimum(number)
     return x
@@ -343,10 +343,8 @@ def _divided(function: Function) -> Lower:
     """
 
     def lower(op: Any, at: Lowering) -> Sequence[SSAValue] | None:
-        element = tensor(op.lhs.type).get_element_type()
-        meet = isinstance(element, IntegerType) and (
-            _may_hold(at, op.lhs, _smallest(element.bitwidth)) and _may_hold(at, op.rhs, -1)
-        )
+        integer = as_integer(tensor(op.lhs.type).get_element_type())
+        meet = integer is not None and (_may_hold(at, op.lhs, storage_limits(integer)[0]) and _may_hold(at, op.rhs, -1))
         return elementwise(wrapping if meet else function)(op, at)
 
     def wrapping(op: Operation, a: Scalar, b: Scalar) -> Scalar:
@@ -356,10 +354,6 @@ def _divided(function: Function) -> Lower:
         return function(op, is_minus_one.select(-a, a), is_minus_one.select(b.constant(1), b))
 
     return lower
-
-
-def _smallest(bits: int) -> int:
-    return -(1 << (bits - 1))
 
 
 def _may_hold(at: Lowering, value: SSAValue, number: int) -> bool:

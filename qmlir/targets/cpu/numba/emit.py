@@ -154,11 +154,8 @@ class _MainWriter:
         """Whether threads run the steps, each all of them."""
 
         self.threads = _threads(function)
-        self.for_one: list[str] = []
-        """Calls for one thread that come behind each other: the others wait for all of them together."""
-
-        self.is_by_hand = False
-        """Whether what a person wrote is among them."""
+        self.for_one: list[tuple[str, str]] = []
+        """Calls for one thread that come behind each other, and what they call: the others wait for all together."""
 
         emissions: dict[type[Operation], EmitOperation] = {
             **EMISSIONS,
@@ -209,13 +206,12 @@ class _MainWriter:
         if is_divided or not self.is_together:
             write.line(line)
         else:
-            self.for_one.append(line)
-            self.is_by_hand |= symbol in self.parts.by_hand
+            self.for_one.append((line, symbol))
             if not self._is_for_one(op.next_op):
-                with write_for_one(write, is_for_first=self.is_by_hand):
-                    for each in self.for_one:
+                is_by_hand = any(called in self.parts.by_hand for _, called in self.for_one)
+                with write_for_one(write, is_for_first=is_by_hand):
+                    for each, _ in self.for_one:
                         write.line(each)
-                self.is_by_hand = False
                 self.for_one.clear()
         nodes = json.dumps([str(origin) for origin in origins_of(op)])
         self.call_rows.append(f"({_quoted(self.parts.kernels[symbol])}, {nodes})")

@@ -106,9 +106,11 @@ def divided_parts(kernel: FuncOp, calls: Sequence[CallOp]) -> Sequence[Part]:
 
     It must have parallel loops, and nothing may need what one thread has in registers.
     """
+    if not any(isinstance(op, scf.ParallelOp) for op in kernel.body.block.ops):
+        return ()
     parts = _parts(kernel.body.block, partial(_is_for_one, written=overwritten(kernel, calls)))
     alone = [part for part in parts if part.is_alone or part.is_shared]
-    return parts if any(part.is_shared for part in parts) and not any(part.hands_on() for part in alone) else ()
+    return () if any(part.hands_on() for part in alone) else parts
 
 
 def write_divided(write: FunctionWriter, parts: Sequence[Part]) -> None:

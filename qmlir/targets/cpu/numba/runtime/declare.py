@@ -80,9 +80,7 @@ def _align_stack(builder: Any, result: Any) -> None:
     attributes = builder.function.attributes
     if widest > max(attributes.alignstack, _STACK_BYTES) and not widest & (widest - 1):
         attributes.alignstack = widest
-        attributes.add(
-            "nounwind"
-        )  # llvmlite writes an alignment only beside another attribute, and nothing here throws
+        attributes.add("nounwind")  # nothing throws; llvmlite writes an alignment only beside another attribute
 
 
 def _attach(key: Any, name: str, typed: ResultType, lower: Lowering, kinds: tuple[Any, ...], literal: bool) -> type:

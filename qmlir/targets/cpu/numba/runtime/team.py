@@ -59,6 +59,11 @@ def new_words(count: int) -> Array:
     return words
 
 
+def addresses_of(arrays: Sequence[Array]) -> list[int]:
+    """Where arrays lie, as a job takes them; asked before every run, and `ctypes` would take longer."""
+    return [array.__array_interface__["data"][0] for array in arrays]
+
+
 class Team:
     """Some threads, the caller's among them, that run one job at a time."""
 
@@ -66,7 +71,7 @@ class Team:
         self.words = new_words(count)
         self._serve = serve
         self._changed = Condition()
-        self._program: tuple[object, ...] = ()
+        self._program: tuple[object, object, object] = (None, None, None)
         """What the last job needs besides its arrays: who keeps its code, and its tables of addresses."""
 
         self._table = np.empty(0, np.int64)
@@ -85,9 +90,9 @@ class Team:
                     self._changed.wait()
             self._serve(self.words, number)
 
-    def _begin(self, program: tuple[object, ...], size: int) -> None:
+    def _begin(self, program: tuple[object, object, object], size: int) -> None:
         """Keep what is needed of the program that ran before until no thread is in it any more."""
-        if len(program) == len(self._program) and all(map(is_, program, self._program)):
+        if all(map(is_, program, self._program)):
             return
         ticket = int(self.words[TICKET])
         begun = self.words[SEEN + EACH :: EACH].min(initial=ticket)
@@ -103,7 +108,7 @@ class Team:
         """
         words = self.words
         self._begin((owner, arrays[0], arrays[2]), len(arrays))
-        self._table[:] = [array.__array_interface__["data"][0] for array in arrays]
+        self._table[:] = addresses_of(arrays)
         try:
             with self._changed:
                 words[ENGAGED] = 1

@@ -28,6 +28,7 @@ from .team import (
     TABLE,
     TICKET,
     Together,
+    addresses_of,
     new_words,
 )
 from .together import OPERATIONS as TOGETHER
@@ -96,7 +97,7 @@ class CompiledTogether:
             self._steps = steps  # kept by whom keeps this
             self._run(steps.address, *arrays)
         else:
-            steps(new_words(1), 0, np.array([array.__array_interface__["data"][0] for array in arrays], np.int64))
+            steps(new_words(1), 0, np.array(addresses_of(arrays), np.int64))
 
 
 def together(digest: str, threads: int) -> CompiledTogether:

@@ -8,6 +8,7 @@ the one that is waited for may have no core.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import sys
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -75,9 +76,13 @@ def _waited(emission: Emission, pointer: Any, before: Any, most: Any | None) -> 
     return now
 
 
-def _are_counts(team: Any, *counts: Any) -> Any:
-    is_fit = _is_team(team) and all(isinstance(each, types.Integer) for each in counts)
-    return types.int64 if is_fit else None
+def _giving(result: Any) -> Callable[..., Any]:
+    """The type of an operation that takes a team and integers."""
+
+    def typed(team: Any, *numbers: Any) -> Any:
+        return result if _is_team(team) and all(isinstance(each, types.Integer) for each in numbers) else None
+
+    return typed
 
 
 def _of_thread(emission: Emission, team: Any, number: Any, place: int) -> Any:
@@ -86,8 +91,8 @@ def _of_thread(emission: Emission, team: Any, number: Any, place: int) -> Any:
     return _word(emission, team, builder.add(builder.mul(number, _whole(EACH)), _whole(place)))
 
 
-def _untaken(emission: Emission, team: Any, number: Any, owner: Any) -> tuple[Any, Any, Any]:
-    """The word that says what is taken of the share of `owner`; what it holds, and how many pieces that means.
+def _untaken(emission: Emission, team: Any, number: Any, owner: Any) -> tuple[Any, Any, Any, Any]:
+    """The word that says what is taken of the share of `owner`: itself, what it holds, that for none, how many are.
 
     The word counts from `LIMIT` times the steps that are over on: none are taken where it is from a step before, and
     all where it is from one that follows, as then the step of the thread `number` is over.
@@ -97,14 +102,13 @@ def _untaken(emission: Emission, team: Any, number: Any, owner: Any) -> tuple[An
     found = builder.load_atomic(word, "monotonic", 8)
     none = builder.mul(builder.load(_of_thread(emission, team, number, AT)), _whole(LIMIT))
     taken = builder.sub(found, none)
-    return word, found, builder.select(builder.icmp_signed("<", taken, _whole(0)), _whole(0), taken)
+    return word, found, none, builder.select(builder.icmp_signed("<", taken, _whole(0)), _whole(0), taken)
 
 
-def _take(emission: Emission, team: Any, number: Any, seen: tuple[Any, Any, Any]) -> Any:
-    """Whether the thread `number` took the next piece, and nobody else since the word was looked at."""
+def _take(emission: Emission, seen: tuple[Any, Any, Any, Any]) -> Any:
+    """Whether the next piece is taken by this, and not by another thread since the word was looked at."""
     builder = emission.builder
-    word, found, taken = seen
-    none = builder.mul(builder.load(_of_thread(emission, team, number, AT)), _whole(LIMIT))
+    word, found, none, taken = seen
     following = builder.add(builder.add(none, taken), _whole(1))
     return builder.extract_value(builder.cmpxchg(word, found, following, "monotonic", "monotonic"), 1)
 
@@ -134,7 +138,7 @@ def _taken(emission: Emission, team: Any, number: Any, before: Any, pieces: Any)
     seen = _untaken(emission, team, number, owner)
     builder.cbranch(builder.icmp_signed("<", seen[-1], pieces), take, other)
     builder.position_at_end(take)
-    builder.cbranch(_take(emission, team, number, seen), done, look)
+    builder.cbranch(_take(emission, seen), done, look)
     owner.add_incoming(owner, take)
     builder.position_at_end(done)
     _note(emission, team, number)
@@ -166,10 +170,6 @@ def _piece_bound(emission: Emission, team: Any, piece: Any, pieces: Any, steps: 
     return builder.sub(last, builder.select(is_end, _whole(0), left))
 
 
-def _alone_type(team: Any, number: Any) -> Any:
-    return types.boolean if _are_counts(team, number) is not None else None
-
-
 def _alone(emission: Emission, team: Any, number: Any) -> Any:
     """Whether the thread is the one to do what one must do: the first one, or another where it is not there in time."""
     builder = emission.builder
@@ -177,23 +177,9 @@ def _alone(emission: Emission, team: Any, number: Any) -> Any:
         at = builder.load(_of_thread(emission, team, number, AT))
         _waited(emission, _word(emission, team, PASSED), at, _whole(SPINS))
     seen = _untaken(emission, team, number, _whole(0))
-    start = builder.block
-    take, done, after = (builder.append_basic_block(name) for name in ("take", "done", "after"))
-    builder.cbranch(builder.icmp_signed("==", seen[-1], _whole(0)), take, after)
-    builder.position_at_end(take)
-    builder.cbranch(_take(emission, team, number, seen), done, after)
-    builder.position_at_end(done)
-    _note(emission, team, number)
-    builder.branch(after)
-    builder.position_at_end(after)
-    result = builder.phi(ir.IntType(1))
-    for block, is_mine in ((start, 0), (take, 0), (done, 1)):
-        result.add_incoming(ir.Constant(ir.IntType(1), is_mine), block)
-    return result
-
-
-def _finished_type(team: Any, number: Any, pieces: Any) -> Any:
-    return types.void if _are_counts(team, number, pieces) is not None else None
+    with builder.if_then(builder.icmp_signed("==", seen[-1], _whole(0))), builder.if_then(_take(emission, seen)):
+        _note(emission, team, number)
+    return builder.icmp_signed("!=", builder.load(_of_thread(emission, team, number, DID)), _whole(0))
 
 
 def _finished(emission: Emission, team: Any, number: Any, pieces: Any) -> Any:
@@ -230,12 +216,12 @@ def _added(emission: Emission, team: Any, word: Any, number: Any) -> Any:
 
 
 OPERATIONS: dict[str, Any] = {
-    "taken": operation("taken", _are_counts, _taken),
-    "piece_begin": operation("piece_begin", _are_counts, partial(_piece_bound, further=0)),
-    "piece_end": operation("piece_end", _are_counts, partial(_piece_bound, further=1)),
-    "alone": operation("alone", _alone_type, _alone),
-    "finished": operation("finished", _finished_type, _finished),
-    "awaited": operation("awaited", _are_counts, _awaited),
-    "added": operation("added", _are_counts, _added),
+    "taken": operation("taken", _giving(types.int64), _taken),
+    "piece_begin": operation("piece_begin", _giving(types.int64), partial(_piece_bound, further=0)),
+    "piece_end": operation("piece_end", _giving(types.int64), partial(_piece_bound, further=1)),
+    "alone": operation("alone", _giving(types.boolean), _alone),
+    "finished": operation("finished", _giving(types.void), _finished),
+    "awaited": operation("awaited", _giving(types.int64), _awaited),
+    "added": operation("added", _giving(types.int64), _added),
 }
 """Name to operation: `awaited` and `added` are for the threads of a team between jobs, the others for kernels."""

@@ -137,7 +137,7 @@ def test_calls_at_once(folder: Path) -> None:
 
 
 MORE_THREADS_THAN_CORES = """
-import gc, os, sys
+import os, sys
 import numpy as np
 os.sched_getaffinity = lambda process: set(range(4))  # what a team asks
 sys.path.insert(0, sys.argv[1])
