@@ -1,0 +1,44 @@
+"""Recipes, read as `quant-assign-types` reads them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from qmlir.tools import qmlir_opt
+from tests.fuzz.damage import damage_bytes
+from tests.fuzz.frame import Kind, Outcome, run_tool
+
+_EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+_WORD = re.compile(rb"[\w.+-]+|\"[^\"\n]*\"|[^\w\s]")
+_WORDS = rb"""
+"" "*" "i33" "i8<9:1>" nan -inf 1e999 0 -1 99999999999999999999 true [] {} [[ 1979-05-27 "\u202e" slot scheme storage
+""".split()
+
+
+def _whole() -> Mapping[str, bytes]:
+    files = {path.name: path.read_bytes() for path in sorted(_EXAMPLES.glob("*.toml"))}
+    pages = (_EXAMPLES.parent / "quantization.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```toml\n(.*?)```", pages, re.DOTALL)
+    return files | {f"quantization.md:{place}": block.encode() for place, block in enumerate(blocks)}
+
+
+def _damage(rng: np.random.Generator, data: bytes, others: Sequence[bytes]) -> bytes:
+    """Words exchanged for others of the language most of the time, else bytes."""
+    words = list(_WORD.finditer(data))
+    if not words or rng.random() < 0.3:
+        return damage_bytes(rng, data, others)
+    vocabulary = [*_WORDS, *(word for other in others for word in _WORD.findall(other))]
+    for place in sorted(rng.choice(len(words), size=min(len(words), int(rng.integers(1, 4))), replace=False))[::-1]:
+        start, stop = words[int(place)].span()
+        data = data[:start] + vocabulary[int(rng.integers(len(vocabulary)))] + data[stop:]
+    return data
+
+
+def _read(path: Path) -> Outcome:
+    module = str(_EXAMPLES / "layer_profiled.mlir")
+    return run_tool(qmlir_opt.main, [module, "-p", f'quant-assign-types{{recipe="{path}"}}'])
+
+
+RECIPE = Kind("recipe", ".toml", _whole, _damage, _read)
