@@ -40,7 +40,7 @@ _SETTINGS = (
 def add_model(
     parser: argparse.ArgumentParser, name: str = "model", *, help: str | None = None, nargs: str | None = None
 ) -> argparse.Action:
-    """A model as a positional argument, for `load_model`. `qmlir.toml` is looked for beside the first one."""
+    """A model as a positional argument, for `load_model`. A `qmlir.toml` may lie beside the first one."""
     told = help or "a .onnx model, a .mlir module, a folder that qmlir quantize wrote, or - for a module from stdin"
     if parser.get_default("model_argument") is None:
         parser.set_defaults(model_argument=name)

@@ -1,4 +1,4 @@
-"""`qmlir.toml`: what the options of the subcommands say, in a file beside the model.
+"""`qmlir.toml`: what the options of the subcommands say, in a file.
 
     [common]
     threads = 2
@@ -10,6 +10,11 @@
 A table has the name of a subcommand, its keys are the long names of options. What stands on the command line goes
 before the table of the command, and that before `[common]`, which holds options that several commands share. A path is
 relative to the file that it stands in.
+
+One file is read: the one that `--config` names, otherwise that in the working directory, otherwise that beside the
+model. Somebody else may have written the last two. So what the one in the working directory lets a command write lies
+inside of that folder, and replaces no file that another program wrote. The one beside a model says how to quantize
+(`BESIDE`), and names nothing outside of its folder.
 """
 
 import argparse
@@ -18,11 +23,13 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
+from qmlir.text.files import read_regular
 from qmlir.text.weights import write_atomically
 from qmlir.tools.streams import ArgumentParser, UsageError, actions_of
 
@@ -34,6 +41,26 @@ SHARED = ("data", "isa", "json", "processes", "quiet", "shape", "threads", "verb
 DIR = "DIR"
 PATHS = ("PATH", "FILE", DIR, "[NAME=]FILE")
 """The metavars of options that take a path."""
+
+BESIDE = (
+    "accumulator", "activations", "assert-all-quantized", "calibration", "calibrator", "data", "granularity", "keep",
+    "keep-casts", "profile", "recipe", "scheme", "shape", "weight-scheme", "weights",
+)  # fmt: skip
+"""What a file beside a model may hold: how to quantize it, and by what data."""
+
+OUTPUT = "output"
+"""The argument of every command that says where it writes."""
+
+_NOT_FOUND_BY_CHANCE = ("passes",)
+"""What a file must be named for: options of passes name files to write."""
+
+_WRITTEN_BY_US = re.compile(
+    rb"""\{\s*"format":\ "qmlir-
+    | <!doctype\ html>\s*<html\ lang="en">\s*<head>\s*<meta\ name="generator"\ content="qmlir
+    | \x08.\x12\x05qmlir""",
+    re.VERBOSE | re.DOTALL,
+)
+"""How profiles and summaries, reports and ONNX models begin."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -67,44 +94,109 @@ def _path_in(metavar: str, text: str) -> tuple[str, str, str]:
     return text.rpartition("=") if metavar.startswith("[NAME=]") else ("", "", text)
 
 
+class Trust(Enum):
+    """Who chose a file."""
+
+    NAMED = "--config"
+    WORKING_DIRECTORY = "in the working directory"
+    BESIDE_MODEL = "beside the model"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file that holds the configuration."""
+
+    path: Path
+    trust: Trust
+
+    def holds(self, path: Path) -> bool:
+        """Whether `path` lies in the folder of the file, links followed."""
+        return path.resolve().is_relative_to(self.path.parent.resolve())
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a setting stands, for messages and for paths."""
 
-    file: Path
+    source: Source
     table: str
     key: str
 
     def wrong(self, message: str) -> DiagnosticError:
         """The error about this setting."""
-        return text_error(f"'{self.file}': {self.key} in [{self.table}] {message}")
+        return text_error(f"'{self.source.path}': {self.key} in [{self.table}] {message}")
 
-    def path(self, metavar: str, text: str) -> str:
-        """The path that `text` stands for, seen from where the tool runs."""
-        name, equals, path = _path_in(metavar, text)
-        return f"{name}{equals}{self.file.parent / path}"
+    def check_key(self, accepted: Iterable[str]) -> None:
+        """Raise `DiagnosticError` where the file may not hold this setting."""
+        if self.key not in accepted:
+            near = nearest_name(self.key, accepted)
+            where = f"unknown key '{self.key}' in [{self.table}]{near}"
+            raise text_error(f"'{self.source.path}': {where} (accepted: {_listed(accepted)})")
+        trust = self.source.trust
+        if trust is Trust.BESIDE_MODEL and self.key not in BESIDE:
+            raise self.wrong(
+                f"is not for a file {trust.value}, which says how to quantize ({_listed(BESIDE)}): name the file with "
+                "--config if you trust it"
+            )
+        if trust is not Trust.NAMED and self.key in _NOT_FOUND_BY_CHANCE:
+            raise self.wrong("may name files to write: name the file with --config if you trust it")
+
+    def path(self, action: argparse.Action, text: str) -> str:
+        """The path that `text` stands for, seen from where the tool runs. Raises `DiagnosticError`."""
+        name, equals, path = _path_in(str(action.metavar), text)
+        found, trust = self.source.path.parent / path, self.source.trust
+        try:
+            self._check(found, trust, writes=action.dest == OUTPUT)
+        except (OSError, ValueError, RuntimeError) as error:
+            raise self.wrong(f"names {path!r}: {error}") from error
+        return f"{name}{equals}{found}"
+
+    def _check(self, path: Path, trust: Trust, *, writes: bool) -> None:
+        if trust is Trust.NAMED or (trust is Trust.WORKING_DIRECTORY and not writes):
+            return
+        if not self.source.holds(path):
+            raise self.wrong(
+                f"names '{path}', outside of the folder of a file {trust.value}: say it on the command line, or name "
+                "the file with --config"
+            )
+        if trust is Trust.BESIDE_MODEL and not path.is_file() and not path.is_dir():
+            raise self.wrong(f"names '{path}', which is no file and no folder")
+        if writes and path.exists() and not path.is_dir() and not _is_ours(path):
+            raise self.wrong(
+                f"names '{path}', which is there and is not known to be of qmlir: say it on the command line, or "
+                "remove it"
+            )
 
 
-def configuration_path(arguments: argparse.Namespace) -> tuple[Path, bool]:
-    """The file that holds the configuration, and whether somebody asked for it, so that it has to be there."""
+def _is_ours(path: Path) -> bool:
+    """Whether a file begins as those begin that commands write, and say so."""
+    return path.is_file() and _WRITTEN_BY_US.match(read_regular(path, 512)) is not None
+
+
+def configuration_source(arguments: argparse.Namespace) -> Source:
+    """The file that holds the configuration, which may not be there."""
     if arguments.config is not None:
-        return Path(arguments.config), True
+        return Source(Path(arguments.config), Trust.NAMED)
+    own = Source(Path(FILE), Trust.WORKING_DIRECTORY)
     model = getattr(arguments, getattr(arguments, "model_argument", "model"), None)
-    folder = Path(model).parent if isinstance(model, str) and model != "-" else Path()
-    return folder / FILE, False
+    if os.path.lexists(own.path) or not isinstance(model, str) or model == "-":
+        return own
+    beside = Path(model).parent / FILE
+    return own if beside.parent.resolve() == Path.cwd() else Source(beside, Trust.BESIDE_MODEL)
 
 
-def _read(path: Path, must_exist: bool, commands: Iterable[str]) -> Mapping[str, Mapping[str, Any]]:
-    """The tables of a file; none where it is not there. Raises `DiagnosticError`."""
+def _read(source: Source, commands: Iterable[str]) -> Mapping[str, Mapping[str, Any]]:
+    """The tables of a file; none where it is not there and nobody named it. Raises `DiagnosticError`."""
+    path, is_named = source.path, source.trust is Trust.NAMED
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads((path.read_bytes() if is_named else read_regular(path)).decode())
     except (FileNotFoundError, NotADirectoryError) as error:
-        if must_exist:
+        if is_named:
             raise text_error(f"cannot read '{path}': {error.strerror}") from error
         return {}
     except OSError as error:
         raise text_error(f"cannot read '{path}': {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise text_error(f"'{path}' is no TOML: {error}") from error
     known = [COMMON, *commands]
     for name, table in content.items():
@@ -130,8 +222,10 @@ def _single(action: argparse.Action, value: Any, place: Place) -> Any:
         return wanted(value)
     if not isinstance(value, str):
         raise place.wrong(f"is a string, found {value!r}")
-    if isinstance(action.metavar, str) and action.metavar in PATHS and value:
-        value = place.path(action.metavar, value)
+    if _CONTROL.search(value):
+        raise place.wrong(f"is one line of text, found {value!r}")
+    if action.metavar in PATHS and value:
+        value = place.path(action, value)
     if wanted is not None:
         try:
             value = wanted(value)
@@ -160,19 +254,18 @@ def _value(action: argparse.Action, value: Any, place: Place) -> Any:
 
 
 def _settings(
-    tables: Mapping[str, Mapping[str, Any]], path: Path, command: str, parser: argparse.ArgumentParser
+    tables: Mapping[str, Mapping[str, Any]], source: Source, command: str, parser: argparse.ArgumentParser
 ) -> dict[str, Any]:
     """What the file sets for a command, by the names of arguments. Raises `DiagnosticError`."""
     options = options_of(parser)
     found: dict[str, Any] = {}
     for table, accepted in ((COMMON, SHARED), (command, tuple(options))):
         for key, value in tables.get(table, {}).items():
-            if key not in accepted:
-                near = nearest_name(key, accepted)
-                raise text_error(f"'{path}': unknown key '{key}' in [{table}]{near} (accepted: {_listed(accepted)})")
+            place = Place(source, table, key)
+            place.check_key(accepted)
             if key in options:
                 action = options[key]
-                found[action.dest] = _value(action, value, Place(path, table, key))
+                found[action.dest] = _value(action, value, place)
     return found
 
 
@@ -206,12 +299,16 @@ def _apply(parser: argparse.ArgumentParser, settings: Mapping[str, Any], given: 
 
 
 def configured(
-    build: Callable[[], ArgumentParser], command: str, commands: Iterable[str], parse: Parse
+    build: Callable[[], ArgumentParser],
+    command: str,
+    commands: Iterable[str],
+    parse: Parse,
+    tell: Callable[[str], object] = str,
 ) -> argparse.Namespace | int:
     """The arguments of a command, from the command line and from the configuration, or an exit code.
 
-    `build` makes the parser of the command, `commands` are the names of all. Raises `DiagnosticError` where the
-    configuration says what nothing understands.
+    `build` makes the parser of the command, `commands` are the names of all. `tell` is told which file says some of
+    them, unless they ask for quiet. Raises `DiagnosticError` where the configuration says what nothing understands.
     """
     first = build()
     _relax(first, forget_defaults=True)
@@ -220,13 +317,18 @@ def configured(
         return found
     given = vars(found)
     parser = build()
-    path, is_asked_for = configuration_path(argparse.Namespace(**{"config": None, **given}))
+    source = configuration_source(argparse.Namespace(**{"config": None, **given}))
     is_written = bool(given.get("write_config"))
-    settings = _settings(_read(path, is_asked_for and not is_written, commands), path, command, parser)
-    _apply(parser, settings, given, path)
+    is_new = is_written and not source.path.exists()
+    settings = {} if is_new else _settings(_read(source, commands), source, command, parser)
+    _apply(parser, settings, given, source.path)
     if is_written:
         _relax(parser, forget_defaults=False)
-    return parse(parser)
+    arguments = parse(parser)
+    if settings and not isinstance(arguments, int) and not getattr(arguments, "quiet", False):
+        where = "" if source.trust is Trust.NAMED else f", {source.trust.value}"
+        tell(f"options of '{source.path}'{where}")
+    return arguments
 
 
 def toml_string(text: str) -> str:
@@ -275,14 +377,14 @@ def _lines(parser: argparse.ArgumentParser, arguments: argparse.Namespace, folde
 
 
 def write_configuration(parser: argparse.ArgumentParser, command: str, arguments: argparse.Namespace) -> Path:
-    """Write what `arguments` say, complete and with comments, where the command would read it; the path.
+    """Write what `arguments` say, complete and with comments, into the file that they name or the user's own; the path.
 
     Raises `UsageError` where there is a file: what somebody wrote there is not replaced.
     """
-    path, _ = configuration_path(arguments)
+    path = Path(FILE if arguments.config is None else arguments.config)
     if path.exists():
         raise UsageError(f"qmlir {command}: error: '{path}' exists: name another file with --config, or remove it\n")
-    head = f"# What qmlir {version('qmlir')} reads beside the model; the command line goes before it."
+    head = f"# What qmlir {version('qmlir')} reads in this folder; the command line goes before it."
     lines = [head, "", f"[{command}]"]
     lines += _lines(parser, arguments, path.parent)
     write_atomically(path, "\n".join(lines) + "\n")

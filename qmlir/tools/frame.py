@@ -124,8 +124,10 @@ def fill_parser(parser: argparse.ArgumentParser, command: Command) -> None:
     group.add_argument("--verbose", action="store_true", help="say more of what is done")
     group.add_argument("--json", action="store_true", help="print the result as JSON")
     add_plugins(group.add_argument)
-    group.add_argument("--config", metavar="FILE", help="options, in place of qmlir.toml beside the model")
-    group.add_argument("--write-config", action="store_true", help="write these options into that file, and end")
+    group.add_argument("--config", metavar="FILE", help="options, in place of a qmlir.toml that is found")
+    group.add_argument(
+        "--write-config", action="store_true", help="write these options into that file or ./qmlir.toml, and end"
+    )
 
 
 def build_parser(command: Command) -> ArgumentParser:
@@ -159,8 +161,9 @@ def run_command(command: Command, argv: Sequence[str], streams: Streams, command
     def run_with_plugins() -> int:
         nonlocal arguments
         found = configured(
-            lambda: build_parser(command), command.name, commands, lambda each: parse_arguments(each, argv, streams)
-        )
+            lambda: build_parser(command), command.name, commands, lambda each: parse_arguments(each, argv, streams),
+            lambda text: streams.stderr.write(f"{text}\n"),
+        )  # fmt: skip
         if isinstance(found, int):
             return found
         arguments = found

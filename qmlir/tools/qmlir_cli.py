@@ -55,7 +55,8 @@ exit codes:
   2    wrong usage
   130  interrupted; nothing is left half-written
 
-A file qmlir.toml beside the model may hold what the options say: a table for each command, and [common].
+A file qmlir.toml in the working directory may hold what the options say: a table for each command, and [common]. One
+beside the model is read where there is none; it may say how to quantize, and nothing else.
 """
 
 

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.tools.configuration import configured, toml_string, write_configuration
+from qmlir.tools.configuration import OUTPUT, PATHS, configured, options_of, toml_string, write_configuration
+from qmlir.tools.frame import build_parser
+from qmlir.tools.qmlir_cli import ROWS, command_of
 from qmlir.tools.streams import ArgumentParser, UsageError
 
 COMMANDS = ("quantize", "run")
@@ -36,9 +38,18 @@ def build() -> ArgumentParser:
 
 
 def read(folder: Path, text: str | None, *words: str) -> argparse.Namespace:
+    """What a file says that the command line names."""
+    named = []
     if text is not None:
         (folder / "qmlir.toml").write_text(text)
-    found = configured(build, "quantize", COMMANDS, lambda parser: parser.parse_args([str(folder / "m.onnx"), *words]))
+        named = [] if "--config" in words else ["--config", str(folder / "qmlir.toml")]
+    return found_from(folder / "m.onnx", *named, *words)
+
+
+def found_from(model: Path, *words: str, told: list[str] | None = None) -> argparse.Namespace:
+    found = configured(
+        build, "quantize", COMMANDS, lambda parser: parser.parse_args([str(model), *words]), (told or []).append
+    )
     assert not isinstance(found, int)
     return found
 
@@ -149,11 +160,12 @@ def test_what_is_written_is_read_again(tmp_path: Path, monkeypatch: pytest.Monke
     ]
     asked = read(tmp_path, None, *words, "--write-config")
     path = write_configuration(build(), "quantize", asked)
-    assert path == tmp_path / "qmlir.toml"
+    assert path == Path("qmlir.toml")
     text = path.read_text()
     assert "# 100% of it\n" in text  # complete, with comments
     assert "# profile = " in text
     found = read(tmp_path, None)
+    work.joinpath("qmlir.toml").rename(tmp_path / "aside.toml")
     for name, value in vars(read(tmp_path, None, *words)).items():
         if name in ("data", "output"):
             assert os.path.abspath(getattr(found, name)) == os.path.abspath(value)
@@ -161,6 +173,7 @@ def test_what_is_written_is_read_again(tmp_path: Path, monkeypatch: pytest.Monke
             assert [os.path.abspath(each.removeprefix("q=")) for each in found.input] == [str(work / "i.npy")]
         else:
             assert getattr(found, name) == value
+    (tmp_path / "aside.toml").rename(path)
     with pytest.raises(UsageError, match="exists: name another file with --config, or remove it"):
         write_configuration(build(), "quantize", asked)
     assert path.read_text() == text
@@ -170,6 +183,125 @@ def test_nothing_has_to_be_there_to_write_it(tmp_path: Path) -> None:
     asked = read(tmp_path, None, "--write-config", "--config", str(tmp_path / "new.toml"))
     assert write_configuration(build(), "quantize", asked) == tmp_path / "new.toml"
     assert tomllib.loads((tmp_path / "new.toml").read_text()) == {"quantize": {"threads": 1, "strict": False}}
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """The working directory, and a folder of somebody else with a model."""
+    work, models = tmp_path / "work", tmp_path / "models"
+    work.mkdir()
+    models.mkdir()
+    (models / "samples.npz").touch()
+    (models / "elsewhere").symlink_to(work)
+    (work / "outside").symlink_to(tmp_path)
+    (work / "secret.npz").touch()
+    monkeypatch.chdir(work)
+    return work, models
+
+
+def test_one_file_is_read_and_told(folders: tuple[Path, Path]) -> None:
+    work, models = folders
+    own, beside, named = work / "qmlir.toml", models / "qmlir.toml", work / "named.toml"
+    words = ("--data", "x.npz", "-o", "out")
+    for path, scheme in ((beside, "two"), (own, "one"), (named, "two")):
+        path.write_text(f"[quantize]\nscheme = '{scheme}'\n")
+    for more, scheme, told in (
+        (["--config", str(named)], "two", f"options of '{named}'"),
+        ([], "one", "options of 'qmlir.toml', in the working directory"),
+    ):
+        said = [""]
+        assert found_from(models / "m.onnx", *words, *more, told=said).scheme == scheme
+        assert said[1:] == [told]
+    own.unlink()
+    said = [""]
+    assert found_from(models / "m.onnx", *words, told=said).scheme == "two"
+    assert said[1:] == [f"options of '{beside}', beside the model"]
+    said = [""]
+    beside.write_text("[run]\nthreads = 1")
+    assert found_from(models / "m.onnx", *words, told=said).scheme == ""
+    assert said[1:] == []  # it says nothing of this command
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("output = 'out'", "output in [quantize] is not for a file beside the model"),
+        ("threads = 9", "threads in [quantize] is not for a file beside the model"),
+        ("strict = true", "strict in [quantize] is not for a file beside the model"),
+        ("input = ['x.npy']", "input in [quantize] is not for a file beside the model"),
+        ("data = '../work/secret.npz'", "outside of the folder of a file beside the model"),
+        ("data = 'elsewhere/secret.npz'", "outside of the folder of a file beside the model"),
+        ("data = '/etc/passwd'", "outside of the folder of a file beside the model"),
+        ("data = 'pipe'", "which is no file and no folder"),
+        ("scheme = 'one\\u001b[31m'", "scheme in [quantize] is one line of text"),
+    ],
+)
+def test_what_lies_beside_a_model_says_how_to_quantize_alone(
+    folders: tuple[Path, Path], text: str, reason: str
+) -> None:
+    work, models = folders
+    os.mkfifo(models / "pipe")
+    text = text.replace("'one", '"one').replace("[31m'", '[31m"')
+    (models / "qmlir.toml").write_text(f"[quantize]\n{text}\n")
+    with pytest.raises(DiagnosticError) as caught:
+        found_from(models / "m.onnx", "--profile", "p", "-o", "out")
+    assert reason in str(caught.value)
+    assert sorted(path.name for path in work.iterdir()) == ["outside", "secret.npz"]
+
+
+def test_what_lies_beside_a_model_names_what_lies_there_too(folders: tuple[Path, Path]) -> None:
+    (folders[1] / "qmlir.toml").write_text("[quantize]\ndata = 'samples.npz'\nshape = ['x=1x2']\n")
+    found = found_from(folders[1] / "m.onnx", "-o", "out")
+    assert (found.data, found.shape) == (str(folders[1] / "samples.npz"), ["x=1x2"])
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        ("../victim", "outside of the folder of a file in the working directory"),
+        ("outside/victim", "outside of the folder of a file in the working directory"),
+        ("secret.npz", "which is there and is not known to be of qmlir"),
+        ("pipe", "which is there and is not known to be of qmlir"),
+        ("report.html", ""),
+        ("profile.json", ""),
+        ("new", ""),
+        (".", ""),  # the command knows which folders it wrote
+    ],
+)
+def test_what_a_file_in_the_working_directory_lets_be_written(
+    folders: tuple[Path, Path], output: str, reason: str
+) -> None:
+    work, models = folders
+    os.mkfifo(work / "pipe")
+    (work / "report.html").write_text(
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta name="generator" content="qmlir'
+    )
+    (work / "profile.json").write_text('{\n  "format": "qmlir-profile",\n')
+    (work / "qmlir.toml").write_text(f"[quantize]\ndata = '../x.npz'\noutput = '{output}'\n")
+    if not reason:
+        assert found_from(models / "m.onnx").output == output
+        return
+    with pytest.raises(DiagnosticError) as caught:
+        found_from(models / "m.onnx")
+    assert reason in str(caught.value)
+    named = found_from(models / "m.onnx", "--config", "qmlir.toml")
+    assert (named.data, named.output) == ("../x.npz", output)
+
+
+def test_nothing_waits_for_a_pipe_in_its_place(folders: tuple[Path, Path]) -> None:
+    os.mkfifo(folders[1] / "qmlir.toml")
+    with pytest.raises(DiagnosticError, match="it is no regular file"):
+        found_from(folders[1] / "m.onnx", "--data", "x", "-o", "out")
+
+
+def test_every_option_is_classified() -> None:
+    """An option that takes a path writes as `output`, or is known to read."""
+    reads = {"data", "profile", "calibration", "recipe", "reference", "labels", "input"}
+    for row in ROWS:
+        options = options_of(build_parser(command_of(row)))
+        paths = {key for key, action in options.items() if action.metavar in PATHS}
+        assert paths - reads <= {"output"}, row.name
+        assert all(options[key].dest == OUTPUT for key in paths - reads)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
