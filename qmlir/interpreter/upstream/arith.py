@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.extremes import maximum, minimum
 from qmlir.interpreter.upstream.scalars import (
     Array,
     dtype_of,
@@ -199,16 +200,6 @@ def is_nan(value: Any) -> Any:
     return value != value
 
 
-def _minimum(a: Any, b: Any) -> Any:
-    by_order = _where(a < b, a, b)
-    return _where(is_nan(a) | is_nan(b), a + b, _where(a == b, _where(np.signbit(a), a, b), by_order))
-
-
-def _maximum(a: Any, b: Any) -> Any:
-    by_order = _where(a > b, a, b)
-    return _where(is_nan(a) | is_nan(b), a + b, _where(a == b, _where(np.signbit(a), b, a), by_order))
-
-
 def _without_nan(function: Function) -> Function:
     def chosen(a: Any, b: Any) -> Any:
         return _where(is_nan(a), b, _where(is_nan(b), a, function(a, b)))
@@ -221,10 +212,10 @@ _FLOAT_FUNCTIONS: dict[type[Operation], Function] = {
     arith.SubfOp: _python.sub,
     arith.MulfOp: _python.mul,
     arith.DivfOp: _python.truediv,
-    arith.MinimumfOp: _minimum,
-    arith.MaximumfOp: _maximum,
-    arith.MinnumfOp: _without_nan(_minimum),
-    arith.MaxnumfOp: _without_nan(_maximum),
+    arith.MinimumfOp: minimum,
+    arith.MaximumfOp: maximum,
+    arith.MinnumfOp: _without_nan(minimum),
+    arith.MaxnumfOp: _without_nan(maximum),
     arith.NegfOp: np.negative,
 }
 

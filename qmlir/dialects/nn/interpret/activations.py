@@ -13,6 +13,7 @@ import numpy.typing as npt
 from xdsl.ir import Operation
 
 from qmlir.arithmetic import functions
+from qmlir.arithmetic.extremes import clipped, maximum
 from qmlir.dialects.nn.interpret.precision import Meaning, of_arrays, of_operation
 from qmlir.dialects.nn.ops import activations as ops
 
@@ -27,11 +28,12 @@ def sigmoid(x: Array) -> Array:
 
 def softplus(x: Array) -> Array:
     """`ln(1 + e^x)` without overflow: the exponent is never positive."""
-    return np.maximum(x, 0) + functions.log1p(functions.exp(-np.abs(x)))
+    return relu(x) + functions.log1p(functions.exp(-np.abs(x)))
 
 
-def _relu(x: Array) -> Array:
-    return np.maximum(x, 0)
+def relu(x: Array) -> Array:
+    """`maximum(x, 0)`: never -0."""
+    return maximum(x, x.dtype.type(0))
 
 
 def _prelu(x: Array, slope: Array) -> Array:
@@ -47,7 +49,7 @@ def _softsign(x: Array) -> Array:
 
 
 def _hard_swish(x: Array) -> Array:
-    gate = np.clip(x * x.dtype.type(1 / 6) + x.dtype.type(0.5), 0, 1)
+    gate = clipped(x * x.dtype.type(1 / 6) + x.dtype.type(0.5), 0, 1)
     return x * gate
 
 
@@ -65,7 +67,7 @@ def _elu(op: ops.EluOp, x: Array) -> Array:
 
 def _celu(op: ops.CeluOp, x: Array) -> Array:
     alpha = x.dtype.type(op.alpha.value.data)
-    return np.maximum(x, 0) + np.minimum(alpha * functions.expm1(x / alpha), 0)
+    return np.where(x < 0, alpha * functions.expm1(x / alpha), x)
 
 
 def _selu(op: ops.SeluOp, x: Array) -> Array:
@@ -74,7 +76,7 @@ def _selu(op: ops.SeluOp, x: Array) -> Array:
 
 
 def _hard_sigmoid(op: ops.HardSigmoidOp, x: Array) -> Array:
-    return np.clip(x * x.dtype.type(op.alpha.value.data) + x.dtype.type(op.beta.value.data), 0, 1)
+    return clipped(x * x.dtype.type(op.alpha.value.data) + x.dtype.type(op.beta.value.data), 0, 1)
 
 
 def _swish(op: ops.SwishOp, x: Array) -> Array:
@@ -89,7 +91,7 @@ def _gelu(op: ops.GeluOp, x: Array) -> Array:
 
 
 _FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
-    ops.ReluOp: _relu,
+    ops.ReluOp: relu,
     ops.PReluOp: _prelu,
     ops.SigmoidOp: sigmoid,
     ops.HardSwishOp: _hard_swish,

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic import functions
+from qmlir.arithmetic.extremes import maximum, minimum
 from qmlir.arithmetic.small_floats import PowerRounding, to_small_float
 from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.elements import plain_type
@@ -60,9 +61,9 @@ def _remainder(op: ops.ModOp, a: Array, b: Array) -> Array:
 
 def _clip(op: ops.ClipOp, x: Array) -> Array:
     if op.minimum is not None:
-        x = np.maximum(x, _bound(op.minimum.value.data, math.ceil, x))
+        x = maximum(x, _bound(op.minimum.value.data, math.ceil, x))
     if op.maximum is not None:
-        x = np.minimum(x, _bound(op.maximum.value.data, math.floor, x))
+        x = minimum(x, _bound(op.maximum.value.data, math.floor, x))
     return x
 
 
@@ -157,8 +158,8 @@ _FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
     ops.MulOp: np.multiply,
     ops.DivOp: _divide,
     ops.PowOp: _power,
-    ops.MinOp: np.minimum,
-    ops.MaxOp: np.maximum,
+    ops.MinOp: minimum,
+    ops.MaxOp: maximum,
 }
 
 _COMPARISONS: dict[type[Operation], Callable[..., Any]] = {

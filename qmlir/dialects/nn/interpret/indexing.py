@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.extremes import maximum, minimum
 from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.interpret.precision import widened
@@ -62,11 +63,20 @@ def _gather_nd(op: ops.GatherNDOp, x: Array, indices: Array) -> tuple[Array]:
     return (np.asarray(x[_tuple_places(x.shape, indices, op.batch_dims.value.data)]),)
 
 
-_REDUCTIONS: dict[str, Callable[..., None]] = {
-    "add": np.add.at,
-    "mul": np.multiply.at,
-    "min": np.minimum.at,
-    "max": np.maximum.at,
+def _put(combine: np.ufunc) -> Callable[[Array, Places, Array], Array]:
+    def put(values: Array, places: Places, updates: Array) -> Array:
+        result = values.copy()
+        combine.at(result, places, updates)
+        return result
+
+    return put
+
+
+_REDUCTIONS: dict[str, Callable[[Array, Places, Array], Array]] = {
+    "add": _put(np.add),
+    "mul": _put(np.multiply),
+    "min": minimum.at,
+    "max": maximum.at,
 }
 _OF_BOOLEANS = {"add": "max", "mul": "min"}
 """A sum of booleans is true where one of them is, a product where all are."""
@@ -82,8 +92,7 @@ def _scattered(op: ops.ScatteringOp, x: Array, places: Places, updates: Array) -
         return (result,)
     if element == i1:
         name = _OF_BOOLEANS.get(name, name)
-    result = widened(x).copy()
-    _REDUCTIONS[name](result, places, widened(updates))
+    result = _REDUCTIONS[name](widened(x), places, widened(updates))
     return (narrowed(result.astype(x.dtype), element),)
 
 

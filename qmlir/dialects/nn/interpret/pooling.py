@@ -15,12 +15,14 @@ import numpy.typing as npt
 from xdsl.ir import Operation
 
 from qmlir.arithmetic import functions
+from qmlir.arithmetic.extremes import maximum
 from qmlir.arithmetic.ordered_sums import ordered_mean, ordered_sum
 from qmlir.dialects.nn.infer.windows import Windows, taps
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import pooling as ops
 
 Array = npt.NDArray[Any]
+Combine = Callable[[Array, Array], Array]
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
@@ -39,19 +41,19 @@ def _with_count(data: Array, axis: int, count: int, fill: Any, dtype: np.dtype[A
     return np.full(shape, fill, data.dtype if dtype is None else dtype)
 
 
-def pooled(data: Array, windows: Windows, counts: tuple[int, ...], function: np.ufunc, start: Any) -> Array:
+def pooled(data: Array, windows: Windows, counts: tuple[int, ...], function: Combine, start: Any) -> Array:
     """The elements of each window put together by `function`, which starts from `start`; padding is left out."""
     for axis, count in enumerate(counts):
         result = _with_count(data, axis, count, start)
         for tap in taps(windows, axis, data.shape[axis + 2], count):
-            part = result[_along(axis, tap.windows)]
-            function(part, data[_along(axis, tap.elements)], out=part)
+            into = _along(axis, tap.windows)
+            result[into] = function(result[into], data[_along(axis, tap.elements)])
         data = result
     return data
 
 
 def _max_pool(op: ops.MaxPoolOp, data: Array) -> tuple[Array]:
-    return (pooled(data, op.windows, op.counts(data.shape[2:]), np.maximum, lowest(data.dtype)),)
+    return (pooled(data, op.windows, op.counts(data.shape[2:]), maximum, lowest(data.dtype)),)
 
 
 def _element_numbers(shape: tuple[int, ...], column_major: bool) -> Array:
@@ -134,7 +136,7 @@ def _global_average_pool(op: ops.GlobalAveragePoolOp, data: Array) -> tuple[Arra
 
 
 def _global_max_pool(op: ops.GlobalMaxPoolOp, data: Array) -> tuple[Array]:
-    return (data.max(axis=_spatial(data), keepdims=True, initial=lowest(data.dtype)),)
+    return (maximum.along(data, _spatial(data), initial=lowest(data.dtype), keepdims=True),)
 
 
 def _global_lp_pool(op: ops.GlobalLpPoolOp, data: Array) -> tuple[Array]:

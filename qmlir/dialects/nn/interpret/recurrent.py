@@ -10,7 +10,8 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic import functions
-from qmlir.dialects.nn.interpret.activations import sigmoid, softplus
+from qmlir.arithmetic.extremes import clipped, minimum
+from qmlir.dialects.nn.interpret.activations import relu, sigmoid, softplus
 from qmlir.dialects.nn.interpret.components import of_parts
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import recurrent as ops
@@ -27,7 +28,7 @@ Step = Callable[[Array, State], State]
 
 
 def _relu(x: Array, alpha: Any, beta: Any) -> Array:
-    return np.maximum(x, 0)
+    return relu(x)
 
 
 def _tanh(x: Array, alpha: Any, beta: Any) -> Array:
@@ -55,11 +56,11 @@ def _scaled_tanh(x: Array, alpha: Any, beta: Any) -> Array:
 
 
 def _hard_sigmoid(x: Array, alpha: Any, beta: Any) -> Array:
-    return np.clip(alpha * x + beta, 0, 1)
+    return clipped(alpha * x + beta, 0, 1)
 
 
 def _elu(x: Array, alpha: Any, beta: Any) -> Array:
-    return np.where(x < 0, alpha * functions.expm1(np.minimum(x, 0)), x)
+    return np.where(x < 0, alpha * functions.expm1(minimum(x, x.dtype.type(0))), x)
 
 
 def _softsign(x: Array, alpha: Any, beta: Any) -> Array:
@@ -95,7 +96,7 @@ def _of_gate(op: ops.Layer, function: Function) -> Function:
     if op.clip is None:
         return function
     bound = op.clip.value.data
-    return lambda x: function(np.clip(x, -bound, bound))
+    return lambda x: function(clipped(x, -bound, bound))
 
 
 def _rnn_step(op: ops.RnnOp, functions: Sequence[Function], recurrence: Array, bias: Array) -> Step:

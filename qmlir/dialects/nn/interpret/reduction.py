@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic import functions
+from qmlir.arithmetic.extremes import Extreme, maximum, minimum
 from qmlir.arithmetic.ordered_sums import ordered_mean, ordered_product, ordered_sum
 from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.interpret.precision import is_integral, widened
@@ -100,15 +101,14 @@ def _lowest_and_highest(element: Attribute, dtype: np.dtype[Any]) -> tuple[Any, 
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.kind == "i" else (0, (1 << bits) - 1)
 
 
-def _extreme(function: Callable[..., Array], is_largest: bool) -> Meaning:
+def _extreme(function: Extreme) -> Meaning:
     """The meaning of a largest or smallest element; that of no elements is the one that no other one yields to."""
 
     def meaning(op: ops.ExtremeOp, x: Array, axes: Array | None) -> tuple[Array]:
         lowest, highest = _lowest_and_highest(element_of(op.input), x.dtype)
-        initial = lowest if is_largest else highest
+        initial = lowest if function is maximum else highest
         gone = op.reduced_axes(x.ndim, axes)
-        result = function(widened(x), axis=gone, keepdims=op.keeps_axes, initial=initial)
-        return (np.asarray(result).astype(x.dtype),)
+        return (function.along(widened(x), gone, initial=initial, keepdims=op.keeps_axes).astype(x.dtype),)
 
     return meaning
 
@@ -151,8 +151,8 @@ MEANINGS: dict[type[Operation], Meaning] = {
     ops.ReduceLogSumOp: _reduction(_in_float(_log_sum)),
     ops.ReduceLogSumExpOp: _reduction(_in_float(_log_sum_exp)),
     ops.ReduceSumSquareOp: _reduction(_sum_square),
-    ops.ReduceMaxOp: _extreme(np.max, is_largest=True),
-    ops.ReduceMinOp: _extreme(np.min, is_largest=False),
+    ops.ReduceMaxOp: _extreme(maximum),
+    ops.ReduceMinOp: _extreme(minimum),
     ops.ArgMaxOp: _arg_extreme(np.argmax),
     ops.ArgMinOp: _arg_extreme(np.argmin),
     ops.CumSumOp: _scan(np.add),

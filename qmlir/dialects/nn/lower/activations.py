@@ -59,7 +59,7 @@ def _between(x: Scalar, low: float, high: float) -> Scalar:
 
 def _celu(op: ops.CeluOp, x: Scalar) -> Scalar:
     alpha = x.constant(op.alpha.value.data)
-    return x.maximum(0) + (alpha * (x / alpha).apply(math.ExpM1Op)).minimum(0)
+    return _negative_part(x, alpha * (x / alpha).apply(math.ExpM1Op))
 
 
 def _selu(op: ops.SeluOp, x: Scalar) -> Scalar:

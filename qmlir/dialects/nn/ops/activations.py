@@ -75,7 +75,7 @@ class EluOp(UnaryOp):
 
 @irdl_op_definition
 class CeluOp(UnaryOp):
-    """`max(0, x) + min(0, alpha * (e^(x / alpha) - 1))`."""
+    """`x` from 0 up, `alpha * (e^(x / alpha) - 1)` below."""
 
     name = "nn.celu"
 

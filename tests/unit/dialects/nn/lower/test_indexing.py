@@ -95,10 +95,11 @@ def test_writing(
 ) -> None:
     operands = [tensor(data, element), tensor(indices, "i64"), tensor(updates, element)]
     given = {}
-    if element in FLOATS:  # which of 0 and -0 is the smaller one is left open
+    if element in FLOATS:
         random = np.random.default_rng(3)
         shapes = {"input0": data, "input2": updates}
-        given = {name: random.normal(0, 40, shape).astype(FLOATS[element]) for name, shape in shapes.items()}
+        values = np.array([0.0, -0.0, 1.5, -40.0, np.inf, -np.inf])
+        given = {name: random.choice(values, shape).astype(FLOATS[element]) for name, shape in shapes.items()}
         given["input0"].flat[0] = np.nan
     check(operation % reduction, operands, [tensor(data, element)], given=given)
 
