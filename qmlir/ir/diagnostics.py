@@ -167,3 +167,8 @@ def without_remarks() -> Generator[None]:
 def emit_remark(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> None:
     """Tell what was decided about `op`, and why."""
     emit(_diagnostic(Severity.REMARK, op, message, notes))
+
+
+def emit_warning(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> None:
+    """Tell what a user of `op` may not want, and go on."""
+    emit(_diagnostic(Severity.WARNING, op, message, notes))

@@ -7,10 +7,12 @@ the pass asks for. Nothing here knows a dialect.
 import abc
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import repeat
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue, TypeAttribute
@@ -114,6 +116,26 @@ class FixedRange:
 
 
 @dataclass(frozen=True)
+class Domain:
+    """The numbers of an operand at which a result is finite: from `minimum` to `maximum`, but for `holes`."""
+
+    minimum: float = -math.inf
+    maximum: float = math.inf
+    holes: tuple[float, ...] = ()
+    """Numbers that are left out, such as the 0 of a divisor; the ends may be among them."""
+
+    def holds(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Which of `values` are in it."""
+        return (values >= self.minimum) & (values <= self.maximum) & ~np.isin(values, self.holes)
+
+    def __str__(self) -> str:
+        ends = [(">", self.minimum, -math.inf), ("<", self.maximum, math.inf)]
+        texts = [f"{sign}{'' if end in self.holes else '='} {end:g}" for sign, end, open_end in ends if end != open_end]
+        inner = [f"!= {hole:g}" for hole in self.holes if self.minimum < hole < self.maximum]
+        return " and ".join((*texts, *inner))
+
+
+@dataclass(frozen=True)
 class QuantizationSlots:
     """How an operation may be quantized.
 
@@ -124,6 +146,8 @@ class QuantizationSlots:
     `fixed_output` is the range of the result where it is fixed. `limits_operand` says that the result is the operand,
     limited: the operand may have the type of the result, which cuts off what would be cut off anyhow.
     `takes_accumulators` says that an operand may be a 32-bit sum, so that nothing is lost before this operation.
+    `domains` are those of operands, by name, at some of whose numbers the result is infinite or none: their quantized
+    types hold none of these.
     """
 
     operands: dict[str, Slot | None]
@@ -133,6 +157,7 @@ class QuantizationSlots:
     fixed_output: FixedRange | None = None
     limits_operand: bool = False
     takes_accumulators: bool = False
+    domains: dict[str, Domain] = field(default_factory=dict[str, Domain])
 
 
 class Quantizable(Operation, abc.ABC):
@@ -149,6 +174,10 @@ class Quantizable(Operation, abc.ABC):
     @abc.abstractmethod
     def operands_with_slots(self) -> Iterator[tuple[SSAValue, Slot | None]]:
         """Each operand with the part that it plays."""
+
+    def domains(self) -> Iterator[Domain | None]:
+        """The domain of each operand, `None` where every number has a finite result."""
+        return repeat(None, len(self.operands))
 
 
 class MultipliesAndAdds(Operation, abc.ABC):

@@ -22,7 +22,7 @@ from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.description import Accepted, Description
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
-from qmlir.ir.diagnostics import emit_remark, op_error
+from qmlir.ir.diagnostics import emit_remark, emit_warning, op_error
 from qmlir.ir.interfaces import FixedRange, Quantizable, Slot
 from qmlir.ir.provenance import describe
 from qmlir.profiles.given import given_type
@@ -30,6 +30,7 @@ from qmlir.quantization import sums
 from qmlir.quantization.accumulators import Accumulators
 from qmlir.quantization.assignment import Assignment
 from qmlir.quantization.decisions import Decisions, refusals, target_refusals
+from qmlir.quantization.domains import undefined_constants, within_domains
 from qmlir.quantization.element_types import fixed_type, type_from_range, weight_type
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.observed import Observed, observed
@@ -195,7 +196,9 @@ class _Decider:
         root = self.groups.find(value)
         if root not in self.group_types:
             moved = self._moved_accumulator(value)
-            self.group_types[root] = self._group_type(value, at) if moved is None else moved
+            if moved is None:
+                moved = within_domains(value, self._group_type(value, at), self.decisions, self.quantized)
+            self.group_types[root] = moved
         return self.group_types[root]
 
     def _because(self, key: SSAValue | tuple[Operation, int], reason: Reason) -> None:
@@ -395,11 +398,14 @@ def decide(function: FuncOp, recipe: Recipe, targets: Sequence[Description] = ()
     Raises `DiagnosticError` where no parameters follow from a range, and where a rule asks for what no target has.
     """
     refused: dict[Operation, str] = {}
+    undefined: dict[Operation, str] = {}
     assignment = Assignment(targets, recipe)
     while True:
         decider = _Decider(function, recipe, refused, assignment)
         decisions = decider.run()
-        found = refusals(decisions)
+        without_result = decisions.undefined | undefined_constants(decisions)
+        undefined |= without_result
+        found = refusals(decisions) | without_result
         if targets:
             found = target_refusals(decisions, assignment) | found
         if not found:
@@ -408,4 +414,7 @@ def decide(function: FuncOp, recipe: Recipe, targets: Sequence[Description] = ()
     decisions.note_targets(assignment)
     for op, remark in decisions.remarks:
         emit_remark(op, remark)
+    for op, reason in undefined.items():
+        if decisions.left_in_float.get(op) == reason:
+            emit_warning(op, f"is left in float: it {reason}")
     return decisions

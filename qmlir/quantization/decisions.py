@@ -40,6 +40,9 @@ class Decisions:
     kept_in_float: set[Operation] = field(default_factory=set[Operation])
     """Those of them that a rule wants in float."""
 
+    undefined: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    """The operations whose operands would hold numbers at which they have no finite result, with the reason."""
+
     reasons: dict[SSAValue | tuple[Operation, int], Reason] = field(
         default_factory=dict[SSAValue | tuple[Operation, int], Reason]
     )

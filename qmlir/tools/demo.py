@@ -103,7 +103,7 @@ class _Demo:
     def _quantize(self, model: ModuleOp) -> tuple[QuantizedFolder, Quantized]:
         settings: dict[str, Any] = {}
         quantized = quantize_with_profile(model, SAMPLES, progress=self._progress, **settings)
-        summary = summarize(model, quantized.module, quantized.profile, settings, model=MODEL, data=SAMPLES)
+        summary = summarize(model, quantized, settings, model=MODEL, data=SAMPLES)
         folder = save_quantized(
             self._folder / "digits_cnn", "digits_cnn", model, quantized, settings, summary.to_dict()
         )

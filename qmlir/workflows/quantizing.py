@@ -1,5 +1,6 @@
 """A float module and samples in, a quantized module out: lowered, profiled, decided, raised."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, NamedTuple, Unpack
@@ -14,7 +15,10 @@ from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import QuantizeSettings, quantize_pipeline
 from qmlir.profiles.file import Profile
+from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.options import watched
+from qmlir.quantization.recipe import Recipe
+from qmlir.quantization.report import float_reasons
 from qmlir.workflows.profiling import profile
 
 
@@ -28,6 +32,9 @@ class Quantized(NamedTuple):
 
     rules_used: frozenset[int]
     """The places of the rules that decided something, among those of `make_recipe`."""
+
+    float_reasons: Mapping[str, str]
+    """Why operations were left in float, by key."""
 
 
 def quantize_with_profile(
@@ -61,10 +68,16 @@ def quantize_with_profile(
         run(lowered, "profile", profile=str(path))
     before = lowered.clone()
     used: set[int] = set()
-    with watched(lambda recipe, _: used.update(recipe.used)):
+    reasons: dict[str, str] = {}
+
+    def watch(recipe: Recipe, decided: Sequence[Decisions]) -> None:
+        used.update(recipe.used)
+        reasons.update(float_reasons(decided))
+
+    with watched(watch):
         run(lowered, "decide")
     run(lowered, "propagate", "raise", "rescale")
-    return Quantized(lowered, profiled, before, frozenset(used))
+    return Quantized(lowered, profiled, before, frozenset(used), reasons)
 
 
 def quantize(

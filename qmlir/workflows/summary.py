@@ -10,8 +10,8 @@ from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.inspection.values import bytes_of, bytes_text
-from qmlir.profiles.file import Profile
 from qmlir.quantization.report import Coverage, coverage
+from qmlir.workflows.quantizing import Quantized
 
 _IN_FLOAT_LISTED = 100
 """Places left in float that the summary lists; a module with more of them is hardly quantized."""
@@ -72,8 +72,7 @@ class QuantizationSummary:
 
 def summarize(
     module: ModuleOp,
-    quantized: ModuleOp,
-    profile: Profile,
+    quantized: Quantized,
     settings: Mapping[str, Any],
     *,
     model: str = "",
@@ -81,5 +80,11 @@ def summarize(
 ) -> QuantizationSummary:
     """What came out of quantizing `module`; `model` and `data` say where they came from."""
     return QuantizationSummary(
-        model, data, profile.samples, weight_bytes(module), weight_bytes(quantized), coverage(quantized), settings
+        model,
+        data,
+        quantized.profile.samples,
+        weight_bytes(module),
+        weight_bytes(quantized.module),
+        coverage(quantized.module, quantized.float_reasons),
+        settings,
     )

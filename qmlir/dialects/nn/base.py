@@ -26,6 +26,7 @@ from qmlir.ir.builtin_types import AnyTensor, integer_list, ranked_tensor, tenso
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.evaluation import operand_groups
 from qmlir.ir.interfaces import (
+    Domain,
     HasParameters,
     InferResultTypes,
     KnownValue,
@@ -207,6 +208,11 @@ class NnOp(IRDLOperation, InferResultTypes, HasParameters, Quantizable, abc.ABC)
         for name, _, values in operand_groups(self):
             slot = slots.get(name, None if name in parameters else Slot.INPUT)
             yield from ((value, slot) for value in values)
+
+    def domains(self) -> Iterator[Domain | None]:
+        domains = self.quantization_slots().domains
+        for name, _, values in operand_groups(self):
+            yield from (domains.get(name) for _ in values)
 
     @classmethod
     def parse(cls, parser: Parser) -> Any:

@@ -284,10 +284,11 @@ class UniformQuantizedType(UniformType, StoredType):
         self.verify_storage()
         self.verify_layout()
         zero_points = self.zero_points
-        bad = np.argwhere((zero_points < self.storage_min) | (zero_points > self.storage_max))
+        low, high = storage_limits(self.storage)  # narrower limits may leave 0 out: that of a divisor is not stored
+        bad = np.argwhere((zero_points < low) | (zero_points > high))
         if len(bad):
             place = tuple(bad[0].tolist())
-            accepted = f"[{self.storage_min}, {self.storage_max}]"
+            accepted = f"[{low}, {high}]"
             raise VerifyException(f"zero point {zero_points[place]} out of storage range {accepted}{at_place(place)}")
 
     @classmethod

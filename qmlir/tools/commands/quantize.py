@@ -64,9 +64,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         **settings,
         progress=session.progress,
     )
-    summary = summarize(
-        module, quantized.module, quantized.profile, settings, model=arguments.model, data=arguments.data
-    )
+    summary = summarize(module, quantized, settings, model=arguments.model, data=arguments.data)
     if is_onnx:
         export_onnx(quantized.module, output, **export_settings(arguments))
     elif is_module:

@@ -151,9 +151,7 @@ def _save(output: Path, source: _Source, found: SearchResult, arguments: argpars
         recipe.write_text(found.recipe, encoding="utf-8")
         settings = {**source.settings, "recipe": str(recipe)}
         quantized = found.quantized
-        summary = summarize(
-            source.module, quantized.module, quantized.profile, settings, model=arguments.model, data=arguments.data
-        )
+        summary = summarize(source.module, quantized, settings, model=arguments.model, data=arguments.data)
         save_quantized(aside, source.stem, source.module, quantized, settings, summary.to_dict())
         write_atomically(aside / STATE, measured)
 

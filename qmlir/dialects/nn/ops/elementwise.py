@@ -7,6 +7,7 @@ of the result. Integers wrap around.
 import math
 from abc import ABC
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from xdsl.dialects.builtin import AnyFloat, BoolAttr, Float8E8M0FNUType, FloatAttr, StringAttr, TensorType, f32, i1
@@ -20,7 +21,7 @@ from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.quant.types import UniformType
 from qmlir.ir.builtin_types import AnyTensor, as_integer
-from qmlir.ir.interfaces import FixedRange, QuantizationSlots, Slot
+from qmlir.ir.interfaces import Domain, FixedRange, QuantizationSlots, Slot
 from qmlir.ir.small_floats import as_small_float
 
 
@@ -45,9 +46,18 @@ class UnaryOp(NnOp, ABC):
         return [self.default_result_type(self.input)]
 
 
-def fixed_output(minimum: float, maximum: float) -> QuantizationSlots:
+def fixed_output(minimum: float, maximum: float, domain: Domain | None = None) -> QuantizationSlots:
     """The slots of an operation with one operand whose results lie in `[minimum, maximum]` whatever the input."""
-    return QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(minimum, maximum))
+    return replace(defined_at(domain), fixed_output=FixedRange(minimum, maximum))
+
+
+def defined_at(domain: Domain | None) -> QuantizationSlots:
+    """The slots of an operation with one operand that has finite results on `domain` only."""
+    return QuantizationSlots({"input": Slot.INPUT}, domains={} if domain is None else {"input": domain})
+
+
+DIVISOR = Domain(holes=(0.0,))
+"""Everything but 0."""
 
 
 @irdl_op_definition
@@ -71,6 +81,7 @@ class SqrtOp(UnaryOp):
     """The square root; NaN below 0."""
 
     name = "nn.sqrt"
+    SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(minimum=0.0))
 
 
 @irdl_op_definition
@@ -85,6 +96,7 @@ class LogOp(UnaryOp):
     """The natural logarithm."""
 
     name = "nn.log"
+    SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(minimum=0.0, holes=(0.0,)))
 
 
 @irdl_op_definition
@@ -92,6 +104,7 @@ class ReciprocalOp(UnaryOp):
     """`1 / x`."""
 
     name = "nn.reciprocal"
+    SLOTS: ClassVar[QuantizationSlots] = defined_at(DIVISOR)
 
 
 @irdl_op_definition
@@ -130,7 +143,7 @@ class AsinOp(UnaryOp):
     """The angle in `[-pi / 2, pi / 2]` with this sine; NaN outside `[-1, 1]`."""
 
     name = "nn.asin"
-    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-math.pi / 2, math.pi / 2)
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(-math.pi / 2, math.pi / 2, Domain(-1.0, 1.0))
 
 
 @irdl_op_definition
@@ -138,7 +151,7 @@ class AcosOp(UnaryOp):
     """The angle in `[0, pi]` with this cosine; NaN outside `[-1, 1]`."""
 
     name = "nn.acos"
-    SLOTS: ClassVar[QuantizationSlots] = fixed_output(0.0, math.pi)
+    SLOTS: ClassVar[QuantizationSlots] = fixed_output(0.0, math.pi, Domain(-1.0, 1.0))
 
 
 @irdl_op_definition
@@ -175,6 +188,7 @@ class AcoshOp(UnaryOp):
     """The inverse of the hyperbolic cosine from 0 up; NaN below 1."""
 
     name = "nn.acosh"
+    SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(minimum=1.0))
 
 
 @irdl_op_definition
@@ -182,6 +196,7 @@ class AtanhOp(UnaryOp):
     """The inverse of the hyperbolic tangent; NaN outside `[-1, 1]`."""
 
     name = "nn.atanh"
+    SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(-1.0, 1.0, holes=(-1.0, 1.0)))
 
 
 @irdl_op_definition
@@ -289,6 +304,9 @@ class DivOp(BinaryOp):
     """`a / b`; integers are divided towards zero, and wrap: the smallest one by -1 is itself."""
 
     name = "nn.div"
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
+        {"lhs": Slot.INPUT, "rhs": Slot.INPUT}, domains={"rhs": DIVISOR}
+    )
 
 
 @irdl_op_definition

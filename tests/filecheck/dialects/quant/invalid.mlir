@@ -48,8 +48,8 @@ func.func private @zero_point_of_channel(!quant.uniform<u4:f32:0, {0.1, 0.1:-5}>
 // expected-error @+1 {{zero point 300 out of storage range [0, 255], at [1, 0]}}
 func.func private @zero_point_of_block(!quant.uniform<u8:f32:{0:1, 1:1}, {{0.1}, {0.1:300}}>)
 // -----
-// expected-error @+1 {{zero point 200 out of storage range [0, 100], at [0]}}
-func.func private @zero_point_of_narrow_block(!quant.uniform<u8<0:100>:f32:{0:1}, {0.1:-56}>)
+// expected-error @+1 {{zero point 300 out of storage range [0, 255], at [0]}}
+func.func private @zero_point_of_narrow_block(!quant.uniform<u8<0:100>:f32:{0:1}, {0.1:300}>)
 // -----
 // expected-error @+1 {{an integer type is expected as storage}}
 func.func private @storage_type(!quant.any<!quant.any<i8>>)

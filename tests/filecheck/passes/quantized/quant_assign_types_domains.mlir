@@ -1,0 +1,91 @@
+// RUN: qmlir-opt %s -p quant-assign-types | filecheck %s
+// RUN: qmlir-opt %s --verify-diagnostics -p quant-assign-types
+
+!x = !quant.calibrated<f32<-1.0:1.0>>
+!above = !quant.calibrated<f32<0.5:25.5>>
+!below = !quant.calibrated<f32<-25.5:-0.5>>
+!near = !quant.calibrated<f32<0.01:25.5>>
+!around = !quant.calibrated<f32<-12.5:13.0>>
+!more = !quant.calibrated<f32<1.05:25.5>>
+
+// CHECK-DAG: [[ABOVE:!.+]] = !quant.uniform<i8<-127:127>:f32, 0.1{{0*[0-9]*}}:-128>
+// CHECK-DAG: [[BELOW:!.+]] = !quant.uniform<i8<-128:126>:f32, 0.1{{0*[0-9]*}}:127>
+// CHECK-DAG: [[MORE:!.+]] = !quant.uniform<i8<-118:127>:f32, 0.1{{0*[0-9]*}}:-128>
+
+// The zero point of a divisor is outside the limits of its storage.
+// CHECK-LABEL: @above(
+// CHECK: nn.div {{.*}}[[ABOVE]]
+func.func @above(%x: tensor<2x!x>, %y: tensor<2x!above>) -> tensor<2x!x> {
+  %0 = nn.div %x, %y : (tensor<2x!x>, tensor<2x!above>) -> tensor<2x!x> {origin = "div1"}
+  func.return %0 : tensor<2x!x>
+}
+
+// CHECK-LABEL: @below(
+// CHECK: nn.reciprocal {{.*}}[[BELOW]]
+func.func @below(%y: tensor<2x!below>) -> tensor<2x!x> {
+  %0 = nn.reciprocal %y : (tensor<2x!below>) -> tensor<2x!x> {origin = "reciprocal1"}
+  func.return %0 : tensor<2x!x>
+}
+
+// What is moved to become a divisor has the type of the divisor.
+// CHECK-LABEL: @moved(
+// CHECK: nn.reshape {{.*}}[[ABOVE]]
+// CHECK: nn.div {{.*}}[[ABOVE]]
+func.func @moved(%x: tensor<2x!x>, %y: tensor<2x1x!above>) -> tensor<2x!x> {
+  %0 = nn.reshape %y : (tensor<2x1x!above>) -> tensor<2x!above> {origin = "reshape1"}
+  %1 = nn.div %x, %0 : (tensor<2x!x>, tensor<2x!above>) -> tensor<2x!x> {origin = "div2"}
+  func.return %1 : tensor<2x!x>
+}
+
+// The end belongs to the domain: 1 is the first number.
+// CHECK-LABEL: @end(
+// CHECK: nn.acosh {{.*}}[[MORE]]
+func.func @end(%y: tensor<2x!more>) -> tensor<2x!x> {
+  %0 = nn.acosh %y : (tensor<2x!more>) -> tensor<2x!x> {origin = "acosh1"}
+  func.return %0 : tensor<2x!x>
+}
+
+// The numbers of a constant are known: its type may hold 0.
+// CHECK-LABEL: @constant(
+// CHECK: nn.div {{.*}} : (tensor<2x!{{.+}}>, tensor<2x!{{.+}}>) -> tensor<2x!
+func.func @constant(%x: tensor<2x!x>) -> tensor<2x!x> {
+  %c = nn.constant dense<[-2.0, 3.0]> : tensor<2xf32>
+  %0 = nn.div %x, %c : (tensor<2x!x>, tensor<2xf32>) -> tensor<2x!x> {origin = "div3"}
+  func.return %0 : tensor<2x!x>
+}
+
+// Closer to 0 than half a step.
+// CHECK-LABEL: @near(
+// CHECK: nn.div {{.*}} : tensor<2xf32>
+func.func @near(%x: tensor<2x!x>, %y: tensor<2x!near>) -> tensor<2x!x> {
+  // expected-warning @+1 {{'nn.div' op (div4) is left in float: it is defined for x != 0 only: i8 in steps of 0.1 does not hold an operand from 0.01 to 25.5 without what is left out}}
+  %0 = nn.div %x, %y : (tensor<2x!x>, tensor<2x!near>) -> tensor<2x!x> {origin = "div4"}
+  func.return %0 : tensor<2x!x>
+}
+
+// CHECK-LABEL: @around(
+// CHECK: nn.reciprocal {{.*}} : tensor<2xf32>
+func.func @around(%y: tensor<2x!around>) -> tensor<2x!x> {
+  // expected-warning @+1 {{'nn.reciprocal' op (reciprocal2) is left in float: it is defined for x != 0 only: i8 in steps of 0.1 does not hold an operand from -12.5 to 13}}
+  %0 = nn.reciprocal %y : (tensor<2x!around>) -> tensor<2x!x> {origin = "reciprocal2"}
+  func.return %0 : tensor<2x!x>
+}
+
+// CHECK-LABEL: @constant_near(
+// CHECK: nn.div {{.*}} : tensor<2xf32>
+func.func @constant_near(%x: tensor<2x!x>) -> tensor<2x!x> {
+  %c = nn.constant dense<[0.01, 25.5]> : tensor<2xf32>
+  // expected-warning @+1 {{'nn.div' op (div5) is left in float: it is defined for x != 0 only}}
+  %0 = nn.div %x, %c : (tensor<2x!x>, tensor<2xf32>) -> tensor<2x!x> {origin = "div5"}
+  func.return %0 : tensor<2x!x>
+}
+
+// Both users of one value: the type is what the stricter one takes.
+// CHECK-LABEL: @two_users(
+// CHECK: nn.sqrt {{.*}}[[ABOVE]]
+// CHECK: nn.log {{.*}}[[ABOVE]]
+func.func @two_users(%y: tensor<2x!above>) -> (tensor<2x!x>, tensor<2x!x>) {
+  %0 = nn.sqrt %y : (tensor<2x!above>) -> tensor<2x!x> {origin = "sqrt1"}
+  %1 = nn.log %y : (tensor<2x!above>) -> tensor<2x!x> {origin = "log1"}
+  func.return %0, %1 : tensor<2x!x>, tensor<2x!x>
+}
