@@ -21,7 +21,7 @@ from qmlir.quantization.supports import storage_of
 
 
 def _end(type_: UniformQuantizedType, domain: Domain, edge: float, way: int) -> int:
-    """The integer whose number is the first in the domain from `edge` on, upwards where `way` is 1, downwards for -1."""
+    """The integer of the first number in the domain from `edge` on: upwards where `way` is 1, downwards for -1."""
     stored = type_.zero_point + way * (int(np.ceil(edge / type_.scale * way)) - 1)
     while True:
         number = np.float32(type_.scale) * np.float32(stored - type_.zero_point)
