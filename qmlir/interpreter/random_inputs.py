@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, MemRefType, Signedness, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, MemRefType, Signedness, TensorType, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
@@ -82,7 +82,7 @@ def random_array(random: np.random.Generator, element: Attribute, shape: Sequenc
         case CalibratedQuantizedType():
             values = random.uniform(element.minimum, element.maximum, shape)
             return _spread(random, shape, values, [element.minimum, element.maximum, 0.0]).astype(dtype)
-        case IntegerType() if element.width.data == 1:
+        case IntegerType() if element == i1:
             return random.integers(0, 2, shape).astype(dtype)
         case IntegerType() | IndexType():
             if indices is not None:

@@ -88,9 +88,9 @@ def _returned(port: Port, value: Any) -> Any:
         return value
     element = type_.get_element_type()
     if port.element is not None:
-        number = unsigned(value, element_of(port.type))
-        small = as_small_float(element)
-        return number.astype(dtype_of(element)) if small is None else number.astype(np.uint8).view(dtype_of(element))
+        if as_small_float(element) is None:
+            return wrap(value, element)
+        return unsigned(value, element_of(port.type)).astype(np.uint8).view(dtype_of(element))
     return value.astype(np.bool_) if element == i1 else value
 
 

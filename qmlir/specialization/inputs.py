@@ -71,7 +71,8 @@ def checked_value(function: FuncOp, port: Port, value: Any) -> Array:
     if dtype is None:
         raise op_error(function, f"input '{port.name}' has type {port.type}: only tensors can be given")
     array = np.asarray(value)
-    is_bool = array.dtype == np.bool_ and element == i1
+    is_truth = type_ is not None and type_.get_element_type() == i1
+    is_bool = array.dtype == np.bool_ and is_truth
     if array.dtype != dtype and not is_bool:
         raise op_error(function, f"input '{port.name}' has elements of {dtype}, found {array.dtype}")
     small = None if element is None else as_small_float(element)
@@ -81,7 +82,7 @@ def checked_value(function: FuncOp, port: Port, value: Any) -> Array:
     if integer is not None and integer.width.data < 8 * dtype.itemsize:
         # A Boolean of NumPy is a byte, which another library may have filled with anything.
         numbers = array.view(np.uint8) if is_bool else array
-        _check_limits(function, port, numbers, (0, 1) if element == i1 else storage_limits(integer))
+        _check_limits(function, port, numbers, (0, 1) if is_truth else storage_limits(integer))
     return array.view(np.int8) if is_bool else array
 
 

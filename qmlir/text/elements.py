@@ -223,6 +223,20 @@ def narrowed(values: npt.NDArray[Any], element: Attribute) -> npt.NDArray[Any]:
     return np.asarray((values << shift) >> shift)
 
 
+def integers_of(values: npt.NDArray[Any], element: Attribute, *, is_unsigned: bool) -> npt.NDArray[np.int64]:
+    """The integers that elements of a signless type are, read with their sign, or, of up to 63 bits, without.
+
+    One bit, held as 0 and 1, is 0 and -1 with a sign.
+    """
+    integer = as_integer(element)
+    assert integer is not None
+    unused = 64 - integer.width.data
+    wide = values.astype(np.int64)
+    if is_unsigned:
+        return np.asarray(wide & ((1 << integer.width.data) - 1))
+    return np.asarray((wide << unused) >> unused)
+
+
 def float_of_bits(bits: int, element: AnyFloat) -> bytes:
     """The bytes of the float that a hexadecimal literal gives bit by bit. Raises `ValueError` where it does not fit."""
     size = element.compile_time_size

@@ -134,9 +134,9 @@ def _element(port: Any) -> Any:
     dtype: np.dtype[Any] = port.dtype
     if dtype.name in _ELEMENTS:
         return _ELEMENTS[dtype.name]
-    is_unsigned = dtype.kind == "u"
     width = port.bits or 8 * dtype.itemsize
-    return IntegerType(width, Signedness.UNSIGNED) if is_unsigned else IntegerType(width)
+    signed = Signedness.SIGNED if width == 1 else Signedness.SIGNLESS  # i1 is a Boolean
+    return IntegerType(width, Signedness.UNSIGNED if dtype.kind == "u" else signed)
 
 
 def _port(port: Any) -> Port:

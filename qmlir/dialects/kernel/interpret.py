@@ -42,7 +42,7 @@ from qmlir.dialects.kernel.winograd import WinogradOp, winograd_sums
 from qmlir.dialects.quant.infer import integer_dtype
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.ir.evaluation import Meaning, RunsRegions
-from qmlir.text.elements import narrowed
+from qmlir.text.elements import integers_of, narrowed
 
 Array = npt.NDArray[Any]
 
@@ -55,10 +55,7 @@ def _bits_of(element: Attribute) -> int:
 
 def _integers(array: Array, element: Attribute, is_unsigned: bool, zero_point: Any) -> Array:
     """The stored integers read as the operation says, in int64, without their zero point."""
-    wide = array.astype(np.int64)
-    if is_unsigned:
-        wide = wide & ((1 << _bits_of(element)) - 1)
-    return np.asarray(wide - zero_point)
+    return np.asarray(integers_of(array, element, is_unsigned=is_unsigned) - zero_point)
 
 
 def _operands(op: ContractionOp, x: Array, w: Array, weight_zero_points: Array | None) -> tuple[Array, Array]:

@@ -29,6 +29,7 @@ from qmlir.dialects.kernel.variants import (
 )
 from qmlir.dialects.kernel.winograd import WinogradOp, winograd_sums
 from qmlir.ir.builtin_types import as_integer, integer_list
+from qmlir.text.elements import integers_of
 
 Array = npt.NDArray[Any]
 
@@ -42,9 +43,8 @@ def _read(op: ContractionOp, variant: str, x: Array) -> Array:
     if integer is None:
         assert isinstance(op.accumulator_type, AnyFloat)
         return x.astype(f"f{op.accumulator_type.bitwidth // 8}", order="C")
-    wide, is_unsigned = x.astype(np.int64), op.input_unsigned is not None
-    if is_unsigned:
-        wide = wide & ((1 << integer.width.data) - 1)
+    is_unsigned = op.input_unsigned is not None
+    wide = integers_of(x, integer, is_unsigned=is_unsigned)
     if variant in _READ_AS_UNSIGNED:
         return wide if is_unsigned else wide + 128
     return wide - 128 if variant == S8S8_DOT and is_unsigned else wide

@@ -6,7 +6,7 @@ row has no integer arithmetic of its own: it moves integers, compares them, or c
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -224,8 +224,7 @@ def set_requantization(op: NnOp, mode: Mode, ties: Ties) -> str | None:
 def _verify_parts(op: NnOp) -> None:
     parts = Parts(op)
     try:
-        registry.decompositions()[type(op)](op, parts)
-        hand_on_requantization(op, parts.operations)
+        decompose(op, parts)
         for role, part in zip(parts.roles, parts.operations, strict=True):
             try:
                 if isinstance(part, NnOp):
@@ -252,6 +251,15 @@ def _verify_mode(op: NnOp, mode: Mode) -> None:
                 fixed_point(found)
     except ValueError as error:
         raise VerifyException(f"cannot requantize by {mode}: {error}") from error
+
+
+def decompose(composite: Operation, parts: Parts) -> Sequence[SSAValue] | None:
+    """The results of a composite from its `parts`, which requantize as it does; `None` where it has none."""
+    decomposition = registry.decompositions().get(type(composite))
+    results = None if decomposition is None else decomposition(composite, parts)
+    if results is not None:
+        hand_on_requantization(composite, parts.operations)
+    return results
 
 
 def hand_on_requantization(composite: Operation, parts: Iterable[Operation]) -> None:

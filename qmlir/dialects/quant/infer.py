@@ -39,6 +39,11 @@ def storage_dtype(stored: StoredType | UniformFloatType) -> np.dtype[Any]:
     return integer_dtype(stored.bits, stored.is_signed)
 
 
+def as_stored(bits: npt.NDArray[Any], stored: StoredType) -> npt.NDArray[Any]:
+    """The stored integers that elements of a constant are: one bit with a sign, which signless is held as 1, is -1."""
+    return -bits if stored.bits == 1 and stored.is_signed else bits
+
+
 def verify_quantized_tensor(type_: Attribute) -> None:
     """Check that the parameters of a quantized element type fit the shape, by upstream MLIR's rules."""
     quantized = element_type(type_)

@@ -10,7 +10,7 @@ from typing import Any, TypeGuard, cast
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import ContainerType, IndexType, IntegerType, Signedness
+from xdsl.dialects.builtin import ContainerType, IndexType, IntegerType, Signedness, i1
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
@@ -54,9 +54,9 @@ def width_of(element: Attribute) -> int:
 
 
 def _is_unsigned(element: Attribute) -> bool:
-    # A single bit is held as 0 and 1, not as 0 and -1.
+    # A single bit is held as 0 and 1, not as 0 and -1, unless its type says that it has a sign.
     integer = as_integer(element)
-    return integer is not None and (integer.width.data == 1 or integer.signedness.data is Signedness.UNSIGNED)
+    return element == i1 or (integer is not None and integer.signedness.data is Signedness.UNSIGNED)
 
 
 def signed(value: Any, element: Attribute) -> Any:

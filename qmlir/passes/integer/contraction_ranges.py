@@ -16,7 +16,8 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
 from qmlir.dialects.kernel.winograd import F2, TAPS, Algorithm, Matrix, WinogradOp, transformed
 from qmlir.ir.builtin_types import as_integer, integer_list
-from qmlir.passes.integer.intervals import Interval, constant_elements, range_of_array, times, unsigned
+from qmlir.passes.integer.intervals import Interval, constant_elements, range_of_array, signed, times, unsigned
+from qmlir.text.elements import integers_of
 
 Array = npt.NDArray[Any]
 
@@ -37,8 +38,7 @@ def _centred(interval: Interval, value: SSAValue, zero_points: Interval, *, is_u
         return None
     if interval.is_empty:
         return Interval(0, 0)
-    # One bit is 0 or 1 here as everywhere.
-    read = unsigned(interval, bits) if is_unsigned else interval
+    read = unsigned(interval, bits) if is_unsigned else signed(interval, bits)
     return Interval(read.low - zero_points.high, read.high - zero_points.low)
 
 
@@ -59,7 +59,7 @@ def _zero_points(op: ContractionOp) -> Interval:
 def known_weights(op: ContractionOp) -> Array | None:
     """Constant weights without their zero points, as they lie in memory; `None` where they are computed."""
     known, bits = constant_of(op.w), _bits(op.w)
-    if known is None or bits is None:
+    if known is None or bits is None or (bits == 64 and op.weight_unsigned is not None):
         return None
     zero_points: Any = op.weight_zero_point.value.data
     if op.weight_zero_points is not None:
@@ -68,12 +68,10 @@ def known_weights(op: ContractionOp) -> Array | None:
             return None
         rows = own.astype(np.int64)
         zero_points = rows[:, None] if isinstance(op, MatMulOp) else rows.reshape(-1, *(1,) * (known.ndim - 1))
-    elif not zero_points and op.weight_unsigned is None:
+    elif not zero_points and op.weight_unsigned is None and bits > 1:
         return known
-    wide: Array = known.astype(np.int64 if bits <= 32 else object)
-    if op.weight_unsigned is not None:
-        wide = wide & ((1 << bits) - 1)
-    return np.asarray(wide - zero_points)
+    wide: Array = integers_of(known, shaped(op.w)[1], is_unsigned=op.weight_unsigned is not None)
+    return np.asarray(wide.astype(np.int64 if bits <= 32 else object) - zero_points)
 
 
 def centred_weights(op: ContractionOp, w: Interval) -> Interval | None:

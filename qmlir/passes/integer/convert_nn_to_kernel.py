@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     Signedness,
     UnitAttr,
+    i1,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -25,9 +26,11 @@ from qmlir.dialects.check.ops import ExpectCloseOp, ExpectEqOp
 from qmlir.dialects.kernel.hand_made import HandMadeOp, hand_made_for, hand_made_kernels
 from qmlir.dialects.kernel.lowering.lowering import Lowering, no_lowering
 from qmlir.dialects.kernel.lowering.types import integer_types, is_unsigned, small_float_of
+from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import CalibratedQuantizedType, QuantizedType, StoredType, holds_nan
+from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.conversion import Legality, convert
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.evaluation import RunsRegions, meaning_of
@@ -38,11 +41,8 @@ from qmlir.ir.type_conversion import HandOnConverted, TypeConversion
 
 def _parts_of(op: Operation, rewriter: PatternRewriter) -> Sequence[SSAValue] | None:
     """The results of a composite from its parts, which are built in front of it; `None` where it has none."""
-    decomposition = registry.decompositions().get(type(op))
-    if decomposition is None:
-        return None
     parts = Parts(op)
-    results = decomposition(op, parts)
+    results = decompose(op, parts)
     if results is not None:
         rewriter.insert(parts.operations)
     return results
@@ -82,18 +82,19 @@ class Lower(RewritePattern):
 
 
 def _attributes_of(type_: Attribute, is_quantized: bool) -> DictionaryAttr:
-    """What a caller must know of an argument or result: that its integers have no sign, or are the bits of small
-    floats, and that NaN is no number."""
+    """What a caller must know of an argument or result: that its integers have no sign, that one bit is no Boolean,
+    that integers are the bits of small floats, and that NaN is no number."""
     element = element_type(type_)
     if isinstance(element, AnyFloat | CalibratedQuantizedType) and is_quantized:
         return DictionaryAttr({REFUSES_NAN: UnitAttr()})
     small = small_float_of(element)
     if small is not None:
         return DictionaryAttr({ELEMENT: small})
-    if not is_unsigned(element):
+    integer = IntegerType(element.bits) if isinstance(element, StoredType) else as_integer(element)
+    if integer is None or element == i1 or not (integer.bitwidth == 1 or is_unsigned(element)):
         return DictionaryAttr({})
-    width = element.bits if isinstance(element, StoredType) else cast(IntegerType, element).bitwidth
-    return DictionaryAttr({} if width == 1 else {ELEMENT: IntegerType(width, Signedness.UNSIGNED)})
+    signedness = Signedness.UNSIGNED if is_unsigned(element) else Signedness.SIGNED
+    return DictionaryAttr({ELEMENT: IntegerType(integer.bitwidth, signedness)})
 
 
 def _takes_nan(op: QuantizeCastOp) -> bool:

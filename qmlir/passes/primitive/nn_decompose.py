@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir import registry
-from qmlir.dialects.nn.requantize import hand_on_requantization
+from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.target import targets_of
 from qmlir.ir.conversion import Legality, convert_partially
 from qmlir.ir.decomposition import Parts, mark_composite
@@ -26,11 +26,9 @@ class Decompose(RewritePattern):
     """Replaces a composite by the parts that its dialect, or another package, registered for it."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        decomposition = registry.decompositions()[type(op)]
         parts = Parts(op)
-        results = decomposition(op, parts)
+        results = decompose(op, parts)
         if results is not None:
-            hand_on_requantization(op, parts.operations)
             mark_composite(op, results, parts.operations)
             rewriter.replace(op, parts.operations, results)
             count("composites decomposed")

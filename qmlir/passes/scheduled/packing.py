@@ -40,10 +40,11 @@ from qmlir.dialects.kernel.variants import (
     WINOGRAD_F4_TAPS,
 )
 from qmlir.dialects.kernel.winograd import WinogradOp
-from qmlir.ir.builtin_types import as_integer, integer_list
+from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.passes.integer.readings import is_movement, output_maps, permutation_of, readings_of
 from qmlir.passes.scheduled.schedule_table import has_offset_bytes
+from qmlir.text.elements import integers_of
 
 Array = npt.NDArray[Any]
 
@@ -305,11 +306,7 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int) -> W
     if known is not None and (op.weight_zero_points is None or zero_points is not None):
         if isinstance(source, AnyFloat):
             return Weights(known.astype(_DTYPES[element]), None)
-        wide = known.astype(np.int64)
-        integer = as_integer(source)
-        assert integer is not None
-        if is_unsigned:
-            wide = wide & ((1 << integer.width.data) - 1)
+        wide = integers_of(known, source, is_unsigned=is_unsigned)
         offset: Any = number
         if zero_points is not None:
             rows = zero_points.astype(np.int64)

@@ -36,7 +36,7 @@ from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.dialects.simd.base import bits_of
 from qmlir.ir.builtin_types import as_dense, as_integer
 from qmlir.passes.scheduled.winograd_table import winograd_schedule
-from qmlir.text.elements import dense_array, narrowed
+from qmlir.text.elements import dense_array, integers_of
 
 
 def integer_range(value: SSAValue, *, is_unsigned: bool) -> tuple[int, int] | None:
@@ -48,12 +48,9 @@ def integer_range(value: SSAValue, *, is_unsigned: bool) -> tuple[int, int] | No
     if isinstance(value.owner, ConstantOp):
         constant = as_dense(value.owner.properties.get("value", NoneAttr()))
         if constant is not None:
-            array = narrowed(dense_array(constant), element)  # 15 is -1 in four bits, as whoever wrote it had it
-            if array.size == 0:
-                return 0, 0
-            if is_unsigned:
-                array = array.view(f"u{array.itemsize}") & ((1 << bits) - 1)
-            return int(array.min()), int(array.max())
+            # 15 is -1 in four bits, as whoever wrote it had it.
+            array = integers_of(dense_array(constant), element, is_unsigned=is_unsigned)
+            return (int(array.min()), int(array.max())) if array.size else (0, 0)
     return (0, (1 << bits) - 1) if is_unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
 
 

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     TensorType,
     UnrealizedConversionCastOp,
+    i1,
 )
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
@@ -34,11 +35,13 @@ from qmlir.dialects.kernel.lowering import scalars
 from qmlir.dialects.kernel.lowering.scalars import Body, Number, Scalar
 from qmlir.dialects.kernel.lowering.types import is_unsigned, plain_element
 from qmlir.dialects.kernel.ops import ReshapeOp
+from qmlir.dialects.quant.infer import as_stored
+from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import as_dense, dense, ranked_tensor
 from qmlir.ir.builtin_types import tensor as tensor_type
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.type_conversion import TypeConversion
-from qmlir.text.elements import dense_array
+from qmlir.text.elements import dense_array, narrowed
 
 Array = npt.NDArray[Any]
 
@@ -123,11 +126,15 @@ class Lowering:
         source = value.owner
         if isinstance(source, UnrealizedConversionCastOp):
             source = source.inputs[0].owner
-        return constant_array(source) if isinstance(source, Operation) else None
+        array = constant_array(source) if isinstance(source, Operation) else None
+        element = element_of(value)
+        return array if array is None or not isinstance(element, StoredType) else as_stored(array, element)
 
     def constant(self, array: npt.ArrayLike, element: Attribute) -> SSAValue:
         """A constant tensor of `element`, which says how the array's numbers are held."""
         from_array = np.asarray(array)
+        if element == i1:
+            from_array = narrowed(from_array, element)  # a stored -1 of one bit is held as 1
         type_ = TensorType(cast(Any, element), from_array.shape)
         return self.insert(arith.ConstantOp(dense(from_array.tobytes(), type_), type_))
 

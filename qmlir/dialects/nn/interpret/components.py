@@ -9,10 +9,9 @@ from typing import Any, cast
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir import registry
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized
-from qmlir.dialects.nn.requantize import hand_on_requantization
+from qmlir.dialects.nn.requantize import decompose
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.evaluation import ByOperation, Meaning, Results, evaluate, operand_groups
 
@@ -31,10 +30,9 @@ def of_parts(op: NnOp, *arguments: Any) -> Results:
     values = _by_operand(op, arguments)
     parts = Parts(op)
     try:
-        results = registry.decompositions()[type(op)](op, parts)
+        results = decompose(op, parts)
         if results is None:
             raise InterpretationError(f"the components of {op.name} do not give the types of all parts")
-        hand_on_requantization(op, parts.operations)
         for part in parts.operations:
             found = evaluate(part, [values[operand] for operand in part.operands])
             if found is None:

@@ -1,7 +1,8 @@
 """How `nn` operations become the integer level, family by family: structured operations with scalar bodies.
 
 What they compute is stated by their meanings (`interpret`, and `interpret.quantized` for quantized values); the bodies
-follow these formulas step by step.
+follow these formulas step by step. A quantized composite whose `components` give the types of its parts is lowered part
+by part, whatever the table of its family has for it.
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,9 @@ from xdsl.ir import Operation
 
 from qmlir.dialects.kernel.lowering.lowering import Lower
 from qmlir.dialects.nn import FAMILIES as NN_FAMILIES
-from qmlir.dialects.nn.lower.elements import otherwise
+from qmlir.dialects.nn.decompose import DECOMPOSITIONS
+from qmlir.dialects.nn.decompose.recurrent import WALKS
+from qmlir.dialects.nn.lower.elements import or_parts, otherwise
 from qmlir.dialects.nn.lower.qlinear import by_mode
 
 FAMILIES = (
@@ -32,5 +35,7 @@ _BY_OPERATION: dict[type[Operation], Lower] = {
 }
 
 LOWERINGS: dict[type[Operation], Lower] = {
-    operation: by_mode(operation, lowering) for operation, lowering in _BY_OPERATION.items()
-}
+    operation: or_parts(chosen) if operation in DECOMPOSITIONS and operation not in WALKS else chosen
+    for operation, lowering in _BY_OPERATION.items()
+    for chosen in [by_mode(operation, lowering)]
+}  # a layer that becomes a loop gives the parts of its steps their types itself

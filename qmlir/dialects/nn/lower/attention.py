@@ -125,9 +125,7 @@ class _Attention:
         return at.insert(build(WhereOp, [blind, self.number(0.0), probabilities]))
 
 
-def _attention(op: ops.AttentionOp, at: Lowering) -> Sequence[SSAValue] | None:
-    if op.components is not None:
-        return None
+def _attention(op: ops.AttentionOp, at: Lowering) -> Sequence[SSAValue]:
     query = at.value(op.query)
     element = element_of(query)
     assert isinstance(element, AnyFloat)

@@ -16,10 +16,11 @@ from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, element_of, shape_of, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
-from qmlir.dialects.nn.lower.products import Array, Factor, MatrixProduct, dimensions, stored_integers
+from qmlir.dialects.nn.lower.products import Array, Factor, MatrixProduct, dimensions
 from qmlir.dialects.nn.ops import contraction as ops
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.text.elements import integers_of
 
 
 def _element(at: Lowering, weight: SSAValue) -> UniformQuantizedType:
@@ -43,7 +44,7 @@ def _with_one_zero_point(at: Lowering, weight: SSAValue) -> Factor:
         return Factor(own, element, at.signedness(weight), zero_points, known)
     wide = IntegerType(16 if element.bits < 16 else 32 if element.bits < 32 else 64)
     if known is not None:
-        integers = stored_integers(known, element_of(own), at.signedness(weight))
+        integers = integers_of(known, element_of(own), is_unsigned=at.signedness(weight))
         centred = (integers - _parameters(at, weight)[1]).astype(f"i{wide.bitwidth // 8}")
         return Factor(at.constant(centred, wide), None, False, np.zeros(1, np.int64), centred)
     shape = shape_of(own)

@@ -24,13 +24,13 @@ from qmlir.dialects.nn.lower.products import (
     arranged,
     factor,
     finish_plain,
-    stored_integers,
 )
 from qmlir.dialects.nn.lower.transposed import conv_transpose
 from qmlir.dialects.nn.lower.windows import channels_first, channels_last
 from qmlir.dialects.nn.ops import contraction as ops
 from qmlir.dialects.quant.types import Granularity
 from qmlir.ir.diagnostics import emit_remark
+from qmlir.text.elements import integers_of
 
 
 def _has_blocks(at: Lowering, weight: SSAValue) -> bool:
@@ -46,7 +46,7 @@ def _largest_of(at: Lowering, bias: SSAValue | None) -> int:
     element, is_unsigned = element_of(at.value(bias)), at.signedness(bias)
     if known is None or not known.size:
         return (1 << element.bitwidth - (not is_unsigned)) if isinstance(element, IntegerType) else 0
-    return int(np.abs(stored_integers(known, element, is_unsigned)).max())
+    return int(np.abs(integers_of(known, element, is_unsigned=is_unsigned)).max())
 
 
 def _finish(at: Lowering, found: Contraction, axes: Sequence[int], bias: SSAValue | None) -> SSAValue:

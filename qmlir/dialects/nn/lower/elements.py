@@ -21,6 +21,7 @@ from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, broadcast_m
 from qmlir.dialects.kernel.lowering.quantized import Reading
 from qmlir.dialects.kernel.lowering.scalars import Scalar, extracted
 from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.decompose.components import is_quantized
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.ops.elementwise import UnaryOp
 from qmlir.dialects.quant.infer import storage_dtype
@@ -153,10 +154,19 @@ def plain_of(value: SSAValue) -> Attribute:
     return TensorType(cast(Any, plain_type(type_.get_element_type())), type_.get_shape())
 
 
+def or_parts(lower: Lower) -> Lower:
+    """`lower`; a quantized operation whose parts have types of their own is a table, or those parts."""
+
+    def chosen(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
+        if op.components is None or not is_quantized(op):
+            return lower(op, at)
+        return (looked_up(at),) if isinstance(op, UnaryOp) and _is_table(op) else None
+
+    return chosen
+
+
 def otherwise(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
     """An operation without a row of its own: quantized, a table or a float operation; in float, its parts."""
-    if op.components is not None:
-        return None
     values = [*op.operands, *op.results]
     if all(quantized.uniform_element(at, value) is None for value in values):
         return None

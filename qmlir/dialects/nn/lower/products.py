@@ -24,7 +24,7 @@ from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, YieldOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import as_integer
-from qmlir.text.elements import narrowed
+from qmlir.text.elements import integers_of
 
 Array = npt.NDArray[Any]
 
@@ -60,7 +60,7 @@ class Factor:
         integer = as_integer(element_of(self.value))
         assert integer is not None
         if self.known is not None and self.known.size:
-            stored = stored_integers(self.known, integer, self.is_unsigned)
+            stored = integers_of(self.known, integer, is_unsigned=self.is_unsigned)
             return int(stored.min()), int(stored.max())
         bits = integer.width.data
         return (0, (1 << bits) - 1) if self.is_unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
@@ -73,14 +73,6 @@ class Factor:
     def at_value(self, value: SSAValue, known: Array | None = None) -> "Factor":
         """The same factor in another layout."""
         return replace(self, value=value, known=known)
-
-
-def stored_integers(known: Array, element: Attribute, is_unsigned: bool) -> npt.NDArray[np.int64]:
-    """Constant integers of a signless type, read with their sign or without."""
-    integer = as_integer(element)
-    assert integer is not None
-    wide = narrowed(known, element).astype(np.int64)
-    return wide & ((1 << integer.width.data) - 1) if is_unsigned else wide
 
 
 def factor(at: Lowering, value: SSAValue) -> Factor:
@@ -138,7 +130,7 @@ class Contraction(ABC):
         """A bound of the sum of `|q - z|` over the weights of one output channel."""
         if self.w.known is None or not self.w.known.size:
             return self.w.largest() * self.terms
-        rows = stored_integers(self.rows(self.w.known), element_of(self.w.value), self.w.is_unsigned)
+        rows = integers_of(self.rows(self.w.known), element_of(self.w.value), is_unsigned=self.w.is_unsigned)
         zero_points = self.w.zero_points.reshape(-1, 1) if self.w.zero_points.size > 1 else self.w.zero_points
         return int(np.abs(rows - zero_points).sum(axis=-1).max())
 

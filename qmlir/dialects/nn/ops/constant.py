@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy.typing as npt
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.parser import Parser
@@ -14,9 +14,10 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir.dialects.nn.base import NnOp, shapes_agree
 from qmlir.dialects.nn.elements import kind_of, plain_type
+from qmlir.dialects.quant.infer import as_stored
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyDense, AnyTensor, as_dense, dense, ranked_tensor, reshaped_like, tensor
-from qmlir.text.elements import dense_array
+from qmlir.text.elements import dense_array, narrowed
 from qmlir.text.weights import ExternalWeightsAttr
 
 
@@ -49,8 +50,9 @@ class ConstantOp(NnOp):
     @staticmethod
     def of(array: npt.NDArray[Any], result_type: AnyTensor) -> "ConstantOp":
         """The constant of `result_type` with the stored values `array`, in the shape and NumPy type of its storage."""
-        type_ = TensorType(storage_element(result_type.get_element_type()), result_type.get_shape())
-        return ConstantOp(dense(array.tobytes(), type_), result_type)
+        element = storage_element(result_type.get_element_type())
+        held = narrowed(array, element) if element == i1 else array  # a stored -1 of one bit is held as 1
+        return ConstantOp(dense(held.tobytes(), TensorType(element, result_type.get_shape())), result_type)
 
     @property
     def value_type(self) -> Attribute:
@@ -59,10 +61,14 @@ class ConstantOp(NnOp):
 
     @property
     def array(self) -> npt.NDArray[Any]:
-        """The stored values, read-only, sharing the attribute's bytes."""
+        """The stored values, read-only, sharing the attribute's bytes; of one bit with a sign a copy, 0 and -1."""
         if isinstance(self.value, ExternalWeightsAttr):
             raise InterpretationError("the weights were left out of the text: read the module with its weights file")
-        return dense_array(self.value)
+        held, element = dense_array(self.value), tensor(self.result.type).get_element_type()
+        if not isinstance(element, StoredType) or (stored := as_stored(held, element)) is held:
+            return held
+        stored.flags.writeable = False
+        return stored
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         return [tensor(reshaped_like(tensor(self.result.type), self.value_type))]

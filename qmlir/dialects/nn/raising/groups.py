@@ -14,7 +14,6 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from qmlir import registry
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of, shapes_agree
 from qmlir.dialects.nn.decompose.components import IMPLIED, components_of, implied_element, is_quantized, result_indices
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
@@ -24,7 +23,7 @@ from qmlir.dialects.nn.ops.movement import ReshapeOp
 from qmlir.dialects.nn.raising.constants import constant_of, movement_chain, put_together
 from qmlir.dialects.nn.raising.templates import Template
 from qmlir.dialects.nn.raising.unification import Held, Mismatch, Rules, Unification, unify
-from qmlir.dialects.nn.requantize import REQUANTIZE, hand_on_requantization
+from qmlir.dialects.nn.requantize import REQUANTIZE, decompose
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.ir.evaluation import evaluate
@@ -375,10 +374,9 @@ def _fault_of(composite: NnOp, types: Mapping[str, Attribute], pairs: Mapping[in
         composite.properties[COMPONENTS] = DictionaryAttr(dict(types))
     parts = Parts(composite)
     try:
-        results = registry.decompositions()[type(composite)](composite, parts)
+        results = decompose(composite, parts)
         if results is None:
             return "its parts have types that the composite cannot give them"
-        hand_on_requantization(composite, parts.operations)
         needed = _needed(composite, parts, types)
         same = unify([(results[index], value) for index, value in pairs.items()], _exact_rules(parts))
         if isinstance(same, Mismatch):

@@ -12,7 +12,7 @@ from qmlir.dialects.nn.base import NnOp, element_of
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.pooling import AveragePoolOp
-from qmlir.dialects.nn.requantize import hand_on_requantization
+from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.decomposition import Parts
@@ -137,10 +137,9 @@ def write_parts(out: Outgoing, op: NnOp, exporters: Exporters) -> None:
     """A composite that says the types of its parts, as those parts."""
     parts = Parts(op)
     try:
-        results = registry.decompositions()[type(op)](op, parts)
+        results = decompose(op, parts)
         if results is None:
             raise out.error("has components that do not give the types of all its parts")
-        hand_on_requantization(op, parts.operations)
         names = dict(out.names)
         given: dict[SSAValue, str] = {}
         for result, name in zip(results, out.outputs, strict=True):

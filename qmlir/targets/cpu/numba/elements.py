@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
+    i1,
 )
 from xdsl.ir import Attribute, Operation
 
@@ -56,17 +57,15 @@ def caller_dtype(op: Operation, element: Attribute) -> str:
     dtype = dense_dtype(element)
     if dtype is None:
         raise op_error(op, f"has elements of {element}, which no NumPy type holds")
-    integer = as_integer(element)
-    return "bool" if integer is not None and integer.width.data == 1 else str(dtype)
+    return "bool" if element == i1 else str(dtype)
 
 
 def unfilled_bits(element: Attribute) -> int:
     """The width of elements that do not fill those of the caller's array, integers or bits of floats; 0 for others."""
     held = as_integer(element) or as_small_float(element)
-    if held is None:
+    if held is None or element == i1:
         return 0
-    bits = held.bitwidth
-    return bits if 1 < bits < 8 * item_size(element) else 0
+    return held.bitwidth if held.bitwidth < 8 * item_size(element) else 0
 
 
 def item_size(element: Attribute) -> int:

@@ -49,8 +49,9 @@ class Port:
 
     @cached_property
     def is_narrow(self) -> bool:
-        """Whether the caller has integers without a sign, or floats, where kernels hold signed ones of few bits."""
-        return self.bits > 0 and self.dtype.kind != "i"
+        """Whether the caller has integers without a sign, or floats, where kernels hold signed ones of few bits; or
+        one bit with a sign, -1 and 0, which kernels hold as 1 and 0."""
+        return self.bits > 0 and (self.dtype.kind != "i" or self.bits == 1)
 
     @cached_property
     def memory(self) -> np.dtype[Any] | None:
@@ -184,8 +185,10 @@ def _flat(port: Port, array: Array) -> Array:
 def _stored(port: Port, array: Array) -> Array:
     """An input as kernels see it: they hold integers of few bits as signed ones, the caller has 0 to 15 for 4 bits."""
     flat = _flat(port, array)
-    if port.memory is None or not port.is_narrow:
+    if not port.is_narrow:
         return flat
+    if port.bits == 1:
+        return flat & 1
     unused = 8 * flat.itemsize - port.bits
     return (flat << unused) >> unused
 
@@ -289,6 +292,8 @@ class CompiledModule:
                 if port.is_narrow:
                     bits = array if array.dtype.kind == "u" else array.view(np.uint8)
                     np.bitwise_and(bits, (1 << port.bits) - 1, out=bits)
+                    if port.dtype.kind == "i":
+                        np.negative(array, out=array)
 
     def __call__(
         self, inputs: Mapping[str, Any] | Sequence[Any], outputs: Mapping[str, Array] | None = None
