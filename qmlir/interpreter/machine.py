@@ -4,7 +4,8 @@ Meanings come from the registry; this module knows control flow only: a block en
 what the region gives. A listener sees every value with its operation, so with its provenance.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +14,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
+from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.interpreter.values import check_value
+from qmlir.interpreter.values import check_result, check_value
+from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
 from qmlir.ir.evaluation import Layout, Meaning, RunsRegions, arguments_by, meaning_of, operand_layout
 from qmlir.registry import in_package
+
+_BUDGET = "interpreted-operations"
 
 
 class Listener:
@@ -28,6 +33,15 @@ class Listener:
 
     def on_results(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
         """`op` has computed `results` from `operands`."""
+
+
+@contextmanager
+def about(op: Operation) -> Generator[None]:
+    """What a value is refused for inside the `with` block is said of `op`."""
+    try:
+        yield
+    except InterpretationError as error:
+        raise op_error(op, str(error)) from error
 
 
 @dataclass(slots=True)
@@ -78,6 +92,9 @@ def _prepare(block: Block) -> _Plan:
         meaning = meaning_of(op)
         if meaning is None:
             raise op_error(op, "has no meaning that the interpreter knows")
+        with about(op):
+            for result in op.results:
+                check_result(result.type)
         steps.append(_Step(op, meaning, operand_layout(op), ends.get(op, ())))
     if terminator is not None and terminator.successors:
         raise op_error(terminator, "branches between blocks, which the interpreter does not run: use scf")
@@ -92,6 +109,7 @@ class Interpreter:
         self.listeners = tuple(listeners)
         self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
         self._plans: dict[Block, _Plan] = {}
+        self._left = budget(_BUDGET)
 
     def functions(self) -> Iterator[FuncOp]:
         """The functions of the module in order."""
@@ -118,10 +136,13 @@ class Interpreter:
         return Frame(self, {}).run(function.body, *arguments)
 
     def plan(self, block: Block) -> _Plan:
-        """How `block` runs; made once."""
+        """How `block` runs; made once. Raises `DiagnosticError` where the run has taken too many operations."""
         plan = self._plans.get(block)
         if plan is None:
             plan = self._plans[block] = _prepare(block)
+        self._left -= 1 + len(plan.steps)
+        if self._left < 0:
+            raise text_error(f"a run does not end: the operations that it took are {over(_BUDGET)}")
         return plan
 
 

@@ -16,7 +16,8 @@ from xdsl.ir import Attribute, SSAValue
 
 from qmlir.dialects.nn.types import StringType
 from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, UniformQuantizedType, storage_limits
-from qmlir.interpreter.values import value_dtype
+from qmlir.interpreter.machine import about
+from qmlir.interpreter.values import check_size, value_dtype
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.signature import Port, inputs_of
@@ -114,6 +115,8 @@ def random_inputs(function: FuncOp, seed: int = 0, given: Mapping[str, Any] | No
             raise op_error(function, f"input '{port.name}' has type {port.type}: no random values are made of it")
         random = np.random.default_rng([seed, zlib.crc32(port.name.encode())])
         shape = [_size(port, axis, size, sizes) for axis, size in enumerate(sizes_of)]
+        with about(function):
+            check_size(shape, np.dtype(np.int64))  # as which numbers are drawn
         indices = _smallest_indexed(function.body.blocks[0].args[place])
         found[port.name] = random_array(random, element, shape, indices)
     return found

@@ -14,7 +14,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from qmlir.dialects.nn.types import SequenceType, StringType
-from qmlir.interpreter.machine import Interpreter, Listener
+from qmlir.interpreter.machine import Interpreter, Listener, about
 from qmlir.interpreter.upstream.scalars import dtype_of, element_of, unsigned, unwritten, wrap
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import op_error
@@ -68,7 +68,8 @@ def _memory(function: FuncOp, port: Port) -> Array:
     if not isinstance(found, MemRefType):
         raise op_error(function, f"output '{port.name}' has type {found}: only memory is written")
     type_ = cast(MemRefType[Attribute], found)
-    return unwritten(type_.get_shape(), type_.get_element_type())
+    with about(function):
+        return unwritten(type_.get_shape(), type_.get_element_type())
 
 
 def _read_only(array: Array) -> Array:

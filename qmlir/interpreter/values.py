@@ -1,9 +1,12 @@
 """Values of a run and their types: which NumPy type holds an element type, and whether a value is of its type."""
 
+import math
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
@@ -12,6 +15,7 @@ from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.types import SequenceType, StringType
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
+from qmlir.ir.budgets import budget, over
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.text.elements import dense_dtype
 
@@ -23,6 +27,21 @@ def value_dtype(element: Attribute) -> np.dtype[Any] | None:
     if isinstance(element, StringType):
         return np.dtype(np.object_)
     return dense_dtype(plain_type(element))
+
+
+def check_size(shape: Sequence[int], dtype: np.dtype[Any] | None) -> None:
+    """Raise `InterpretationError` where an array of this static shape is larger than a value may be."""
+    size = math.prod(shape) * (dtype.itemsize if dtype is not None else 1)
+    if size > budget("value-bytes"):
+        raise InterpretationError(f"the bytes of a value of the shape {list(shape)} are {over('value-bytes', size)}")
+
+
+def check_result(type_: Attribute) -> None:
+    """Raise `InterpretationError` where a value of a type of static shape is larger than a value may be."""
+    if isinstance(type_, TensorType | MemRefType):
+        shaped = cast(TensorType[Attribute] | MemRefType[Attribute], type_)
+        if shaped.has_static_shape():
+            check_size(shaped.get_shape(), value_dtype(shaped.get_element_type()))
 
 
 def check_value(value: Any, type_: Attribute) -> None:

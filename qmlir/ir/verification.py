@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.ir.diagnostics import DiagnosticError, note, op_error
 from qmlir.ir.dominance import verify_dominance
+from qmlir.ir.foreign import faults_of_xdsl
 
 
 def _may_lack_terminator(block: Block) -> bool:
@@ -72,7 +73,8 @@ def _verify_structure(op: Operation) -> None:
 
 def _verify_own_rules(op: Operation) -> None:
     try:
-        op.verify_()
+        with faults_of_xdsl(lambda reason: op_error(op, f"cannot be verified: {reason}")):
+            op.verify_()
     except DiagnosticError:
         raise
     except VerifyException as error:

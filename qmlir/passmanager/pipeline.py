@@ -156,6 +156,10 @@ def _fits(values: ParameterListType, hint: Any) -> bool:
     return isa(values, hint) or (len(values) == 1 and isa(values[0], hint))
 
 
+_DEEPEST = 64
+"""Pipelines inside each other."""
+
+
 class _PipelineParser:
     """Reads the text of a pipeline from left to right; every error gives the column."""
 
@@ -163,6 +167,7 @@ class _PipelineParser:
         self.factories = factories
         self.tokens = list(_tokens(text))
         self.position = 0
+        self.depth = 0
 
     @property
     def next(self) -> _Token:
@@ -224,7 +229,12 @@ class _PipelineParser:
         if self.take_if("("):
             if "." not in name.text:
                 self.fail(name, f"'{name.text}' is no operation to run passes on; options of a pass stand in {{…}}")
-            return Nest(name.text, self.steps(")"))
+            self.depth += 1
+            if self.depth > _DEEPEST:
+                self.fail(name, f"pipelines stand in each other more than {_DEEPEST} times")
+            nest = Nest(name.text, self.steps(")"))
+            self.depth -= 1
+            return nest
         return self.build(name, self.options() if self.take_if("{") else {})
 
     def options(self) -> dict[str, tuple[_Token, list[_Token]]]:

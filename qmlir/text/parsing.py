@@ -2,7 +2,10 @@
 
 import math
 import re
+import struct
 from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,14 +21,18 @@ from xdsl.dialects.builtin import (
     FileLineColLoc,
     IndexType,
     IntAttr,
+    IntegerAttr,
     IntegerType,
     LocationAttr,
     ModuleOp,
     RankedStructure,
+    StridedLayoutAttr,
     StringAttr,
+    TensorType,
     UnknownLoc,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue, TypeAttribute
+from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.irdl import base
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException, ParseError, UnregisteredConstructException
@@ -34,6 +41,8 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
 from qmlir.ir.builtin_types import AnyDense
 from qmlir.ir.collection import paused_collection
 from qmlir.ir.diagnostics import DiagnosticError, SourceLocation, text_error
+from qmlir.ir.foreign import faults_of_xdsl
+from qmlir.text.bounds import MAX_INT64, Growth, check_affine, check_attribute
 from qmlir.text.elements import fit_width, float_of_bits, values_of_blob
 from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader
 
@@ -43,8 +52,9 @@ _PLAIN = r'[^"\\\n\v\f]*'
 _ESCAPE = r'\\(?:["nt\\]|[0-9A-Fa-f]{2})'
 _COMMENT_OR_STRING = re.compile(rf'//[^\n]*|"{_PLAIN}(?:{_ESCAPE}{_PLAIN})*(?P<end>"?)')
 
-_LITERAL = re.compile(r'<(?:\s|//[^\n]*)*(?:(?P<blob>")|(?:[^>/]+|//[^\n]*|/)*)')
+_LITERAL = re.compile(r'<(?:\s|//[^\n]*)*(?:(?P<blob>")|(?P<list>(?=[\[>]))?(?:[^>/]+|//[^\n]*|/)*)')
 _HEXADECIMAL = re.compile(r"-?\s*0x")
+_OPERATION = re.compile(r"[a-z]\w*\.[\w.$]+", re.ASCII)
 _ARRAY_TYPE = re.compile(r"<\s*(\w+)\s*:")
 
 
@@ -52,6 +62,22 @@ _ARRAY_TYPE = re.compile(r"<\s*(\w+)\s*:")
 def _type_of_dense() -> Any:
     """The types that dense elements have."""
     return base(RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType])
+
+
+_BYTES_OF_ONE = 16
+"""The most bytes that an element of a hexadecimal literal has."""
+
+
+@dataclass
+class _Splat:
+    """A dense literal of one number, while it is read: the type of what it stands for."""
+
+    type: Any
+
+
+def _of_one(type: Any) -> Any:
+    """The type of one element of those of a dense literal."""
+    return TensorType(type.get_element_type(), [1])
 
 
 class LineTable:
@@ -85,6 +111,9 @@ class ModuleParser(Parser):
         self._filename = StringAttr(lines.filename)
         self._weights = WeightsReader(directory)
         self._given_location: LocationAttr | None = None
+        self._reading = 0
+        self._growth = Growth()
+        self._splat: _Splat | None = None
         self._array_element: AnyFloat | None = None
 
     def parse_optional_location(self) -> LocationAttr | None:
@@ -92,13 +121,79 @@ class ModuleParser(Parser):
         return self._given_location
 
     def parse_operation(self) -> Operation:
-        start = self.pos
+        start, outer = self.pos, self._reading
+        self._reading = start
         op = super().parse_operation()
+        self._reading = outer
         # An operation's own location is the last that is looked for in its text.
         if self._given_location is None and isinstance(op.location, UnknownLoc):
             place = self._lines.place(start)
             op.location = FileLineColLoc(self._filename, IntAttr(place.line), IntAttr(place.column))
         return op
+
+    def what_is_read(self) -> tuple[int, str]:
+        """The place and the name of the operation that is being read."""
+        found = _OPERATION.search(self.lexer.input.content, self._reading)
+        return (found.start(), f"'{found[0]}'") if found else (self.pos, "the text")
+
+    def _parse_block(self) -> Block:
+        # xDSL looks for a block that was branched to before it was defined among those that are not, also the second
+        # time that it is.
+        name = self._current_token.text[1:]
+        found = self.blocks.get(name)
+        if found is not None and found[1] is None and name not in self.forward_block_references:
+            self.raise_error(f"redefinition of block '^{name}'")
+        return super()._parse_block()
+
+    def _within(self, check: Callable[[], object], start: int) -> None:
+        """Raise what a check has to say as an error at `start`."""
+        try:
+            check()
+        except ValueError as error:
+            self.raise_error(str(error), start)
+
+    def _parse_alias_def(self) -> None:
+        start, name = self.pos, self._current_token.text
+        super()._parse_alias_def()
+        self._within(lambda: self._growth.define(self.attribute_aliases[name]), start)
+
+    def _parse_extended_type_or_attribute(self, attr_or_dialect_name: str, is_type: Any) -> Any:
+        start = self.pos
+        found: Any = super()._parse_extended_type_or_attribute(attr_or_dialect_name, is_type)
+        self._within(lambda: self._growth.use(found), start)
+        return found
+
+    def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
+        start = self.pos
+        size = super().parse_shape_dimension(allow_dynamic)
+        if size > MAX_INT64:
+            self.raise_error("invalid dimension: it does not fit into 64 bits", start)
+        return size
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        start = self.pos
+        found = super().parse_optional_type()
+        if found is not None:
+            self._within(lambda: check_attribute(found), start)
+        return found
+
+    def parse_affine_map(self) -> AffineMap:
+        start = self.pos
+        found = super().parse_affine_map()
+        self._within(lambda: check_affine(found.results), start)
+        return found
+
+    def parse_affine_map_of_ssa_ids(self) -> tuple[AffineMap, Sequence[SSAValue[IndexType]]]:
+        start = self.pos
+        found, operands = super().parse_affine_map_of_ssa_ids()
+        self._within(lambda: check_affine(found.results), start)
+        return found, operands
+
+    def parse_affine_set(self) -> AffineSet:
+        start = self.pos
+        found = super().parse_affine_set()
+        self._within(lambda: check_affine(side for each in found.constraints for side in (each.lhs, each.rhs)), start)
+        return found
 
     def parse_optional_str_literal(self) -> str | None:
         # xDSL takes a literal with escaped bytes for bytes, no string: text of any language is a string. Only the
@@ -122,6 +217,9 @@ class ModuleParser(Parser):
                     return self._weights.load(attribute)
                 except WeightsError as error:
                     self.raise_error(str(error), start)
+            case IntegerAttr() | StridedLayoutAttr():
+                self._within(lambda: check_attribute(attribute), start)
+                return attribute
             case BytesAttr():
                 try:
                     return StringAttr(attribute.data.decode("utf-8"))
@@ -138,18 +236,45 @@ class ModuleParser(Parser):
             return self._parse_blob(type)
         if "0x" in literal[0]:
             return self._parse_bit_patterns(type)
-        attribute: AnyDense = super().parse_dense_int_or_fp_elements_attr(type)
-        data = fit_width(attribute.data.data, attribute.get_element_type())
-        return DenseIntOrFPElementsAttr(attribute.type, BytesAttr(data))
+        start, outer = self.pos, self._splat
+        self._splat = None if literal["list"] is not None else _Splat(type)
+        try:
+            # Of `<1> : type` xDSL reads one element: it would make a list of as many numbers as there are.
+            attribute: AnyDense = super().parse_dense_int_or_fp_elements_attr(
+                type if self._splat is None or type is None else _of_one(type)
+            )
+            element = attribute.get_element_type()
+            data = fit_width(attribute.data.data, element)
+            if self._splat is None:
+                return DenseIntOrFPElementsAttr(attribute.type, BytesAttr(data))
+            return DenseIntOrFPElementsAttr(self._splat.type, self._repeated(data, self._splat.type, start))
+        except struct.error:  # of `index`, which has no range for xDSL
+            self.raise_error("integer constant out of range for type", start)
+        finally:
+            self._splat = outer
+
+    def _repeated(self, data: bytes, type: Any, start: int) -> BytesAttr:
+        """The bytes of all elements, of one."""
+        count = math.prod(type.get_shape())
+        self._within(lambda: self._growth.splat(len(data) * count), start)
+        return BytesAttr(data * count)
 
     def _parse_type_of_dense(self, type: Any) -> Any:
         """The type behind dense elements, unless an operation's syntax has given it already."""
         if type is None:
             self.parse_punctuation(":", " in dense attribute")
-            type = self._parse_dense_literal_type()
+            type = self._parse_type_of_elements()
         return type
 
     def _parse_dense_literal_type(self) -> Any:
+        splat = self._splat
+        type = self._parse_type_of_elements()
+        if splat is None:
+            return type
+        splat.type = type
+        return _of_one(type)
+
+    def _parse_type_of_elements(self) -> Any:
         # xDSL makes the constraint anew for each literal, which takes longer than all else.
         type: Any = self.expect(self.parse_optional_type, "Dense attribute must be typed!")
         if not _type_of_dense().verifies(type):
@@ -166,8 +291,12 @@ class ModuleParser(Parser):
         if not literal.startswith("0x"):
             self.raise_error("expected a string of hexadecimal digits that starts with 0x", start)
         type = self._parse_type_of_dense(type)
+        count, element = math.prod(type.get_shape()), type.get_element_type()
         try:
-            data = values_of_blob(bytes.fromhex(literal[2:]), type.get_element_type(), math.prod(type.get_shape()))
+            blob = bytes.fromhex(literal[2:])
+            if len(blob) <= _BYTES_OF_ONE:  # it may stand for all
+                self._growth.splat(count * max(len(blob), 1))
+            data = values_of_blob(blob, element, count)
         except ValueError as error:
             self.raise_error(str(error), start)
         return DenseIntOrFPElementsAttr(type, BytesAttr(data))
@@ -181,19 +310,18 @@ class ModuleParser(Parser):
         if shape is not None and shape != type.get_shape():
             self.raise_error(f"expected elements in the shape of {type}, found {shape}", start)
         element = type.get_element_type()
-        if not isinstance(element, AnyFloat):
-            values = [number for number, _ in numbers] * (1 if shape is not None else math.prod(type.get_shape()))
-            return DenseIntOrFPElementsAttr(type, DenseIntOrFPElementsAttr.from_list(type, values).data)
         try:
-            data = b"".join(
-                float_of_bits(int(number), element) if is_bits else element.pack((float(number),))
-                for number, is_bits in numbers
-            )
-        except ValueError as error:
+            if isinstance(element, AnyFloat):
+                data = b"".join(
+                    float_of_bits(int(number), element) if is_bits else element.pack((float(number),))
+                    for number, is_bits in numbers
+                )
+            else:
+                holder = TensorType(element, [len(numbers)])
+                data = DenseIntOrFPElementsAttr.from_list(holder, [number for number, _ in numbers]).data.data
+        except (ValueError, struct.error) as error:
             self.raise_error(str(error), start)
-        return DenseIntOrFPElementsAttr(
-            type, BytesAttr(data if shape is not None else data * math.prod(type.get_shape()))
-        )
+        return DenseIntOrFPElementsAttr(type, self._repeated(data, type, start) if shape is None else BytesAttr(data))
 
     def _parse_numbers(self) -> tuple[list[tuple[int | float, bool]], tuple[int, ...] | None]:
         """Nested lists of numbers, each with whether it is hexadecimal; and their shape, `None` for a lone number."""
@@ -242,22 +370,21 @@ def parse_module(
     lines = LineTable(source, filename, line_offset)
     _check_strings(source, lines)
     parser = None
+
+    def fault_of_xdsl(reason: str) -> DiagnosticError:
+        start, what = (0, "the text") if parser is None else parser.what_is_read()
+        return text_error(f"{what} cannot be read: {reason}", lines.place(start))
+
     try:
-        parser = ModuleParser(ctx, source, lines, directory)
-        with paused_collection():
+        with paused_collection(), faults_of_xdsl(fault_of_xdsl):
+            parser = ModuleParser(ctx, source, lines, directory)
             return parser.parse_module()
     except DiagnosticError:
         raise
     except ParseError as error:
         raise text_error(error.msg.strip(), lines.place(error.span.start)) from error
-    except (
-        DiagnosticException,
-        UnregisteredConstructException,
-        ValueError,
-        OverflowError,
-        NotImplementedError,
-    ) as error:
-        # Types and attributes verify while they are built, and xDSL's own readers let these through.
+    except (DiagnosticException, UnregisteredConstructException, ValueError, OverflowError) as error:
+        # Types and attributes verify while they are built.
         raise text_error(_first_line(error), lines.place(parser.pos if parser else 0)) from error
     except RecursionError as error:
         raise text_error("the text is nested too deeply", lines.place(parser.pos if parser else 0)) from error

@@ -18,9 +18,11 @@ import numpy as np
 from xdsl.dialects.func import FuncOp
 
 from qmlir.environment import plugins
+from qmlir.ir.budgets import budgets
 from qmlir.ir.diagnostics import Diagnostic, Severity, text_error
 from qmlir.ir.provenance import describe
 from qmlir.text.diagnostics import render
+from qmlir.tools.budgets import add_budgets
 from qmlir.tools.command import guarded
 from qmlir.tools.configuration import configured, write_configuration
 from qmlir.tools.plugins import add_plugins, plugins_in
@@ -124,6 +126,7 @@ def fill_parser(parser: argparse.ArgumentParser, command: Command) -> None:
     group.add_argument("--verbose", action="store_true", help="say more of what is done")
     group.add_argument("--json", action="store_true", help="print the result as JSON")
     add_plugins(group.add_argument)
+    add_budgets(group.add_argument)
     group.add_argument("--config", metavar="FILE", help="options, in place of a qmlir.toml that is found")
     group.add_argument(
         "--write-config", action="store_true", help="write these options into that file or ./qmlir.toml, and end"
@@ -171,6 +174,7 @@ def run_command(command: Command, argv: Sequence[str], streams: Streams, command
         if found.write_config:
             session.say(f"wrote {write_configuration(build_parser(command), command.name, found)}")
             return 0
-        return command.run(found, session)
+        with budgets(dict(found.budget)):
+            return command.run(found, session)
 
     return guarded(streams, run, lambda diagnostic: _shown(diagnostic, verbose=arguments.verbose))

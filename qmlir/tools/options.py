@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from qmlir.ir.diagnostics import nearest_name
 from qmlir.passmanager.print_ir import EVERY_PASS
 from qmlir.text.splitting import SPLIT_MARKER
+from qmlir.tools.budgets import add_budgets
 from qmlir.tools.plugins import add_plugins
 from qmlir.tools.streams import ArgumentParser, actions_of
 
@@ -50,6 +51,7 @@ def _add_reading(parser: ArgumentParser) -> None:
     add("--split-input-file", action="store_true", help=f"take the parts between '{SPLIT_MARKER}' lines one by one")
     add("--allow-unregistered-dialect", action="store_true", help="read operations of unknown dialects")
     add_plugins(add)
+    add_budgets(add)
     for option, metavar, what in (
         ("--irdl-file", "FILE", "add the dialects that an IRDL file defines"),
         ("--pdl-file", "FILE", "apply the PDL patterns of a file before the passes"),

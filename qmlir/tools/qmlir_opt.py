@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir import registry
 from qmlir.environment import Environment, default_environment, plugins
+from qmlir.ir.budgets import budgets
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler
 from qmlir.ir.verification import verify
 from qmlir.passmanager.checks import Reparse, VerifyEach, VerifyRoundtrip, verify_roundtrip
@@ -233,6 +234,7 @@ def main(
                 out.write(parser.format_help() if args.help else f"qmlir-opt {_version()}\n")
                 return 0
             stack.enter_context(plugins(args.load_plugin))
+            stack.enter_context(budgets(dict(args.budget)))
             driver = _Driver(args, stdin if stdin is not None else sys.stdin, out, err, default_environment())
             return driver.run()
         except UsageError as error:

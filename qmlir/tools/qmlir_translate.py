@@ -12,6 +12,7 @@ from onnx import printer
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.environment import default_environment, plugins
+from qmlir.ir.budgets import budgets
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.verification import verify
 from qmlir.onnx.importer import import_model
@@ -23,6 +24,7 @@ from qmlir.text.parsing import STDIN, load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
 from qmlir.text.weights import write_atomically
 from qmlir.tools.arguments import add_export, export_settings
+from qmlir.tools.budgets import add_budgets
 from qmlir.tools.command import Streams, console, main_of
 from qmlir.tools.plugins import add_plugins
 from qmlir.workflows.exporting import export_onnx
@@ -50,6 +52,7 @@ def build_argument_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     add("--inline-weights", action="store_true", help="print all weights in full, as upstream tools read them")
     add_plugins(add)
+    add_budgets(add)
     add_export(parser)
     return parser
 
@@ -101,7 +104,7 @@ def _translate(arguments: argparse.Namespace, streams: Streams) -> int:
 
 
 def _run(arguments: argparse.Namespace, streams: Streams) -> int:
-    with plugins(arguments.load_plugin):
+    with plugins(arguments.load_plugin), budgets(dict(arguments.budget)):
         return _translate(arguments, streams)
 
 

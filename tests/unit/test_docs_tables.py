@@ -13,6 +13,7 @@ from qmlir import registry
 from qmlir.dialects.kernel.attributes import ISAS
 from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType
 from qmlir.environment import default_environment
+from qmlir.ir.budgets import BUDGETS
 from qmlir.levels import LEVELS, Element, Level, check_level
 from qmlir.pipelines import COMPILE, Stage
 from qmlir.text.parsing import parse_module
@@ -148,3 +149,8 @@ def test_layers_are_the_contract() -> None:
 def test_operators_are_those_that_are_imported() -> None:
     listed = re.findall(r"`([\w.:]+)`", _between("operators", ROOT / "docs" / "onnx.md"))
     assert listed == sorted(registry.onnx_importers())
+
+
+def test_budgets_are_those_that_there_are() -> None:
+    rows = "\n".join(f"| `{name}` | {each.default} | {each.what} |" for name, each in BUDGETS.items())
+    assert rows == _between("budgets", ROOT / "docs" / "text-format.md").partition("|\n|---|---|---|\n")[2]

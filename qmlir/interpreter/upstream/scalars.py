@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ContainerType, IndexType, IntegerType, Signedn
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.interpreter.values import check_size
 from qmlir.ir.builtin_types import as_integer
 from qmlir.text.elements import dense_dtype
 
@@ -145,5 +146,9 @@ def unwritten_value(element: Attribute) -> Any:
 
 
 def unwritten(shape: tuple[int, ...], element: Attribute) -> Array:
-    """An array of values that nobody would expect: who reads what was never written shall notice."""
+    """An array of values that nobody would expect: who reads what was never written shall notice.
+
+    Raises `InterpretationError` for one that is larger than a value may be.
+    """
+    check_size(shape, dtype_of(element))
     return np.full(shape, unwritten_value(element), dtype_of(element))

@@ -9,10 +9,13 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.statistics import count
+
+_BUDGET = "inlined-operations"
 
 
 def _callees(function: FuncOp) -> set[str]:
@@ -33,7 +36,8 @@ def _recursive(functions: dict[str, FuncOp]) -> set[str]:
     return {name for name, callees in reachable.items() if name in callees}
 
 
-def _inline_call(call: CallOp, function: FuncOp) -> None:
+def _inline_call(call: CallOp, function: FuncOp) -> int:
+    """Put the body of `function` in the place of `call`; how many operations that made."""
     block = call.parent
     if block is None:
         raise op_error(call, "is in no block")
@@ -42,6 +46,7 @@ def _inline_call(call: CallOp, function: FuncOp) -> None:
         raise op_error(call, f"has other operand types than function '@{function.sym_name.data}'")
     values: dict[SSAValue, SSAValue] = dict(zip(arguments, call.operands, strict=True))
     returned: list[SSAValue] = []
+    made = 0
     for op in function.body.block.ops:
         if isinstance(op, ReturnOp):
             returned = [values.get(operand, operand) for operand in op.operands]
@@ -50,11 +55,13 @@ def _inline_call(call: CallOp, function: FuncOp) -> None:
         # The call's own node comes behind the node inside the function: both name what runs here.
         for nested in clone.walk():
             hand_on((call,), nested)
+            made += 1
         block.insert_op_before(clone, call)
     for old, new in zip(call.results, returned, strict=True):
         old.replace_all_uses_with(new)
     call.detach()
     call.erase()
+    return made
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,7 @@ class Inline(ModulePass):
         functions = {child.sym_name.data: child for child in op.body.block.ops if isinstance(child, FuncOp)}
         recursive = _recursive(functions)
         pending = [nested for nested in op.walk() if isinstance(nested, CallOp)]
+        made = 0
         while pending:
             call = pending.pop()
             name = call.callee.root_reference.data
@@ -112,7 +120,10 @@ class Inline(ModulePass):
                 before = call.prev_op
                 following = call.next_op
                 block = call.parent
-                _inline_call(call, function)
+                made += _inline_call(call, function)
+                if made > budget(_BUDGET):
+                    # Functions that call another twice, and so on, double with each of them.
+                    raise op_error(function, f"is inlined once too often: operations made are {over(_BUDGET)}")
                 first = before.next_op if before else (block.first_op if block else None)
                 while first is not None and first is not following:
                     pending.extend(nested for nested in first.walk() if isinstance(nested, CallOp))

@@ -1,0 +1,62 @@
+"""What a small input may grow to: budgets in one table, each with what it is for, and the way to raise one.
+
+An input is refused where it is larger than the type that holds it, by whatever reads it. Budgets are for what is
+legal and would take all memory or no end of time: a splat of a large shape, aliases of aliases, calls of calls.
+"""
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from qmlir.ir.diagnostics import nearest_name, text_error
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A budget: its number where nobody gives another, and what it counts."""
+
+    default: int
+    what: str
+
+
+BUDGETS: Mapping[str, Budget] = {
+    "splat-bytes": Budget(1 << 26, "bytes of all constants that a text gives by one number (`dense<1>`)"),
+    "alias-parts": Budget(1 << 16, "parts of one alias, those inside it written out"),
+    "text-parts": Budget(1 << 23, "parts of all aliases, written out wherever they are named"),
+    "affine-depth": Budget(100, "operations inside each other in an affine expression"),
+    "inlined-operations": Budget(200_000, "operations that `inline` makes"),
+    "value-bytes": Budget(1 << 30, "bytes of one value in the interpreter"),
+    "interpreted-operations": Budget(100_000_000, "operations that one run of the interpreter takes"),
+}
+"""Every budget by name."""
+
+_given: ContextVar[Mapping[str, int] | None] = ContextVar("qmlir_budgets", default=None)
+
+
+def budget(name: str) -> int:
+    """The number of the budget `name`."""
+    return (_given.get() or {}).get(name, BUDGETS[name].default)
+
+
+def over(name: str, found: int | None = None) -> str:
+    """The end of a message: what was found, that it is more than the budget `name`, and how to raise that."""
+    size = "" if found is None else f"{found}, "
+    return f"{size}more than the budget of {budget(name)} (--budget {name}=N raises it)"
+
+
+@contextmanager
+def budgets(values: Mapping[str, int]) -> Generator[None]:
+    """Inside the `with` block these budgets have other numbers. Raises `DiagnosticError` for what is no budget."""
+    for name, number in values.items():
+        if name not in BUDGETS:
+            raise text_error(
+                f"there is no budget '{name}'{nearest_name(name, BUDGETS)}, there are {', '.join(BUDGETS)}"
+            )
+        if number < 0:
+            raise text_error(f"the budget '{name}' is a number from 0 on, found {number}")
+    token = _given.set({**(_given.get() or {}), **values})
+    try:
+        yield
+    finally:
+        _given.reset(token)
