@@ -2,5 +2,6 @@
 
 from tests.fuzz.frame import Kind
 from tests.fuzz.recipe import RECIPE
+from tests.fuzz.text import TEXT
 
-KINDS: tuple[Kind, ...] = (RECIPE,)
+KINDS: tuple[Kind, ...] = (RECIPE, TEXT)
