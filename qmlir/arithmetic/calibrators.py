@@ -40,8 +40,9 @@ def _some(statistics: Statistics) -> Statistics:
 
 
 def _inside(statistics: Statistics, low: float, high: float) -> Range:
-    """The range, cut off where no values were seen."""
-    return Range(max(low, statistics.minimum), min(high, statistics.maximum))
+    """The range, cut off where no values were seen; a rounded mean may lie beside values that are all the same."""
+    low, high = (min(max(end, statistics.minimum), statistics.maximum) for end in (low, high))
+    return Range(low, high)
 
 
 def min_max(statistics: Statistics, grid: Grid, /) -> Range:
@@ -305,7 +306,7 @@ def calibrate(name: str, statistics: Statistics, grid: Grid, given: Mapping[str,
     """The range by the calibrator of that name, with the options given.
 
     Raises `ValueError` for a name or an option that is unknown, `RangeError` without values, and `PackageError` where
-    what a package adds gives no range.
+    what a package adds raises, or gives no range or one that reaches beyond the values and 0.
     """
     known, chosen = _known(name), dict(given or {})
     accepted = _options(known)
@@ -316,9 +317,13 @@ def calibrate(name: str, statistics: Statistics, grid: Grid, given: Mapping[str,
         kind = type(accepted[option])
         if type(value) is not kind and (kind, type(value)) != (float, int):
             raise ValueError(f"option '{option}' of '{name}' is of type {kind.__name__}, found {value!r}")
-    result = known.function()(statistics, grid, **chosen)
+    result = known.call(known.function(), statistics, grid, **chosen)
     try:
         found = Range(*map(float, result))
     except (TypeError, ValueError) as error:
         raise known.error(f"it gives {result!r}, a range is its smallest and its largest value") from error
+    low, high = min(statistics.minimum, 0.0), max(statistics.maximum, 0.0)
+    if not low <= found.minimum <= found.maximum <= high:  # NaN lies nowhere
+        wrong = f"it gives the range [{found.minimum}, {found.maximum}]"
+        raise known.error(f"{wrong}; accepted is one that ascends inside [{low}, {high}], the values observed and 0")
     return found

@@ -241,9 +241,12 @@ def _zero_points(low: F64, high: F64, scales: F64, limits: tuple[int, int], grid
 
 def _placed(low: F64, high: F64, grid: Grid, place: Callable[[F64, F64, Grid], Parameters]) -> Parameters:
     """The parameters that the function of a scheme gives, held to what the scheme says of itself."""
-    chosen = place(low, high, grid)
-    scales, zero_points = np.asarray(chosen.scales, np.float64), np.asarray(chosen.zero_points, np.int64)
     storage, scheme = grid.storage, grid.scheme
+    known = registry.named("schemes")[scheme.name]
+    chosen = known.call(place, low, high, grid)
+    if not isinstance(chosen, Parameters):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise known.error(f"it gives {chosen!r}, no Parameters")
+    scales, zero_points = np.asarray(chosen.scales, np.float64), np.asarray(chosen.zero_points, np.int64)
     is_stored = (storage.minimum <= zero_points) & (zero_points <= storage.maximum)
     is_power = not scheme.is_power_of_two or power_of_two_ceiling(scales) == scales
     is_centered = not scheme.is_symmetric or zero_points == symmetric_zero_point(storage)
@@ -258,7 +261,7 @@ def _placed(low: F64, high: F64, grid: Grid, place: Callable[[F64, F64, Grid], P
     }
     for fault, is_there in faults.items():
         if is_there:
-            raise registry.named("schemes")[scheme.name].error(f"it gives {fault}")
+            raise known.error(f"it gives {fault}")
     return Parameters(scales, zero_points)
 
 

@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, op_error
 from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.pipeline import Nest, Pipeline, pipeline_error
-from qmlir.registry import in_package
+from qmlir.registry import PackageError, in_package
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def _anchors(steps: Sequence[ModulePass | Nest]) -> Iterator[str]:
 def _pass_error(step: ModulePass, op: Operation, error: Exception) -> DiagnosticError:
     text = str(error).strip()
     message = text.splitlines()[0] if text else ""
-    if not isinstance(error, DiagnosticException):
+    if not isinstance(error, DiagnosticException | PackageError):
         message = f"{type(error).__name__}: {message}"
     return op_error(op, f"pass '{step.name}' failed: {message}{in_package(error)}")
 

@@ -6,7 +6,8 @@ at each user. An operation that does not take the types that it would get is lef
 anew.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -38,6 +39,7 @@ from qmlir.quantization.reasons import Basis, Range, Reason
 from qmlir.quantization.recipe import Choice, Recipe
 from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, place_of, slots_of
 from qmlir.quantization.steps import Steps
+from qmlir.registry import PackageError
 
 Array = npt.NDArray[Any]
 
@@ -49,6 +51,15 @@ def _named(value: SSAValue) -> str:
     if isinstance(value.owner, Operation):
         return f"the result of {describe(value.owner)}"
     return f"the argument %{value.name_hint or getattr(value, 'index', '')}"
+
+
+@contextmanager
+def _parameters_of(op: Operation, named: str) -> Generator[None]:
+    """What finds no parameters for something of `op` inside the `with` block is an error at `op`."""
+    try:
+        yield
+    except (ValueError, PackageError) as error:
+        raise op_error(op, f"finds no parameters for {named}: {error}") from error
 
 
 def _known(op: Operation, array: Array) -> Observed:
@@ -242,7 +253,8 @@ class _Decider:
             return given
         if len(fixed) == 1 and not constants and (known := fixed.pop()) is not None:
             self._because(value, replace(why, basis=Basis.FIXED))
-            return fixed_type(known, choice)
+            with _parameters_of(place, _named(value)):
+                return fixed_type(known, choice)
         seen = [(_named(each), found) for each in (sources or members) if (found := observed(each)) is not None]
         seen += [(f"a constant of {describe(op)}", known_constant) for op, known_constant in constants]
         return self._from_ranges(value, seen, why)
@@ -262,15 +274,14 @@ class _Decider:
     ) -> UniformQuantizedType:
         """The type with one scale for all that was `seen` of values, which are named for messages."""
         assert why.choice is not None
-        named, ranges = seen[0][0], list[Range]()
-        try:
-            for named, each in seen:
+        ranges: list[Range] = []
+        for named, each in seen:
+            with _parameters_of(why.op, named):
                 ranges.append(Range(named, each.minimum, each.maximum, *each.range(why.choice)))
-            low, high = (min(0.0, *(each.low for each in ranges)), max(0.0, *(each.high for each in ranges)))
-            self._because(key, replace(why, ranges=tuple(ranges)))
+        low, high = (min(0.0, *(each.low for each in ranges)), max(0.0, *(each.high for each in ranges)))
+        self._because(key, replace(why, ranges=tuple(ranges)))
+        with _parameters_of(why.op, seen[-1][0]):
             return type_from_range(low * why.headroom, high * why.headroom, why.choice)
-        except ValueError as error:
-            raise op_error(why.op, f"finds no parameters for {named}: {error}") from error
 
     # Accumulators
 
@@ -324,10 +335,8 @@ class _Decider:
         choice = self._choice(op, Slot.WEIGHT)
         self._because((op, place), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
         axis = op.quantization_slots().weight_channel_axis
-        try:
+        with _parameters_of(op, "its weights"):
             return weight_type(array, choice, axis, lambda scales: self._with_room_for_bias(op, scales, choice))
-        except ValueError as error:
-            raise op_error(op, f"finds no parameters for its weights: {error}") from error
 
     # Bias
 

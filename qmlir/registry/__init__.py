@@ -107,6 +107,15 @@ class Named:
             raise self.error(f"'{self.row}' is of type {type(found).__name__}, no function")
         return found
 
+    def call(self, function: Callable[..., _Object], *arguments: Any, **options: Any) -> _Object:
+        """What a function of it gives. Raises `PackageError` for whatever the code of another package raises."""
+        try:
+            return function(*arguments, **options)
+        except Exception as error:
+            if self.package.name == OURS:
+                raise
+            raise self.error(f"it raises {one_line(error)}") from error
+
     def load(self, kind: type[_Object]) -> _Object:
         """The object. Raises `PackageError`, which names the package, where it is of another kind or does not load."""
         found = self._object()

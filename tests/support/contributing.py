@@ -51,6 +51,11 @@ def half(statistics: Statistics, grid: Grid, /, *, of: float = 0.5) -> Range:
     return Range(statistics.minimum * of, statistics.maximum * of)
 
 
+def backwards(statistics: Statistics, grid: Grid, /) -> Range:
+    """No range."""
+    return Range(statistics.maximum, statistics.minimum)
+
+
 @irdl_op_definition
 class DoubleOp(IRDLOperation):
     """`2 x`."""
@@ -78,7 +83,7 @@ CONTRIBUTION = Contribution(
     meanings={"extra": "tests.support.contributing:MEANINGS"},
     patterns={"nn.canonicalize": ("tests.support.contributing:PATTERNS",)},
     stages={"compile.lower.before": "no-tanh"},
-    calibrators={"half": "tests.support.contributing:half"},
+    calibrators={name: f"tests.support.contributing:{name}" for name in ("half", "backwards")},
     built_for=INTERFACE,
 )
 RAISES = Contribution(patterns={"nn.canonicalize": ("tests.support.contributing:RAISING",)})

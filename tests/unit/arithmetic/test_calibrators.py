@@ -5,11 +5,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qmlir.arithmetic.calibrators import (
     SMOOTHING,
+    Option,
     Range,
     calibrate,
     calibrator_names,
@@ -23,6 +24,7 @@ from qmlir.arithmetic.calibrators import (
 )
 from qmlir.arithmetic.schemes import Grid, Parameters, RangeError, Scheme, Storage, parameters, scheme_names
 from qmlir.arithmetic.statistics import Statistics
+from qmlir.registry import Contribution, Package, PackageError, plugged
 
 Values = npt.NDArray[np.float32]
 
@@ -75,6 +77,17 @@ def test_every_calibrator_gives_a_range_of_what_was_seen(name: str, grid: Grid) 
         low, high = calibrate(calibrator, statistics, grid)
         assert min(statistics.minimum, 0) <= low <= high <= max(statistics.maximum, 0)
         assert parameters(low, high, grid).scales > 0
+
+
+@settings(max_examples=40)
+@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=5), st.integers(1, 9))
+def test_few_values_of_any_size_seen_in_any_batches_have_a_range(values: list[float], batches: int) -> None:
+    statistics = Statistics.of(np.array(values, np.float32), momentum=0.1)
+    for _ in range(batches):
+        statistics = statistics.merged(Statistics.of(np.array(values[:1], np.float32), momentum=0.1))
+    for name in ("min_max", "moving_average", "batch_mean", "percentile", "gauss", "laplace"):
+        low, high = calibrate(name, statistics, Grid(Storage(4)))
+        assert min(*values, 0.0) <= low <= high <= max(*values, 0.0), name
 
 
 def test_ranges_by_hand() -> None:
@@ -252,3 +265,67 @@ def test_options_have_names_types_and_bounds() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             calibrate(name, statistics, grid, given_options)
+
+
+def between(statistics: Statistics, grid: Grid, /, *, low: float = 0.0, high: float = 0.0) -> Range:
+    """Whatever the options say."""
+    return Range(low, high)
+
+
+def one_end(statistics: Statistics, grid: Grid, /) -> tuple[float]:
+    return (1.0,)
+
+
+def lost(statistics: Statistics, grid: Grid, /) -> Range:
+    raise KeyError("lost")
+
+
+def place_nothing(low: Values, high: Values, grid: Grid) -> None:
+    return None
+
+
+NOWHERE, LOST = Scheme("nowhere", place=place_nothing), Scheme("lost", place=lost)  # pyright: ignore[reportArgumentType]
+
+SPOILT = Package(
+    "spoilt",
+    "1.0",
+    contributions=(
+        Contribution(
+            calibrators={name: f"{__name__}:{name}" for name in ("between", "one_end", "lost")},
+            schemes={"nowhere": f"{__name__}:NOWHERE", "lost": f"{__name__}:LOST"},
+        ),
+    ),
+)
+
+
+def test_a_range_of_a_package_ascends_inside_what_was_observed_and_zero() -> None:
+    grid = Grid(Storage(8))
+    for values, low, high in (([-1.5, 2.0], -1.5, 2.0), ([1.0, 2.0], 0.0, 2.0), ([-3.0, -2.0], -3.0, 0.0)):
+        statistics = Statistics.of(np.array(values, np.float32))
+        with plugged([SPOILT]):
+            for ends in ((low, high), (low, low), (high, high), (0.0, 0.0)):
+                given_options: dict[str, Option] = {"low": ends[0], "high": ends[1]}
+                assert calibrate("between", statistics, grid, given_options) == Range(*ends)
+            below, above = float(np.nextafter(low, -4)), float(np.nextafter(high, 4))
+            for ends in (
+                (below, high), (low, above), (high, low), (below, below), (above, above),
+                (math.nan, high), (low, math.nan), (math.nan, math.nan), (-math.inf, high), (low, math.inf),
+            ):  # fmt: skip
+                given_options: dict[str, Option] = {"low": ends[0], "high": ends[1]}
+                with pytest.raises(PackageError) as refused:
+                    calibrate("between", statistics, grid, given_options)
+                assert str(refused.value) == (
+                    f"calibrator 'between' of package 'spoilt 1.0': it gives the range [{ends[0]}, {ends[1]}]; "
+                    f"accepted is one that ascends inside [{low}, {high}], the values observed and 0"
+                )
+
+
+def test_what_a_calibrator_or_a_scheme_of_a_package_raises_names_it() -> None:
+    statistics, grid = Statistics.of(np.ones(3)), Grid(Storage(8))
+    with plugged([SPOILT]):
+        for name, why in (("one_end", r"it gives \(1.0,\), a range is"), ("lost", "it raises KeyError: 'lost'")):
+            with pytest.raises(PackageError, match=f"^calibrator '{name}' of package 'spoilt 1.0': {why}"):
+                calibrate(name, statistics, grid)
+        for name, why in (("nowhere", "it gives None, no Parameters"), ("lost", "it raises TypeError: ")):
+            with pytest.raises(PackageError, match=f"^scheme '{name}' of package 'spoilt 1.0': {why}"):
+                parameters(0.0, 1.0, Grid(Storage(8), Scheme.parse(name)))
