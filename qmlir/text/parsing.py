@@ -19,12 +19,14 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
+    FusedLoc,
     IndexType,
     IntAttr,
     IntegerAttr,
     IntegerType,
     LocationAttr,
     ModuleOp,
+    NoneAttr,
     RankedStructure,
     StridedLayoutAttr,
     StringAttr,
@@ -55,6 +57,7 @@ _COMMENT_OR_STRING = re.compile(rf'//[^\n]*|"{_PLAIN}(?:{_ESCAPE}{_PLAIN})*(?P<e
 _LITERAL = re.compile(r'<(?:\s|//[^\n]*)*(?:(?P<blob>")|(?P<list>(?=[\[>]))?(?:[^>/]+|//[^\n]*|/)*)')
 _HEXADECIMAL = re.compile(r"-?\s*0x")
 _OPERATION = re.compile(r"[a-z]\w*\.[\w.$]+", re.ASCII)
+_LOCATION_ALIAS = re.compile(r"^\s*(#[\w.$-]+)\s*=\s*(?=loc\b)", re.MULTILINE)
 _ARRAY_TYPE = re.compile(r"<\s*(\w+)\s*:")
 
 
@@ -114,11 +117,73 @@ class ModuleParser(Parser):
         self._reading = 0
         self._growth = Growth()
         self._splat: _Splat | None = None
+        self._locations: dict[str, LocationAttr | None] = {}
         self._array_element: AnyFloat | None = None
 
     def parse_optional_location(self) -> LocationAttr | None:
         self._given_location = super().parse_optional_location()
         return self._given_location
+
+    def _parse_location(self) -> LocationAttr:
+        # xDSL knows no aliases that are defined later, where upstream MLIR prints those of locations, no metadata of
+        # fused locations and no ranges; of a range its start is kept.
+        name = self._current_token.text
+        if self._current_token.kind is MLIRTokenKind.HASH_IDENT and name not in self.attribute_aliases:
+            location = self._location_defined_later(name)
+            self._consume_token(MLIRTokenKind.HASH_IDENT)
+            return location
+        if self.parse_optional_keyword("fused") is not None:
+            metadata: Attribute = NoneAttr()
+            if self.parse_optional_punctuation("<") is not None:
+                metadata = self.parse_attribute()
+                self.parse_punctuation(">")
+            located = self.parse_comma_separated_list(self.Delimiter.SQUARE, self._parse_location)
+            return FusedLoc(tuple(located), metadata)
+        location = super()._parse_location()
+        if isinstance(location, FileLineColLoc) and self.parse_optional_keyword("to") is not None:
+            self.parse_optional_integer(allow_boolean=False, allow_negative=False)
+            self.parse_punctuation(":")
+            self.parse_integer(allow_boolean=False, allow_negative=False)
+        return location
+
+    def _location_defined_later(self, name: str) -> LocationAttr:
+        """The location of an alias whose definition stands anywhere in the text, at the start of a line."""
+        start = self.pos
+        if not self._locations:
+            self._definitions = {found[1]: found.end() for found in _LOCATION_ALIAS.finditer(self.lexer.input.content)}
+        if name not in self._definitions:
+            self.raise_error(f"undefined symbol alias '{name}'")
+        if name not in self._locations:
+            self._locations[name] = None
+            self._resume_from(self._definitions[name])
+            self._locations[name] = self.parse_optional_location()
+            self._resume_from(start)
+        if (location := self._locations[name]) is None:
+            self.raise_error(f"the location '{name}' contains itself")
+        return location
+
+    def parse_comma_separated_list(
+        self, delimiter: Parser.Delimiter, parse: Callable[[], Any], context_msg: str = ""
+    ) -> list[Any]:
+        # The types of several results of `linalg.generic` stand in parentheses, here as in upstream MLIR; xDSL prints
+        # them so, and reads a function type there.
+        start = self.pos
+        if delimiter is self.Delimiter.NONE and parse == self.parse_attribute and self._is_next("("):
+            types = super().parse_comma_separated_list(self.Delimiter.PAREN, parse)
+            if not self._is_next("->"):
+                return types
+            self._resume_from(start)
+        return super().parse_comma_separated_list(delimiter, parse, context_msg)
+
+    def _is_next(self, text: str) -> bool:
+        return self._current_token.text == text
+
+    def parse_optional_argument(self, expect_type: bool = True) -> Any:
+        argument: Any = super().parse_optional_argument(expect_type)
+        # The locations of the arguments of `linalg.reduce` are printed, here as in upstream MLIR; xDSL reads none.
+        if argument is not None and expect_type and self._parser_state.dialect_stack[-1:] == ["linalg"]:
+            argument.location = self.parse_optional_location()
+        return argument
 
     def parse_operation(self) -> Operation:
         start, outer = self.pos, self._reading

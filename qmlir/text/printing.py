@@ -90,6 +90,16 @@ class ModulePrinter(Printer):
             self.print_generic_format = op.dialect_name() not in UPSTREAM_PRETTY
         super().print_op(op)
 
+    def print_operation_type(self, op: Operation) -> None:
+        # xDSL puts the location behind the type, where custom formats go on; it is the last that an operation has.
+        self.print_function_type(op.operand_types, op.result_types)
+
+    def print_op_with_default_format(self, op: Operation) -> None:
+        super().print_op_with_default_format(op)
+        if self.print_debuginfo:
+            self.print_string(" ")
+            self.print_attribute(op.location)
+
     def print_float(self, value: float, type: AnyFloat) -> None:
         self.print_string(float_text(value, type))
 

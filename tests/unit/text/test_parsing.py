@@ -6,7 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, ModuleOp, TensorType, f32
+from xdsl.dialects.builtin import (
+    CallSiteLoc,
+    FileLineColLoc,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FusedLoc,
+    IntAttr,
+    ModuleOp,
+    NameLoc,
+    StringAttr,
+    TensorType,
+    UnknownLoc,
+    f32,
+)
+from xdsl.ir import Attribute
 
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.environment import default_environment
@@ -15,9 +30,12 @@ from qmlir.ir.equivalence import equivalent
 from qmlir.ir.verification import verify
 from qmlir.text.parsing import load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, op_excerpt, save_module
+from qmlir.text.splitting import split_source
 
 ENVIRONMENT = default_environment()
-SAMPLES = sorted((Path(__file__).resolve().parents[2] / "filecheck" / "dialects").rglob("ops.mlir"))
+FILES = Path(__file__).resolve().parents[2] / "filecheck"
+SAMPLES = sorted((FILES / "dialects").rglob("ops.mlir"))
+UPSTREAM = sorted(path for path in (FILES / "interpreter" / "upstream").glob("*.mlir") if "invalid" not in path.stem)
 
 
 def _parse(text: str) -> ModuleOp | None:
@@ -61,6 +79,36 @@ def test_text_reads_back_as_the_same_module(path: Path, generic: bool) -> None:
     assert again is not None
     assert equivalent(module, again)
     assert module_text(again, PrintOptions(generic=generic, weights=Weights.INLINE)) == text
+
+
+def _places(module: ModuleOp, kind: str) -> list[Attribute]:
+    """The locations of all operations, or those of all arguments of blocks."""
+    if kind == "operations":
+        return [op.location for op in module.walk()]
+    return [
+        arg.location for op in module.walk() for region in op.regions for block in region.blocks for arg in block.args
+    ]
+
+
+@pytest.mark.parametrize("path", [*SAMPLES, *UPSTREAM], ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("generic", [False, True])
+def test_locations_read_back(path: Path, generic: bool) -> None:
+    for chunk in split_source(path.read_text()):
+        module = parse_module(ENVIRONMENT.new_context(), chunk.text, 'a "größer".mlir')
+        named = NameLoc(StringAttr("#x"), FileLineColLoc(StringAttr("b"), IntAttr(0), IntAttr(0)))
+        module.location = FusedLoc((named, CallSiteLoc(named, UnknownLoc())), StringAttr("meta"))
+        for number, op in enumerate(module.walk()):
+            for region in op.regions:
+                for block in region.blocks:
+                    for arg in block.args:
+                        arg.location = FileLineColLoc(StringAttr("arg"), IntAttr(number), IntAttr(arg.index))
+        text = module_text(module, PrintOptions(generic=generic, debuginfo=True, weights=Weights.INLINE))
+        again = parse_module(ENVIRONMENT.new_context(), text, "again.mlir")
+        assert equivalent(module, again)
+        assert _places(again, "operations") == _places(module, "operations")
+        # The syntax of loops has no place for those of their arguments, upstream neither.
+        for mine, other in zip(_places(module, "arguments"), _places(again, "arguments"), strict=True):
+            assert other == mine or (not generic and other == UnknownLoc())
 
 
 @pytest.mark.parametrize("rest", ["}\n", '\\q" }', '\\" }', '\\"'])
