@@ -120,6 +120,14 @@ class ModuleParser(Parser):
         self._locations: dict[str, LocationAttr | None] = {}
         self._array_element: AnyFloat | None = None
 
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        # Upstream MLIR reads a text without operations as an empty module.
+        while self._current_token.kind in (MLIRTokenKind.HASH_IDENT, MLIRTokenKind.EXCLAMATION_IDENT):
+            self._parse_alias_def()
+        if self._current_token.kind is MLIRTokenKind.EOF:
+            return ModuleOp([])
+        return super().parse_module(allow_implicit_module)
+
     def parse_optional_location(self) -> LocationAttr | None:
         self._given_location = super().parse_optional_location()
         return self._given_location

@@ -1,14 +1,23 @@
-"""The command line of `qmlir-opt`: its options, and what goes together."""
+"""The command line of `qmlir-opt`: its options, and what goes together.
+
+Options that upstream's `mlir-opt` has, it has as there, in its spelling too: with `--mlir-` in front, or with one dash.
+"""
 
 import argparse
+import sys
 from collections.abc import Sequence
 
-from qmlir.ir.diagnostics import nearest_name
+from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name
 from qmlir.passmanager.print_ir import EVERY_PASS
 from qmlir.text.splitting import SPLIT_MARKER
 from qmlir.tools.budgets import add_budgets
 from qmlir.tools.plugins import add_plugins
 from qmlir.tools.streams import ArgumentParser, actions_of
+
+
+def _as_upstream(name: str) -> tuple[str, str]:
+    """Our spelling of an option and upstream's."""
+    return f"--{name}", f"--mlir-{name}"
 
 
 def build_argument_parser() -> ArgumentParser:
@@ -24,8 +33,8 @@ def build_argument_parser() -> ArgumentParser:
     add("input", nargs="?", default="-", help="the file to read, - for standard input (the default)")
     add("-o", dest="output", metavar="FILE", default="-", help="the file to write; large weights go beside it")
     add(
-        "-p", "--passes", "--pass-pipeline", dest="passes", metavar="PIPELINE",
-        help="the passes: a,b{option=1},builtin.module(func.func(cse))",
+        "-p", "--passes", "--pass-pipeline", dest="passes", metavar="PIPELINE", action="append", default=[],
+        help="the passes: a,b{option=1},builtin.module(func.func(cse)); of several pipelines the last one is run",
     )  # fmt: skip
 
     listing = parser.add_argument_group("what there is")
@@ -61,13 +70,13 @@ def _add_reading(parser: ArgumentParser) -> None:
 
 def _add_writing(parser: ArgumentParser) -> None:
     add = parser.add_argument_group("writing").add_argument
-    add("--print-op-generic", "--mlir-print-op-generic", action="store_true", help="print in the generic form")
+    add(*_as_upstream("print-op-generic"), action="store_true", help="print in the generic form")
     add(
         "--print-upstream", action="store_true",
         help="print func, arith and quant as usual and all else in the generic form, with weights inline: "
         "what upstream's mlir-opt --allow-unregistered-dialect reads",
     )  # fmt: skip
-    add("--print-debuginfo", "--mlir-print-debuginfo", action="store_true", help="print locations")
+    add(*_as_upstream("print-debuginfo"), action="store_true", help="print locations")
     add("--inline-weights", action="store_true", help="print large weights into the text, as hexadecimal")
     add("--elide-weights", action="store_true", help="leave large weights out")
 
@@ -77,6 +86,7 @@ def _add_checking(parser: ArgumentParser) -> None:
     add("--verify-diagnostics", action="store_true", help="compare the diagnostics with expected-… comments")
     add(
         "--verify-each", default="true", choices=("true", "false", "exec"), metavar="true|false|exec",
+        type=lambda text: {"1": "true", "0": "false"}.get(text, text),
         help="verify after each pass (default: true); exec: run the module before and after each pass, too, "
         "and name the first pass and operation that change a number",
     )  # fmt: skip
@@ -94,7 +104,10 @@ def _add_checking(parser: ArgumentParser) -> None:
         "--verify-roundtrip", action="store_true",
         help="check that the text of the input, and after each pass, reads back as the same module",
     )  # fmt: skip
-    add("--crash-reproducer", metavar="FILE", help="where a pass fails, write the module and the pass to FILE")
+    add(
+        "--crash-reproducer", "--mlir-pass-pipeline-crash-reproducer", metavar="FILE",
+        help="where a pass fails, write the module and the pass to FILE",
+    )  # fmt: skip
     add("--run-reproducer", action="store_true", help="run the pass that the first line of a reproducer names")
     add("--debug", action="store_true", help="show where in Python an error came from")
 
@@ -103,27 +116,45 @@ def _add_watching(parser: ArgumentParser) -> None:
     add = parser.add_argument_group("watching passes (on standard error)").add_argument
     for moment in ("before", "after"):
         add(
-            f"--print-ir-{moment}", action="append", default=[], metavar="PASS,…",
+            *_as_upstream(f"print-ir-{moment}"), action="append", default=[], metavar="PASS,…",
             help=f"print the IR {moment} these passes",
         )  # fmt: skip
         add(
-            f"--print-ir-{moment}-all", action="append_const", const=EVERY_PASS, dest=f"print_ir_{moment}",
+            *_as_upstream(f"print-ir-{moment}-all"), action="append_const", const=EVERY_PASS, dest=f"print_ir_{moment}",
             help=f"print the IR {moment} every pass",
         )  # fmt: skip
-    add("--print-ir-after-change", action="store_true", help="print the IR after a pass only where it changed")
-    add("--print-ir-after-failure", action="store_true", help="print the IR that a failed pass left")
-    add("--print-ir-tree-dir", metavar="FOLDER", help="write these dumps to files, by default after every pass")
-    add("--timing", action="store_true", help="print the time that each pass took")
-    add("--pass-statistics", action="store_true", help="print what the passes counted")
+    add(
+        *_as_upstream("print-ir-after-change"),
+        action="store_true",
+        help="print the IR after a pass only where it changed",
+    )
+    add(*_as_upstream("print-ir-after-failure"), action="store_true", help="print the IR that a failed pass left")
+    add(
+        *_as_upstream("print-ir-tree-dir"),
+        metavar="FOLDER",
+        help="write these dumps to files, by default after every pass",
+    )
+    add(*_as_upstream("timing"), action="store_true", help="print the time that each pass took")
+    add(*_as_upstream("pass-statistics"), action="store_true", help="print what the passes counted")
 
 
 def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argparse.Namespace:
     """The options that `argv` gives. Raises `UsageError`, with the nearest name for an unknown option."""
-    args, unknown = parser.parse_known_args(argv)
+    options = [option for action in actions_of(parser) for option in action.option_strings]
+    given = sys.argv[1:] if argv is None else argv
+    # Upstream's tools take one dash for two.
+    args, unknown = parser.parse_known_args(
+        [f"-{text}" if f"-{text.partition('=')[0]}" in options else text for text in given]
+    )
     if unknown:
-        options = [option for action in actions_of(parser) for option in action.option_strings]
         near = nearest_name(unknown[0].partition("=")[0], options)
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
+    pipelines: list[str] = args.passes
+    args.passes = pipelines[-1] if pipelines else None
+    if len(pipelines) > 1:
+        dropped = ", ".join(f"'{each}'" for each in pipelines[:-1])
+        message = f"--pass-pipeline is given {len(pipelines)} times: the last one is run, and not {dropped}"
+        emit(Diagnostic(Severity.WARNING, message))
     for one, other in (("inline_weights", "elide_weights"), ("passes", "run_reproducer")):
         if getattr(args, one) and getattr(args, other):
             names = (f"--{name.replace('_', '-')}" for name in (one, other))

@@ -22,7 +22,14 @@ from xdsl.utils.exceptions import DiagnosticException
 from qmlir import registry
 from qmlir.environment import Environment, default_environment, plugins
 from qmlir.ir.budgets import budgets
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler
+from qmlir.ir.diagnostics import (
+    Diagnostic,
+    DiagnosticError,
+    Severity,
+    diagnostic_handler,
+    nearest_name,
+    text_error,
+)
 from qmlir.ir.verification import verify
 from qmlir.passmanager.checks import Reparse, VerifyEach, VerifyRoundtrip, verify_roundtrip
 from qmlir.passmanager.execution import Executor, VerifyExecution
@@ -30,7 +37,7 @@ from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pass_statistics import PassStatistics
 from qmlir.passmanager.pipeline import Pipeline, parse_pipeline
-from qmlir.passmanager.print_ir import PrintIR
+from qmlir.passmanager.print_ir import EVERY_PASS, PrintIR
 from qmlir.passmanager.reproducer import CrashReproducer, pipeline_of_reproducer
 from qmlir.passmanager.timing import Timing
 from qmlir.text.diagnostics import ExpectedDiagnostics, render
@@ -102,6 +109,7 @@ class _Driver:
         if self.args.listing is not None:
             self.stdout.write(registry.load(_LISTINGS)[self.args.listing](self.environment))
             return 0
+        self._check_names_of_dumps()
         filename = STDIN if self.args.input == "-" else self.args.input
         source = self.stdin.read() if self.args.input == "-" else read_source(Path(self.args.input))
         pipeline = self._pipeline(source)
@@ -122,6 +130,14 @@ class _Driver:
         if self.args.timing:
             self.stderr.write(self.timing.report())
         return 0 if ok else 1
+
+    def _check_names_of_dumps(self) -> None:
+        """A dump that is asked for around a pass that there is not would never come."""
+        for option in ("print_ir_before", "print_ir_after"):
+            for name in getattr(self.args, option):
+                if name != EVERY_PASS and name not in self.environment.passes:
+                    near = nearest_name(name, self.environment.passes)
+                    raise text_error(f"--{option.replace('_', '-')}: no pass '{name}'{near}")
 
     def _pipeline(self, source: str) -> Pipeline:
         text = pipeline_of_reproducer(source) if self.args.run_reproducer else self.args.passes or ""
