@@ -1,11 +1,14 @@
-"""Exact sums of products of integers: through BLAS in floats where a bound proves every partial sum exact."""
+"""Exact sums of products of integers, through BLAS in floats where a bound proves them exact; and their limits."""
 
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from qmlir.arithmetic.requantization import magnitude
+
 Array = npt.NDArray[Any]
+Limits = tuple[int, int]
 
 EXACT_FLOATS: tuple[tuple[type[np.floating[Any]], int], ...] = ((np.float32, 2**24), (np.float64, 2**53))
 """A float type, and the bound below which it holds every integer: so every partial sum, in any order, fused or not."""
@@ -24,3 +27,23 @@ def exact_matmul(left: Array, right: Array) -> Array:
     """The matrix product; of integers held as floats of `sum_dtype`, as int64 (or as Python's integers)."""
     product = np.matmul(left, right)
     return product.astype(np.int64) if np.issubdtype(product.dtype, np.floating) else product
+
+
+def limits_of_products(left: Limits, right: Limits, terms: int) -> Limits:
+    """The smallest and largest sum of so many products of integers between these limits."""
+    corners = [a * b for a in left for b in right]
+    return min(corners) * terms, max(corners) * terms
+
+
+def limits_of_sums(weights: Array, axes: tuple[int, ...], limits: tuple[Any, Any]) -> tuple[Array, Array]:
+    """The smallest and largest sums along `axes` of the products of `weights` with integers between `limits`.
+
+    They are reached: each integer may be either limit. Python's integers come out, which never overflow.
+    """
+    low, high = limits
+    is_wide = weights.dtype == object or magnitude(weights) * weights.size >= 2**63
+    wide: Any = object if is_wide else np.int64
+    positive, negative = (
+        np.asarray(part(weights, 0).sum(axis=axes, dtype=wide)).astype(object) for part in (np.maximum, np.minimum)
+    )
+    return positive * low + negative * high, positive * high + negative * low

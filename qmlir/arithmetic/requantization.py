@@ -23,6 +23,10 @@ SHIFTS = (2, 62)
 """Smallest and largest shift of the integer modes (TOSA RESCALE)."""
 
 
+MULTIPLIED = (-(1 << 31), (1 << 31) - 1)
+"""What the modes with a multiplier rescale: integers of 32 bits."""
+
+
 class Mode(StrEnum):
     """How an accumulator is rescaled."""
 
@@ -247,16 +251,16 @@ def requantize(
 ) -> npt.NDArray[np.int64]:
     """`accumulator` rescaled from `input_scale` to stored values of `output_scale` and `zero_point`.
 
-    The integer modes take the ratio of the two f32 scales in f64; those with a multiplier are for accumulators of 32
-    bits. `ties` is for `shift` alone. Raises `ValueError` for what the mode cannot express.
+    The integer modes take the ratio of the two f32 scales in f64; those with a multiplier take integers of 32 bits, to
+    which larger ones saturate first. `ties` is for `shift` alone. Raises `ValueError` for what the mode cannot express.
     """
     if mode is Mode.F32 or mode is Mode.QLINEAR:
         rescale = requantize_f32 if mode is Mode.F32 else requantize_qlinear
         return rescale(accumulator, f32_multiplier(input_scale, output_scale), zero_point, limits)
     source, target = (np.asarray(each).astype(np.float32).astype(np.float64) for each in (input_scale, output_scale))
     ratio = source / target
-    if mode is not Mode.SHIFT and magnitude(accumulator) > 1 << 31:
-        raise ValueError(f"{mode} takes accumulators of 32 bits, found one of magnitude {magnitude(accumulator)}")
+    if mode is not Mode.SHIFT:
+        accumulator = saturate(accumulator, 0, MULTIPLIED)
     match mode:
         case Mode.SINGLE_ROUND:
             return requantize_single_round(accumulator, *fixed_point(ratio), zero_point, limits)

@@ -13,6 +13,7 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
+from qmlir.arithmetic.exact_sums import limits_of_sums
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
 from qmlir.dialects.kernel.winograd import F2, TAPS, Algorithm, Matrix, WinogradOp, transformed
 from qmlir.ir.builtin_types import as_integer, integer_list
@@ -105,12 +106,7 @@ def _sums(op: ContractionOp, left: Interval, w: Interval, parts: int = 1) -> Int
     if parts > 1:  # each as if it were one of several batches of weights
         known = np.stack(np.split(known, parts, axis=-1))
     axes = tuple(range(1 + (parts > 1), known.ndim)) if isinstance(op, ConvOp) else (-1,)
-    total: Any = object if known.dtype == object or known.dtype.itemsize == 8 else np.int64
-    positive, negative = (
-        np.asarray(part(known, 0).sum(axis=axes, dtype=total)).astype(object) for part in (np.maximum, np.minimum)
-    )
-    low = positive * left.low + negative * left.high
-    high = positive * left.high + negative * left.low
+    low, high = limits_of_sums(known, axes, (left.low, left.high))
     if low.ndim > 1:  # batches of weights: a channel has the bound of all of them
         batches = tuple(range(low.ndim - 1))
         low, high = low.min(axis=batches), high.max(axis=batches)

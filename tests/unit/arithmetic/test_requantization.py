@@ -220,9 +220,11 @@ def test_parameters_for_each_channel(values: list[int], mode: Mode) -> None:
     assert together.tolist() == [alone]
 
 
-def test_modes_with_a_multiplier_refuse_wider_accumulators() -> None:
-    with pytest.raises(ValueError, match="takes accumulators of 32 bits"):
-        requantize(np.array([2**32]), 1.0, 2.0, 0, (-128, 127), Mode.SINGLE_ROUND)
+@pytest.mark.parametrize("mode", [Mode.SINGLE_ROUND, Mode.DOUBLE_ROUND])
+def test_modes_with_a_multiplier_saturate_to_32_bits_first(mode: Mode) -> None:
+    wide = np.array([2**32, -(2**40), 2**31 - 1, 2**80], object)
+    found = requantize(wide, 1.0, 2.0, 0, (-(2**31), 2**31 - 1), mode)
+    assert found.tolist() == [2**30, -(2**30), 2**30, 2**30]
 
 
 def test_saturation_never_wraps() -> None:

@@ -15,7 +15,14 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType, f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from qmlir.arithmetic.requantization import Mode, accumulator_scale, f32_multiplier, fixed_point, power_of_two_shift
+from qmlir.arithmetic.requantization import (
+    MULTIPLIED,
+    Mode,
+    accumulator_scale,
+    f32_multiplier,
+    fixed_point,
+    power_of_two_shift,
+)
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant
@@ -398,7 +405,7 @@ def rescaling(
     def write(integer: Scalar, scalars: Sequence[Scalar]) -> Scalar:
         *runs, offsets = split(scalars, *(each.inputs for each in parameters), offset.inputs)
         if mode.mode is not Mode.SHIFT and integer.bits > 32:
-            integer = integer.to(i32)  # integers that modes with a multiplier rescale have 32 bits, whatever holds them
+            integer = integer.clamp(*MULTIPLIED).to(i32)
         values = [each.of(run, integer).value for each, run in zip(parameters, runs, strict=True)]
         if offset.number is not None:
             op = RequantizeOp(integer.value, values, result, mode, int(offset.number), limits)

@@ -2,26 +2,27 @@
 
 A part that gives a result of the composite has the type of that result. A part that only moves values has the type that
 follows from its operands, and the sum of products before a bias is the accumulator: 32 bits, zero point 0, scale
-`f32(s_x * s_w)`, which is what a contraction with a bias adds up without being told. Every other part of a quantized
-composite has the type that `components` gives for its role, a constant as the integers that it is quantized to, or
+`f32(s_x * s_w)`, which is what a contraction with a bias adds up without being told. Where 32 bits do not hold every
+sum, nothing is implied: without a given type such a composite stays whole. Every other part of a quantized composite
+has the type that `components` gives for its role, a constant as the integers that it is quantized to, or
 already holds; a key `softmax/max` is for the part `max` of the part `softmax`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DictionaryAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DictionaryAttr, TensorType
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.arithmetic.requantization import accumulator_scale
+from qmlir.dialects.nn.accumulators import accumulator_type
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.decompose.pieces import Decompose, Results
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp
 from qmlir.dialects.quant.interpret import quantize
-from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
 
@@ -34,27 +35,6 @@ Components = Mapping[str, Attribute]
 def is_quantized(op: NnOp) -> bool:
     """Whether the data of an operation are quantized."""
     return any(kind_of(element_of(value)) is Kind.QUANTIZED for value in op.data_operands())
-
-
-def accumulator_type(op: Operation) -> UniformQuantizedType | None:
-    """The type of the exact sums of a contraction; `None` where they are no integers of one scale, or `op` is none."""
-    match op:
-        case MatMulOp():
-            data, weight, axis = op.lhs, op.rhs, len(shape_of(op.result)) - 1
-        case ConvOp():
-            data, weight, axis = op.data, op.weight, 1
-        case _:
-            return None
-    x, w = element_of(data), element_of(weight)
-    if not isinstance(x, UniformQuantizedType) or not isinstance(w, UniformQuantizedType):
-        return None
-    if x.granularity is not Granularity.TENSOR or w.granularity is Granularity.BLOCK:
-        return None
-    scales = accumulator_scale(x.scales, w.scales)
-    storage = IntegerType(32)
-    if w.granularity is Granularity.TENSOR:
-        return UniformQuantizedType.per_tensor(storage, x.expressed_type, float(scales))
-    return UniformQuantizedType.per_axis(storage, x.expressed_type, axis, scales)
 
 
 def implied_element(part: NnOp) -> Attribute | None:

@@ -6,14 +6,16 @@ The bound of the sums that chose the type of the accumulator is told as a remark
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import IntegerType, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from qmlir.arithmetic.requantization import accumulator_scale
+from qmlir.arithmetic.requantization import accumulator_scale, f32_multiplier
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, element_of, shape_of
 from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.nn import accumulators
 from qmlir.dialects.nn.lower import blocks
 from qmlir.dialects.nn.lower.products import (
     LARGEST,
@@ -28,6 +30,7 @@ from qmlir.dialects.nn.lower.products import (
 from qmlir.dialects.nn.lower.transposed import conv_transpose
 from qmlir.dialects.nn.lower.windows import channels_first, channels_last
 from qmlir.dialects.nn.ops import contraction as ops
+from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.text.elements import integers_of
@@ -49,6 +52,26 @@ def _largest_of(at: Lowering, bias: SSAValue | None) -> int:
     return int(np.abs(integers_of(known, element, is_unsigned=is_unsigned)).max())
 
 
+def _refuse_overflow(at: Lowering, scale: npt.ArrayLike, bias: SSAValue | None) -> None:
+    """Refuse a result that is meant to be the sums themselves, where what is constant shows that it does not hold them.
+
+    Any result saturates, but a type that has the scale of the sums says that they are kept as they are.
+    """
+    element = quantized.uniform_element(at, at.op.results[0])
+    if element is None or element.bits != accumulators.BITS or not element.is_signed or element.zero_points.any():
+        return
+    scales, _ = broadcast_parameters(element, at.result_shape())
+    if not (f32_multiplier(scale, scales) == 1).all():
+        return
+    limits = accumulators.refuted_limits(at.op, bias, at.known)
+    if limits is not None:
+        low, high = accumulators.LIMITS
+        raise at.error(
+            f"has sums from {limits[0]} to {limits[1]}, which its result {element} does not hold; accepted are sums "
+            f"from {low} to {high}, or a result with a coarser scale"
+        )
+
+
 def _finish(at: Lowering, found: Contraction, axes: Sequence[int], bias: SSAValue | None) -> SSAValue:
     """The contraction with its bias and its rounding in the epilogue, in the layout of the sums.
 
@@ -67,6 +90,7 @@ def _finish(at: Lowering, found: Contraction, axes: Sequence[int], bias: SSAValu
     scale = accumulator_scale(found.x.element.scales.reshape(()), scales if scales.size > 1 else scales[0])
     if scale.ndim:
         scale = scale.reshape([-1 if axis == rank - 1 else 1 for axis in axes])
+    _refuse_overflow(at, scale, bias)
     to_result = AffineMap(rank, 0, tuple(AffineExpr.dimension(axis) for axis in axes))
     writing = quantized.requantizing(at, 0, scale, total, to_result)
 

@@ -179,7 +179,9 @@ def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, places: in
     def read(scalars: Sequence[Scalar]) -> Scalar:
         integers, parameters = quantized.split(scalars, own.inputs, rescaled.inputs)
         wide = own.read(integers).to(i64)
-        return rescaled.write(wide << places if places else wide, parameters)
+        shifted = wide << places if places else wide
+        # 32 bits hold what a multiplier rescales, and so what has been shifted into its headroom.
+        return rescaled.write(shifted if mode.mode is Mode.SHIFT else shifted.to(i32), parameters)
 
     return quantized.Reading((*own.inputs, *rescaled.inputs), read)
 

@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 
 from qmlir.arithmetic.requantization import (
     FRACTION_BITS,
+    MULTIPLIED,
     Mode,
     Ties,
     accumulator_scale,
@@ -133,8 +134,7 @@ def rescaled(
     mode, ties = mode_of(op)
     if mode is not Mode.F32:
         if mode is not Mode.SHIFT:
-            # These modes are for accumulators of 32 bits: a larger one is an error, and no result.
-            total = replace(total, bound=min(total.bound, _I32))
+            total = _inside(out, total, *MULTIPLIED)
         rounded = by_integers(out, total, np.asarray(scale), target, mode, ties)
         return _stored(out, rounded, element, zero_points, output)
     multiplier = f32_multiplier(scale, target)
@@ -159,19 +159,27 @@ def _stored(out: Outgoing, value: Exact, element: UniformQuantizedType, zero_poi
     held = container(element)
     low, high = element.storage_min, element.storage_max
     if element.bits == 32 and not zero_points.any() and element.is_signed and value.element == held:
-        return out.node("Identity", [value.name], output)  # an accumulator, which never overflows
+        return out.node("Identity", [value.name], output)  # integers of 32 bits, and no zero point that moves them
     reach = value.bound + int(np.abs(zero_points).max(initial=0))
     value = widened(out, value, max(reach, abs(low), abs(high)))
     name = value.name
     if zero_points.any():
         name = out.node("Add", [name, constant(out, zero_points, value)])
-    is_accumulator = element.bits == 32 and not zero_points.any() and element.is_signed
-    if not is_accumulator:
-        # int32 has no Clip before ONNX Runtime's newer versions: Max and Min are everywhere.
-        name = out.node("Min", [out.node("Max", [name, constant(out, low, value)]), constant(out, high, value)])
+    value = _inside(out, Exact(name, value.element, reach), low, high)
     if value.element == held:
-        return out.node("Identity", [name], output)
-    return out.cast(name, held, output)
+        return out.node("Identity", [value.name], output)
+    return out.cast(value.name, held, output)
+
+
+def _inside(out: Outgoing, value: Exact, low: int, high: int) -> Exact:
+    """Integers kept between two limits, as they are where their bound says that they lie there."""
+    if value.element == i32 and value.bound > high:
+        value = replace(value, bound=_I32 - 1)  # i32 wraps: a bound beyond it is one of sums that were proved to fit
+    if value.bound <= min(-low, high):
+        return value
+    # int32 has no Clip before ONNX Runtime's newer versions: Max and Min are everywhere.
+    name = out.node("Min", [out.node("Max", [value.name, constant(out, low, value)]), constant(out, high, value)])
+    return Exact(name, value.element, max(abs(low), abs(high)))
 
 
 def by_integers(out: Outgoing, total: Exact, scale: Array, target: Array, mode: Mode, ties: Ties) -> Exact:

@@ -1,5 +1,7 @@
 """Quantized composites with the types of their parts: they mean exactly those parts, to the last integer."""
 
+import math
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,7 +64,7 @@ def quantized(parts: ModuleOp, generator: np.random.Generator, *, is_implied: bo
         channels = shape_of(weight)[0]
         x = _any_type(generator)
         scales = np.float32(generator.uniform(0.01, 0.02, channels))
-        w = UniformQuantizedType.per_axis(IntegerType(8), f32, 0, scales)
+        w = UniformQuantizedType.per_axis(IntegerType(int(generator.choice([8, 16]))), f32, 0, scales)
         types = {data: x, weight: w}
         if len(block.args) == 3:
             types[block.args[2]] = UniformQuantizedType.per_axis(I32, f32, 0, accumulator_scale(x.scales, w.scales))
@@ -132,11 +134,19 @@ def test_quantized_functions_of_one_tensor(operation: str, seed: int) -> None:
 def test_quantized_contractions(
     case: tuple[str, list[tuple[int, ...]], tuple[int, ...]], seed: int, is_implied: bool
 ) -> None:
-    """What a contraction adds up with its bias is what its parts add up, so that the accumulator is left unsaid."""
+    """What a contraction adds up with its bias is what its parts add up, so that the accumulator is left unsaid.
+
+    Where 32 bits do not hold every sum, it saturates, and has to be said.
+    """
     operation, shapes, result = case
     generator = np.random.default_rng(seed)
     module = module_of(f"nn.{operation}", [tensor(shape) for shape in shapes], [tensor(result)])
     has_sum = len(shapes) == 3
     parts = quantized(decomposed(module), generator, is_implied=is_implied)
     composite = check_quantized(parts, operation.partition(" ")[0], generator)
-    assert (composite.components is None) == (is_implied or not has_sum)
+    x, w = (element_of(operand) for operand in composite.operands[:2])
+    assert isinstance(x, UniformQuantizedType)
+    assert isinstance(w, UniformQuantizedType)
+    reach = max(x.storage_max - x.zero_point, x.zero_point - x.storage_min)
+    is_held = reach * -w.storage_min * math.prod(shapes[1][1:]) < 2**31
+    assert (composite.components is None) == ((is_implied and is_held) or not has_sum)

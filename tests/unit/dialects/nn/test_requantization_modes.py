@@ -8,7 +8,6 @@ import pytest
 
 from qmlir.arithmetic.requantization import Mode, Ties
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.ir.diagnostics import DiagnosticError
 from tests.unit.dialects.nn.test_quantized_meaning import drawn, plain, run, uniform
 
 GENERATOR = np.random.default_rng(5)
@@ -129,9 +128,10 @@ def test_the_parts_of_a_composite_requantize_as_it_does() -> None:
     assert found.tolist() == [[stored(rounded(Fraction(a, 8), Ties.UP), y) for a in row] for row in total.tolist()]
 
 
-def test_an_integer_mode_takes_sums_of_32_bits() -> None:
-    x, y = uniform(16, 0.25), uniform(16, 0.5)
-    data = np.full((1, 70000), 32767, np.int16)
+def test_sums_saturate_to_the_32_bits_that_a_mode_with_a_multiplier_takes() -> None:
+    x, y = uniform(16, 0.25), uniform(32, 0.5)
+    data = np.full((1, 70000), 32767, np.int16)  # 2293690000 in all
     operation = "nn.reduce_sum {axes = [1], requantize = #kernel.requantize<single_round>}"
-    with pytest.raises(DiagnosticError, match="takes accumulators of 32 bits, found one of magnitude 2293690000"):
-        run(operation, [(data, x)], (1, 1), y)
+    assert run(operation, [(data, x)], (1, 1), y).item() == (2**31 - 1 + 1) // 2
+    shift = operation.replace("single_round", "shift, even")
+    assert run(shift, [(data, x)], (1, 1), y).item() == 2293690000 // 2

@@ -7,7 +7,8 @@ To **requantize** an exact integer `a` of scale `s` to a result of scale `s_y` a
 `saturate(rne(f32(a) * m) + z_y)` with `m = f32(s / s_y)`, the product rounded to f32, half-way cases to even, saturated
 to the storage range of the result; or by the mode that the operation's `requantize` names, whose formulas are those of
 `qmlir.arithmetic.requantization`. Where `m` is 1, so where the scales are the same, `a` is kept as it is. A result of
-32 bits with zero point 0 whose `m` is 1 is an **accumulator**: an integer outside its range is an error.
+32 bits with zero point 0 whose `m` is 1 is an **accumulator**: it keeps exact integers, and saturates as any other. The
+modes with a multiplier take integers of 32 bits, to which `a` saturates first.
 
 1. **Movement**, max pool, the largest and smallest along axes, choice: stored integers, unchanged. Padding never wins.
 2. **Contractions**: `a = sum (q_x - z_x)(q_w - z_w)`, plus the integers of the bias; padding adds 0; requantized from

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale, f32_multiplier, magnitude, requantize
+from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale, magnitude, requantize
 from qmlir.dialects.nn.base import NnOp, element_of
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.quant.infer import broadcast_parameters, storage_dtype
@@ -24,8 +24,6 @@ from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.evaluation import Meaning, operand_groups
 
 Array = npt.NDArray[Any]
-
-ACCUMULATOR_BITS = 32
 
 
 def uniform(element: Attribute) -> UniformQuantizedType:
@@ -69,11 +67,6 @@ def centred(value: SSAValue, stored: Array) -> Centred:
     return Centred(np.asarray(stored.astype(np.int64) - zero_points), np.asarray(scales, np.float32))
 
 
-def is_accumulator(element: UniformQuantizedType, multiplier: Array) -> bool:
-    """Whether a result of type `element` is the exact integers themselves: 32 bits, zero point 0, the same scale."""
-    return element.bits == ACCUMULATOR_BITS and not element.zero_points.any() and bool((multiplier == 1).all())
-
-
 def requantization_of(op: NnOp) -> tuple[Mode, Ties]:
     """How `op` requantizes, and where a shift rounds what lies half-way."""
     attribute = op.requantize
@@ -83,21 +76,14 @@ def requantization_of(op: NnOp) -> tuple[Mode, Ties]:
 def rescaled(op: NnOp, integers: Array, scale: npt.ArrayLike, count: npt.ArrayLike = 1) -> Array:
     """The stored result of `op` for exact integers of f32 scale `scale`: one requantization, saturated.
 
-    The integers of a mean are sums of `count` elements. Raises where the result is an accumulator and its 32 bits do
-    not hold an integer, and where the mode of the requantization does not express the ratio of the scales.
+    The integers of a mean are sums of `count` elements. Raises where the mode of the requantization does not express
+    the ratio of the scales.
     """
     element = uniform_of(op.results[0])
     output_scale, zero_point = broadcast_parameters(element, integers.shape)
     target = accumulator_scale(output_scale, count)
     limits = (element.storage_min, element.storage_max)
     mode, ties = requantization_of(op)
-    if integers.size and is_accumulator(element, f32_multiplier(scale, target)):
-        extremes = int(integers.min()), int(integers.max())
-        if extremes[0] < limits[0] or extremes[1] > limits[1]:
-            raise InterpretationError(
-                f"the accumulator of {op.name} runs from {extremes[0]} to {extremes[1]}, "
-                f"its type holds {limits[0]} to {limits[1]}"
-            )
     return requantize(integers, scale, target, zero_point, limits, mode, ties).astype(storage_dtype(element))
 
 
