@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qmlir.api import InputError as InputError
     from qmlir.api import compare as compare
     from qmlir.api import compile as compile
     from qmlir.api import explain as explain
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from qmlir.reporting.notebook import unload_ipython_extension as unload_ipython_extension
 
 __all__ = [
+    "InputError",
     "compare",
     "compile",
     "explain",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from qmlir.targets.compiling import compile_for as compile
     from qmlir.targets.compiling import load_saved as load_program
     from qmlir.targets.cpu.compiler import Program as Program
+    from qmlir.targets.cpu.numba.runtime.errors import InputError as InputError
     from qmlir.workflows.comparing import compare as compare
     from qmlir.workflows.explaining import explain as explain
     from qmlir.workflows.exporting import export_onnx as export_onnx
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _COMPILING = "qmlir.targets.compiling"
 _LATE = {
+    "InputError": ("qmlir.targets.cpu.numba.runtime.errors", "InputError"),
     "Profile": ("qmlir.profiles.file", "Profile"),
     "Program": ("qmlir.targets.cpu.compiler", "Program"),
     "compile": (_COMPILING, "compile_for"),
@@ -45,6 +47,7 @@ _LATE = {
 """By module and name there: each is imported when it is first asked for, and with it what it needs, no more."""
 
 __all__ = [
+    "InputError",
     "Profile",
     "Program",
     "compare",

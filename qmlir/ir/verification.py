@@ -4,7 +4,10 @@ xDSL's `Operation.verify` prints the whole module into its exception, which take
 a real model; this one walks the module, asks each operation, and names the one at fault.
 """
 
+from collections import Counter
+
 from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, ErasedSSAValue, Operation
 from xdsl.traits import IsTerminator, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import VerifyException
@@ -12,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.ir.diagnostics import DiagnosticError, note, op_error
 from qmlir.ir.dominance import verify_dominance
 from qmlir.ir.foreign import faults_of_xdsl
+from qmlir.ir.signature import inputs_of, outputs_of
 
 
 def _may_lack_terminator(block: Block) -> bool:
@@ -71,6 +75,21 @@ def _verify_structure(op: Operation) -> None:
         _verify_symbols(op)
 
 
+def _verify_ports(function: FuncOp) -> None:
+    """Inputs and outputs are given and found by name: two of one name would be one."""
+    type_ = function.function_type
+    for kind, types, entries in (
+        ("arguments", type_.inputs, function.arg_attrs),
+        ("results", type_.outputs, function.res_attrs),
+    ):
+        if entries is not None and len(entries) != len(types):
+            raise op_error(function, f"has attributes for {len(entries)} of its {len(types)} {kind}")
+    for kind, ports in (("inputs", inputs_of(function)), ("outputs", outputs_of(function))):
+        for name, count in Counter(port.name for port in ports).items():
+            if count > 1:
+                raise op_error(function, f"has {count} {kind} named '{name}': their names must differ")
+
+
 def _verify_own_rules(op: Operation) -> None:
     try:
         with faults_of_xdsl(lambda reason: op_error(op, f"cannot be verified: {reason}")):
@@ -92,3 +111,5 @@ def verify(root: Operation) -> None:
     verify_dominance(root)
     for op in root.walk():
         _verify_own_rules(op)
+        if isinstance(op, FuncOp):
+            _verify_ports(op)

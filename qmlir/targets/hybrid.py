@@ -24,11 +24,11 @@ from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.partitioning.partition import outline_host, target_of
-from qmlir.specialization.inputs import function_of, shape_text
+from qmlir.specialization.inputs import function_of
 from qmlir.specialization.retyping import is_open
 from qmlir.specialization.specialize import specialize
 from qmlir.target import HOST, Running, find_target
-from qmlir.targets.cpu.compiler import Program, load_program, open_port
+from qmlir.targets.cpu.compiler import Program, load_program, module_bytes, module_of_bytes, open_port
 from qmlir.targets.cpu.numba.runtime import program as runtime
 from qmlir.targets.emission import FORMAT, MANIFEST, emitted, part_module
 from qmlir.targets.lowering import Runnable, execute_for
@@ -89,7 +89,8 @@ class Chain:
 class HybridProgram:
     """A compiled model of several targets: call it with arrays by name, or in order; it gives its outputs by name.
 
-    Where sizes of the inputs are open, the parts are made for each combination when it is first seen.
+    Where sizes of the inputs are open, the parts are made for each combination when it is first seen. It can be copied
+    and pickled: what is written is the module.
     """
 
     def __init__(self, module: ModuleOp, function: str, running: Running, make: Make):
@@ -103,6 +104,10 @@ class HybridProgram:
             self._only = Chain(module, function, make)
         else:
             self._only = None
+
+    def __reduce__(self) -> "tuple[Callable[..., HybridProgram], tuple[Any, ...]]":
+        running = self._running
+        return _again, (module_bytes(self._module), self._name, running.threads, running.isa, running.tuned)
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -149,17 +154,15 @@ class HybridProgram:
         """
         given = runtime.by_name(self._ports, inputs)
         arrays = [runtime.checked(port, value) for port, value in zip(self._ports, given, strict=True)]
+        if outputs is not None:
+            runtime.check_outputs(outputs, [port.name for port in outputs_of(self._function)])
         found = self._chain(arrays).run(arrays)
-        for name, array in (outputs or {}).items():
-            if name not in found:
-                raise runtime.InputError(f"the program has no output '{name}' (it has: {', '.join(found)})")
-            made = found[name]
-            if array.dtype != made.dtype or array.shape != made.shape:
-                raise runtime.InputError(
-                    f"output '{name}' is {made.dtype} of the shape {shape_text(made.shape)}, "
-                    f"found {array.dtype} of {shape_text(array.shape)}"
-                )
-            array[...] = made
+        targets = {
+            name: runtime.check_target(name, array, found[name].dtype, found[name].shape)
+            for name, array in (outputs or {}).items()
+        }
+        for name, array in targets.items():
+            array[...] = found[name]
             found[name] = array
         return found
 
@@ -206,6 +209,12 @@ def _part(module: ModuleOp, name: str, target: str, running: Running) -> Runnabl
     alone = part_module(module, name)
     function_of(alone, name).sym_name = StringAttr(MAIN)  # what runs alone is what programs begin with
     return execute_for(find_target(target), alone, MAIN, running)
+
+
+def _again(module: bytes, function: str, threads: int, isa: str, tuned: bool) -> HybridProgram:
+    """A program that was pickled: its parts are made anew, those of the CPU out of the cache."""
+    running = Running(threads, isa, tuned)
+    return HybridProgram(module_of_bytes(module), function, running, partial(_part, running=running))
 
 
 def compile_parts(module: ModuleOp, function: str, running: Running) -> HybridProgram:

@@ -1,13 +1,15 @@
 """The disk cache of compiled programs: one folder an entry, complete or absent, its owner's alone, bounded in size.
 
-It holds code. So an entry is run only where its folder belongs to the user, nobody else may write it, and every file
-has the digest that was written when it was built; anything else is built anew. Entries are built aside and moved into
-place in one step, so that several processes may build the same one, and what a process left that was killed is removed
-after a day. Folder: `QMLIR_CACHE_DIR`, or `qmlir` in the
-user's cache folder; size: `QMLIR_CACHE_SIZE` in MiB, 2048 where nothing is said.
+It holds code. So an entry is run only where its folder belongs to the user, nobody else may write it, and its manifest
+says that it was built for this key and has the digest of every file; anything else is built anew. A cache in a place
+that is no folder, or that others may write, is not used: entries then last as long as the process. Entries are built
+aside and moved into place in one step, so that several processes may build the same one, and what a process left that
+was killed is removed after a day. Folder: `QMLIR_CACHE_DIR`, or `qmlir` in the user's cache folder; size:
+`QMLIR_CACHE_SIZE` in MiB, 2048 where nothing is said.
 """
 
 import atexit
+import errno
 import hashlib
 import json
 import os
@@ -22,6 +24,7 @@ from pathlib import Path
 
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.cpu.variables import number_in
+from qmlir.text.files import read_regular
 
 MANIFEST = "manifest.json"
 DIRECTORY_VARIABLE = "QMLIR_CACHE_DIR"
@@ -74,22 +77,24 @@ def is_private(path: Path) -> bool:
     return not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)
 
 
-def write_manifest(folder: Path) -> None:
-    """Write down the digest of every file of an entry."""
+def write_manifest(folder: Path, key: str) -> None:
+    """Write down the key of an entry, and the digest of every file."""
     digests = {path.relative_to(folder).as_posix(): digest_of(path) for path in _files(folder)}
-    (folder / MANIFEST).write_text(json.dumps(digests, indent=1), encoding="utf-8")
+    (folder / MANIFEST).write_text(json.dumps({"key": key, "files": digests}, indent=1), encoding="utf-8")
 
 
 def is_intact(folder: Path) -> bool:
-    """Whether every file of an entry is there, is what was built, and is nobody else's."""
+    """Whether every file of an entry is there, is what was built for its key, and is nobody else's."""
     try:
-        if not is_private(folder):
+        if not is_private(folder) or not folder.is_dir():
             return False
-        digests = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        found = {path.relative_to(folder).as_posix(): path for path in _files(folder)}
-        return digests.keys() == found.keys() and all(digest_of(found[name]) == digests[name] for name in digests)
-    except (OSError, ValueError, AttributeError):  # missing, unreadable or no manifest at all: not intact
-        return False
+        manifest = json.loads(read_regular(folder / MANIFEST))
+        digests, found = manifest["files"], {path.relative_to(folder).as_posix(): path for path in _files(folder)}
+        if manifest["key"] != folder.name or digests.keys() != found.keys():
+            return False
+        return all(digest_of(found[name]) == digests[name] for name in digests)
+    except (OSError, ValueError, RecursionError, AttributeError, TypeError, KeyError):
+        return False  # missing, unreadable or no manifest at all
 
 
 @dataclass(frozen=True)
@@ -104,11 +109,11 @@ class Entry:
 
 def _remove(folder: Path) -> None:
     """Remove what lies there as far as that can be done; of a link, the link."""
-    if folder.is_symlink() or folder.is_file():
+    if folder.is_dir() and not folder.is_symlink():
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
         with suppress(OSError):
             folder.unlink()
-    else:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _trim(directory: Path, kept: Path, limit: int) -> None:
@@ -139,14 +144,31 @@ def _building(directory: Path) -> Generator[Path]:
         _remove(folder)
 
 
-def _built_in(directory: Path, key: str, build: Callable[[Path], None], limit: int) -> Entry:
+def _check_directory(directory: Path) -> None:
+    """Make the cache's folder where it is missing. Raises `OSError` where it can't be, or is not the user's alone.
+
+    Who may write into it could exchange an entry between the check of it and its run.
+    """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = directory.stat()
+    if hasattr(os, "geteuid") and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
+        raise PermissionError(errno.EPERM, "it belongs to another user, or others may write into it")
+
+
+def _clear(target: Path) -> None:
+    """Take away what stands in the place of an entry and is none. Raises `OSError` where that fails."""
+    if os.path.lexists(target) and not is_intact(target):
+        _remove(target)
+        if os.path.lexists(target) and not is_intact(target):
+            raise PermissionError(errno.EPERM, f"what lies there as {target.name} cannot be removed")
+
+
+def _built_in(directory: Path, key: str, build: Callable[[Path], None], limit: int) -> Entry:
     target = directory / key
     with _building(directory) as folder:
         build(folder)
-        write_manifest(folder)
-        if target.exists() and not is_intact(target):
-            _remove(target)
+        write_manifest(folder, key)
+        _clear(target)  # another process may have been here
         try:
             folder.rename(target)
         except OSError:
@@ -180,11 +202,13 @@ def entry(key: str, build: Callable[[Path], None], on_trouble: Callable[[str], N
         on_trouble(f"there is no folder for the cache: {error}; set {DIRECTORY_VARIABLE}")
         return _built_aside(build)
     target = directory / key
-    if is_intact(target):
-        with suppress(OSError):  # a cache may be read-only: then nobody trims it, either
-            os.utime(target)
-        return Entry(target, is_new=False)
     try:
+        _check_directory(directory)
+        if is_intact(target):
+            with suppress(OSError):  # a cache may be read-only: then nobody trims it, either
+                os.utime(target)
+            return Entry(target, is_new=False)
+        _clear(target)  # before anything is built
         return _built_in(directory, key, build, limit)
     except OSError as error:
         on_trouble(f"the cache {directory} cannot be written: {error.strerror}; the program is kept for this process")

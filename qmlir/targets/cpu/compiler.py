@@ -10,7 +10,7 @@ import shutil
 import sys
 import warnings
 from collections import OrderedDict
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -27,6 +27,7 @@ from xdsl.dialects.func import FuncOp
 
 from qmlir.dialects.kernel.attributes import ISAS
 from qmlir.dialects.nn.ops.constant import storage_element
+from qmlir.environment import default_environment
 from qmlir.interpreter.progress import bar
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.collection import rare_collection
@@ -41,7 +42,7 @@ from qmlir.targets.cpu.key import program_key
 from qmlir.targets.cpu.numba.runtime import program as runtime
 from qmlir.targets.cpu.numba.runtime.helper import COLLECTED
 from qmlir.targets.cpu.package import (
-    CONSTANTS,
+    INIT,
     KERNELS,
     OnKernel,
     forget,
@@ -52,6 +53,8 @@ from qmlir.targets.cpu.parallel import helper_count, process_limit
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
 from qmlir.targets.cpu.tuned import UNTUNED, Tuned, tuned_for
 from qmlir.text.elements import dense_dtype
+from qmlir.text.parsing import parse_module
+from qmlir.text.printing import PrintOptions, Weights, module_text
 
 Array = npt.NDArray[Any]
 
@@ -101,7 +104,7 @@ def compiled_entry(
         entry = cache.entry(
             key, lambda folder: _build(module, isa, threads, found, folder, name, on_kernel, limit), _warn
         )
-        package = sys.modules.get(name) or load_package(entry.folder, name, on_kernel)
+        package = sys.modules.get(name) or load_package(entry.folder, name, on_kernel, is_checked=not entry.is_new)
     return entry.folder, package.program
 
 
@@ -146,12 +149,27 @@ MOST_SPECIALIZATIONS = 128
 """How many combinations of sizes and parameters a program keeps in memory."""
 
 
+def module_bytes(module: ModuleOp) -> bytes:
+    """A module with its weights, for what is pickled."""
+    return module_text(module, PrintOptions(weights=Weights.INLINE)).encode()
+
+
+def module_of_bytes(data: bytes) -> ModuleOp:
+    """What `module_bytes` made."""
+    return parse_module(default_environment().new_context(), data.decode())
+
+
+def _again(module: bytes, isa: str, threads: int, function: str, tuned: bool) -> "Program":
+    """A program that was pickled: out of the cache, or compiled where there is none."""
+    return compile_module(module_of_bytes(module), isa=isa, threads=threads, function=function, tuned=tuned)
+
+
 class Program:
     """A compiled model: call it with arrays by name, or in order; it gives its outputs by name.
 
-    It may be called from several threads at once. Where sizes of the inputs are open, or shapes depend on the values of
-    some, a module is compiled for each combination when it is first seen. The `MOST_SPECIALIZATIONS` that were used
-    last stay in memory, the others in the disk cache.
+    It may be called from several threads at once, copied and pickled: what is written is the module. Where sizes of the
+    inputs are open, or shapes depend on the values of some, a module is compiled for each combination when it is first
+    seen. The `MOST_SPECIALIZATIONS` that were used last stay in memory, the others in the disk cache.
     """
 
     def __init__(
@@ -176,6 +194,9 @@ class Program:
         self._made: OrderedDict[Any, _Made] = OrderedDict()
         self._lock = Lock()
         self._only = self._make({}, {}) if self._is_closed() else None
+
+    def __reduce__(self) -> tuple[Callable[..., "Program"], tuple[Any, ...]]:
+        return _again, (module_bytes(self._module), self._isa, self._threads, self._function, self._tuned)
 
     @property
     def isa(self) -> str:
@@ -341,11 +362,12 @@ def load_program(folder: str | PathLike[str]) -> Any:
     path = Path(folder).resolve()
     name = f"qmlir_saved_{hashlib.sha256(_identity(path).encode()).hexdigest()[:24]}"
     with _LOADING:
-        package = sys.modules.get(name) or load_package(path, name)
+        package: Any = sys.modules.get(name) or load_package(path, name)
+    package.program.again = (load_program, (str(path),))
     return package.program
 
 
 def _identity(folder: Path) -> str:
     """The path of a saved program, and what tells it from one that lay there before."""
-    files = [path for path in (folder / KERNELS, folder / CONSTANTS) if path.is_file()]
+    files = [path for path in (folder / KERNELS, folder / INIT) if path.is_file()]
     return " ".join([str(folder), *(f"{cache.digest_of(path)}" for path in files)])

@@ -2,13 +2,14 @@
 
 A cache entry and a saved program are the same thing. It needs NumPy, numba and nothing of qmlir:
 
-    __init__.py             gives `program`, ready to be called
+    __init__.py             gives `program`, ready to be called; has the digest of the constants
     kernels.py              the emitted module
     machine_code.bin        what numba made of it, for this very machine: there numba is not needed
     constants.safetensors   weights and tables, mapped into memory
     runtime/                types and intrinsics of vectors, checks of inputs
 """
 
+import hashlib
 import importlib
 import importlib.util
 import itertools
@@ -26,9 +27,11 @@ import numpy as np
 import numpy.typing as npt
 
 from qmlir.ir.diagnostics import text_error
+from qmlir.targets.cpu.numba.runtime.errors import DamagedError
 from qmlir.targets.cpu.numba.runtime.machine_code import is_for_here
 from qmlir.targets.cpu.parallel import helped
 
+INIT = "__init__.py"
 KERNELS = "kernels.py"
 CONSTANTS = "constants.safetensors"
 RUNTIME = "runtime"
@@ -42,9 +45,12 @@ from types import ModuleType
 
 from .runtime.constants import mapped
 from .runtime.machine_code import loaded
-from .runtime.program import CompiledModule, InputError
+from .runtime.errors import InputError
+from .runtime.program import CompiledModule
 
 __all__ = ["InputError", "program"]
+
+CONSTANTS_DIGEST = "{digest}"
 
 _FOLDER = Path(__file__).parent
 
@@ -53,7 +59,12 @@ def _emitted() -> ModuleType:
     return import_module(".kernels", __name__)
 
 
-program = CompiledModule(loaded(_FOLDER) or _emitted(), mapped(_FOLDER / "constants.safetensors"), _emitted)
+program = CompiledModule(
+    loaded(_FOLDER) or _emitted(),
+    mapped(_FOLDER / "constants.safetensors", CONSTANTS_DIGEST),
+    _emitted,
+    __name__,
+)
 '''
 
 
@@ -86,10 +97,12 @@ def _in_lines(data: bytes) -> bytes:
 
 def write_package(folder: Path, source: str, constants: Mapping[str, npt.NDArray[Any]]) -> None:
     """Write the package of an emitted module into `folder`, which exists."""
-    (folder / "__init__.py").write_text(_INIT, encoding="utf-8")
     (folder / KERNELS).write_text(source, encoding="utf-8")
     arrays = {name: np.asarray(array, order="C") for name, array in constants.items()}
-    (folder / CONSTANTS).write_bytes(_in_lines(importlib.import_module("safetensors.numpy").save(arrays)))
+    data = _in_lines(importlib.import_module("safetensors.numpy").save(arrays))
+    (folder / CONSTANTS).write_bytes(data)
+    digest = hashlib.sha256(data).hexdigest()
+    (folder / INIT).write_text(_INIT.format(digest=digest), encoding="utf-8")
     with as_file(files(_RUNTIME_PACKAGE)) as runtime:
         shutil.copytree(runtime, folder / RUNTIME, ignore=shutil.ignore_patterns("__pycache__"))
 
@@ -148,20 +161,21 @@ def _compiling(name: str, folder: Path, on_kernel: OnKernel | None, helpers: int
         yield
 
 
-def load_package(folder: Path, name: str, on_kernel: OnKernel | None = None, helpers: int = 0) -> ModuleType:
+def load_package(
+    folder: Path, name: str, on_kernel: OnKernel | None = None, helpers: int = 0, *, is_checked: bool = False
+) -> ModuleType:
     """Import the package in `folder` under `name`; without machine code for here, and what numba has not cached, it is
     compiled.
 
-    So many helpers, processes of their own, compile kernels as well.
+    So many helpers, processes of their own, compile kernels as well. `is_checked` says that each file is known to be
+    the one that was built.
 
-    Raises `DiagnosticError` where `folder` holds no saved program, where a module that it calls functions of is not
-    installed, and where numba is told not to compile.
+    Raises `DiagnosticError` where `folder` holds no saved program or a damaged one, where a module that it calls
+    functions of is not installed, and where numba is told not to compile.
     """
-    if not (folder / "__init__.py").is_file() or not (folder / KERNELS).is_file():
+    if not (folder / INIT).is_file() or not (folder / KERNELS).is_file():
         raise text_error(f"{folder} holds no saved program: it has no {KERNELS}")
-    spec = importlib.util.spec_from_file_location(
-        name, folder / "__init__.py", submodule_search_locations=[str(folder)]
-    )
+    spec = importlib.util.spec_from_file_location(name, folder / INIT, submodule_search_locations=[str(folder)])
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -169,7 +183,16 @@ def load_package(folder: Path, name: str, on_kernel: OnKernel | None = None, hel
     sys.modules[name] = module
     try:
         with _reading() if is_for_here(folder) else _compiling(name, folder, on_kernel, helpers):
+            if is_checked:
+                constants: Any = importlib.import_module(f"{name}.{RUNTIME}.constants")
+                constants.is_checked = True
             spec.loader.exec_module(module)
+    except DamagedError as error:
+        forget(name)
+        raise text_error(str(error)) from error
+    except SyntaxError as error:
+        forget(name)
+        raise text_error(f"{error.filename} is damaged: line {error.lineno} is no Python") from error
     except ModuleNotFoundError as error:  # of a function that a person wrote
         forget(name)
         raise text_error(f"{folder} calls functions of the module '{error.name}', which is not installed") from error

@@ -17,6 +17,7 @@ from qmlir.interpreter.machine import Interpreter
 from qmlir.interpreter.run import Array
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.targets.compiling import compile_for, load_saved
+from qmlir.targets.cpu.numba.runtime.errors import InputError
 from qmlir.targets.emission import has_parts
 from qmlir.text.weights import write_atomically
 from qmlir.tools.arguments import (
@@ -156,9 +157,7 @@ def inputs_refused_in_a_line() -> Generator[None]:
     """Inside, what a program says of inputs that do not fit is a `DiagnosticError`."""
     try:
         yield
-    except ValueError as error:
-        if type(error).__name__ != "InputError":  # each saved program brings a class of this name
-            raise
+    except InputError as error:
         raise text_error(str(error)) from error
 
 

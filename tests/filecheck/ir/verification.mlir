@@ -66,3 +66,19 @@ func.func @structure_before_own_rules(%x: tensor<2xf32>) {
   %0 = "model.op"(%1) : (i32) -> i32
   %1 = "model.op"(%0) : (i32) -> i32
 }) : () -> ()
+// -----
+// expected-error @+1 {{'func.func' op has 2 outputs named 'y': their names must differ}}
+func.func @outputs_of_one_name(%x: i32) -> (i32 {nn.name = "y"}, i32 {nn.name = "y"}) {
+  func.return %x, %x : i32, i32
+}
+// -----
+// expected-error @+1 {{'func.func' op has 2 inputs named 'input1': their names must differ}}
+func.func @inputs_of_one_name(%x: i32 {nn.name = "input1"}, %input1: i32) {
+  func.return
+}
+// -----
+// expected-error @+1 {{'func.func' op has attributes for 1 of its 2 arguments}}
+"func.func"() ({
+^bb0(%x: i32, %y: i32):
+  func.return
+}) {sym_name = "attributes_of_one", function_type = (i32, i32) -> (), arg_attrs = [{}]} : () -> ()

@@ -1,7 +1,10 @@
 """Programs of several targets give the bits that the interpreter gives on the whole model."""
 
+import pickle
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -150,11 +153,25 @@ def test_inputs_that_do_not_fit(change: dict[str, np.ndarray], message: str) -> 
         program({**inputs, **change})
 
 
+@pytest.mark.parametrize("copied", [deepcopy, lambda program: pickle.loads(pickle.dumps(program))])
+def test_copies(copied: Any) -> None:
+    program = qmlir.compile(partition(_parsed(_TEXT)).module)
+    inputs = [np.array([1, -2], np.int8), np.array([True, False, True]), np.zeros(3, bool)]
+    expected, found = program(inputs), copied(program)(inputs)
+    assert list(found) == list(expected)
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array, strict=True)
+
+
 def test_outputs_that_do_not_fit() -> None:
     program = qmlir.compile(partition(_parsed(_TEXT)).module)
     inputs = [np.zeros(2, np.int8), np.zeros(3, bool), np.zeros(3, bool)]
     with pytest.raises(InputError, match="no output 'z'"):
         program(inputs, {"z": np.zeros(2, np.int8)})
+    with pytest.raises(InputError, match="outputs are written into arrays by name, found int"):
+        program(inputs, 3)
+    with pytest.raises(InputError, match="output 'y' is written into an array, found list"):
+        program(inputs, {"y": [0, 0]})
     with pytest.raises(InputError, match="output 'y' is int8 of the shape 2, found int8 of 3"):
         program(inputs, {"y": np.zeros(3, np.int8)})
 

@@ -4,6 +4,7 @@ import errno
 import json
 import multiprocessing
 import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -93,6 +94,22 @@ def _open_to_the_group(folder: Path) -> None:
     folder.chmod(0o720)
 
 
+def _nested_manifest(folder: Path) -> None:
+    (folder / cache.MANIFEST).write_text("[" * 100_000)
+
+
+def _of_another_key(folder: Path) -> None:
+    """A whole entry under the name of another: its manifest tells."""
+    other = cache.entry("another", Builder(20), _no_trouble).folder
+    folder.rename(folder.with_name("aside"))
+    other.rename(folder)
+
+
+def _pipe(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    os.mkfifo(path, 0o600)
+
+
 def _link(folder: Path) -> None:
     aside = folder.with_name("aside")
     folder.rename(aside)
@@ -103,7 +120,8 @@ def _link(folder: Path) -> None:
     "damage",
     [
         _truncate, _edit, _remove, _add, _forget, _empty_manifest, _foreign_manifest, _open_to_others,
-        _open_to_the_group, _link,
+        _open_to_the_group, _link, _nested_manifest, _of_another_key, _pipe,
+        lambda folder: _pipe(folder / "kernels.py"), lambda folder: _pipe(folder / cache.MANIFEST),
     ],
 )  # fmt: skip
 def test_what_was_touched_is_built_anew(directory: Path, damage: Callable[[Path], None]) -> None:
@@ -124,11 +142,45 @@ def test_what_another_user_owns_is_built_anew(directory: Path, monkeypatch: pyte
     assert not cache.is_intact(folder)
 
 
-@pytest.mark.parametrize("place", ["file", "below a file"])
+@pytest.mark.parametrize("mode", [0o722, 0o702, 0o777])
+def test_a_folder_that_others_may_write_is_no_cache(directory: Path, mode: int) -> None:
+    """Not even for what is there: it could be exchanged after it was looked at."""
+    build, told = Builder(), list[str]()
+    cache.entry(KEY, build, _no_trouble)
+    directory.chmod(mode)
+    found = cache.entry(KEY, build, told.append)
+    assert (found.is_new, found.is_kept, build.count) == (True, False, 2)
+    assert "it belongs to another user, or others may write into it" in told[0]
+
+
+def test_a_folder_of_another_user_is_no_cache(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory.mkdir(parents=True)
+    stranger = os.geteuid() + 1
+    monkeypatch.setattr(os, "geteuid", lambda: stranger)
+    build, told = Builder(), list[str]()
+    assert not cache.entry(KEY, build, told.append).is_kept
+    assert build.count == 1  # it was refused before anything was built
+    assert "it belongs to another user" in told[0]
+
+
+def test_what_cannot_be_taken_away_is_refused_before_anything_is_built(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = cache.entry(KEY, Builder(), _no_trouble).folder
+    _edit(folder)
+    monkeypatch.setattr(cache, "_remove", lambda folder: None)
+    build, told = Builder(), list[str]()
+    assert not cache.entry(KEY, build, told.append).is_kept
+    assert (build.count, len(told)) == (1, 1)
+
+
+@pytest.mark.parametrize("place", ["file", "below a file", "pipe"])
 def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     file = tmp_path / "file"
     file.write_text("")
-    monkeypatch.setenv(cache.DIRECTORY_VARIABLE, str(file if place == "file" else file / "cache"))
+    if place == "pipe":
+        _pipe(file)
+    monkeypatch.setenv(cache.DIRECTORY_VARIABLE, str(file / "cache" if place == "below a file" else file))
     build, told = Builder(), list[str]()
     found = cache.entry(KEY, build, told.append)
     assert (found.is_new, found.is_kept) == (True, False)

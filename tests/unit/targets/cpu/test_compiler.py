@@ -287,12 +287,12 @@ def test_no_program_there(tmp_path: Path) -> None:
         qmlir.load_program(tmp_path / "nothing")
 
 
-def test_damaged_constants(saved: Path, program: Program, tmp_path: Path) -> None:
+@pytest.mark.parametrize("file", ["constants.safetensors", "machine_code.bin"])
+def test_a_damaged_program(program: Program, tmp_path: Path, file: str) -> None:
     folder = tmp_path / "damaged"
     program.save(folder)
-    file = folder / "constants.safetensors"
-    file.write_bytes(file.read_bytes()[:-4])
-    with pytest.raises(ValueError, match=r"constants\.safetensors is damaged: it ends before the constant"):
+    (folder / file).write_bytes((folder / file).read_bytes()[:-4])
+    with pytest.raises(DiagnosticError, match=f"{file} is damaged: it is not what was written with the program"):
         qmlir.load_program(folder)
 
 

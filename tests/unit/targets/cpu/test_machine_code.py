@@ -1,6 +1,7 @@
 """Machine code of a program in one file: the same bits without numba, used where it was made for and nowhere else."""
 
 import ctypes
+import hashlib
 import json
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import qmlir
 from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.numba.runtime.entry import entry
+from qmlir.targets.cpu.numba.runtime.errors import DamagedError
 from qmlir.targets.cpu.numba.runtime.machine_code import FILE, digest_of, is_for_here, loaded
 from qmlir.targets.cpu.package import KERNELS, load_package
 from qmlir.text.printing import save_module
@@ -47,12 +49,15 @@ def saved(program: Program, tmp_path: Path) -> Path:
     return tmp_path / "saved"
 
 
-def _changed(folder: Path, change: Change) -> None:
+def _changed(folder: Path, change: Change, *, is_damage: bool) -> None:
+    """Change the file; the digest of what it holds stays what it was where that is damage."""
     data = (folder / FILE).read_bytes()
+    digest, data = data[:32], data[32:]
     length = int.from_bytes(data[:8], "little")
     header, objects = change(json.loads(data[8 : 8 + length]), data[8 + length :])
     text = json.dumps(header).encode()
-    (folder / FILE).write_bytes(b"".join([len(text).to_bytes(8, "little"), text, objects]))
+    data = b"".join([len(text).to_bytes(8, "little"), text, objects])
+    (folder / FILE).write_bytes((digest if is_damage else hashlib.sha256(data).digest()) + data)
 
 
 def _without_numba(folder: Path, image: np.ndarray) -> bool:
@@ -124,7 +129,7 @@ def test_where_it_was_made_for(saved: Path, image: np.ndarray) -> None:
 )
 def test_where_it_was_not_made_for(change: Change, saved: Path, image: np.ndarray) -> None:
     """numba compiles the emitted module."""
-    _changed(saved, change)
+    _changed(saved, change, is_damage=False)
     assert loaded(saved) is None
     assert not _without_numba(saved, image)
 
@@ -135,19 +140,28 @@ def test_where_it_was_not_made_for(change: Change, saved: Path, image: np.ndarra
         lambda header, objects: (header, objects[:-1]),
         lambda header, objects: (header, objects[:100] + b"\0" + objects[101:]),
         lambda header, objects: ({key: header[key] for key in header if key != "made_for"}, objects),
-        lambda header, objects: ({**header, "kernels": ["nobody", *header["kernels"][1:]]}, objects),
+        lambda header, objects: ({**header, "OUTPUTS": [["Relu1", "int8", [9], False, 0]]}, objects),
+        lambda header, objects: ({**header, "sizes": []}, objects),
     ],
-    ids=["too short", "altered", "no place", "no such kernel"],
+    ids=["too short", "altered", "no place", "other sizes", "no objects"],
 )
 def test_a_damaged_file(change: Change, saved: Path) -> None:
-    _changed(saved, change)
-    with pytest.raises(ValueError, match=r"machine_code\.bin is damaged"):
+    """The digest is that of all: what the header says is as dangerous as code."""
+    _changed(saved, change, is_damage=True)
+    with pytest.raises(DamagedError, match=r"machine_code\.bin is damaged"):
         loaded(saved)
 
 
-def test_bytes_that_are_no_code(saved: Path) -> None:
-    (saved / FILE).write_bytes(b"\x10" + bytes(7) + b"not json")
-    with pytest.raises(ValueError, match=r"machine_code\.bin is damaged: it has no header"):
+@pytest.mark.parametrize("data", [b"", b"\x10" + bytes(7) + b"not json", b"\xff" * 100])
+def test_bytes_that_are_no_code(saved: Path, data: bytes) -> None:
+    (saved / FILE).write_bytes(data)
+    with pytest.raises(DamagedError, match=r"machine_code\.bin is damaged"):
+        loaded(saved)
+
+
+def test_a_kernel_that_is_not_there(saved: Path) -> None:
+    _changed(saved, lambda header, objects: ({**header, "kernels": ["x"] * 2}, objects), is_damage=False)
+    with pytest.raises(DamagedError, match="a kernel is missing"):
         loaded(saved)
 
 

@@ -1,17 +1,23 @@
 """Packages of compiled programs: what is written, and what is imported under which name."""
 
+import hashlib
 import os
+import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.numba.runtime.constants import mapped
-from qmlir.targets.cpu.package import CONSTANTS, KERNELS, RUNTIME, load_package, write_package
+from qmlir.targets.cpu.numba.runtime.errors import DamagedError, InputError
+from qmlir.targets.cpu.package import CONSTANTS, INIT, KERNELS, RUNTIME, load_package, write_package
 
 SOURCE = """
 import ctypes
@@ -77,11 +83,18 @@ def test_kernels_are_told(tmp_path: Path) -> None:
 DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "int64", "float16", "float32", "float64")
 
 
+def _digest(folder: Path) -> str:
+    """What the program says of its constants."""
+    (line,) = (line for line in (folder / INIT).read_text().splitlines() if line.startswith("CONSTANTS_DIGEST"))
+    return line.split('"')[1]
+
+
 def test_constants_are_mapped(tmp_path: Path) -> None:
     """Every type, scalars and empty arrays; short floats are their bits."""
     arrays = {f"{name}_{len(shape)}": np.ones(shape, name) for name in DTYPES for shape in ((), (3,), (2, 0))}
     write_package(tmp_path, "", arrays)
-    found = mapped(tmp_path / CONSTANTS)
+    assert _digest(tmp_path) == hashlib.sha256((tmp_path / CONSTANTS).read_bytes()).hexdigest()
+    found = mapped(tmp_path / CONSTANTS, _digest(tmp_path))
     assert found.keys() == arrays.keys()
     for name, array in found.items():
         assert not array.flags.writeable
@@ -93,26 +106,67 @@ def test_constants_of_whole_lines_begin_at_lines(tmp_path: Path) -> None:
     sizes = {"a": 100, "b": 128, "c": 3, "d": 64 * 50, "e": 0}
     arrays = {name: np.full(size, number, np.int8) for number, (name, size) in enumerate(sizes.items())}
     write_package(tmp_path, "", {**arrays, "f": np.ones((4, 4), np.float32)})
-    found = mapped(tmp_path / CONSTANTS)
+    found = mapped(tmp_path / CONSTANTS, _digest(tmp_path))
     assert {name: array.ctypes.data % 64 for name, array in found.items() if name in "bdf"} == {"b": 0, "d": 0, "f": 0}
     for name, array in arrays.items():
         np.testing.assert_array_equal(found[name], array)
 
 
-@pytest.mark.parametrize("left", [0.1, 0.5, 0.9])
-def test_constants_that_end_early(tmp_path: Path, left: float) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data[: len(data) // 10],
+        lambda data: data[:-1],
+        lambda data: data + b"0",
+        lambda data: data[:-4] + b"1234",
+        lambda data: data.replace(b"[100]", b"[104]"),
+        lambda data: b"",
+        lambda data: b"\xff" * 100,
+    ],
+)
+def test_damaged_constants(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
     write_package(tmp_path, "", {"weights": np.ones(100, np.float32)})
     data = (tmp_path / CONSTANTS).read_bytes()
-    (tmp_path / CONSTANTS).write_bytes(data[: int(left * len(data))])
-    with pytest.raises(ValueError, match="is damaged"):
-        mapped(tmp_path / CONSTANTS)
+    (tmp_path / CONSTANTS).write_bytes(change(data))
+    assert change(data) != data
+    with pytest.raises(DamagedError, match="is damaged"):
+        mapped(tmp_path / CONSTANTS, _digest(tmp_path))
 
 
-@pytest.mark.parametrize("data", [b"", b"1234", bytes(8), b"\xff" * 100, b"\x08" + bytes(7) + b"not json"])
-def test_what_holds_no_constants(tmp_path: Path, data: bytes) -> None:
-    (tmp_path / CONSTANTS).write_bytes(data)
-    with pytest.raises(ValueError, match="is damaged"):
-        mapped(tmp_path / CONSTANTS)
+@pytest.mark.parametrize("wrong", [np.zeros(2, np.float32), np.zeros(3, np.float64), np.zeros((0,), np.float32)])
+def test_constants_of_other_sizes_than_kernels_read(tmp_path: Path, wrong: np.ndarray) -> None:
+    """Whatever the digest says: kernels read so many elements from an address."""
+    folder = tmp_path / "program"
+    folder.mkdir()
+    write_package(folder, f"FACTOR = 2\n{SOURCE}", {"weights": wrong})
+    with pytest.raises(DiagnosticError, match=r"the constant 'weights' has \d+ bytes, kernels read 3 of float32"):
+        load_package(folder, "program_of_wrong_sizes")
+
+
+def test_ports_of_one_name(tmp_path: Path) -> None:
+    folder = _written(tmp_path / "program")
+    row = '("y", "float32", (3,), False, 0)'
+    (folder / KERNELS).write_text((folder / KERNELS).read_text().replace(row, f"{row}, {row}"))
+    with pytest.raises(DiagnosticError, match="two ports of one name: y, y"):
+        load_package(folder, "program_of_one_name")
+
+
+def test_kernels_that_are_cut_off(tmp_path: Path) -> None:
+    folder = _written(tmp_path / "program")
+    (folder / KERNELS).write_text((folder / KERNELS).read_text()[:-7])
+    with pytest.raises(DiagnosticError, match=r"kernels.py is damaged: line \d+ is no Python"):
+        load_package(folder, "cut_off_program")
+
+
+def test_an_error_is_one_class_and_one_line(tmp_path: Path) -> None:
+    """Each package has a copy of the file, and the first gives the class."""
+    for name in ("first", "second"):
+        package: Any = load_package(_written(tmp_path / name), f"errors_of_{name}")
+        assert package.InputError is InputError is qmlir.InputError
+    error = InputError("no input 'a\n\x1b[31m\u202e'")
+    assert str(error) == r"no input 'a\n\x1b[31m\u202e'"
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again)) == (InputError, str(error))
 
 
 def test_numba_that_is_told_not_to_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

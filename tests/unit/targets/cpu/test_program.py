@@ -1,7 +1,10 @@
 """Calling a compiled program: arrays by name or in order, outputs into the caller's arrays, and what does not fit."""
 
+import pickle
 import threading
 from collections.abc import Callable
+from copy import copy, deepcopy
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
@@ -21,12 +24,42 @@ def expected(module: ModuleOp, image: np.ndarray) -> np.ndarray:
 
 
 def _refused(program: Program, inputs: Any, outputs: Any = None) -> str:
-    with pytest.raises(ValueError, match="put") as caught:
+    with pytest.raises(InputError) as caught:
         program(inputs, outputs)
-    assert type(caught.value).__name__ == InputError.__name__  # the program carries a runtime of its own
     message = str(caught.value)
     assert "\n" not in message
     return message
+
+
+@pytest.mark.parametrize("copied", [deepcopy, copy, lambda program: pickle.loads(pickle.dumps(program))])
+@pytest.mark.parametrize("is_saved", [False, True])
+def test_copies(
+    program: Program, image: np.ndarray, expected: np.ndarray, tmp_path: Path, copied: Any, is_saved: bool
+) -> None:
+    if is_saved:
+        program.save(tmp_path / "saved")
+    again = copied(qmlir.load_program(tmp_path / "saved") if is_saved else program)
+    np.testing.assert_array_equal(again([image])["Relu1"], expected, strict=True)
+
+
+def test_a_program_that_was_pickled_is_in_the_cache(program: Program) -> None:
+    again = pickle.loads(pickle.dumps(program))
+    assert again._only.folder == program._only.folder
+    assert (again.isa, again.threads) == (program.isa, program.threads)
+
+
+def test_arrays_of_other_sizes_never_reach_compiled_code(program: Program, image: np.ndarray) -> None:
+    """What stands in front of the entry of native code itself, which reads whatever lies at an address."""
+    module = program._only.call
+    output = np.zeros((2, 4), np.float32)
+    for inputs, outputs in (
+        ([image[:1]], [output]),
+        ([image], [output[:1]]),
+        ([image], []),
+        ([image, image], [output]),
+    ):
+        with pytest.raises(InputError, match="arrays have"):
+            module._run(inputs, outputs)
 
 
 @pytest.mark.parametrize("arrange", [lambda x: {"x0": x}, lambda x: [x], lambda x: (x,), lambda x: x])
@@ -103,6 +136,13 @@ def test_an_output_over_the_input(program: Program, image: np.ndarray, expected:
 X = np.zeros((2, 6), np.float32)
 
 
+class _Unwilling:
+    """An array of a library that converts only some of its arrays."""
+
+    def __array__(self, *args: Any, **options: Any) -> np.ndarray:
+        raise RuntimeError("it needs a gradient")
+
+
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
@@ -124,6 +164,16 @@ X = np.zeros((2, 6), np.float32)
         (["abc"], "input 'x0' has elements of float32, found <U3"),
         ([X.tolist()], "input 'x0' has elements of float32, found float64"),
         ([[[1.0], [1.0, 2.0]]], "input 'x0' is no array: "),
+        ([_Unwilling()], "input 'x0' is no array: it needs a gradient"),
+        (None, "the program takes arrays by name, or in order, found NoneType"),
+        (3, "the program takes arrays by name, or in order, found int"),
+        ("x0", "the program takes arrays by name, or in order, found str"),
+        ({"x0"}, "the program takes arrays by name, or in order, found set"),
+        ((X for _ in range(1)), "the program takes arrays by name, or in order, found generator"),
+        (np.float32(1), "input 'x0' has the shape 2x6, found scalar"),
+        ({1: X}, "the program has no input '1' (it has: x0)"),
+        ({None: X}, "the program has no input 'None' (it has: x0)"),
+        ({"\x1b[31m\n": X}, r"the program has no input '\x1b[31m\n' (it has: x0)"),
     ],
 )
 def test_inputs_that_do_not_fit(program: Program, inputs: Any, message: str) -> None:
@@ -137,6 +187,9 @@ def test_inputs_that_do_not_fit(program: Program, inputs: Any, message: str) -> 
         ({"Relu1": np.zeros((2, 4))}, "output 'Relu1' is float32 of the shape 2x4, found float64 of 2x4"),
         ({"Relu1": np.zeros((4, 2), np.float32)}, "output 'Relu1' is float32 of the shape 2x4, found float32 of 4x2"),
         ({"Relu1": [0.0]}, "output 'Relu1' is written into an array, found list"),
+        ({3: X}, "the program has no output '3' (it has: Relu1)"),
+        (X, "outputs are written into arrays by name, found ndarray"),
+        (3, "outputs are written into arrays by name, found int"),
         ({"Relu1": _read_only(np.zeros((2, 4), np.float32))}, "output 'Relu1' is read-only"),
     ],
 )

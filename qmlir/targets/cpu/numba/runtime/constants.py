@@ -1,11 +1,18 @@
-"""Constants of a program: arrays mapped from a safetensors file, so that nothing is read before it is used."""
+"""Constants of a program: arrays mapped from a safetensors file.
 
+The format is 8 bytes of a length, a JSON header of that length with type, shape and place of each tensor, and data. The
+program knows a digest of the file: kernels read constants without looking at their sizes.
+"""
+
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from .errors import DamagedError
 
 _DTYPES = {
     "BOOL": np.int8, "I8": np.int8, "U8": np.uint8, "I16": np.int16, "U16": np.uint16, "I32": np.int32,
@@ -14,33 +21,25 @@ _DTYPES = {
 }  # fmt: skip
 """Name of a type in the file to that of the array; short floats are held as their bits."""
 
-
-def _header(path: Path, data: npt.NDArray[Any]) -> tuple[dict[str, Any], npt.NDArray[Any]]:
-    """What the file says of its tensors, and their bytes."""
-    try:
-        length = int(data[:8].view("<u8")[0])
-        header = json.loads(bytes(data[8 : 8 + length]))
-    except (IndexError, ValueError, OverflowError) as error:
-        raise ValueError(f"{path} is damaged: it has no header of constants") from error
-    return header, data[8 + length :]
+is_checked = False
+"""Whether the digest was compared already, as that of each file of an entry of the cache is."""
 
 
-def mapped(path: Path) -> dict[str, npt.NDArray[Any]]:
+def mapped(path: Path, digest: str) -> dict[str, npt.NDArray[Any]]:
     """The arrays of a safetensors file by name, read-only views of the mapped file.
 
-    The format is 8 bytes of a length, a JSON header of that length with type, shape and place of each tensor, and data.
-    Raises `ValueError` where the file is not whole.
+    Raises `DamagedError` where it is not the one with this digest, its SHA-256.
     """
-    if path.stat().st_size == 0:
-        raise ValueError(f"{path} is damaged: it is empty")
-    header, data = _header(path, np.memmap(path, np.uint8, mode="r"))
+    if not path.is_file() or path.stat().st_size == 0:
+        raise DamagedError(f"{path} is damaged: it is {'empty' if path.is_file() else 'no file'}")
+    file = np.memmap(path, np.uint8, mode="r")
+    if not is_checked and hashlib.sha256(file.data).hexdigest() != digest:
+        raise DamagedError(f"{path} is damaged: it is not what was written with the program")
+    length = int(file[:8].view("<u8")[0])
+    header, data = json.loads(bytes(file[8 : 8 + length])), file[8 + length :]
     arrays: dict[str, npt.NDArray[Any]] = {}
     for name, entry in header.items():
-        if name == "__metadata__":
-            continue
         begin, end = entry["data_offsets"]
-        if end > data.size:
-            raise ValueError(f"{path} is damaged: it ends before the constant '{name}' does")
         dtype = np.dtype(_DTYPES[entry["dtype"]])
         flat: npt.NDArray[Any] = data[begin:end].view(np.ndarray)
         array = flat.view(dtype) if flat.ctypes.data % dtype.itemsize == 0 else np.frombuffer(flat.tobytes(), dtype)

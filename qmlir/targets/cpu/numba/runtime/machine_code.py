@@ -1,8 +1,8 @@
 """The machine code of a program in one file, which LLVM loads where it was made for: without numba, in a moment.
 
-The file has 8 bytes of a length, a JSON header of that length, and objects as LLVM writes them, one a kernel. It holds
-what numba compiled, and what the emitted module says of itself. Anywhere else (another processor, another LLVM, other
-kernels) it isn't used, and numba compiles the emitted module.
+The file has the SHA-256 of what follows: 8 bytes of a length, a JSON header of that length, and objects as LLVM writes
+them, one a kernel. It holds what numba compiled, and what the emitted module says of itself. Anywhere else (another
+processor, another LLVM, other kernels) it isn't used, and numba compiles the emitted module.
 """
 
 # llvmlite has no types that a checker could read.
@@ -23,6 +23,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from .entry import entry, made_engine
+from .errors import DamagedError
 from .processor import processor_features, processor_name
 
 FILE = "machine_code.bin"
@@ -32,6 +33,9 @@ SOURCE = "kernels.py"
 
 FACTS = ("INPUTS", "OUTPUTS", "CALLS", "CONSTANTS", "ARENA_BYTES")
 """What the emitted module says of itself, and the header says, too."""
+
+
+_DIGEST = hashlib.sha256().digest_size
 
 
 def digest_of(data: bytes) -> str:
@@ -52,10 +56,9 @@ def surroundings() -> dict[str, Any]:
 
 def written(header: dict[str, Any], objects: Sequence[bytes]) -> bytes:
     """The content of the file: a header with `FACTS` and symbols, to which the rest is added here, and objects."""
-    sizes = [len(each) for each in objects]
-    code = b"".join(objects)
-    text = json.dumps({**header, "made_for": surroundings(), "sizes": sizes, "digest": digest_of(code)}).encode()
-    return b"".join([len(text).to_bytes(8, "little"), text, code])
+    text = json.dumps({**header, "made_for": surroundings(), "sizes": [len(each) for each in objects]}).encode()
+    content = b"".join([len(text).to_bytes(8, "little"), text, *objects])
+    return hashlib.sha256(content).digest() + content
 
 
 def _header(folder: Path) -> tuple[dict[str, Any], bytes] | None:
@@ -64,24 +67,21 @@ def _header(folder: Path) -> tuple[dict[str, Any], bytes] | None:
     if not path.is_file():
         return None
     data = path.read_bytes()
-    length = int.from_bytes(data[:8], "little")
-    try:
-        header: dict[str, Any] = json.loads(data[8 : 8 + length])
-        if header["made_for"] != surroundings() or header["source"] != digest_of((folder / SOURCE).read_bytes()):
-            return None
-        is_whole = header["digest"] == digest_of(data[8 + length :])
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is damaged: it has no header of objects") from error
-    if not is_whole:
-        raise ValueError(f"{path} is damaged: its objects are not those that were written")
+    content = memoryview(data)[_DIGEST:]
+    if hashlib.sha256(content).digest() != data[:_DIGEST]:
+        raise DamagedError(f"{path} is damaged: it is not what was written with the program")
+    end = 8 + int.from_bytes(content[:8], "little")
+    header: dict[str, Any] = json.loads(bytes(content[8:end]))
+    if header["made_for"] != surroundings() or header["source"] != digest_of((folder / SOURCE).read_bytes()):
+        return None
     # LLVM ends the process where a symbol is missing.
     if any(llvm.address_of_symbol(name) is None for name in header["needs"]):
         return None
-    return header, data[8 + length :]
+    return header, bytes(content[end:])
 
 
 def is_for_here(folder: Path) -> bool:
-    """Whether the program in `folder` has code that can run here. Raises `ValueError` where it is damaged."""
+    """Whether the program in `folder` has code that can run here. Raises `DamagedError`."""
     return _header(folder) is not None
 
 
@@ -98,7 +98,7 @@ def _engine_with(objects: bytes, sizes: Sequence[int]) -> Any:
 def loaded(folder: Path) -> Any:
     """The program in `folder` as its emitted module would be, `main` and `FACTS`; `None` where numba must compile it.
 
-    Raises `ValueError` where the file is damaged.
+    Raises `DamagedError`.
     """
     found = _header(folder)
     if found is None:
@@ -107,7 +107,7 @@ def loaded(folder: Path) -> Any:
     engine = _engine_with(objects, header["sizes"])
     addresses = [engine.get_function_address(symbol) for symbol in header["kernels"]]
     if not all(addresses):
-        raise ValueError(f"{folder / FILE} is damaged: a kernel is missing")
+        raise DamagedError(f"{folder / FILE} is damaged: a kernel is missing")
     table = np.array(addresses, np.int64)
     if header["team"] is None:
         main = partial(entry(addresses[-1], header["steps"], engine), table)

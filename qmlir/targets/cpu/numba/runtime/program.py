@@ -6,10 +6,10 @@ working memory it needs (`ARENA_BYTES`), and has `main`, which computes on flat 
 
 import difflib
 import importlib
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType, ModuleType
@@ -17,6 +17,9 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+
+from .errors import DamagedError
+from .errors import InputError as InputError
 
 Array = npt.NDArray[Any]
 
@@ -26,10 +29,6 @@ ALIGNMENT = 64
 
 OPEN = -1
 """A size that any array may have."""
-
-
-class InputError(ValueError):
-    """An input or output array that does not fit the program: the message is one line."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def _converted(port: Port, value: Any) -> Array:
     """Any value that fits `port` as an array that kernels can read."""
     try:
         array = np.asarray(value)
-    except ValueError as error:
+    except Exception as error:  # whatever the conversion of somebody's class raises
         raise InputError(f"input '{port.name}' is no array: {error}") from error
     is_bool = port.dtype == np.bool_ and array.dtype == np.int8
     if array.dtype.newbyteorder("=") != port.dtype and not is_bool:
@@ -159,20 +158,49 @@ def by_name(ports: Sequence[Port], inputs: Mapping[str, Any] | Sequence[Any]) ->
         except KeyError:
             pass
     names = [port.name for port in ports]
-    if isinstance(inputs, np.ndarray):
+    if hasattr(inputs, "__array__"):  # one array, of NumPy or another library
         inputs = [inputs]
+    if not isinstance(cast(Any, inputs), Mapping | Sequence) or isinstance(inputs, str | bytes):
+        raise InputError(f"the program takes arrays by name, or in order, found {type(inputs).__name__}")
     if not isinstance(inputs, Mapping):
         if len(inputs) != len(names):
             raise InputError(f"the program takes {len(names)} inputs ({', '.join(names)}), found {len(inputs)}")
         return list(inputs)
-    for name in inputs:
-        if name not in names:
-            known = ", ".join(names) or "none"
-            raise InputError(f"the program has no input '{name}'{_nearest(name, names)} (it has: {known})")
+    check_names("input", inputs, names)
     missing = [name for name in names if name not in inputs]
     if missing:
         raise InputError(f"the program lacks the input{'s' if len(missing) > 1 else ''} {', '.join(missing)}")
     return [inputs[name] for name in names]
+
+
+def check_names(kind: str, given: Iterable[Any], names: Sequence[str]) -> None:
+    """Raise `InputError` where one of the names that are given is none of the program's inputs or outputs."""
+    for name in given:
+        if name not in names:
+            known = ", ".join(names) or "none"
+            raise InputError(f"the program has no {kind} '{name}'{_nearest(str(name), names)} (it has: {known})")
+
+
+def check_outputs(given: Any, names: Sequence[str]) -> None:
+    """Raise `InputError` where what is given for outputs is no mapping of some of their names."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"outputs are written into arrays by name, found {type(given).__name__}")
+    check_names("output", cast(Mapping[Any, Any], given), names)
+
+
+def check_target(name: str, given: object, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    """What is given for an output as an array. Raises `InputError` where the output can't be written there."""
+    if not isinstance(given, np.ndarray):
+        raise InputError(f"output '{name}' is written into an array, found {type(given).__name__}")
+    array: Array = np.asarray(cast(Array, given))
+    if array.dtype != dtype or array.shape != shape:
+        raise InputError(
+            f"output '{name}' is {dtype} of the shape {_shape_text(shape)}, "
+            f"found {array.dtype} of {_shape_text(array.shape)}"
+        )
+    if not array.flags.writeable:
+        raise InputError(f"output '{name}' is read-only")
+    return array
 
 
 def _flat(port: Port, array: Array) -> Array:
@@ -221,28 +249,59 @@ def places_of(arrays: Sequence[Array]) -> npt.NDArray[np.int64]:
     return np.array([array.ctypes.data for array in arrays], np.int64)
 
 
+def _sized(constant: Array, dtype: str, count: int, name: str) -> Array:
+    """A constant as kernels see it, which read so many elements."""
+    if constant.nbytes != count * np.dtype(dtype).itemsize:
+        raise DamagedError(f"the constant '{name}' has {constant.nbytes} bytes, kernels read {count} of {dtype}")
+    return constant.reshape(-1).view(dtype)
+
+
+def program_of(package: str) -> Any:
+    """The program of a package that can be imported: what a pickled program says of itself."""
+    return importlib.import_module(package).program
+
+
 class CompiledModule:
-    """An emitted module with its constants, ready to be called from several threads at once."""
+    """An emitted module with its constants, ready to be called from several threads at once.
+
+    It can be pickled: what is written is how to load it again, and neither code nor constants.
+    """
 
     def __init__(
-        self, module: Any, constants: Mapping[str, Array], emitted: Callable[[], ModuleType] | None = None
+        self,
+        module: Any,
+        constants: Mapping[str, Array],
+        emitted: Callable[[], ModuleType] | None = None,
+        package: str = "",
     ) -> None:
-        """`emitted` gives the emitted module where `module` is machine code that only says the same of itself."""
+        """`emitted` gives the emitted module where `module` is machine code that only says the same of itself;
+        `package` is what to import for the program.
+        """
         self.inputs, self.outputs = (
             tuple(Port(name, _dtype(dtype), tuple(shape), nan, bits=bits) for name, dtype, shape, nan, bits in rows)
             for rows in (module.INPUTS, module.OUTPUTS)
         )
+        for ports in (self.inputs, self.outputs):
+            if len({port.name for port in ports}) < len(ports):
+                raise DamagedError(f"the program has two ports of one name: {', '.join(port.name for port in ports)}")
         self.calls = tuple((str(kernel), tuple(nodes)) for kernel, nodes in getattr(module, "CALLS", ()))
         """The kernel of each call in order, and the nodes of the model that it is for."""
+        self.again: tuple[Callable[..., Any], tuple[Any, ...]] = (program_of, (package,))
+        """What gives this program where it was pickled: a function that can be imported, and its arguments."""
         self._main = module.main
         self._emitted = emitted
-        self._constants = tuple(constants[name].reshape(-1).view(dtype) for name, dtype, _ in module.CONSTANTS)
+        self._constants = tuple(_sized(constants[name], kind, count, name) for name, kind, count in module.CONSTANTS)
         self._places = places_of(self._constants)  # the tuple keeps their memory
         self._has_narrow = any(port.is_narrow for port in self.outputs)
         self._takes_narrow = any(port.is_narrow for port in self.inputs)
         self._takes_flat = not getattr(module, "TAKES_ANY_SHAPE", False)
         self._arena_bytes = int(module.ARENA_BYTES)
         self._arenas: deque[npt.NDArray[np.int8]] = deque()
+        self._sizes = [math.prod(port.shape) * port.dtype.itemsize for port in (*self.inputs, *self.outputs)]
+        """The bytes of every array that kernels are handed: they look at none."""
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return self.again
 
     def load_emitted(self) -> Any:
         """`main` of the emitted module, which numba may have to compile where machine code takes its place."""
@@ -252,24 +311,12 @@ class CompiledModule:
         """The same program, in which another function calls the kernels: what `steps` makes of the compiled one."""
         main: Any = self.load_emitted()
         found: dict[str, Any] = main.__globals__
-        changed = copy(self)
+        changed = CompiledModule.__new__(CompiledModule)
+        vars(changed).update(vars(self))
         changed._main = FunctionType(main.__code__, {**found, "steps": steps(found["steps"])})
         changed._takes_flat = True
         changed._arenas = deque()
         return changed
-
-    def _target(self, port: Port, given: object) -> Array:
-        if not isinstance(given, np.ndarray):
-            raise InputError(f"output '{port.name}' is written into an array, found {type(given).__name__}")
-        array: Array = np.asarray(cast(Array, given))
-        if array.dtype != port.dtype or array.shape != port.shape:
-            raise InputError(
-                f"output '{port.name}' is {port.dtype} of the shape {_shape_text(port.shape)}, "
-                f"found {array.dtype} of {_shape_text(array.shape)}"
-            )
-        if not array.flags.writeable:
-            raise InputError(f"output '{port.name}' is read-only")
-        return array
 
     def _run(self, inputs: Iterable[Array], outputs: Iterable[Array]) -> None:
         """Compute `outputs` from `inputs`, which fit the ports and lie as kernels have them."""
@@ -285,7 +332,10 @@ class CompiledModule:
             targets = outputs
         if self._takes_flat or self._takes_narrow:
             inputs = map(_stored, self.inputs, inputs)
-        self._main(arena, self._places, *inputs, *targets)
+        arrays = [*inputs, *targets]
+        if [array.nbytes for array in arrays] != self._sizes:
+            raise InputError(f"arrays have {self._sizes} bytes, found {[array.nbytes for array in arrays]}")
+        self._main(arena, self._places, *arrays)
         self._arenas.append(arena)
         if self._has_narrow:
             for port, array in zip(self.outputs, outputs, strict=True):
@@ -304,18 +354,15 @@ class CompiledModule:
         """
         given = list(map(checked, self.inputs, by_name(self.inputs, inputs)))
         results: dict[str, Array] = {}
-        if not outputs:
+        if outputs is None:
             for port in self.outputs:
                 results[port.name] = np.empty(port.shape, port.dtype)
             self._run(given, results.values())
             return results
-        wanted = dict(outputs)
-        for port in self.outputs:
-            own = wanted.pop(port.name, None)
-            results[port.name] = np.empty(port.shape, port.dtype) if own is None else self._target(port, own)
-        if wanted:
-            name, known = next(iter(wanted)), [port.name for port in self.outputs]
-            raise InputError(f"the program has no output '{name}'{_nearest(name, known)} (it has: {', '.join(known)})")
+        check_outputs(outputs, [port.name for port in self.outputs])
+        for name, dtype, shape in ((port.name, port.dtype, port.shape) for port in self.outputs):
+            own = outputs.get(name)
+            results[name] = np.empty(shape, dtype) if own is None else check_target(name, own, dtype, shape)
         targets = _targets(list(results.values()), given)
         self._run(given, targets)
         for array, target in zip(results.values(), targets, strict=True):

@@ -1,0 +1,35 @@
+"""What is wrong with a call of a program, and with its files: one class each in a process, however many programs.
+
+Each saved program has a copy of this file, so the first of them gives the classes to all.
+"""
+
+import sys
+from types import ModuleType
+from typing import TypeVar
+
+_SHARED = "qmlir_errors"
+"""The module of the classes, known by this name to what pickles them."""
+
+_Class = TypeVar("_Class", bound=type)
+
+
+def _one(made: _Class) -> _Class:
+    made.__module__ = _SHARED
+    return vars(sys.modules.setdefault(_SHARED, ModuleType(_SHARED))).setdefault(made.__qualname__, made)
+
+
+class _Line(ValueError):
+    """An error of one line, whatever names are in it: what does not print is told by its escape sequence."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message if message.isprintable() else message.encode("unicode_escape").decode())
+
+
+@_one
+class InputError(_Line):
+    """An argument that does not fit a program."""
+
+
+@_one
+class DamagedError(_Line):
+    """A file of a program that is not what was written."""
