@@ -159,7 +159,11 @@ class _Placer:
                 count("tensors written for the next iteration")
 
     def _is_free(self, argument: SSAValue, root: SSAValue, writer: Operation, loop: scf.ForOp) -> bool:
-        """Whether nobody in the body looks at the memory of `argument` from where `root` is written."""
+        """Whether nobody in the body looks at the memory of `argument` from where `root` is written.
+
+        The writer itself may, element by element; not where its destination has a value to begin with, since that is
+        copied to the memory of `root` first.
+        """
         if isinstance(writer, tensor.EmptyOp):  # it is written by its one user
             writer = next(iter(root.uses)).operation
         position, style = self.aliases.position, destination_style(writer)
@@ -173,6 +177,7 @@ class _Placer:
                     use.operation is writer
                     and style is not None
                     and len(style.destinations()) == 1
+                    and not style.destinations()[0].is_read
                     and self.aliases.place(member) is self.aliases.place(argument)
                     and style.may_overwrite(use.index, 0)
                 )
