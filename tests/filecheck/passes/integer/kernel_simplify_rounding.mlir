@@ -235,3 +235,70 @@ func.func @residual(%x: tensor<2x4xi8>, %r: tensor<2x2xi8>) -> tensor<2x2xi8> {
   }
   func.return %0 : tensor<2x2xi8>
 }
+
+// Limits that are those of the type become limits of the integer. One beyond them, on either side, the integer wraps: the
+// floats stay inside their limits.
+// CHECK-LABEL: @ends_of_the_type(
+// CHECK-NOT: maximumf
+// CHECK: arith.trunci
+// CHECK: kernel.matmul
+// CHECK: arith.maximumf
+// CHECK-NEXT: arith.constant 2.280000e+02 : f32
+// CHECK-NEXT: arith.minimumf
+// CHECK: kernel.matmul
+// CHECK: arith.constant -2.900000e+01 : f32
+// CHECK-NEXT: arith.maximumf
+// CHECK: kernel.yield
+func.func @ends_of_the_type(%x: tensor<2x4xi8>) -> (tensor<2x2xi8>, tensor<2x2xi8>, tensor<2x2xi8>) {
+  %w = arith.constant dense<[[1, 2, 3, 4], [-5, 6, 7, 8]]> : tensor<2x4xi8>
+  %m = arith.constant dense<[0.25, 0.3]> : tensor<2xf32>
+  %in = kernel.matmul ins(%x, %w : tensor<2x4xi8>, tensor<2x4xi8>) epilogue(%m : tensor<2xf32>) -> tensor<2x2xi8>
+      attributes {epilogue_maps = [#channel]} {
+  ^bb0(%sum: i32, %f: f32):
+    %1 = arith.sitofp %sum : i32 to f32
+    %2 = arith.mulf %1, %f : f32
+    %3 = math.roundeven %2 : f32
+    %low = arith.constant -28.0 : f32
+    %4 = arith.maximumf %3, %low : f32
+    %high = arith.constant 227.0 : f32
+    %5 = arith.minimumf %4, %high : f32
+    %6 = arith.fptosi %5 : f32 to i32
+    %zero = arith.constant -100 : i32
+    %7 = arith.addi %6, %zero : i32
+    %8 = arith.trunci %7 : i32 to i8
+    kernel.yield %8 : i8
+  }
+  %above = kernel.matmul ins(%x, %w : tensor<2x4xi8>, tensor<2x4xi8>) epilogue(%m : tensor<2xf32>) -> tensor<2x2xi8>
+      attributes {epilogue_maps = [#channel]} {
+  ^bb0(%sum: i32, %f: f32):
+    %1 = arith.sitofp %sum : i32 to f32
+    %2 = arith.mulf %1, %f : f32
+    %3 = math.roundeven %2 : f32
+    %low = arith.constant -28.0 : f32
+    %4 = arith.maximumf %3, %low : f32
+    %high = arith.constant 228.0 : f32
+    %5 = arith.minimumf %4, %high : f32
+    %6 = arith.fptosi %5 : f32 to i32
+    %zero = arith.constant -100 : i32
+    %7 = arith.addi %6, %zero : i32
+    %8 = arith.trunci %7 : i32 to i8
+    kernel.yield %8 : i8
+  }
+  %below = kernel.matmul ins(%x, %w : tensor<2x4xi8>, tensor<2x4xi8>) epilogue(%m : tensor<2xf32>) -> tensor<2x2xi8>
+      attributes {epilogue_maps = [#channel]} {
+  ^bb0(%sum: i32, %f: f32):
+    %1 = arith.sitofp %sum : i32 to f32
+    %2 = arith.mulf %1, %f : f32
+    %3 = math.roundeven %2 : f32
+    %low = arith.constant -29.0 : f32
+    %4 = arith.maximumf %3, %low : f32
+    %high = arith.constant 227.0 : f32
+    %5 = arith.minimumf %4, %high : f32
+    %6 = arith.fptosi %5 : f32 to i32
+    %zero = arith.constant -100 : i32
+    %7 = arith.addi %6, %zero : i32
+    %8 = arith.trunci %7 : i32 to i8
+    kernel.yield %8 : i8
+  }
+  func.return %in, %above, %below : tensor<2x2xi8>, tensor<2x2xi8>, tensor<2x2xi8>
+}
