@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup test lint referee conformance sweep bench bench-ir bench-onnx bench-accuracy bench-compiled demo tour docs clean
+.PHONY: help setup test lint referee conformance sweep mutants bench bench-ir bench-onnx bench-accuracy bench-compiled demo tour docs clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/' | expand -t 24
@@ -34,6 +34,9 @@ referee: $(STAMP) ## compare with upstream MLIR (Debian: mlir-22-tools, llvm-22-
 
 sweep: $(STAMP) ## many random cases down all levels and against guarded memory (an hour and more)
 	$(BIN)/python -m pytest -n 2 --timeout 1800 -m sweep
+
+mutants: $(STAMP) ## change the compiler in 60 places, one by one, and list the changes that no test notices (COUNT=, SEED=)
+	$(BIN)/python -m tests.mutants --count $(or $(COUNT),60) --seed $(or $(SEED),0) --processes 2
 
 conformance: $(STAMP) ## run all of ONNX's node tests at the integer level and compiled (about twenty minutes)
 	$(BIN)/python -m pytest -n 2 --timeout 600 tests/conformance/test_compiled.py tests/conformance/test_integer_level.py

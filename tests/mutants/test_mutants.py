@@ -1,0 +1,75 @@
+"""What a mutant is, by hand; that one lives in its own process alone; and that no explanation is out of date."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.mutants.mutations import ROOT, applied, drawn, mutants_of, subjects
+from tests.mutants.survivors import explained, mutants_explained
+
+CHANGES = [
+    ("a < b", ["a <= b"]),
+    ("a <= b < c", ["a < b < c", "a <= b <= c", "a <= b", "b < c"]),
+    ("x is None", ["x is not None"]),
+    ("a and b and c", ["b and c", "a and c", "a and b", "a or b or c"]),
+    ("not a", ["a"]),
+    ("a // b", ["a * b"]),
+    ("isinstance(a, Some | Other)", ["Some", "Other"]),
+    ("f(a, b)", ["f(b, a)"]),
+    ("f(a, g(b))", []),  # arguments that are hardly of one type
+    ("min(a, b)", ["max(a, b)"]),
+    ("x if a < b else y", ["y if a < b else x", "a <= b"]),
+    ("[a, b]", ["[b]", "[a]"]),
+    ("a[2]", ["3"]),
+    ("f'{a + 1}'", []),  # words
+    ("op_error(a, b)", []),
+]
+
+
+@pytest.mark.parametrize(("text", "changes"), CHANGES)
+def test_changes(text: str, changes: list[str]) -> None:
+    found = mutants_of("module.py", f"def function():\n    return {text}\n")
+    assert [(each.after, each.line, each.function) for each in found] == [(each, 2, "function") for each in changes]
+
+
+def test_statements() -> None:
+    source = "@decorated(1)\ndef f(a: int):\n    'Text 1.'\n    assert a < 2\n    if a:\n        raise E(1)\n    g(a)"
+    found = [(each.kind, each.line) for each in mutants_of("module.py", source)]
+    assert found == [("condition", 5), ("statement dropped", 6), ("statement dropped", 7)]
+
+
+def test_every_mutant_of_a_module_compiles_to_another_tree() -> None:
+    path = "qmlir/bufferization/aliases.py"
+    mutants = list(mutants_of(path))
+    assert len({each.key for each in mutants}) == len(mutants) > 100
+    codes = {compile(applied(each), path, "exec").co_consts for each in mutants}
+    assert len(codes) == len(mutants)
+
+
+def test_a_seed_draws_the_same_whatever_else_there_is() -> None:
+    mutants = [each for path in subjects()[:8] for each in mutants_of(path)]
+    first = drawn(mutants, 1)
+    assert first != drawn(mutants, 2)
+    some = set(mutants[::2])
+    assert drawn(some, 1) == [each for each in first if each in some]
+
+
+def test_the_command_kills_and_lists_survivors() -> None:
+    """The tests of slices notice that slices are no longer apart; a test of something else does not."""
+    path, mutant = "qmlir/bufferization/slices.py", "comparison: DYNAMIC_INDEX in each  ->  DYNAMIC_INDEX not in each"
+    line = next(each.line for each in mutants_of(path) if str(each).endswith(mutant))
+    command = [sys.executable, "-m", "tests.mutants", "--only", f"{path}:{line}", "--verbose", "--tests"]
+    before = (ROOT / path).read_bytes()
+    for test, verdict in (("bufferization/test_slices.py", "killed by tests/unit/"), ("test_target.py", "survives ")):
+        command_line = [*command, f"tests/unit/{test}"]
+        said = subprocess.run(command_line, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+        assert f"{mutant}: {verdict}" in said
+    assert (ROOT / path).read_bytes() == before
+
+
+def test_explanations_are_of_mutants_that_there_are() -> None:
+    """Whether they survive is what `python -m tests.mutants --explained` says."""
+    for entry, mutant in mutants_explained(explained()):
+        assert mutant is not None, f"no mutant any more: {entry}"
+        assert len(entry.reason) > 20, entry
