@@ -21,6 +21,9 @@ MAPPED = ("tests/filecheck", "tests/unit", "tests/levels")
 LEFT_OUT = ("tests/unit/test_docs", "tests/unit/test_lit.py", "tests/unit/test_run_lines.py", "tests/unit/tools")
 """What runs everything, or other programs, and says little of one place."""
 
+MOST_FRESH = 3
+"""So many test files are taken that are newer than the map, those with the name of the module first."""
+
 LEVELS = "tests/levels/"
 
 
@@ -81,7 +84,7 @@ class Coverage:
         graphs = [name for name in executing if name.startswith(LEVELS) and name not in tests]
         known = {name.partition("::")[0] for name in self.tests}
         fresh = [path for path in mirrored_files(mutant.path) if path not in known]
-        return [*fresh, *tests, *graphs[:1]]
+        return [*fresh[:MOST_FRESH], *tests, *graphs[:1]]
 
     def seconds(self, tests: Sequence[str]) -> float:
         """What these tests took."""
@@ -95,10 +98,11 @@ def _folders(path: str) -> tuple[str, str]:
 
 
 def mirrored_files(path: str) -> list[str]:
-    """The test files that stand where the module stands."""
-    found = (each for folder in _folders(path) for each in (ROOT / folder).glob("*"))
-    names = (each.relative_to(ROOT).as_posix() for each in found if each.suffix in (".mlir", ".py"))
-    return sorted(name for name in names if name.endswith(".mlir") or "/test_" in name)
+    """The test files that stand where the module stands, those with its name first."""
+    found = [each.relative_to(ROOT).as_posix() for folder in _folders(path) for each in (ROOT / folder).glob("*.*")]
+    tests = [name for name in found if name.endswith(".mlir") or "/test_" in name]
+    stem = PurePosixPath(path).stem
+    return sorted(tests, key=lambda name: (not PurePosixPath(name).name.removeprefix("test_").startswith(stem), name))
 
 
 def is_mirrored(test: str, path: str) -> bool:

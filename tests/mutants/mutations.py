@@ -44,6 +44,8 @@ _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mod: ast.FloorDiv, ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.Pow: ast.Mult,
     ast.BitXor: ast.BitOr, ast.MatMult: ast.Mult,
 }  # fmt: skip
+_OF_CLASSES = frozenset({"isinstance", "issubclass", "map", "filter", "getattr", "hasattr", "partial"})
+"""Functions whose arguments are of two kinds."""
 _TWINS = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceil", "ceil": "floor"}
 
 
@@ -80,6 +82,18 @@ class _Place:
     put: Callable[[ast.AST], None]
     is_test: bool
     """Whether the node is a condition of its own."""
+    around: ast.AST
+    """What to show of a number: the expression that it is a part of."""
+
+    def shown(self, new: ast.AST) -> tuple[str, str]:
+        """Both texts of a change."""
+        if not isinstance(self.node, ast.Constant):
+            return _shown(self.node), _shown(new)
+        before = _shown(self.around)
+        self.put(new)
+        after = _shown(self.around)
+        self.put(self.node)
+        return before, after
 
 
 def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST, Callable[[ast.AST], None]]]:
@@ -118,8 +132,10 @@ def _is_left_alone(node: ast.AST) -> bool:
     return False
 
 
-def _places(node: ast.AST, function: str = "") -> Iterator[_Place]:
+def _places(node: ast.AST, function: str = "", around: ast.AST | None = None) -> Iterator[_Place]:
     """Every node that may change, parents first."""
+    if around is None or not isinstance(node, ast.UnaryOp | ast.Slice | ast.Tuple):
+        around = node
     for name, child, put in _children(node):
         if _is_left_alone(child) or (isinstance(child, ast.keyword) and child.arg in ("strict", "frozen")):
             continue
@@ -127,9 +143,9 @@ def _places(node: ast.AST, function: str = "") -> Iterator[_Place]:
         if isinstance(child, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
             inside = f"{function}.{child.name}".lstrip(".")
         is_test = name == "test" or (name == "ifs" and isinstance(node, ast.comprehension))
-        yield _Place(child, inside, put, is_test)
+        yield _Place(child, inside, put, is_test, around)
         if not isinstance(child, ast.Raise):  # it may be dropped; its words stay
-            yield from _places(child, inside)
+            yield from _places(child, inside, around)
 
 
 def _without_one(values: Sequence[_T]) -> Iterator[list[_T]]:
@@ -181,6 +197,8 @@ def _changed_call(node: ast.Call) -> Iterator[tuple[str, ast.AST]]:
         twin = deepcopy(node.func)
         setattr(twin, "id" if isinstance(twin, ast.Name) else "attr", _TWINS[name])
         yield "twin", ast.Call(twin, node.args, node.keywords)
+        return
+    if name in _OF_CLASSES:
         return
     for index, (first, second) in enumerate(pairwise(node.args)):
         if type(first) is type(second) and not isinstance(first, ast.Starred) and _is_like(first, second):
@@ -248,7 +266,7 @@ def mutants_of(path: str, source: str | None = None) -> Iterator[Mutant]:
     seen: Counter[tuple[str, str, str]] = Counter()
     for index, place in enumerate(_places(ast.parse(_source(path) if source is None else source))):
         for variant, (kind, new) in enumerate(_changes(place)):
-            before, after = _shown(place.node), _shown(new)
+            before, after = place.shown(new)
             same = place.function, before, after
             line = getattr(place.node, "lineno", 0)
             yield Mutant(path, place.function, line, kind, before, after, seen[same], index, variant)

@@ -1,5 +1,8 @@
 // RUN: qmlir-opt %s -p 'kernel-assign-schedule{isa=avx512-vnni}' | filecheck %s
 // RUN: qmlir-opt %s -p 'kernel-assign-schedule{isa=avx2 threads=2}' | filecheck %s --check-prefix=AVX2
+// RUN: qmlir-opt %s -p 'kernel-assign-schedule{isa=avx2-vnni}' | filecheck %s --check-prefix=AVX2-VNNI
+// RUN: qmlir-opt %s -p 'kernel-assign-schedule{isa=neon}' | filecheck %s --check-prefix=SHORT
+// RUN: qmlir-opt %s -p 'kernel-assign-schedule{isa=generic}' | filecheck %s --check-prefix=SHORT
 
 #id = affine_map<(d0) -> (d0)>
 
@@ -123,3 +126,11 @@ func.func @bytes_sum(%x: tensor<16x512xi8>, %o: tensor<16xi32>) -> tensor<16xi32
 // AVX2-NEXT: linalg.yield [[V5]] : i1
 // AVX2-NEXT: } -> tensor<64xi1>
 // AVX2-NEXT: func.return [[V2]] : tensor<64xi1>
+
+// Registers of 256 and of 128 bits; without a product of four bytes there is no third schedule.
+// AVX2-VNNI: #kernel.schedule<variant = "lanes", lanes = 32>
+// AVX2-VNNI-NEXT: #kernel.schedule<variant = "lanes", lanes = 8>
+// AVX2-VNNI-NEXT: #kernel.schedule<variant = "lanes", lanes = 8, k_unroll = 4>
+// SHORT: #kernel.schedule<variant = "lanes", lanes = 16>
+// SHORT-NEXT: #kernel.schedule<variant = "lanes", lanes = 4>
+// SHORT-NEXT: builtin.module

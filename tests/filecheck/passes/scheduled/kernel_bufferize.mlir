@@ -63,6 +63,31 @@ func.func @concat_in_a_border(%x: tensor<2x3xi8>) -> tensor<6x4xi8> {
   func.return %3 : tensor<6x4xi8>
 }
 
+// Every third element: the slices begin and end between each other, and have no element in common. Nothing is copied.
+func.func @in_turn(%x: tensor<4xi8>) -> tensor<12xi8> {
+  %e = tensor.empty() : tensor<4xi8>
+  %a = linalg.generic {indexing_maps = [affine_map<(a) -> (a)>, affine_map<(a) -> (a)>], iterator_types = ["parallel"]} ins(%x : tensor<4xi8>) outs(%e : tensor<4xi8>) {
+  ^bb0(%p: i8, %old: i8):
+    %r = arith.addi %p, %p : i8
+    linalg.yield %r : i8
+  } -> tensor<4xi8>
+  %b = linalg.generic {indexing_maps = [affine_map<(a) -> (a)>, affine_map<(a) -> (a)>], iterator_types = ["parallel"]} ins(%x : tensor<4xi8>) outs(%e : tensor<4xi8>) {
+  ^bb0(%p: i8, %old: i8):
+    %r = arith.muli %p, %p : i8
+    linalg.yield %r : i8
+  } -> tensor<4xi8>
+  %c = linalg.generic {indexing_maps = [affine_map<(a) -> (a)>, affine_map<(a) -> (a)>], iterator_types = ["parallel"]} ins(%x : tensor<4xi8>) outs(%e : tensor<4xi8>) {
+  ^bb0(%p: i8, %old: i8):
+    %r = arith.subi %p, %p : i8
+    linalg.yield %r : i8
+  } -> tensor<4xi8>
+  %all = tensor.empty() : tensor<12xi8>
+  %0 = tensor.insert_slice %a into %all[0] [4] [3] : tensor<4xi8> into tensor<12xi8>
+  %1 = tensor.insert_slice %b into %0[1] [4] [3] : tensor<4xi8> into tensor<12xi8>
+  %2 = tensor.insert_slice %c into %1[2] [4] [3] : tensor<4xi8> into tensor<12xi8>
+  func.return %2 : tensor<12xi8>
+}
+
 // The old value of %0 is wanted behind the insertion, so that is made elsewhere: a fill is made again, not copied.
 func.func @old_value_is_used(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
   %v = arith.constant 7 : i8
@@ -225,6 +250,17 @@ func.func @caller() -> tensor<4xi8> {
 // CHECK-NEXT: ^bb0([[V9:%.+]]: i8, [[V10:%.+]]: i8):
 // CHECK-NEXT: [[V11:%.+]] = arith.muli [[V9]], [[V9]] : i8
 // CHECK-NEXT: linalg.yield [[V11]] : i8
+// CHECK: func.return
+// CHECK-LABEL: @in_turn(
+// CHECK-SAME: memref<4xi8>, [[V1:%.+]]: memref<12xi8> {nn.result})
+// CHECK-NOT: memref.alloc
+// CHECK: memref.subview [[V1]][0] [4] [3]
+// CHECK-NOT: memref.alloc
+// CHECK: memref.subview [[V1]][1] [4] [3]
+// CHECK-NOT: memref.alloc
+// CHECK: memref.subview [[V1]][2] [4] [3]
+// CHECK: arith.subi
+// CHECK-NOT: linalg.generic
 // CHECK: func.return
 // CHECK-LABEL: @old_value_is_used(
 // CHECK-SAME: [[V0:%.+]]: memref<4xi8>, [[V1:%.+]]: memref<4xi8> {nn.result}, [[V2:%.+]]: memref<4xi8> {nn.result})
