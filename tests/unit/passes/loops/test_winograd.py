@@ -16,7 +16,7 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.targets.cpu.host import runs_here
+from qmlir.targets.cpu.host import host_isa, runs_here
 from qmlir.targets.cpu.lowering import constants_of
 from qmlir.targets.cpu.numba.emit import emit_module
 from qmlir.targets.cpu.package import load_package, write_package
@@ -105,16 +105,30 @@ def _random(seed: int, shape: tuple[int, int, int, int, int], *, residual: bool 
     return case(x, w, input_zero_point=-128, rng=rng if residual else None)
 
 
-@pytest.mark.parametrize("isa", [isa for isa in ISAS if runs_here(isa)])
+_SHAPES = {
+    "f2": [(2, 5, 6, 33, 17), (1, 2, 2, 3, 8), (1, 7, 7, 24, 40), (1, 4, 4, 96, 128)],
+    "f4": [(2, 5, 6, 33, 17), (1, 4, 4, 3, 8), (1, 9, 7, 24, 40), (1, 8, 8, 96, 128)],
+    "f4_taps": [(2, 5, 6, 33, 17), (1, 9, 7, 24, 40), (1, 7, 7, 256, 64)],
+}
+_IN_EVERY_RUN = {
+    *((host_isa(), algorithm, shapes[0]) for algorithm, shapes in _SHAPES.items()),
+    (host_isa(), "f4_taps", (1, 7, 7, 256, 64)),
+    ("generic", "f2", (1, 2, 2, 3, 8)),
+    ("avx2", "f4", (1, 4, 4, 3, 8)),
+}
+"""Ends of images, rows and channels by each algorithm, and other registers. The rest takes minutes to compile."""
+
+
 @pytest.mark.parametrize(
-    ("algorithm", "shape"),
+    ("isa", "algorithm", "shape"),
     [
-        ("f2", (1, 7, 7, 24, 40)), ("f2", (2, 5, 6, 33, 17)), ("f2", (1, 2, 2, 3, 8)), ("f2", (1, 4, 4, 96, 128)),
-        ("f4", (1, 9, 7, 24, 40)), ("f4", (2, 5, 6, 33, 17)), ("f4", (1, 4, 4, 3, 8)), ("f4", (1, 8, 8, 96, 128)),
-        ("f4_taps", (1, 9, 7, 24, 40)), ("f4_taps", (2, 5, 6, 33, 17)), ("f4_taps", (1, 7, 7, 256, 64)),
+        pytest.param(*each, marks=() if each in _IN_EVERY_RUN else pytest.mark.sweep, id=" ".join(map(str, each)))
+        for isa in ISAS
+        if runs_here(isa)
+        for algorithm, shapes in _SHAPES.items()
+        for each in ((isa, algorithm, shape) for shape in shapes)
     ],
-    ids=str,
-)  # fmt: skip
+)
 def test_compiled(isa: str, algorithm: str, shape: tuple[int, int, int, int, int], tmp_path: Path) -> None:
     case = _random(sum(shape), shape)
     module = loops(case, isa, algorithm, threads=2)

@@ -7,6 +7,7 @@ processors get is the same code without an instruction of x86, taken from LLVM's
 # llvmlite has no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
+import json
 import os
 import platform
 import re
@@ -14,7 +15,10 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import llvmlite.binding as llvm
 import pytest
@@ -25,6 +29,7 @@ from qmlir.targets.cpu.numba.runtime.processor import FEATURES, NAME
 pytestmark = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="numba compiles for x86 here")
 
 COMPILE = """
+import json
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -32,13 +37,18 @@ import qmlir
 from qmlir.targets.cpu.lowering import lowered, write_loops
 from qmlir.targets.cpu.package import load_package
 
-isa, source, folder, inspect = sys.argv[1:]
-Path(folder).mkdir()
-write_loops(lowered(qmlir.load(source), isa), Path(folder))
-emitted = import_module(".kernels", load_package(Path(folder), "emitted_program").__name__)
-for each in vars(emitted).values():
-    if type(each).__name__ == "Kernel" and "matmul" in each.name:
-        print(*getattr(each.compiled, inspect)().values())
+isa, folder = sys.argv[1], Path(sys.argv[2])
+texts = {}
+for source in sorted(folder.glob("*.mlir")):
+    into = folder / source.stem
+    into.mkdir()
+    write_loops(lowered(qmlir.load(source), isa), into)
+    emitted = import_module(".kernels", load_package(into, f"emitted_{source.stem}").__name__)
+    (product,) = (
+        each.compiled for each in vars(emitted).values() if type(each).__name__ == "Kernel" and "matmul" in each.name
+    )
+    texts[source.stem] = [*product.inspect_asm().values(), *product.inspect_llvm().values()]
+json.dump(texts, sys.stdout)
 """
 
 
@@ -59,9 +69,12 @@ def _product(weights: str, zero_points: str = "") -> str:
 """
 
 
-BYTES, NARROW = _product("i8"), _product("i4")
-PAIRS = _product("i8", "input_zero_point = 3 : i32, weight_zero_point = 5 : i32")
-"""Weights without their zero point are no bytes."""
+SOURCES = {
+    "bytes": _product("i8"),
+    "narrow": _product("i4"),
+    # Weights without their zero point are no bytes.
+    "pairs": _product("i8", "input_zero_point = 3 : i32, weight_zero_point = 5 : i32"),
+}
 
 
 FEATURES_OF = {
@@ -73,18 +86,24 @@ FEATURES_OF = {
 """Processors, and what of theirs emitted code asks for."""
 
 
-def _for(processor: str) -> dict[str, str]:
-    return {NAME: processor, FEATURES: FEATURES_OF[processor]}
+class Texts(NamedTuple):
+    """What numba says of a product's kernel."""
+
+    assembly: str
+    llvm: str
 
 
-def _compiled(folder: Path, source: str, isa: str, limits: Mapping[str, str], inspect: str = "inspect_asm") -> str:
-    """What numba says of the product's kernel when it compiles it in such an environment."""
-    (folder / "product.mlir").write_text(source)
-    environment = {**os.environ, **limits}
-    command = [sys.executable, "-c", COMPILE, isa, folder / "product.mlir", folder / "program", inspect]
-    done = subprocess.run([*map(str, command)], env=environment, capture_output=True, text=True, check=False)
+@cache
+def _compiled(isa: str, processor: str) -> Mapping[str, Texts]:
+    """What numba makes of each product in an environment that names this processor, or limits this one ("")."""
+    limits = {NAME: processor, FEATURES: FEATURES_OF[processor]} if processor else limits_to(isa)
+    with TemporaryDirectory(prefix="qmlir-") as folder:
+        for name, source in SOURCES.items():
+            Path(folder, f"{name}.mlir").write_text(source)
+        command = [sys.executable, "-c", COMPILE, isa, folder]
+        done = subprocess.run(command, env={**os.environ, **limits}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return {name: Texts(*texts) for name, texts in json.loads(done.stdout).items()}
 
 
 def _instructions(assembly: str, register: str) -> Counter[str]:
@@ -95,19 +114,19 @@ def _instructions(assembly: str, register: str) -> Counter[str]:
 @pytest.mark.parametrize(
     ("source", "isa", "processor", "register", "instruction"),
     [
-        (BYTES, "avx512-vnni", "icelake-server", "zmm", "vpdpbusd"),
-        (PAIRS, "avx512-vnni", "icelake-server", "zmm", "vpdpwssd"),
-        (BYTES, "avx2-vnni", "alderlake", "ymm", "vpdpbusd"),
-        (PAIRS, "avx2-vnni", "alderlake", "ymm", "vpdpwssd"),
-        (NARROW, "avx2-vnni", "alderlake", "ymm", "vpdpbusd"),
-        (BYTES, "avx2", "haswell", "ymm", "vpmaddwd"),
-        (NARROW, "avx2", "haswell", "ymm", "vpmaddubsw"),
+        ("bytes", "avx512-vnni", "icelake-server", "zmm", "vpdpbusd"),
+        ("pairs", "avx512-vnni", "icelake-server", "zmm", "vpdpwssd"),
+        ("bytes", "avx2-vnni", "alderlake", "ymm", "vpdpbusd"),
+        ("pairs", "avx2-vnni", "alderlake", "ymm", "vpdpwssd"),
+        ("narrow", "avx2-vnni", "alderlake", "ymm", "vpdpbusd"),
+        ("bytes", "avx2", "haswell", "ymm", "vpmaddwd"),
+        ("narrow", "avx2", "haswell", "ymm", "vpmaddubsw"),
     ],
 )
 def test_products_become_the_instructions_of_the_set(
-    source: str, isa: str, processor: str, register: str, instruction: str, tmp_path: Path
+    source: str, isa: str, processor: str, register: str, instruction: str
 ) -> None:
-    assembly = _compiled(tmp_path, source, isa, _for(processor))
+    assembly = _compiled(isa, processor)[source].assembly
     assert _instructions(assembly, register)[instruction] >= 16
     assert (isa == "avx512-vnni") == ("%zmm" in assembly)
     assert isa != "avx2" or not re.search("vpdp", assembly)
@@ -125,26 +144,26 @@ def _stack_alignment(text: str) -> int | None:
     ("isa", "processor", "bytes_of_a_register"),
     [("avx512-vnni", "icelake-server", 64), ("avx2-vnni", "alderlake", 32), ("avx2", "haswell", 32)],
 )
-def test_registers_lie_aligned_on_the_stack(isa: str, processor: str, bytes_of_a_register: int, tmp_path: Path) -> None:
-    assert _stack_alignment(_compiled(tmp_path, BYTES, isa, _for(processor), "inspect_llvm")) == bytes_of_a_register
+def test_registers_lie_aligned_on_the_stack(isa: str, processor: str, bytes_of_a_register: int) -> None:
+    assert _stack_alignment(_compiled(isa, processor)["bytes"].llvm) == bytes_of_a_register
 
 
-def test_the_stack_stays_as_it_is_where_registers_are_small(tmp_path: Path) -> None:
+def test_the_stack_stays_as_it_is_where_registers_are_small() -> None:
     """16 bytes are what every function's stack is aligned to."""
-    assert _stack_alignment(_compiled(tmp_path, BYTES, "generic", _for("x86-64"), "inspect_llvm")) is None
+    assert _stack_alignment(_compiled("generic", "x86-64")["bytes"].llvm) is None
 
 
 @pytest.mark.skipif(not runs_here("avx2"), reason="this processor has no AVX2")
-@pytest.mark.parametrize("source", [BYTES, NARROW], ids=["bytes", "narrow"])
-def test_this_processor_can_be_limited_to_a_set(source: str, tmp_path: Path) -> None:
-    assembly = _compiled(tmp_path, source, "avx2", limits_to("avx2"))
+@pytest.mark.parametrize("source", ["bytes", "narrow"])
+def test_this_processor_can_be_limited_to_a_set(source: str) -> None:
+    assembly = _compiled("avx2", "")[source].assembly
     assert "%ymm" in assembly
     assert not re.search(r"vpdp|%zmm|%ymm(1[6-9]|2\d|3[01])\b", assembly)
 
 
-@pytest.mark.parametrize("source", [BYTES, PAIRS], ids=["bytes", "pairs"])
-def test_neon_multiplies_and_adds_vectors(source: str, tmp_path: Path) -> None:
-    text = _compiled(tmp_path, source, "neon", _for("x86-64"), "inspect_llvm")
+@pytest.mark.parametrize("source", ["bytes", "pairs"])
+def test_neon_multiplies_and_adds_vectors(source: str) -> None:
+    text = _compiled("neon", "x86-64")[source].llvm
     assert "llvm.x86" not in text
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
