@@ -167,7 +167,7 @@ def assert_same(before: list[np.ndarray], after: list[np.ndarray]) -> None:
 def test_moving_casts_changes_no_bit(is_fused: bool) -> None:
     """In graphs of casts and floats, and in those whose operations compute on quantized values."""
     counts: Counter[str] = Counter()
-    for seed in range(300):
+    for seed in range(150):
         module, inputs = cast_graph(seed)
         if is_fused:
             run_passes(module, "quant-fuse-casts")

@@ -90,7 +90,7 @@ def again(model: ModuleOp, data: list[Array], recipe: str, folder: Path, **setti
 
 def test_a_range_ruled_by_an_outlier(tmp_path: Path) -> None:
     model = layer(np.eye(8, dtype=np.float32), relu=True)
-    data = samples(1500, 8)
+    data = samples(500, 8)
     data[3][0, 2] = 400.0
     quantized, report = report_of(model, data, calibrator="min_max")
     found = [each for each in report.findings if each.kind == "outlier"]
@@ -108,7 +108,7 @@ def test_a_range_ruled_by_an_outlier(tmp_path: Path) -> None:
 
 
 def test_normal_values_have_no_outlier() -> None:
-    _, report = report_of(layer(np.eye(8, dtype=np.float32)), samples(1500, 8))
+    _, report = report_of(layer(np.eye(8, dtype=np.float32)), samples(500, 8))
     assert [each.kind for each in report.findings] == []
 
 

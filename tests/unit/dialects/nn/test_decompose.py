@@ -21,13 +21,13 @@ def _random(generator: np.random.Generator, *shape: int) -> np.ndarray:
     return generator.standard_normal(shape).astype(np.float32)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(layers())
 def test_recurrent_layers(layer: Layer) -> None:
     check(*layer.module())
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(layers())
 def test_recurrent_layers_of_constant_weights(
     layer: Layer,
@@ -42,7 +42,7 @@ def test_recurrent_layers_of_constant_weights(
     assert [op.name for op in whole.walk()].count(layer.name) == 1
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(layers(), st.integers(0, 2))
 def test_recurrent_layers_of_which_one_result_is_used(layer: Layer, number: int) -> None:
     module, _ = layer.module()
