@@ -21,7 +21,7 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 test: $(STAMP) ## run the test suite, but for the referees and most of the conformance tests, compiled
-	$(BIN)/python -m pytest -n 2 -m 'not referee and not conformance and not sweep'
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not referee and not conformance and not sweep'
 
 lint: $(STAMP) ## ruff, pyright in strict mode, and the import rules
 	$(BIN)/ruff check qmlir tests
@@ -30,7 +30,7 @@ lint: $(STAMP) ## ruff, pyright in strict mode, and the import rules
 	$(BIN)/lint-imports
 
 referee: $(STAMP) ## compare with upstream MLIR (Debian: mlir-22-tools, llvm-22-tools)
-	$(BIN)/python -m pytest -n 2 -m referee -rs
+	$(BIN)/python -m pytest -n 2 -m "referee and not sweep" -rs
 
 sweep: $(STAMP) ## many random cases down all levels and against guarded memory (an hour and more)
 	$(BIN)/python -m pytest -n 2 --timeout 1800 -m sweep

@@ -44,6 +44,16 @@ def same_data_in_any_order(request: pytest.FixtureRequest) -> None:
             value.bit_generator.state = np.random.default_rng(crc32(request.node.nodeid.encode())).bit_generator.state
 
 
+@pytest.fixture(scope="session", autouse=True)
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of compiled programs: one for all processes of a run, so that none compiles what another has."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "programs"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("QMLIR_CACHE_DIR", str(folder))
+        yield folder
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-checks",

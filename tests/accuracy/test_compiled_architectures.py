@@ -5,8 +5,6 @@ that several operations read: what residuals, concatenations and branches join. 
 one copy in the caller's layout, and the operations are fused as they are without.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import FunctionType, ModuleOp
@@ -28,14 +26,6 @@ SAMPLES = 2
 
 SMALL = "squeezenet"
 """The one of the ordinary run of the referees; each of the others takes 10 s to 80 s."""
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Programs of one session lie in a folder of its own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("QMLIR_CACHE_DIR", str(tmp_path_factory.mktemp("programs")))
-        yield
 
 
 def _is_shown(value: SSAValue) -> bool:

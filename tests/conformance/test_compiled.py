@@ -32,14 +32,6 @@ NOT_COMPILED = read_reasons(REASONS)
 SAMPLED = frozenset(SAMPLE.read_text().split())
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Programs of one session lie in a folder of its own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("QMLIR_CACHE_DIR", str(tmp_path_factory.mktemp("programs")))
-        yield
-
-
 def _bound(dtype: np.dtype[Any]) -> float:
     return {"float16": 2.0**-10, "bfloat16": 2.0**-7}.get(dtype.name, RELATIVE)
 

@@ -4,7 +4,6 @@ Stages that interpret loops or compile take a sample of the graphs; all of them 
 """
 
 from collections import Counter
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -32,14 +31,6 @@ QUICK = [stage for stage in STAGES if not stage.is_slow]
 SLOW = [stage for stage in STAGES if stage.is_slow]
 SAMPLE = range(0, SEEDS, 12)
 """The seeds of the slow stages in every run: each is compiled for this machine, and takes one other stage in turn."""
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Programs of one session lie in a folder of its own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("QMLIR_CACHE_DIR", str(tmp_path_factory.mktemp("programs")))
-        yield
 
 
 @pytest.mark.parametrize("part", range(PARTS))

@@ -10,7 +10,7 @@ Runtime adds them before it rounds.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -350,6 +350,8 @@ FAMILIES: dict[Callable[[Draw], Graph], int] = {
 }  # fmt: skip
 
 CASES = [(family, number) for family, count in FAMILIES.items() for number in range(count)]
+OF_SO_MANY = 3
+"""A part of each family, of every instruction set, is compiled in every run, the rest in a sweep."""
 
 
 @cache
@@ -373,16 +375,17 @@ def _module(graph: Graph) -> ModuleOp:
     return module
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Programs of one session lie in a folder of its own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("QMLIR_CACHE_DIR", str(tmp_path_factory.mktemp("programs")))
-        yield
-
-
 @pytest.mark.parametrize(
-    ("family", "number"), [pytest.param(*case, id=f"{case[0].__name__}-{case[1]}") for case in CASES]
+    ("family", "number"),
+    [
+        pytest.param(
+            family,
+            number,
+            id=f"{family.__name__}-{number}",
+            marks=[] if number < FAMILIES[family] // OF_SO_MANY else pytest.mark.sweep,
+        )
+        for family, number in CASES
+    ],
 )
 def test_graph(family: Callable[[Draw], Graph], number: int) -> None:
     graph = _graph(family, number)

@@ -4,7 +4,6 @@ All of the quantizer's own operators that it writes are in it. Weights of 7 bits
 pairs of products up in 16 bits.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -80,13 +79,6 @@ def _quantized(folder: Path, activations: str, weights: str, by_channel: bool) -
         per_channel=by_channel, reduce_range=True, extra_options={"ForceQuantizeNoInputCheck": True},
     )  # fmt: skip
     return onnx.load(folder / "quantized.onnx")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("QMLIR_CACHE_DIR", str(tmp_path_factory.mktemp("programs")))
-        yield
 
 
 @pytest.mark.parametrize(("activations", "weights", "by_channel"), VARIANTS)

@@ -6,7 +6,7 @@ scales are small odd multiples of powers of two, which make half-way cases: ther
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -270,14 +270,6 @@ def _expected(family: Callable[[Sheet], None], number: int) -> list[np.ndarray]:
     model = sheet.model().SerializeToString()
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     return session.run(None, sheet.net.feeds)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Programs of one session lie in a folder of its own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("QMLIR_CACHE_DIR", str(tmp_path_factory.mktemp("programs")))
-        yield
 
 
 def _check(sheet: Sheet, found: dict[str, np.ndarray], expected: list[np.ndarray]) -> None:

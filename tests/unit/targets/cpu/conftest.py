@@ -1,6 +1,4 @@
-"""Compiled programs for the tests of this folder: each is compiled once a session, in a cache of its own."""
-
-from collections.abc import Iterator
+"""Compiled programs for the tests of this folder: each is compiled once a session."""
 
 import numpy as np
 import pytest
@@ -9,13 +7,6 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.targets.cpu.compiler import Program
 from tests.support.nets import Net
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("QMLIR_CACHE_DIR", str(tmp_path_factory.mktemp("programs")))
-        yield
 
 
 def perceptron(batch: int | str) -> Net:
