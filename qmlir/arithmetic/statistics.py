@@ -271,5 +271,7 @@ class Statistics:
             )
             low, high = fields["range"] or (math.inf, -math.inf)
             return replace(known, minimum=float(low), maximum=float(high))
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"not the statistics of a value: {error!r}") from error
+        except KeyError as error:
+            raise ValueError(f'it has no "{error.args[0]}"') from error
+        except (TypeError, IndexError, OverflowError) as error:
+            raise ValueError(f"not the statistics of a value: {error}") from error

@@ -4,8 +4,14 @@ A file comes in; out come its arrays by name (an empty one for the array of an `
 slices along the first axis.
 """
 
+import lzma
+import math
+import struct
+import tokenize
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,12 +19,22 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.ir.diagnostics import text_error
 
 Array = npt.NDArray[Any]
 
 _READ_BYTES = 1 << 16
 """So much is read of an array at a time, or one row where that is more."""
+
+MOST_EXPANSION, FREE_BYTES = 200, 1 << 28
+"""An array of more bytes in memory is refused where it takes that many times less in the file: few bytes could fill any
+memory. Rows that are read one by one count alone."""
+
+_NO_ARRAYS = (
+    ValueError, EOFError, OverflowError, RecursionError, MemoryError, NotImplementedError, KeyError, struct.error,
+    zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError,
+)  # fmt: skip
+"""What zipfile, its decompressors and NumPy raise of bytes that are not what they say."""
 
 
 class Rows(Protocol):
@@ -43,14 +59,26 @@ class _Archived:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     is_fortran: bool
+    member: str
+    packed: int
+    """Bytes in the file."""
+
+    def _check_size(self, size: int) -> None:
+        """Raise `DiagnosticError` where so many bytes are asked for by far fewer."""
+        if size > FREE_BYTES and size > MOST_EXPANSION * self.packed:
+            raise text_error(
+                f"cannot read '{self.path}': array '{self.name}' takes {size >> 20} MiB, and {self.packed >> 10} KiB "
+                f"in the file; accepted is {MOST_EXPANSION} times as much"
+            )
 
     def __iter__(self) -> Iterator[Array]:
         if self.is_fortran:
             yield from self.whole()
             return
         row = self.shape[1:]
-        row_bytes = self.dtype.itemsize * int(np.prod(row, dtype=np.int64))
-        with zipfile.ZipFile(self.path) as archive, archive.open(f"{self.name}.npy") as member:
+        row_bytes = self.dtype.itemsize * math.prod(row)
+        self._check_size(row_bytes)
+        with _told(self.path), zipfile.ZipFile(self.path) as archive, archive.open(self.member) as member:
             _read_header(member)
             left = self.shape[0]
             while left:
@@ -63,8 +91,9 @@ class _Archived:
 
     def whole(self) -> Array:
         """All of the array."""
-        with np.load(self.path, allow_pickle=False) as loaded:
-            return loaded[self.name]
+        self._check_size(self.dtype.itemsize * math.prod(self.shape))
+        with _told(self.path), zipfile.ZipFile(self.path) as archive, archive.open(self.member) as member:
+            return np.lib.format.read_array(member, allow_pickle=False)
 
 
 def whole(rows: Rows) -> Array:
@@ -75,33 +104,44 @@ def whole(rows: Rows) -> Array:
 def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, is_fortran, dtype = read(file)
+    try:
+        shape, is_fortran, dtype = read(file)
+    except (TypeError, SyntaxError, tokenize.TokenError) as error:  # NumPy takes it for Python before it looks at it
+        raise ValueError("no header") from error
+    if dtype.hasobject or min(shape, default=0) < 0:
+        raise ValueError("no plain array")
     return shape, is_fortran, dtype
+
+
+@contextmanager
+def _told(path: Path) -> Generator[None]:
+    """Inside, what is wrong with a file is a `DiagnosticError`."""
+    try:
+        yield
+    except OSError as error:
+        raise text_error(f"cannot read '{path}': {error.strerror or 'it is damaged'}") from error
+    except _NO_ARRAYS as error:
+        raise text_error(f"cannot read '{path}': it is no .npy or .npz file of plain arrays, or damaged") from error
 
 
 def _archived(path: Path) -> Iterator[tuple[str, Rows]]:
     with zipfile.ZipFile(path) as archive:
-        for member in archive.namelist():
-            with archive.open(member) as file:
+        for each in archive.infolist():
+            if each.flag_bits & 1:
+                raise text_error(f"cannot read '{path}': '{each.filename}' in it is encrypted")
+            with archive.open(each) as file:
                 shape, is_fortran, dtype = _read_header(file)
-            if dtype.hasobject:
-                raise ValueError("objects")
-            name = member.removesuffix(".npy")
-            yield name, _Archived(path, name, shape, dtype, is_fortran)
+                if file.tell() + dtype.itemsize * math.prod(shape) != each.file_size:
+                    raise ValueError("a size that is not that of the array")
+            name = each.filename.removesuffix(".npy")
+            yield name, _Archived(path, name, shape, dtype, is_fortran, each.filename, each.compress_size)
 
 
 def arrays_of(path: Path) -> dict[str, Rows]:
     """The arrays of an `.npz` or `.npy` file, which are read when they are iterated. Raises `DiagnosticError`."""
-    try:
-        if path.suffix == ".npz":
+    with _told(path):
+        if zipfile.is_zipfile(path):
             return dict(_archived(path))
-        loaded: Any = np.load(path, mmap_mode="r", allow_pickle=False)
-        if not isinstance(loaded, np.ndarray):
-            raise ValueError("an archive under the name of an array")
-        return {"": loaded}
-    except OSError as error:
-        raise text_error(f"cannot read '{path}': {error.strerror or error}") from error
-    except DiagnosticError:
-        raise
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise text_error(f"cannot read '{path}': it is no .npy or .npz file of plain arrays") from error
+        with path.open("rb") as file:
+            _read_header(file)
+        return {"": np.lib.format.open_memmap(path, mode="r")}

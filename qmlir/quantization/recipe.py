@@ -288,7 +288,7 @@ def read_rules(path: Path) -> list[Rule]:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise text_error(f"cannot read '{path}': {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise text_error(f"'{path}' is no TOML: {error}") from error
     for key in content:
         if key != "rule":

@@ -1,6 +1,5 @@
 """What a target emits of a module: of the whole of it, or of the parts that were given to the target."""
 
-import json
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -11,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.target import PART, Target
 from qmlir.targets.lowering import emit_for, lower_for
+from qmlir.text.files import read_json
 
 MANIFEST, FORMAT = "parts.json", "qmlir-parts"
 """The file of a saved program of several targets that says which parts it has, and what its `format` is."""
@@ -51,8 +51,5 @@ def emitted_parts(target: Target, module: ModuleOp, **values: str) -> dict[str, 
 
 def has_parts(folder: str | PathLike[str]) -> bool:
     """Whether `folder` is a saved program of several targets."""
-    try:
-        found: Any = json.loads((Path(folder) / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # not there, not to be read, or no JSON: another program's, or somebody else's
-        return False
+    found = read_json(Path(folder) / MANIFEST)
     return isinstance(found, dict) and cast(dict[str, Any], found).get("format") == FORMAT

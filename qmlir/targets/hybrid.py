@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any
 
@@ -28,10 +27,11 @@ from qmlir.specialization.inputs import function_of
 from qmlir.specialization.retyping import is_open
 from qmlir.specialization.specialize import specialize
 from qmlir.target import HOST, Running, find_target
-from qmlir.targets.cpu.compiler import Program, load_program, module_bytes, module_of_bytes, open_port
+from qmlir.targets.cpu.compiler import Program, load_program, module_bytes, module_of_bytes, open_port, saved_whole
 from qmlir.targets.cpu.numba.runtime import program as runtime
 from qmlir.targets.emission import FORMAT, MANIFEST, emitted, part_module
 from qmlir.targets.lowering import Runnable, execute_for
+from qmlir.text.files import is_file_name
 from qmlir.text.parsing import load_module
 from qmlir.text.printing import PrintOptions, Weights, save_module
 
@@ -182,15 +182,13 @@ class HybridProgram:
         `DiagnosticError` where the shapes are not fixed, or where `folder` exists.
         """
         chain, path = self._fixed(), Path(folder)
-        if path.exists():
-            raise text_error(f"{path} exists: a program is saved into a new folder")
         files = self.emitted()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as aside:  # whole, or not at all
-            whole = Path(aside) / path.name
+        for name in (*files, *(step.name for step in chain.steps)):
+            if not is_file_name(name):
+                raise text_error(f"no file or folder can be named {name[:50]!r}: rename the part of the module")
+        with saved_whole(path) as whole:
             whole.mkdir()
             self._write(chain, files, whole)
-            whole.rename(path)
 
     @staticmethod
     def _write(chain: Chain, files: Mapping[str, str | bytes], path: Path) -> None:
@@ -244,7 +242,8 @@ def load_parts(folder: str | PathLike[str], running: Running | None = None) -> H
     module = load_module(default_environment().new_context(), path / MODULE)
 
     def make(module: ModuleOp, name: str, target: str) -> Runnable:
-        return load_program(path / name) if (path / name).is_dir() else _part(module, name, target, how)
+        is_saved = is_file_name(name) and (path / name).is_dir()
+        return load_program(path / name) if is_saved else _part(module, name, target, how)
 
     functions = [op for op in module.ops if isinstance(op, FuncOp) and target_of(op) is None]
     if len(functions) != 1:

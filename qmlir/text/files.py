@@ -1,9 +1,18 @@
-"""Reading files that a tool looks for itself: only regular ones, so that nothing waits for a pipe or a device."""
+"""Files that a tool looks for itself, which somebody else may have put there.
+
+Only regular ones are read, so that nothing waits for a pipe or a device, and only names without a path in them are
+looked for.
+"""
 
 import errno
+import json
 import os
 import stat
 from os import PathLike
+from typing import Any
+
+LONGEST_NAME = 230
+"""Characters of the name of a file that is named by something in a model: file systems take 255 bytes."""
 
 
 def _at_once(path: str, flags: int) -> int:
@@ -16,3 +25,17 @@ def read_regular(path: str | PathLike[str], limit: int = -1) -> bytes:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is no regular file", os.fspath(path))
         return file.read(limit)
+
+
+def read_json(path: str | PathLike[str]) -> Any:
+    """What a JSON file of ours holds; `None` where it is not there, cannot be read or is none."""
+    try:
+        return json.loads(read_regular(path))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a name out of a file may name another one beside it: it has no path in it, and is not too long."""
+    is_plain = not {"/", "\\", "\0"} & set(name)
+    return is_plain and not name.startswith(".") and 0 < len(name.encode()) <= LONGEST_NAME

@@ -30,6 +30,7 @@ from xdsl.printer import Printer
 from qmlir.ir.builtin_types import AnyDense, dense, ranked_tensor, tensor
 from qmlir.ir.diagnostics import text_error
 from qmlir.text.elements import dense_dtype
+from qmlir.text.files import read_regular
 
 _ELIDED = "elided"
 
@@ -135,7 +136,7 @@ class WeightsReader:
             raise WeightsError(f"weights file '{name}' lies outside the folder of the module")
         try:
             # The types of the file are not asked for: the text gives the types, the file the bytes.
-            content = cast(list[tuple[str, dict[str, bytearray]]], deserialize(path.read_bytes()))
+            content = cast(list[tuple[str, dict[str, bytearray]]], deserialize(read_regular(path)))
             return {key: bytes(tensor["data"]) for key, tensor in content}
         except OSError as error:
             raise WeightsError(f"weights file '{name}' cannot be read: {error.strerror}") from error

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.emission import has_parts
+from qmlir.text.files import is_file_name, read_json
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.weights import write_atomically
 from qmlir.workflows.asked import recipe_text
@@ -99,14 +100,12 @@ class QuantizedFolder:
 
 def _summary(folder: Path) -> dict[str, Any] | None:
     """The summary in a folder, `None` where there is none that we wrote."""
-    try:
-        found: Any = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # not there, not to be read, or no JSON: nobody's folder, or somebody else's
-        return None
+    found = read_json(folder / SUMMARY)
     if not isinstance(found, dict):
         return None
     summary = cast(dict[str, Any], found)
-    return summary if summary.get("format") == FORMAT and isinstance(summary.get("stem"), str) else None
+    stem = summary.get("stem")
+    return summary if summary.get("format") == FORMAT and isinstance(stem, str) and is_file_name(stem) else None
 
 
 @dataclass(frozen=True)

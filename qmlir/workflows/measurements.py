@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
+from qmlir.text.files import read_json
 from qmlir.text.weights import write_atomically
 
 FORMAT = "qmlir-search"
@@ -51,13 +52,13 @@ class Measurements:
 
 
 def _read(path: Path, key: str) -> dict[str, float]:
-    try:
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # not there yet, or no file of ours: there is nothing to go on from
-        return {}
+    """The figures of a file; none where it is not there yet, or no file of ours: there is nothing to go on from."""
+    found = read_json(path)
     if not isinstance(found, dict):
         return {}
     content = cast(dict[str, Any], found)
-    if content.get("format") != FORMAT or content.get("key") != key:
+    figures: Any = content.get("figures")
+    if content.get("format") != FORMAT or content.get("key") != key or not isinstance(figures, dict):
         return {}
-    return {str(name): float(figure) for name, figure in content["figures"].items()}
+    named = cast(dict[str, Any], figures)
+    return {name: float(figure) for name, figure in named.items() if isinstance(figure, int | float)}

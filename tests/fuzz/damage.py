@@ -1,14 +1,35 @@
-"""Damage that knows nothing of a format: bytes flipped, cut, repeated, spliced and made extreme."""
+"""Damage that knows nothing of a format: bytes flipped, cut, repeated, spliced and made extreme, words exchanged."""
 
+import re
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
+
+_WORD = re.compile(rb"[\w.+-]+|\"[^\"\n]*\"|[^\w\s]")
 
 
 def damage_bytes(rng: np.random.Generator, data: bytes, others: Sequence[bytes]) -> bytes:
     """`data` after one to four changes; `others` are whole files, from which pieces may come."""
     for _ in range(int(rng.integers(1, 5))):
         data = _CHANGES[int(rng.integers(len(_CHANGES)))](rng, data, others)
+    return data
+
+
+@cache
+def _words_of(files: tuple[bytes, ...]) -> list[bytes]:
+    return [word for data in files for word in _WORD.findall(data)]
+
+
+def damage_words(rng: np.random.Generator, data: bytes, others: Sequence[bytes], extremes: Sequence[bytes]) -> bytes:
+    """One to three words exchanged for those of all files or `extremes` most of the time, else `damage_bytes`."""
+    words = list(_WORD.finditer(data))
+    if not words or rng.random() < 0.3:
+        return damage_bytes(rng, data, others)
+    for place in sorted(rng.choice(len(words), size=min(len(words), int(rng.integers(1, 4))), replace=False))[::-1]:
+        start, stop = words[int(place)].span()
+        vocabulary = extremes if rng.random() < 0.5 else _words_of(tuple(others))
+        data = data[:start] + vocabulary[int(rng.integers(len(vocabulary)))] + data[stop:]
     return data
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from qmlir.tools import qmlir_opt
-from tests.fuzz.damage import damage_bytes
+from tests.fuzz.damage import damage_words
 from tests.fuzz.frame import Kind, Outcome, run_tool
 
 _EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
-_WORD = re.compile(rb"[\w.+-]+|\"[^\"\n]*\"|[^\w\s]")
 _WORDS = rb"""
 "" "*" "i33" "i8<9:1>" nan -inf 1e999 0 -1 99999999999999999999 true [] {} [[ 1979-05-27 "\u202e" slot scheme storage
 """.split()
@@ -25,15 +24,7 @@ def _whole() -> Mapping[str, bytes]:
 
 
 def _damage(rng: np.random.Generator, data: bytes, others: Sequence[bytes]) -> bytes:
-    """Words exchanged for others of the language most of the time, else bytes."""
-    words = list(_WORD.finditer(data))
-    if not words or rng.random() < 0.3:
-        return damage_bytes(rng, data, others)
-    vocabulary = [*_WORDS, *(word for other in others for word in _WORD.findall(other))]
-    for place in sorted(rng.choice(len(words), size=min(len(words), int(rng.integers(1, 4))), replace=False))[::-1]:
-        start, stop = words[int(place)].span()
-        data = data[:start] + vocabulary[int(rng.integers(len(vocabulary)))] + data[stop:]
-    return data
+    return damage_words(rng, data, others, _WORDS)
 
 
 def _read(path: Path) -> Outcome:

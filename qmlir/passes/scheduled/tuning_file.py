@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from qmlir.ir.diagnostics import text_error
+from qmlir.text.files import read_regular
 
 FORMAT = "qmlir-tuning"
 VERSION = 1
@@ -104,10 +105,10 @@ class Tuning:
     def read(path: Path) -> "Tuning":
         """What the file at `path` has. Raises `DiagnosticError`, one line, where it cannot be read or is none."""
         try:
-            return Tuning.from_text(path.read_text(encoding="utf-8"))
+            return Tuning.from_text(read_regular(path).decode())
         except OSError as error:
             raise text_error(f"cannot read the tuned schedules '{path}': {error.strerror}") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise text_error(f"'{path}' has no tuned schedules: {error}") from error
 
     def digest(self) -> str:

@@ -289,15 +289,28 @@ class Program:
         """
         if self._only is None:
             raise text_error("a program whose shapes are open can't be saved: give `load` the shapes of its inputs")
-        target = Path(folder)
-        if target.exists():
-            raise text_error(f"{target} exists: a program is saved into a new folder")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as aside:
-            copy = Path(aside) / target.name
+        with saved_whole(Path(folder)) as copy:
             shutil.copytree(self._only.folder, copy, ignore=shutil.ignore_patterns("*.pyc", cache.MANIFEST))
             copy.chmod(0o777 & ~_umask())  # an entry of the cache is its owner's alone, a saved program need not be
-            copy.rename(target)
+
+
+@contextmanager
+def saved_whole(target: Path) -> Generator[Path]:
+    """Where to make the folder of a program, which is moved to `target` where the block ends well, and otherwise goes.
+
+    Raises `DiagnosticError` where something is there, and where it cannot be written.
+    """
+    if os.path.lexists(target):
+        raise text_error(f"{target} exists: a program is saved into a new folder")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{target.name[:50]}-", dir=target.parent) as aside:
+            yield Path(aside) / "program"
+            (Path(aside) / "program").rename(target)
+    except shutil.Error as error:  # of several files: why the first of them could not be written
+        raise text_error(f"cannot write '{target}': {error.args[0][0][2]}") from error
+    except OSError as error:
+        raise text_error(f"cannot write '{target}': {error.strerror or error}") from error
 
 
 def _umask() -> int:

@@ -1,7 +1,6 @@
 """`qmlir run`: a model, or the functions of a module that state what they compute, in the interpreter or compiled."""
 
 import argparse
-import zipfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
@@ -13,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from qmlir.api import interpret
+from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.machine import Interpreter
 from qmlir.interpreter.run import Array
 from qmlir.ir.diagnostics import nearest_name, text_error
@@ -64,28 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_target(parser, "targets that compute parts, the preferred one first, as qmlir compile makes them")
 
 
-def _read_arrays(path: Path) -> Iterator[tuple[str, Array]]:
-    """The arrays of a .npz file by name, or the one of a .npy file under an empty name."""
-    try:
-        loaded: Any = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            yield "", loaded
-            return
-        with loaded:
-            for name in loaded.files:
-                yield name, loaded[name]
-    except OSError as error:
-        raise text_error(f"cannot read '{path}': {error.strerror or error}") from error
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise text_error(f"cannot read '{path}': it is no .npy or .npz file of plain arrays") from error
-
-
 def read_inputs(entries: Sequence[str]) -> dict[str, Array]:
     """The arrays that `--input` names. Raises `DiagnosticError` for a file that cannot be read."""
     inputs: dict[str, Array] = {}
     for entry in entries:
         name, equals, file = entry.partition("=")
-        found = dict(_read_arrays(Path(file if equals else entry)))
+        found = {key: whole(rows) for key, rows in arrays_of(Path(file if equals else entry)).items()}
         if equals:
             found = {name: _array_for(name, file, found)}
         elif "" in found:

@@ -95,6 +95,10 @@ class Index:
 _NO_IDENTIFIER = re.compile(r"\W+", re.ASCII)
 
 
+LONGEST = 100
+"""Characters of what a name is made of: numba names files by functions."""
+
+
 class Names:
     """Identifiers that are not taken yet, and that `avoids` does not refuse."""
 
@@ -104,7 +108,7 @@ class Names:
 
     def new(self, hint: str) -> str:
         """An identifier as near to `hint` as there is."""
-        base = _NO_IDENTIFIER.sub("_", hint).strip("_") or "v"
+        base = _NO_IDENTIFIER.sub("_", hint[:LONGEST]).strip("_") or "v"
         if base[0].isdigit():
             base = f"v{base}"
         name, number = base, 1
