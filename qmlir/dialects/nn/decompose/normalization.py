@@ -10,7 +10,7 @@ from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.pieces import Decompose, Results, cast, per_channel, scalar
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.infer.movement import normalized_axis
-from qmlir.dialects.nn.ops.elementwise import AbsOp, AddOp, DivOp, EqualOp, MulOp, SqrtOp, SubOp, WhereOp
+from qmlir.dialects.nn.ops.elementwise import AbsOp, AddOp, DivOp, EqualOp, MaxOp, MulOp, SqrtOp, SubOp, WhereOp
 from qmlir.dialects.nn.ops.movement import ReshapeOp
 from qmlir.dialects.nn.ops.normalization import (
     BatchNormOp,
@@ -111,13 +111,16 @@ def _group_norm(op: GroupNormOp, parts: Parts) -> Results:
 
 
 def _lp_norm(op: LpNormOp, parts: Parts) -> Results:
-    """`x` over its norm along the axis, 0 where the norm is 0."""
+    """`x` over its norm along the axis, 0 where the norm is 0; or over what that is kept above."""
     x, axes = op.input, [normalized_axis(op.axis.value.data, len(shape_of(op.input)))]
     if op.p.value.data == 1:
         norm: SSAValue = parts.add("norm", ReduceSumOp(parts.add("magnitude", AbsOp(x)).result, axes)).result
     else:
         total = parts.add("sum", ReduceSumOp(parts.add("squared", MulOp(x, x)).result, axes)).result
         norm = parts.add("norm", SqrtOp(total)).result
+    if op.epsilon is not None:
+        least = scalar(parts, "epsilon", op.epsilon.value.data, x)
+        return [parts.add("div", DivOp(x, parts.add("bounded", MaxOp(norm, least)).result)).result]
     zero = scalar(parts, "zero", 0.0, x)
     vanishes = parts.add("is_zero", EqualOp(norm, zero)).result
     quotient = parts.add("div", DivOp(x, norm)).result

@@ -99,6 +99,8 @@ def _lp_norm(op: ops.LpNormOp, data: Array) -> tuple[Array]:
         norm = ordered_sum(np.abs(x), (axis,))
     else:
         norm = np.sqrt(ordered_sum(x * x, (axis,)))
+    if op.epsilon is not None:
+        norm = np.maximum(norm, _number(op.epsilon, x))
     result = np.divide(x, norm, out=np.zeros_like(x), where=np.broadcast_to(norm != 0, x.shape))
     return (result.astype(data.dtype, copy=False),)
 

@@ -4,6 +4,7 @@ Group, layer and root-mean-square normalization have two stages, as ONNX defines
 float type `precision` and rounded to their own type, then scaled and shifted in their own type.
 """
 
+import math
 from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
@@ -206,7 +207,10 @@ class RmsNormOp(TrailingNormOp):
 
 @irdl_op_definition
 class LpNormOp(NnOp):
-    """`x / sum(|x|^p)^(1/p)` along one axis, 0 where the sum is 0 (ONNX LpNormalization); `p` is 1 or 2."""
+    """`x / sum(|x|^p)^(1/p)` along one axis, 0 where the sum is 0 (ONNX LpNormalization); `p` is 1 or 2.
+
+    With `epsilon`, which ONNX has not, a norm that is smaller is `epsilon`.
+    """
 
     name = "nn.lp_norm"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
@@ -217,11 +221,14 @@ class LpNormOp(NnOp):
 
     axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
     p = opt_prop_def(IntegerAttr, IntegerAttr(2, i64))
+    epsilon = opt_prop_def(FloatAttr)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         normalized_axis(self.axis.value.data, len(shape_of(self.input)))
         if self.p.value.data not in (1, 2):
             raise VerifyException(f"p is 1 or 2, found {self.p.value.data}")
+        if self.epsilon is not None and not 0 < self.epsilon.value.data < math.inf:
+            raise VerifyException(f"epsilon is a number above 0, found {self.epsilon.value.data}")
         return [tensor_like(self.input, shape_of(self.input))]
 
 

@@ -46,12 +46,25 @@ def _group_norm(out: Outgoing, op: ops.GroupNormOp) -> None:
     )  # fmt: skip
 
 
+_exactly_lp = one_to_one("LpNormalization", "axis", "p")
+
+
+def _lp_norm(out: Outgoing, op: ops.LpNormOp) -> None:
+    if op.epsilon is None:
+        _exactly_lp(out, op)
+        return
+    data = out.name(op.input)
+    norm = out.node(f"ReduceL{op.p.value.data}", [data, out.constant([op.axis.value.data])])
+    least = out.constant(np.array(op.epsilon.value.data), out.element(op.input))
+    out.node("Div", [data, out.node("Max", [norm, least])], out.output)
+
+
 EXPORTERS: dict[type[Operation], Any] = {
     ops.BatchNormOp: one_to_one("BatchNormalization", "epsilon"),
     ops.InstanceNormOp: one_to_one("InstanceNormalization", "epsilon"),
     ops.GroupNormOp: _group_norm,
     ops.LayerNormOp: _layer_norm,
     ops.RmsNormOp: _rms_norm,
-    ops.LpNormOp: one_to_one("LpNormalization", "axis", "p"),
+    ops.LpNormOp: _lp_norm,
     ops.LocalResponseNormOp: one_to_one("LRN", "size", "alpha", "beta", "bias"),
 }

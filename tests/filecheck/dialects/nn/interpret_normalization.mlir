@@ -89,6 +89,10 @@ func.func @lp_norm() {
   %4 = nn.lp_norm %x {axis = 0, p = 1} : tensor<2x2xf32>
   %5 = nn.constant dense<[[1.0, -1.0], [0.0, 0.0]]> : tensor<2x2xf32>
   check.expect_eq %4, %5 : tensor<2x2xf32>
+  // The norm of 5 is kept above 8, that of 0 too.
+  %6 = nn.lp_norm %x {epsilon = 8.0} : tensor<2x2xf32>
+  %7 = nn.constant dense<[[0.375, -0.5], [0.0, 0.0]]> : tensor<2x2xf32>
+  check.expect_eq %6, %7 : tensor<2x2xf32>
   func.return
 }
 

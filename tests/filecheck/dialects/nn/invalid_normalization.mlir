@@ -48,6 +48,12 @@ func.func @p(%x: tensor<2x3xf32>) {
   func.return
 }
 // -----
+func.func @least_norm(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{epsilon is a number above 0, found 0.0}}
+  %0 = nn.lp_norm %x {epsilon = 0.0} : tensor<2x3xf32>
+  func.return
+}
+// -----
 func.func @neighbourhood(%x: tensor<2x3xf32>) {
   // expected-error @+1 {{a neighbourhood has at least one channel, found size 0}}
   %0 = nn.local_response_norm %x {size = 0} : tensor<2x3xf32>

@@ -59,6 +59,7 @@ UNARY = [
     "gelu", "gelu {tanh_approximation = true}", "hard_swish", "swish", "swish {alpha = 1.5}", "mish", "hard_sigmoid",
     "hard_sigmoid {alpha = 0.3, beta = 0.25}", "selu", "selu {gamma = 2.0}", "celu", "celu {alpha = 0.5}", "softmax",
     "softmax {axis = 0}", "log_softmax", "log_softmax {axis = 1}", "lp_norm", "lp_norm {p = 1, axis = 1}",
+    "lp_norm {epsilon = 0.5}",
 ]  # fmt: skip
 
 

@@ -36,6 +36,7 @@ def test_quantized_softmax() -> None:
         ("nn.group_norm {groups = 2}", [(4,), (4,)]),
         ("nn.lp_norm {axis = 1, p = 1}", []),
         ("nn.lp_norm {p = 2}", []),
+        ("nn.lp_norm {epsilon = 2.0}", []),
         ("nn.local_response_norm {size = 3, alpha = 0.5, beta = 0.75, bias = 1.5}", []),
         ("nn.local_response_norm {size = 4}", []),
     ],
