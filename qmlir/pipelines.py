@@ -153,8 +153,8 @@ QUANTIZE = NamedPipeline(
         Stage("target", "<targets>", "what targets say of themselves is put on the module, where any are named"),
         Stage(
             "lower",
-            f"canonicalize,nn-decompose<keep>,{CLEAN}",
-            "composites become parts that are profiled one by one",
+            f"canonicalize,cse,nn-recognize<keep>,nn-decompose<keep>,{CLEAN}",
+            "what spells a composite that stays whole becomes it; the others become parts that are profiled one by one",
         ),
         Stage("profile", 'calib-apply-profile{profile="<profile>"}', "what a run saw becomes the types of values"),
         Stage("decide", "quant-assign-types<options>", "every value gets its quantized type"),

@@ -50,6 +50,7 @@ PASSES: Mapping[str, str] = {
     "kernel-winograd": "qmlir.passes.scheduled.kernel_winograd:KernelWinograd",
     "math-expand": "qmlir.passes.loops.math_expand:MathExpand",
     "nn-decompose": "qmlir.passes.primitive.nn_decompose:NnDecompose",
+    "nn-recognize": "qmlir.passes.primitive.nn_recognize:NnRecognize",
     "nn-raise": "qmlir.passes.quantized.nn_raise:NnRaise",
     "quant-assign-types": "qmlir.passes.quantized.quant_assign_types:QuantAssignTypes",
     "quant-fuse-casts": "qmlir.passes.quantized.quant_fuse_casts:QuantFuseCasts",

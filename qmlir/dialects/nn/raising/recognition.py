@@ -1,0 +1,540 @@
+"""Composites that a model spells as parts, in floats: what the parts compute, whatever operations they are.
+
+Each function here takes the last operation of a group and gives the composite, or nothing. Constants have to be what
+the composite has, and reductions run along its axes. What a composite defines where the parts would overflow or divide
+0 by 0 (a softmax without a shift, a norm of 0) is the only difference. A value inside that is used elsewhere too, as
+the mean of two norms of one tensor, is computed for its other users as before.
+"""
+
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, TensorType, f32
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.ops.activations import (
+    GeluOp,
+    HardSigmoidOp,
+    HardSwishOp,
+    MishOp,
+    SigmoidOp,
+    SoftplusOp,
+    SwishOp,
+    TanhOp,
+)
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.elementwise import AbsOp, AddOp, DivOp, ErfOp, ExpOp, LogOp, MulOp, PowOp, SqrtOp, SubOp
+from qmlir.dialects.nn.ops.normalization import InstanceNormOp, LayerNormOp, LpNormOp, RmsNormOp
+from qmlir.dialects.nn.ops.reduction import ReduceL1Op, ReduceL2Op, ReduceLogSumExpOp, ReduceLogSumOp, ReduceMaxOp
+from qmlir.dialects.nn.ops.softmax import LogSoftmaxOp, SoftmaxOp
+from qmlir.dialects.nn.raising.constants import constant_of
+from qmlir.dialects.nn.raising.groups import Raised
+from qmlir.dialects.nn.raising.spellings import (
+    Product,
+    Rows,
+    averaged,
+    clipped,
+    giver,
+    is_centred,
+    is_close,
+    is_polynomial,
+    not_below,
+    number,
+    one_axis,
+    polynomial,
+    power,
+    row,
+    squares,
+    summed,
+    sums_of_squares,
+    terms,
+)
+from qmlir.ir.decomposition import marks_on, set_marks
+from qmlir.ir.provenance import merged_origins, origins_of, set_origins, set_tensor_names, tensor_names
+
+DEPTH = 20
+"""How many operations above the last one are looked at."""
+
+Array = npt.NDArray[Any]
+Parameter = tuple[Array, SSAValue | None]
+"""The elements of a constant, and the constant that they come from."""
+
+
+@dataclass
+class Recognized:
+    """A composite that computes what a group of operations computes."""
+
+    kind: type[NnOp]
+    operands: Sequence[SSAValue]
+    properties: dict[str, Any] = field(default_factory=dict[str, Any])
+    parameters: Sequence[Parameter] = ()
+    """Operands after these that are constants of f32."""
+
+
+Recognizer = Callable[[Operation], Recognized | None]
+
+
+def _above(op: Operation, most: int = DEPTH) -> list[Operation]:
+    """The operations that `op` is computed from, itself first, the nearest first."""
+    found = [op]
+    for each in found:
+        for operand in each.operands:
+            owner = giver(operand)
+            if owner is not None and owner not in found and len(found) < most:
+                found.append(owner)
+    return found
+
+
+def _sources(value: SSAValue) -> Iterator[SSAValue]:
+    """The values that `value` may be a function of, the farthest first."""
+    owner = giver(value)
+    inner = [] if owner is None else [operand for op in _above(owner) for operand in op.operands]
+    for each in (*dict.fromkeys(inner[::-1]), value):
+        if constant_of(each) is None and kind_of(element_of(each)) is Kind.FLOAT:
+            yield each
+
+
+# --- Functions of one value -------------------------------------------------------------------------------------------
+
+
+def _affine(value: SSAValue) -> Iterator[tuple[SSAValue, float, float]]:
+    """What `value` is an affine function of, with the factor and the summand."""
+    for x in _sources(value):
+        found = polynomial(value, (x,))
+        if found is not None and set(found) <= {(0,), (1,)} and found.get((1,)):
+            yield x, found[(1,)], found.get((0,), 0.0)
+
+
+def _one_and_exp(value: SSAValue) -> SSAValue | None:
+    """`z` where `value` is `1 + e^z`."""
+    for op in _above(owner, 3) if (owner := giver(value)) is not None else ():
+        if isinstance(op, ExpOp) and is_polynomial(value, (op.result,), {(0,): 1.0, (1,): 1.0}):
+            return op.input
+    return None
+
+
+def _sigmoid(root: Operation) -> Recognized | None:
+    """`1 / (1 + e^-x)`."""
+    inverse = power(root.results[0])
+    exponent = _one_and_exp(inverse[0]) if inverse is not None and inverse[1] == -1 else None
+    for x, factor, summand in _affine(exponent) if exponent is not None else ():
+        if factor == -1 and not summand:
+            return Recognized(SigmoidOp, [x])
+    return None
+
+
+def _softplus(root: Operation) -> Recognized | None:
+    """`ln(1 + e^x)`."""
+    x = _one_and_exp(root.input) if isinstance(root, LogOp) else None
+    return None if x is None else Recognized(SoftplusOp, [x])
+
+
+def _gate(value: SSAValue) -> tuple[SSAValue, float] | None:
+    """What is kept between 0 and a number, a hard sigmoid among them."""
+    owner = giver(value)
+    return (value, 1.0) if isinstance(owner, HardSigmoidOp) else clipped(value)
+
+
+def _gates(root: Operation) -> Iterator[tuple[SSAValue, SSAValue, float, float, float]]:
+    """For each gate that `root` may scale: it, what it clips an affine function of, factor, summand, upper bound."""
+    for op in _above(root, 6):
+        gate = op.results[0] if op.results else None
+        if gate is None or (found := _gate(gate)) is None:
+            continue
+        if isinstance(op, HardSigmoidOp):
+            yield gate, op.input, op.alpha.value.data, op.beta.value.data, 1.0
+            continue
+        for x, factor, summand in _affine(found[0]):
+            yield gate, x, factor, summand, found[1]
+
+
+def _hard_sigmoid(root: Operation) -> Recognized | None:
+    """`clip(a * x + b, 0, c) / c`."""
+    if isinstance(root, HardSigmoidOp):
+        return None
+    for gate, x, factor, summand, bound in _gates(root):
+        if x is not gate and summand and is_polynomial(root.results[0], (gate,), {(1,): 1 / bound}):
+            return Recognized(HardSigmoidOp, [x], {"alpha": factor / bound, "beta": summand / bound})
+    return None
+
+
+def _hard_swish(root: Operation) -> Recognized | None:
+    """`x * clip(x + 3, 0, 6) / 6`."""
+    for gate, x, factor, summand, bound in _gates(root):
+        is_gate = is_close(factor / bound, 1 / 6) and is_close(summand / bound, 0.5)
+        if is_gate and is_polynomial(root.results[0], (x, gate), {(1, 1): 1 / bound}):
+            return Recognized(HardSwishOp, [x])
+    return None
+
+
+def _swish(root: Operation) -> Recognized | None:
+    """`x * sigmoid(alpha * x)`, or `x / (1 + e^(-alpha * x))`."""
+    value = root.results[0]
+    exponent = _one_and_exp(root.rhs) if isinstance(root, DivOp) else None
+    if isinstance(root, DivOp) and exponent is not None:
+        for x, factor, summand in _affine(exponent):
+            if x is root.lhs and not summand:
+                return Recognized(SwishOp, [x], {"alpha": -factor})
+    for op in _above(root, 4):
+        for x, factor, summand in _affine(op.input) if isinstance(op, SigmoidOp) else ():
+            if not summand and is_polynomial(value, (x, op.results[0]), {(1, 1): 1.0}):
+                return Recognized(SwishOp, [x], {"alpha": factor})
+    return None
+
+
+def _mish(root: Operation) -> Recognized | None:
+    """`x * tanh(softplus(x))`."""
+    for op in _above(root, 4):
+        curve = giver(op.input) if isinstance(op, TanhOp) else None
+        if isinstance(curve, SoftplusOp):
+            x = curve.input
+            if is_polynomial(root.results[0], (x, op.results[0]), {(1, 1): 1.0}):
+                return Recognized(MishOp, [x])
+    return None
+
+
+_TANH = math.sqrt(2 / math.pi)
+
+
+def _gelu(root: Operation) -> Recognized | None:
+    """`x / 2 * (1 + erf(x / sqrt(2)))`, or `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`."""
+    for op in _above(root, 8):
+        if not isinstance(op, ErfOp | TanhOp):
+            continue
+        is_tanh = isinstance(op, TanhOp)
+        argument = {(1,): _TANH, (3,): _TANH * 0.044715} if is_tanh else {(1,): math.sqrt(0.5)}
+        for x in _sources(op.input):
+            is_curve = is_polynomial(op.input, (x,), argument)
+            if is_curve and is_polynomial(root.results[0], (x, op.results[0]), {(1, 0): 0.5, (1, 1): 0.5}):
+                return Recognized(GeluOp, [x], {"tanh_approximation": True} if is_tanh else {})
+    return None
+
+
+# --- Softmax ----------------------------------------------------------------------------------------------------------
+
+
+def _quotients(value: SSAValue) -> Iterator[tuple[SSAValue, SSAValue]]:
+    """What `value` is a quotient of: numerator and denominator."""
+    op = giver(value)
+    if isinstance(op, DivOp):
+        yield op.lhs, op.rhs
+    for left, right in ((op.lhs, op.rhs), (op.rhs, op.lhs)) if isinstance(op, MulOp) else ():
+        inverse = power(right)
+        if inverse is not None and inverse[1] == -1:
+            yield left, inverse[0]
+
+
+def _unshifted(value: SSAValue, axis: int) -> SSAValue:
+    """`x` where `value` is `x` less its largest elements along the axis; `value` otherwise."""
+    op = giver(value)
+    if isinstance(op, SubOp) and Rows(op.lhs, (axis,)).reduces(op.rhs, ReduceMaxOp):
+        return op.lhs
+    return value
+
+
+def _softmax(root: Operation) -> Recognized | None:
+    """`e^x` over its sums along one axis, `x` less its maxima or not."""
+    for raised, total in _quotients(root.results[0]):
+        op, rows = giver(raised), summed(total)
+        axis = one_axis(rows)
+        if isinstance(op, ExpOp) and rows is not None and axis is not None and rows.data is raised and rows.fits(total):
+            return Recognized(SoftmaxOp, [_unshifted(op.input, axis)], _along(axis, rows.data))
+    return None
+
+
+def _along(axis: int, data: SSAValue) -> dict[str, Any]:
+    return {} if axis == len(shape_of(data)) - 1 else {"axis": axis}
+
+
+def _log_of_sum(value: SSAValue) -> tuple[SSAValue, Rows] | None:
+    """`x`, and its rows, where `value` is `log(sum(e^x))` along one axis."""
+    op = giver(row(value))
+    if isinstance(op, ReduceLogSumExpOp):
+        rows = Rows.of(op)
+        return None if rows is None else (op.input, rows)
+    rows = Rows.of(op) if isinstance(op, ReduceLogSumOp) else summed(op.input) if isinstance(op, LogOp) else None
+    raised = None if rows is None else giver(rows.data)
+    if rows is None or not isinstance(raised, ExpOp):
+        return None
+    return raised.input, Rows(raised.input, rows.axes)
+
+
+def _log_softmax(root: Operation) -> Recognized | None:
+    """The logarithm of a softmax, or `x` less the logarithm of the sums of `e^x` along one axis."""
+    if isinstance(root, LogOp) and isinstance(softmax := giver(root.input), SoftmaxOp):
+        return Recognized(LogSoftmaxOp, [softmax.input], {"axis": softmax.axis})
+    if not isinstance(root, SubOp):
+        return None
+    found = _log_of_sum(root.rhs)
+    axis = None if found is None else one_axis(found[1])
+    if found is not None and axis is not None and found[0] is root.lhs and found[1].fits(root.rhs):
+        return Recognized(LogSoftmaxOp, [_unshifted(root.lhs, axis)], _along(axis, root.lhs))
+    whole = giver(row(root.rhs))  # log(sum(e^(x - max))) + max
+    for left, right in (whole.operands, whole.operands[::-1]) if isinstance(whole, AddOp) else ():
+        found = _log_of_sum(left)
+        axis = None if found is None else one_axis(found[1])
+        if found is None or axis is None or not Rows(root.lhs, (axis,)).fits(root.rhs):
+            continue
+        largest = giver(row(right))
+        is_shifted = _unshifted(found[0], axis) is root.lhs and found[0] is not root.lhs
+        if is_shifted and isinstance(largest, ReduceMaxOp) and Rows.of(largest) == Rows(root.lhs, (axis,)):
+            return Recognized(LogSoftmaxOp, [root.lhs], _along(axis, root.lhs))
+    return None
+
+
+# --- Normalizations ---------------------------------------------------------------------------------------------------
+
+
+def _norm(value: SSAValue) -> tuple[Rows, int, float] | None:
+    """The rows whose norm `value` is, which norm, and the number below which it does not fall."""
+    least, op = 0.0, giver(row(value))
+    if op is not None and (bounded := not_below(op.results[0])) is not None:
+        least, op = bounded[1], giver(row(bounded[0]))
+    if isinstance(op, ReduceL1Op | ReduceL2Op):
+        rows = Rows.of(op)
+        return None if rows is None else (rows, 1 if isinstance(op, ReduceL1Op) else 2, least)
+    if op is None:
+        return None
+    root = power(op.results[0])
+    if root is not None and root[1] == 0.5 and not least:
+        inner = not_below(root[0])
+        total, least = (root[0], 0.0) if inner is None else (inner[0], math.sqrt(max(inner[1], 0.0)))
+        rows = sums_of_squares(total)
+        return None if rows is None else (rows, 2, least)
+    reduced = summed(op.results[0])
+    magnitude = None if reduced is None else giver(reduced.data)
+    if reduced is not None and isinstance(magnitude, AbsOp):
+        return Rows(magnitude.input, reduced.axes), 1, least
+    return None
+
+
+def _lp_norm(root: Operation) -> Recognized | None:
+    """`x` over its norm along one axis, which may be kept above a number."""
+    for x, norm in _quotients(root.results[0]):
+        found = _norm(norm)
+        axis = None if found is None else one_axis(found[0])
+        if found is not None and axis is not None and found[0].data is x and found[0].fits(norm) and found[2] >= 0:
+            properties = {**_along(axis, x), **({} if found[1] == 2 else {"p": found[1]})}
+            return Recognized(LpNormOp, [x], {**properties, **({"epsilon": found[2]} if found[2] else {})})
+    return None
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """What a root divides rows by: the root of a variance, or of a mean or a sum of squares, and of a small number."""
+
+    root: SSAValue
+    """What the root is taken of."""
+
+    rows: Rows
+    is_variance: bool
+    epsilon: float
+    factor: float = 1.0
+    """What the quotient is multiplied with: sums of squares are means, but for a factor."""
+
+
+def _variance(value: SSAValue) -> Rows | None:
+    """The rows whose variance `value` is: the mean of squared deviations, or that of squares less the squared mean."""
+    reduced = averaged(value)
+    deviation = squares(reduced)
+    if reduced is not None and deviation is not None and isinstance(centred := giver(deviation.data), SubOp):
+        rows = Rows(centred.lhs, reduced.axes)
+        return rows if is_centred(deviation.data, rows) else None
+    bounded = not_below(row(value))
+    op = giver(row(bounded[0] if bounded is not None and bounded[1] == 0 else value))
+    if not isinstance(op, SubOp):
+        return None
+    rows, mean = squares(averaged(op.lhs)), power(row(op.rhs))
+    return rows if mean is not None and mean[1] == 2 and averaged(mean[0]) == rows else None
+
+
+def _scale_of(value: SSAValue) -> Iterator[_Scale]:
+    """What `value` is the square of, when something is divided by its root."""
+    op, inner, epsilon = giver(row(value)), row(value), 0.0
+    if isinstance(op, AddOp):
+        for operand, other in (op.operands, op.operands[::-1]):
+            if (known := number(other)) is not None and known >= 0:
+                inner, epsilon = operand, known
+    if (rows := _variance(inner)) is not None:
+        yield _Scale(value, rows, is_variance=True, epsilon=epsilon)
+        return
+    if (rows := squares(averaged(inner))) is not None:
+        yield _Scale(value, rows, is_variance=False, epsilon=epsilon)
+    elif epsilon and (rows := sums_of_squares(inner)) is not None and rows.count:
+        yield _Scale(value, rows, is_variance=False, epsilon=epsilon / rows.count, factor=rows.count**-0.5)
+
+
+def _is_over_root(product: Product, scale: _Scale) -> bool:
+    """Whether a product has one root in it, that of `scale`, and divides by it."""
+    return product.powers == [(scale.root, -0.5)] and len(product.constants) <= 1
+
+
+def _is_normalized(product: Product, scale: _Scale) -> bool:
+    """Whether a product is the data, centred where that is scaled by its deviation, over the root."""
+    if not _is_over_root(product, scale) or len(product.others) != 1:
+        return False
+    (data,) = product.others
+    return is_centred(data, scale.rows) if scale.is_variance else data is scale.rows.data
+
+
+def _factors(values: Sequence[tuple[SSAValue, bool]], scale: _Scale) -> Product | None:
+    """The product that `values` are the terms of, but for a bias: `x * f`, or `x * f - mean * f`."""
+    products = [Product.of(value, scale.rows) for value, is_added in values if is_added]
+    less = [Product.of(value, scale.rows) for value, is_added in values if not is_added]
+    if len(products) != 1 or (product := products[0]) is None:
+        return None
+    if not less:
+        return product if _is_normalized(product, scale) else None
+    mean = less[0]
+    if len(less) != 1 or mean is None or not scale.is_variance or product.constants != mean.constants:
+        return None
+    if not all(_is_over_root(each, scale) and len(each.others) == 1 for each in (product, mean)):
+        return None
+    (moved,) = mean.others
+    is_mean = averaged(moved) == scale.rows and scale.rows.fits(moved)
+    return product if is_mean and product.others == [scale.rows.data] else None
+
+
+def _broadcast(constants: Sequence[Array], shape: Sequence[int]) -> list[Array] | None:
+    """The constants in the shape of the normalized axes; `None` where they do not have it."""
+    found: list[Array] = []
+    for array in constants:
+        extra = array.ndim - len(shape)
+        if DYNAMIC_INDEX in shape or any(size != 1 for size in array.shape[: max(extra, 0)]):
+            return None
+        try:
+            found.append(np.broadcast_to(array.reshape(array.shape[max(extra, 0) :]), shape))
+        except ValueError:
+            return None
+    return found
+
+
+def _normalization(root: Operation) -> Recognized | None:
+    """Layer, instance and root-mean-square norms, with and without a scale and a bias."""
+    if not isinstance(root, AddOp | SubOp | MulOp | DivOp):
+        return None
+    value = root.results[0]
+    roots = [power(op.results[0]) for op in _above(root) if isinstance(op, SqrtOp | PowOp)]
+    for inner, exponent in filter(None, roots):
+        for scale in _scale_of(inner) if abs(exponent) == 0.5 else ():
+            parts = list(terms(value))
+            biases = [each for each in parts if constant_of(each[0]) is not None]
+            product = _factors([each for each in parts if each not in biases], scale)
+            if product is not None and len(biases) <= 1 and (found := _with_parameters(scale, product, biases)):
+                return found
+    return None
+
+
+def _with_parameters(scale: _Scale, product: Product, biases: Sequence[tuple[SSAValue, bool]]) -> Recognized | None:
+    rows, shape = scale.rows, shape_of(scale.rows.data)
+    sources = [*(product.constants or [None]), *(value for value, _ in biases)]
+    arrays = [constant.array for value in product.constants if (constant := constant_of(value)) is not None]
+    shifts = [constant.array * (1 if up else -1) for value, up in biases if (constant := constant_of(value))]
+    if not rows.is_trailing or (shifts and not scale.is_variance):
+        return None
+    first = rows.axes[0]
+    epsilon, axis = {"epsilon": scale.epsilon}, _along(first, rows.data)
+    if (own := _broadcast([*(arrays or [np.array(scale.factor)]), *shifts], shape[first:])) is not None:
+        parameters = list(zip([own[0] * (scale.factor if arrays else 1), *own[1:]], sources, strict=True))
+        if scale.is_variance:
+            return Recognized(LayerNormOp, [rows.data], {**axis, **epsilon}, parameters)
+        is_plain = not arrays and scale.factor == 1
+        return Recognized(RmsNormOp, [rows.data], {**axis, **epsilon}, [] if is_plain else parameters)
+    if not scale.is_variance:
+        return Recognized(RmsNormOp, [rows.data], {**axis, **epsilon}) if not arrays and scale.factor == 1 else None
+    # A scale for each channel, [C, 1, ...]: the norm of an instance.
+    if first != 2 or len(shape) < 3 or DYNAMIC_INDEX in shape[1:2]:
+        return None
+    channels = (shape[1], *(1,) * (len(shape) - 2))
+    found = _broadcast([*(arrays or [np.array(1.0)]), *(shifts or [np.array(0.0)])], channels)
+    if found is None:
+        return None
+    flat = (each.reshape(-1) for each in found)
+    return Recognized(InstanceNormOp, [rows.data], epsilon, list(zip(flat, (*sources, None)[:2], strict=True)))
+
+
+# --- From what was recognized to the composite ------------------------------------------------------------------------
+
+RECOGNIZERS: tuple[Recognizer, ...] = (
+    _sigmoid, _softplus, _hard_sigmoid, _hard_swish, _swish, _mish, _gelu, _softmax, _log_softmax, _lp_norm,
+    _normalization,
+)  # fmt: skip
+"""One after the other over a whole module: those that others are made of come first."""
+
+
+def _inside(root: Operation, operands: Collection[SSAValue]) -> list[Operation] | None:
+    """The operations between `operands` and the result of `root`; `None` where not all are f32, and in one block."""
+    found: list[Operation] = [root]
+    for op in found:
+        for operand in op.operands:
+            if operand in operands or constant_of(operand) is not None:
+                continue
+            owner = giver(operand)
+            if owner is None or owner.parent is not root.parent:
+                return None
+            if owner not in found:
+                found.append(owner)
+    results = [result for op in found for result in op.results]
+    if any(not isinstance(element_of(result), Float32Type) for result in results):
+        return None
+    return sorted(found, key=_position(root))
+
+
+def _needed_by(root: Operation, parts: Sequence[Operation]) -> list[Operation]:
+    """Those of the parts, in order, that nothing but `root` needs."""
+    found = [root]
+    for op in parts[-2::-1]:
+        if all(use.operation in found for result in op.results for use in result.uses):
+            found.append(op)
+    return found[::-1]
+
+
+def _position(root: Operation) -> Callable[[Operation], int]:
+    assert root.parent is not None
+    places = {op: place for place, op in enumerate(root.parent.ops)}
+    return places.__getitem__
+
+
+def _operand(parameter: Parameter, made: list[ConstantOp]) -> SSAValue:
+    """The constant itself where it has these elements in this shape, else one of its own, which joins those `made`."""
+    array, source = np.ascontiguousarray(parameter[0], np.float32), parameter[1]
+    constant = None if source is None else constant_of(source)
+    if constant is not None and constant.array.shape == array.shape and (constant.array == array).all():
+        return constant.result
+    made.append(ConstantOp.of(array, TensorType(f32, array.shape)))
+    if constant is not None:
+        set_origins(made[-1], origins_of(constant))
+    return made[-1].result
+
+
+def recognized(root: Operation, recognize: Recognizer) -> Raised | None:
+    """The composite whose last part is `root`, to take its place, by one of `RECOGNIZERS`."""
+    if not isinstance(root, NnOp) or len(root.results) != 1 or not isinstance(element_of(root.results[0]), Float32Type):
+        return None
+    found = recognize(root)
+    parts = None if found is None else _inside(root, found.operands)
+    if found is None or parts is None:
+        return None
+    constants: list[ConstantOp] = []
+    operands = [*found.operands, *(_operand(each, constants) for each in found.parameters)]
+    try:
+        composite = build(found.kind, operands, found.properties)
+        composite.verify_()
+    except VerifyException:
+        composite = None
+    if composite is None or composite.results[0].type != root.results[0].type:
+        for made in filter(None, (composite, *constants)):
+            made.drop_all_references()
+        return None
+    set_origins(composite, merged_origins(_needed_by(root, parts)))
+    set_tensor_names(composite, tensor_names(root))
+    set_marks(composite, marks_on(root))
+    return Raised(composite, constants, [root.results[0]], parts)

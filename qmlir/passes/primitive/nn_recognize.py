@@ -1,0 +1,75 @@
+"""`nn-recognize`: what a float model spells as parts becomes the composite that it computes."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from qmlir import registry
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.raising.recognition import RECOGNIZERS, recognized
+from qmlir.dialects.quant.target import targets_of
+from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.statistics import count
+from qmlir.quantization.composites import kept
+
+
+@dataclass(frozen=True)
+class NnRecognize(ModulePass):
+    """Make what computes a composite the composite, where that stays whole: by `keep`, or the targets of the module.
+
+    Exporters write norms, softmax and activation functions as sums, products and reductions. In floats these are the
+    same; in parts of 8 bits a softmax divides by what was rounded to 0. So this comes before values are profiled.
+    `keep` is that of `nn-decompose`: what would become parts again stays as it is.
+
+    Groups are recognized by what they compute, not by how: a square as a product or a power, a quotient as a product
+    with a reciprocal, reductions with or without their axes. Every constant and axis has to be that of the composite.
+    It stands for the nodes of its parts, but for those whose values have other users too: these stay beside it.
+
+    Before (run with `keep=softmax`):
+
+    ```mlir
+    func.func @main(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+      %0 = nn.exp %x : tensor<2x4xf32> {origin = "exp"}
+      %1 = nn.reduce_sum %0 {axes = [-1]} : (tensor<2x4xf32>) -> tensor<2x1xf32> {origin = "sum"}
+      %2 = nn.div %0, %1 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32> {origin = "div"}
+      func.return %2 : tensor<2x4xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+      %0 = nn.softmax %x : tensor<2x4xf32> {origin = ["exp", "sum", "div"], tensor = "div"}
+      func.return %0 : tensor<2x4xf32>
+    }
+    ```
+    """
+
+    name = "nn-recognize"
+    preserves: ClassVar[Preservation] = ROUNDED
+
+    keep: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        targets = targets_of(op)
+        keep = kept(self.keep, targets)
+
+        def is_wanted(composite: NnOp) -> bool:
+            if type(composite) in registry.decompositions():
+                return composite in keep
+            return not targets or any(target.why_not(composite) is None for target in targets)
+
+        for recognize in RECOGNIZERS:
+            for root in list(op.walk())[::-1]:
+                found = recognized(root, recognize) if root.parent is not None else None
+                if found is None:
+                    continue
+                if is_wanted(found.composite):
+                    found.replace()
+                    count("composites recognized")
+                else:
+                    found.discard()
