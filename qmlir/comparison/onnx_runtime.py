@@ -16,7 +16,7 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.ir.provenance import Origin
 from qmlir.ir.signature import Port, set_ports
 from qmlir.onnx.errors import node_name
-from qmlir.onnx.order import sorted_nodes
+from qmlir.onnx.order import needed_nodes
 from qmlir.onnx.ports import declared_types, input_ports
 from qmlir.onnx.reading import read_model
 from qmlir.onnx.types import ELEMENT_TYPES
@@ -111,7 +111,7 @@ def _origin(node: NodeProto, names: Counter[str]) -> Origin:
 def _tensors(proto: ModelProto) -> Iterator[tuple[str, Name]]:
     """The float tensors that nodes give, with their names."""
     types = _types(proto)
-    nodes = sorted_nodes(proto.graph)
+    nodes = needed_nodes(proto.graph)
     names = Counter(map(node_name, nodes))
     for place, node in enumerate(nodes):
         if node.op_type in _MOVED:

@@ -1,8 +1,15 @@
 """What is wrong with a model, in one line that names the node."""
 
+import re
+
 from onnx import NodeProto
 
 from qmlir.ir.diagnostics import DiagnosticError, text_error
+
+
+def reason_of(error: Exception) -> str:
+    """What ONNX's own code says in an error, in one line and without the name of its class."""
+    return " ".join(re.sub(r"\[\w+Error\]", "", str(error)).split())
 
 
 def node_name(node: NodeProto) -> str:

@@ -6,7 +6,13 @@ from typing import Protocol, cast
 
 from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto, defs
 
-from qmlir.onnx.errors import node_error
+from qmlir.onnx.errors import model_error, node_error
+
+MAX_CALL_DEPTH = 64
+"""Functions that call one another deeper than this never end."""
+
+MAX_NODES = 2**20
+"""A model of more nodes, its functions inlined, is an attack."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,30 @@ class Functions:
     def find(self, node: NodeProto) -> FunctionProto | None:
         """The function that `node` calls, `None` where it calls none."""
         return self.table.get((node.domain, node.op_type, node.overload))
+
+    def check_size(self, nodes: Iterable[NodeProto]) -> None:
+        """Raise `DiagnosticError` where `nodes` with all that they call become more than `MAX_NODES` nodes.
+
+        Each function is counted once, whoever calls it: functions that call others twice double at each level.
+        """
+        sizes: dict[int, int] = {}
+
+        def size(function: FunctionProto, depth: int) -> int:
+            if depth > MAX_CALL_DEPTH:
+                raise model_error(f"the function '{function.name}' calls functions deeper than {MAX_CALL_DEPTH}")
+            if id(function) not in sizes:
+                sizes[id(function)] = sum(own(node, depth + 1) for node in function.node)
+            return sizes[id(function)]
+
+        def own(node: NodeProto, depth: int) -> int:
+            called = self.find(node)
+            return 1 if called is None else size(called, depth)
+
+        total = 0
+        for node in nodes:
+            total += own(node, 0)
+            if total > MAX_NODES:
+                raise node_error(node, f"with the functions that it calls, the model has over {MAX_NODES} nodes")
 
 
 class _Definition(Protocol):

@@ -3,13 +3,22 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, defs
+from onnx import (
+    FunctionProto,
+    GraphProto,
+    NodeProto,
+    TensorProto,
+    TypeProto,
+    ValueInfoProto,
+    shape_inference,
+    version_converter,
+)
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from qmlir import registry
 from qmlir.dialects.nn.base import shapes_agree
@@ -18,15 +27,23 @@ from qmlir.ir.diagnostics import Diagnostic, Severity, emit
 from qmlir.ir.provenance import Origin, set_tensor_names
 from qmlir.ir.signature import Port, set_ports
 from qmlir.ir.verification import verify
-from qmlir.onnx.errors import describe_node, model_error, node_error, node_name
+from qmlir.onnx.checking import check_nodes, check_standard, check_text, check_types, opsets
+from qmlir.onnx.errors import describe_node, model_error, node_error, node_name, reason_of
 from qmlir.onnx.export import metadata
 from qmlir.onnx.export.naming import hint_of
-from qmlir.onnx.functions import Functions, bound_nodes, definition, is_defined_by_function
+from qmlir.onnx.functions import MAX_CALL_DEPTH, Functions, bound_nodes, definition, is_defined_by_function
 from qmlir.onnx.graph import GraphBuilder
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.order import sorted_nodes
-from qmlir.onnx.ports import declared_types, dimension_names, input_ports, onnx_type
-from qmlir.onnx.reading import OnnxModel, modernized
+from qmlir.onnx.order import needed_nodes
+from qmlir.onnx.ports import (
+    declared_name,
+    declared_types,
+    dimension_names,
+    input_ports,
+    onnx_type,
+    type_name,
+)
+from qmlir.onnx.reading import OnnxModel
 from qmlir.registry.faults import one_line
 from qmlir.specialization.specialize import specialize
 
@@ -39,17 +56,13 @@ _RESTORATION = "qmlir.onnx.restoring:Restoration"
 MAX_NODES_NAMED = 5
 """How many nodes an error names for one operator."""
 
-MAX_CALL_DEPTH = 64
-"""Functions that call one another deeper than this never end."""
+OLDEST_OPSET = 7
+"""The oldest version of ONNX's own operators that is imported; ONNX brings older models to it."""
 
 
 def operator_key(node: NodeProto) -> str:
     """The key of a node's operator in the tables of importers: `Relu`, `com.example::Relu`."""
     return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}::{node.op_type}"
-
-
-def _opsets(imports: Iterable[Any]) -> dict[str, int]:
-    return {"" if each.domain == "ai.onnx" else each.domain: each.version for each in imports}
 
 
 def _domain(node: NodeProto) -> str:
@@ -64,15 +77,11 @@ class _Scope:
     values: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
     initializers: Mapping[str, TensorProto] = field(default_factory=dict[str, TensorProto])
     declared: Mapping[str, AnyTensor] = field(default_factory=dict[str, AnyTensor])
+    types: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the model declares, without shapes."""
+
     call: Origin | None = None
     """The call that the function was inlined for."""
-
-    def version(self, node: NodeProto) -> int:
-        """The version of the node's operator set."""
-        version = self.opsets.get(_domain(node))
-        if version is None:
-            raise node_error(node, f"the model does not say which version of the domain '{node.domain}' it uses")
-        return version
 
 
 class _ModelImporter:
@@ -86,31 +95,33 @@ class _ModelImporter:
 
     def run(self, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
         graph = self.model.proto.graph
-        opsets = _opsets(self.model.proto.opset_import)
-        _check_opsets(self.model, opsets)
+        versions = opsets(self.model.proto.opset_import)
         self._check_tensors(graph)
         restoration: Restoration | None = None
         if is_exported(self.model):
             restoration = registry.load(_RESTORATION).of(self.model)
         if restoration is not None and restoration.is_ordered():
-            module = self._restored(restoration, opsets)
+            self._check_model({each.name for each in graph.initializer})
+            module = self._restored(restoration, versions)
             return specialize(module, shapes) if shapes else module
-        nodes = sorted_nodes(graph)
-        self._check_operators(nodes, opsets)
+        nodes = needed_nodes(graph)
+        self._check_operators(nodes, versions)
+        self._check_model({name for node in nodes for name in node.input})
         self.names.update(node_name(node) for node in nodes)
         inputs = input_ports(graph, shapes)
         function = FuncOp("main", FunctionType.from_lists([port.type for port in inputs], []))
         builder = GraphBuilder(function.body.block, self.model.directory)
         scope = _Scope(
-            opsets,
+            versions,
             initializers={each.name: each for each in graph.initializer},
             declared=declared_types(graph) if not shapes else {},
+            types={each.name: declared_name(each.type) for each in graph.value_info if each.type.WhichOneof("value")},
         )
         for port, argument in zip(inputs, function.body.block.args, strict=True):
             scope.values[port.name] = argument
             _suggest_name(argument, port.name)
         self._import_nodes(nodes, scope, builder)
-        outputs = [self._value(each.name, scope, builder, None) for each in graph.output]
+        outputs = self._outputs(scope, builder)
         function.body.block.add_op(ReturnOp(*outputs))
         function.function_type = FunctionType.from_lists(
             [port.type for port in inputs], [value.type for value in outputs]
@@ -123,21 +134,21 @@ class _ModelImporter:
         verify(module)
         return module
 
-    def _restored(self, restoration: "Restoration", opsets: Mapping[str, int]) -> ModuleOp:
+    def _restored(self, restoration: "Restoration", versions: Mapping[str, int]) -> ModuleOp:
         """The module of an exported model: each operation as it was where the graph agrees, otherwise as its nodes."""
         graph = self.model.proto.graph
         inputs = [replace(port, type=restoration.input_type(port.name) or port.type) for port in input_ports(graph, {})]
         function = FuncOp("main", FunctionType.from_lists([port.type for port in inputs], []))
         builder = GraphBuilder(function.body.block, self.model.directory)
         initializers = {each.name: each for each in graph.initializer}
-        scope = _Scope(opsets, initializers=initializers, declared=declared_types(graph))
+        scope = _Scope(versions, initializers=initializers, declared=declared_types(graph))
         self.names.update(node_name(node) for node in graph.node)
         for port, argument in zip(inputs, function.body.block.args, strict=True):
             scope.values[port.name] = argument
             restoration.name_value(argument, port.name)
         for step in restoration.steps():
             if not restoration.restore(step, scope.values, builder):
-                self._check_operators(step.nodes, opsets)
+                self._check_operators(step.nodes, versions)
                 read = [name for node in step.nodes for name in node.input]
                 restored = restoration.as_held(read, scope.values, builder)
                 before = {name: scope.values[name] for name in restored}
@@ -145,7 +156,7 @@ class _ModelImporter:
                 self._import_nodes(step.nodes, scope, builder)
                 scope.values.update(before)
         scope.values.update(restoration.as_held([each.name for each in graph.output], scope.values, builder))
-        outputs = [self._value(each.name, scope, builder, None) for each in graph.output]
+        outputs = self._outputs(scope, builder, restoration)
         function.body.block.add_op(ReturnOp(*outputs))
         function.function_type = FunctionType.from_lists(
             [port.type for port in inputs], [value.type for value in outputs]
@@ -160,7 +171,27 @@ class _ModelImporter:
         verify(module)
         return module
 
+    def _outputs(
+        self, scope: _Scope, builder: GraphBuilder, restoration: "Restoration | None" = None
+    ) -> list[SSAValue]:
+        """The values of the graph's outputs, of the types that the model declares."""
+        outputs: list[SSAValue] = []
+        for each in self.model.proto.graph.output:
+            value = self._value(each.name, scope, builder, None)
+            found, declared = type_name(value), declared_name(each.type)
+            is_held = restoration is not None and restoration.is_held(value, each)
+            if each.type.WhichOneof("value") and found not in (None, declared) and not is_held:
+                raise model_error(f"the model declares its output '{each.name}' as {declared}, it is a {found}")
+            outputs.append(value)
+        return outputs
+
     # What the model holds
+
+    def _check_model(self, held: set[str]) -> None:
+        """Raise an error for a model that is not sound; what `held` names is read, and checked then."""
+        check_nodes(self.model.proto)
+        check_standard(self.model, held)
+        self.functions.check_size(self.model.proto.graph.node)
 
     def _check_tensors(self, graph: GraphProto) -> None:
         if graph.sparse_initializer:
@@ -168,10 +199,10 @@ class _ModelImporter:
         if not graph.output:
             raise model_error(f"{self.model.name} has no outputs")
 
-    def _check_operators(self, nodes: Sequence[NodeProto], opsets: Mapping[str, int]) -> None:
+    def _check_operators(self, nodes: Sequence[NodeProto], versions: Mapping[str, int]) -> None:
         """Raise one error that lists every operator that nothing imports."""
         missing: dict[str, list[str]] = defaultdict(list)
-        self._collect_missing(nodes, opsets, missing, 0)
+        self._collect_missing(nodes, versions, missing, set())
         if not missing:
             return
         kinds: list[str] = []
@@ -186,16 +217,17 @@ class _ModelImporter:
         )
 
     def _collect_missing(
-        self, nodes: Iterable[NodeProto], opsets: Mapping[str, int], missing: dict[str, list[str]], depth: int
+        self, nodes: Iterable[NodeProto], versions: Mapping[str, int], missing: dict[str, list[str]], called: set[int]
     ) -> None:
+        """`called`: the functions that were looked into, by their identity."""
         for node in nodes:
             function = self.functions.find(node)
             if function is not None:
-                if depth > MAX_CALL_DEPTH:
-                    raise node_error(node, "calls functions that call one another without end")
-                self._collect_missing(function.node, _opsets(function.opset_import), missing, depth + 1)
+                if id(function) not in called:
+                    called.add(id(function))
+                    self._collect_missing(function.node, opsets(function.opset_import), missing, called)
             elif operator_key(node) not in self.importers and not is_defined_by_function(
-                node, opsets.get(_domain(node), 0)
+                node, versions.get(_domain(node), 0)
             ):
                 missing[operator_key(node)].append(node_name(node))
 
@@ -213,6 +245,9 @@ class _ModelImporter:
             for name, value in zip(node.output, results, strict=False):
                 if not name or value is None:
                     continue
+                declared, found = scope.types.get(name), type_name(value)
+                if declared is not None and found not in (None, declared):
+                    raise node_error(node, f"the model declares '{name}' as {declared}, the node gives a {found}")
                 if name in scope.declared:
                     refined = self._refined(node, name, value, scope, builder)
                     if refined is not value:  # also under the other names that an Identity gave it
@@ -239,12 +274,15 @@ class _ModelImporter:
         origin = self._origin(node, scope)
         function = self.functions.find(node)
         if function is not None:
-            return self._inline(function, node, inputs, _Scope(_opsets(function.opset_import), call=origin), builder)
-        version = scope.version(node)
+            return self._inline(function, node, inputs, _Scope(opsets(function.opset_import), call=origin), builder)
+        version = scope.opsets[_domain(node)]
+        check_types(node, version, inputs)
         importer = self.importers.get(operator_key(node))
         if importer is not None:
             try:
                 results = importer(Node(node, version, inputs, builder, origin, scope.values, scope.declared))
+            except VerifyException as error:  # of a rule that an importer asks before there is an operation
+                raise node_error(node, " ".join(str(error).split())) from error
             except DiagnosticException:
                 raise
             except Exception as error:  # an importer may be anybody's code
@@ -257,9 +295,9 @@ class _ModelImporter:
         if function is None:
             raise node_error(node, "has no importer, and ONNX defines it by others for some inputs only")
         # A definition that depends on its inputs does not always say which operators it is written in: the model's.
-        opsets = {**scope.opsets, **_opsets(function.opset_import)}
-        self._check_operators(function.node, opsets)
-        return self._inline(function, node, inputs, _Scope(opsets, call=origin), builder, version)
+        versions = {**scope.opsets, **opsets(function.opset_import)}
+        self._check_operators(function.node, versions)
+        return self._inline(function, node, inputs, _Scope(versions, call=origin), builder, version)
 
     def _origin(self, node: NodeProto, scope: _Scope) -> Origin:
         """The provenance of a node: its name, or its first output's where other nodes have the same one."""
@@ -300,12 +338,12 @@ class _ModelImporter:
         if value is not None:
             return value
         proto = scope.initializers.get(name)
-        if proto is not None:
-            value = scope.values[name] = builder.initializer(proto, name)
-            _suggest_name(value, name)
-            return value
-        where = "the graph's output" if user is None else describe_node(user)
-        raise model_error(f"{where}: nothing gives the tensor '{name}'")
+        if proto is None:
+            where = "the graph's output" if user is None else describe_node(user)
+            raise model_error(f"{where}: nothing gives the tensor '{name}'")
+        value = scope.values[name] = builder.initializer(proto, name)
+        _suggest_name(value, name)
+        return value
 
 
 def _metadata(model: OnnxModel) -> dict[str, Attribute]:
@@ -358,12 +396,21 @@ def _output_port(info: ValueInfoProto, value: SSAValue) -> Port:
     return Port(info.name, value.type, dims if is_open else ())
 
 
-def _check_opsets(model: OnnxModel, opsets: Mapping[str, int]) -> None:
-    version, newest = opsets.get(""), defs.onnx_opset_version()
-    if version is not None and version > newest:
+def modernized(model: OnnxModel) -> OnnxModel:
+    """`model`, brought to the oldest version of ONNX's operators that is imported where it uses an older one."""
+    version = opsets(model.proto.opset_import).get("", OLDEST_OPSET)
+    if version >= OLDEST_OPSET:
+        return model
+    needed_nodes(model.proto.graph)
+    check_nodes(model.proto)
+    check_standard(model, set())
+    try:
+        newer = version_converter.convert_version(model.proto, OLDEST_OPSET)
+    except (RuntimeError, ValueError, version_converter.ConvertError, shape_inference.InferenceError) as error:
         raise model_error(
-            f"{model.name} uses operator set {version}; up to {newest} is read, a newer 'onnx' package may know it"
-        )
+            f"{model.name} uses operator set {version}, which cannot be brought to {OLDEST_OPSET}: {reason_of(error)}"
+        ) from error
+    return replace(model, proto=newer)
 
 
 def is_exported(model: OnnxModel) -> bool:
@@ -377,4 +424,5 @@ def import_model(model: OnnxModel, *, shapes: Mapping[str, Sequence[int]] | None
     `shapes` fixes the shapes of inputs by name; a size that has a name fixes all sizes of that name. Raises
     `DiagnosticError`, naming the node, for a model that is wrong or that holds what cannot be imported.
     """
+    check_text(model.proto)
     return _ModelImporter(modernized(model), registry.onnx_importers()).run(shapes or {})

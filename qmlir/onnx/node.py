@@ -6,7 +6,6 @@ entry point group `qmlir.onnx_importers` names tables from operator (`Relu`, `co
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 from onnx import AttributeProto, NodeProto, helper
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i64
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
@@ -30,7 +29,8 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.provenance import Origin
 from qmlir.onnx.errors import node_error
 from qmlir.onnx.functions import schema_of
-from qmlir.onnx.types import ELEMENT_TYPES, data_type_name
+from qmlir.onnx.signatures import attribute_kind
+from qmlir.onnx.types import ELEMENT_TYPES, data_type_name, shape_fault
 
 if TYPE_CHECKING:
     from qmlir.onnx.graph import GraphBuilder
@@ -43,9 +43,6 @@ Importer = Callable[["Node"], "SSAValue | Sequence[SSAValue]"]
 """Adds the operations of a node, and gives the values of its outputs in order."""
 
 NO_DEFAULT = object()
-
-MAX_ELEMENTS = 2**33
-"""A tensor of more elements is a mistake, or an attack."""
 
 Parameter = tuple[int, ...] | SSAValue | None
 """A list of numbers: known, known at run time only, or left out."""
@@ -222,9 +219,9 @@ class Node:
         except VerifyException as error:
             raise self.error(" ".join(str(error).split())) from error
         for result in op.results:
-            if math.prod(size for size in shape_of(result) if size != DYNAMIC_INDEX) > MAX_ELEMENTS:
+            if (fault := shape_fault(shape_of(result))) is not None:
                 op.drop_all_references()
-                raise self.error(f"gives {result.type}, more than {MAX_ELEMENTS} elements")
+                raise self.error(f"gives a tensor of {fault}")
         return self.insert(op)
 
     def _plain_operands(self, operands: Sequence[Operand]) -> tuple[Operand, ...]:
@@ -263,15 +260,18 @@ def _python_value(attribute: AttributeProto, node: Node) -> Any:
         case AttributeProto.TENSOR:
             return node.graph.tensor_array(attribute.t)
         case AttributeProto.STRING:
-            return attribute.s.decode("utf-8", errors="replace")
+            return _text(attribute.s, attribute, node)
         case AttributeProto.STRINGS:
-            return [text.decode("utf-8", errors="replace") for text in attribute.strings]
+            return [_text(each, attribute, node) for each in attribute.strings]
         case AttributeProto.INT | AttributeProto.INTS | AttributeProto.FLOAT | AttributeProto.FLOATS:
             value = helper.get_attribute_value(attribute)
             return list(value) if attribute.type in (AttributeProto.INTS, AttributeProto.FLOATS) else value
         case _:
-            raise node.error(f"the attribute '{attribute.name}' is a {_attribute_kind(attribute)}, not supported")
+            raise node.error(f"the attribute '{attribute.name}' is a {attribute_kind(attribute.type)}, not supported")
 
 
-def _attribute_kind(attribute: AttributeProto) -> str:
-    return AttributeProto.AttributeType.Name(attribute.type).lower()
+def _text(data: bytes, attribute: AttributeProto, node: Node) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise node.error(f"the attribute '{attribute.name}' is {data!r}, which is no UTF-8 text") from error

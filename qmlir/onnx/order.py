@@ -1,4 +1,4 @@
-"""The nodes of a graph that its outputs need, in an order in which each follows what it uses."""
+"""The nodes of a graph that its outputs need. ONNX has each follow what it uses; the others are named."""
 
 from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
@@ -41,17 +41,33 @@ def _needed(graph: GraphProto, producers: dict[str, int]) -> set[int]:
     return needed
 
 
-def sorted_nodes(graph: GraphProto) -> list[NodeProto]:
-    """The needed nodes, in the model's own order where that is one. Raises `DiagnosticError` for a cycle."""
+def needed_nodes(graph: GraphProto) -> list[NodeProto]:
+    """The needed nodes, in the model's order. Raises `DiagnosticError` for a cycle, and for nodes out of order."""
     nodes = list(graph.node)
     producers = _producers(nodes)
     needed = sorted(_needed(graph, producers))
-    if all(producers.get(name, -1) < place for place in needed for name in _used(nodes[place])):
+    given = {each.name for each in (*graph.input, *graph.initializer)} | {
+        each.values.name for each in graph.sparse_initializer
+    }
+    for place in needed:
+        for name in nodes[place].input:
+            if name and name not in producers and name not in given:
+                raise node_error(nodes[place], f"nothing gives the tensor '{name}'")
+    for each in graph.output:
+        if each.name not in producers and each.name not in given:
+            raise model_error(f"the graph's output: nothing gives the tensor '{each.name}'")
+    late = [(place, name) for place in needed for name in _used(nodes[place]) if producers.get(name, -1) >= place]
+    if not late:
         return [nodes[place] for place in needed]
     uses = {place: [producers[name] for name in _used(nodes[place]) if name in producers] for place in needed}
     try:
-        return [nodes[place] for place in TopologicalSorter(uses).static_order()]
+        TopologicalSorter(uses).prepare()
     except CycleError as error:
         cycle: list[int] = error.args[1]
         path = " -> ".join(describe_node(nodes[place]) for place in cycle[:5])
         raise model_error(f"the graph has a cycle: {path}") from error
+    place, name = late[0]
+    raise node_error(
+        nodes[place],
+        f"takes '{name}', which {describe_node(nodes[producers[name]])} gives after it: sort the nodes of the graph",
+    )

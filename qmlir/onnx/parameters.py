@@ -76,6 +76,14 @@ class Layout:
         )
 
 
+def check_scales(node: Node, scales: Array) -> None:
+    """Raise `DiagnosticError` for a scale that is 0, negative, infinite or not a number."""
+    values = scales.astype(np.float64)
+    wrong = values[~(np.isfinite(values) & (values > 0))]
+    if wrong.size:
+        raise node.error(f"scales are finite and above 0, found {wrong[0]}")
+
+
 @dataclass(frozen=True)
 class Parameters:
     """The scale and the zero point of a tensor, either of which may be left out."""
@@ -91,7 +99,11 @@ class Parameters:
     ) -> "Parameters":
         """The parameters that the inputs of these numbers give; see `Layout` for the other arguments."""
         given = None if scale is None else node.input(scale)
-        return Parameters(node, given, node.optional(zero_point), Layout(shape, axis, block))
+        found = Parameters(node, given, node.optional(zero_point), Layout(shape, axis, block))
+        known = None if given is None else node.graph.constant_value(given)
+        if known is not None:
+            check_scales(node, known)
+        return found
 
     @overload
     def type_of(self, storage: IntegerType, expressed: AnyFloat) -> UniformQuantizedType | None: ...

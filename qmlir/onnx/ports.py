@@ -12,7 +12,7 @@ from qmlir.ir.builtin_types import AnyTensor, ranked_tensor, tensor
 from qmlir.ir.diagnostics import nearest_name
 from qmlir.ir.signature import Port
 from qmlir.onnx.errors import model_error
-from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES, data_type_name
+from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES, data_type_name, shape_fault
 
 
 def dimension_names(info: ValueInfoProto) -> tuple[str, ...]:
@@ -83,6 +83,8 @@ def _port(info: ValueInfoProto, shape: Sequence[int] | None, fixed: Mapping[str,
         return Port(info.name, SequenceType(_tensors(info.name, type_.sequence_type.elem_type)))
     element = _tensors(info.name, type_).get_element_type()
     names = dimension_names(info)
+    if (fault := shape_fault(_sizes(type_.tensor_type.shape) if shape is None else shape)) is not None:
+        raise model_error(f"input '{info.name}' has {fault}")
     if shape is not None:
         return Port(info.name, TensorType(element, list(shape)))
     if not type_.tensor_type.HasField("shape"):
@@ -96,13 +98,36 @@ def _port(info: ValueInfoProto, shape: Sequence[int] | None, fixed: Mapping[str,
 def _tensors(name: str, type_: TypeProto) -> AnyTensor | AnyUnrankedTensorType:
     """What the model says of the input `name`, or of each tensor of it. Raises `DiagnosticError` for no tensors."""
     if not type_.HasField("tensor_type"):
-        kind = (type_.WhichOneof("value") or "value without a type").replace("_type", "")
-        raise model_error(f"input '{name}' is of the kind '{kind}', only tensors and sequences of them are supported")
+        raise model_error(
+            f"input '{name}' is of the kind '{declared_name(type_)}', only tensors and sequences of them are supported"
+        )
     declared = type_.tensor_type
     element = ELEMENT_TYPES.get(declared.elem_type)
     if element is None:
         raise model_error(f"input '{name}' has elements of {data_type_name(declared.elem_type)}, not supported")
     return TensorType(element, _sizes(declared.shape)) if declared.HasField("shape") else UnrankedTensorType(element)
+
+
+def type_name(value: SSAValue) -> str | None:
+    """The ONNX type of a value as schemas write it, `seq(tensor(float))`; `None` where ONNX has no such elements."""
+    if isinstance(value.type, SequenceType):
+        name = _tensor_name(value.type.tensors)
+        return None if name is None else f"seq({name})"
+    return _tensor_name(tensor(value.type))
+
+
+def _tensor_name(type_: AnyTensor | AnyUnrankedTensorType) -> str | None:
+    data_type = DATA_TYPES.get(storage_element(type_.get_element_type()))
+    return None if data_type is None else f"tensor({data_type_name(data_type).lower()})"
+
+
+def declared_name(type_: TypeProto) -> str:
+    """The type that a model declares, written alike."""
+    if type_.HasField("tensor_type"):
+        return f"tensor({data_type_name(type_.tensor_type.elem_type).lower()})"
+    if type_.HasField("sequence_type"):
+        return f"seq({declared_name(type_.sequence_type.elem_type)})"
+    return (type_.WhichOneof("value") or "value without a type").removesuffix("_type")
 
 
 def onnx_type(value: SSAValue) -> TypeProto:

@@ -4,22 +4,21 @@ What comes in is not trusted: a length is checked before it is read, and a path 
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from os.path import normpath
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from google.protobuf.message import DecodeError
-from onnx import ModelProto, TensorProto, numpy_helper, parser, version_converter
+from onnx import ModelProto, TensorProto, numpy_helper, parser
 
 from qmlir.onnx.errors import model_error
 from qmlir.onnx.suffixes import TEXT_SUFFIXES
-from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name, packing_group
+from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name, packing_group, shape_fault
 from qmlir.text.elements import dense_dtype
-
-OLDEST_OPSET = 7
-"""The oldest version of ONNX's own operators that is imported; ONNX brings older models to it."""
 
 
 @dataclass(frozen=True)
@@ -45,21 +44,6 @@ def read_model(source: Path | ModelProto) -> OnnxModel:
     return OnnxModel(model, str(source), source.parent)
 
 
-def modernized(model: OnnxModel) -> OnnxModel:
-    """`model`, brought to the oldest version of ONNX's operators that is imported where it uses an older one."""
-    versions = [each.version for each in model.proto.opset_import if each.domain in ("", "ai.onnx")]
-    if not versions or versions[0] >= OLDEST_OPSET:
-        return model
-    try:
-        newer = version_converter.convert_version(model.proto, OLDEST_OPSET)
-    except (RuntimeError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise model_error(
-            f"{model.name} uses operator set {versions[0]}, which cannot be brought to {OLDEST_OPSET}: {reason}"
-        ) from error
-    return replace(model, proto=newer)
-
-
 def _parsed(source: Path, content: bytes) -> ModelProto:
     model = ModelProto()
     try:
@@ -79,29 +63,44 @@ def _parsed_text(source: Path, content: bytes) -> ModelProto:
         raise model_error(f"'{source}' is no ONNX model in text: {reason}") from error
 
 
-def _external_bytes(tensor: TensorProto, directory: Path | None) -> bytes:
-    """The bytes that a tensor names in a file beside the model."""
+def external_file(tensor: TensorProto, directory: Path | None) -> tuple[Path, int, int]:
+    """The file beside the model in which a tensor lies, the first of its bytes and how many they are.
+
+    Raises `DiagnosticError` for a file that is not there, that is reached through links or that is no plain file (to
+    read it might not end), and for bytes beyond its end.
+    """
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     if directory is None:
         raise model_error(f"tensor '{tensor.name}' lies in the file '{location}', but the model comes from no file")
-    root = directory.resolve()
     try:
+        root = directory.resolve()
         path = (root / location).resolve()
         offset, length = int(entries.get("offset") or 0), int(entries.get("length") or -1)
+        if not path.is_relative_to(root):
+            raise model_error(f"tensor '{tensor.name}' lies in '{location}', outside the folder of the model")
+        status = path.stat()
     except ValueError as error:
         raise model_error(f"tensor '{tensor.name}' names its data wrongly: {error}") from error
-    if not path.is_relative_to(root):
-        raise model_error(f"tensor '{tensor.name}' lies in '{location}', outside the folder of the model")
-    try:
-        size = path.stat().st_size
-        if offset < 0 or length < -1 or offset + max(length, 0) > size:
-            raise model_error(f"tensor '{tensor.name}' lies beyond the end of '{location}', which has {size} bytes")
-        with path.open("rb") as file:
-            file.seek(offset)
-            return file.read() if length == -1 else file.read(length)
+    except RuntimeError as error:  # what Python 3.11 says of a loop
+        raise model_error(f"tensor '{tensor.name}' lies in '{location}', a link to itself") from error
     except OSError as error:
         raise model_error(f"tensor '{tensor.name}': cannot read '{location}': {error.strerror}") from error
+    if path != Path(normpath(root / location)) or status.st_nlink > 1 or not S_ISREG(status.st_mode):
+        raise model_error(f"tensor '{tensor.name}' lies in '{location}', which is a link or no plain file")
+    size = status.st_size
+    if offset < 0 or length < -1 or offset + max(length, 0) > size:
+        raise model_error(f"tensor '{tensor.name}' lies beyond the end of '{location}', which has {size} bytes")
+    return path, offset, size - offset if length == -1 else length
+
+
+def _file_bytes(tensor: TensorProto, path: Path, offset: int, length: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            return file.read(length)
+    except OSError as error:
+        raise model_error(f"tensor '{tensor.name}': cannot read '{path}': {error.strerror}") from error
 
 
 def tensor_bytes(tensor: TensorProto, directory: Path | None) -> bytes:
@@ -114,33 +113,29 @@ def tensor_bytes(tensor: TensorProto, directory: Path | None) -> bytes:
     dtype = None if element is None else dense_dtype(element)
     if dtype is None:
         raise model_error(f"tensor '{tensor.name}' has elements of {data_type_name(tensor.data_type)}, not supported")
-    if any(size < 0 for size in tensor.dims):
-        raise model_error(f"tensor '{tensor.name}' has the shape {list(tensor.dims)}")
     count = math.prod(tensor.dims)
+    if (fault := shape_fault(tensor.dims)) is not None and count:
+        raise model_error(f"tensor '{tensor.name}' has {fault}")
+    bits = SUB_BYTE.get(tensor.data_type, 8 * dtype.itemsize)
+    expected = -(-count * bits // 8)
     if tensor.data_location == TensorProto.EXTERNAL:
-        data = _external_bytes(tensor, directory)
+        path, offset, length = external_file(tensor, directory)
+        data = _file_bytes(tensor, path, offset, length) if length == expected else None
     elif tensor.HasField("raw_data"):
         data = tensor.raw_data
+        length = len(data)
     else:
         return _listed(tensor, dtype, count)
-    if tensor.data_type in SUB_BYTE:
-        data = _unpacked(tensor, data, count, dtype)
-    if len(data) != count * dtype.itemsize:
+    if data is None or length != expected:
         raise model_error(
-            f"tensor '{tensor.name}' of shape {list(tensor.dims)} has {len(data)} bytes, "
-            f"{count * dtype.itemsize} are expected"
+            f"tensor '{tensor.name}' of shape {list(tensor.dims)} has {length} bytes, {expected} are expected"
         )
-    return data
+    return _unpacked(bits, data, count, dtype) if tensor.data_type in SUB_BYTE else data
 
 
-def _unpacked(tensor: TensorProto, data: bytes, count: int, dtype: npt.DTypeLike) -> bytes:
+def _unpacked(bits: int, data: bytes, count: int, dtype: npt.DTypeLike) -> bytes:
     """Elements of 2, 4 or 6 bits, the first in the lowest bits, as one byte each."""
-    bits = SUB_BYTE[tensor.data_type]
-    packed, expected = np.frombuffer(data, dtype=np.uint8), -(-count * bits // 8)
-    if len(packed) != expected:
-        raise model_error(
-            f"tensor '{tensor.name}' of shape {list(tensor.dims)} has {len(packed)} bytes, {expected} are expected"
-        )
+    packed = np.frombuffer(data, dtype=np.uint8)
     _, size = packing_group(bits)
     groups = np.pad(packed, (0, -len(packed) % size)).reshape(-1, size).astype(np.uint8 if size == 1 else np.uint32)
     joined = groups[:, :1]

@@ -36,7 +36,7 @@ from qmlir.onnx.graph import GraphBuilder
 from qmlir.onnx.held import as_held, from_held
 from qmlir.onnx.ports import declared_type
 from qmlir.onnx.reading import OnnxModel
-from qmlir.onnx.types import SUB_BYTE
+from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE
 from qmlir.profiles.attached import STATS
 
 MAX_NAMED = 3
@@ -172,6 +172,12 @@ class Restoration:
         if ranked is None or info is None or not has_twin(ranked.get_element_type()):
             return False
         return info.type.tensor_type.elem_type == TensorProto.UINT8
+
+    def is_held(self, value: SSAValue, info: ValueInfoProto) -> bool:
+        """Whether a tensor of the type that the model declares may hold a value: packed, or unsigned."""
+        declared = ELEMENT_TYPES.get(info.type.tensor_type.elem_type)
+        held = [ranked_tensor(each) for each in held_types(value.type)]
+        return any(each is not None and each.get_element_type() == declared for each in held)
 
     def input_type(self, name: str) -> TypeAttribute | None:
         """The type of an input where the metadata gives a finer one."""

@@ -1,9 +1,11 @@
 """Element types of ONNX and of `nn`: one table."""
 
 import math
+from collections.abc import Sequence
 
 from onnx import TensorProto
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     Float4E2M1FNType,
     Float6E2M3FNType,
     Float6E3M2FNType,
@@ -26,6 +28,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from qmlir.dialects.nn.ops.movement import MAX_AXES
 from qmlir.dialects.nn.types import StringType
 
 
@@ -90,6 +93,22 @@ def packing_group(bits: int) -> tuple[int, int]:
     """The fewest values of so many bits that fill bytes: how many values, and how many bytes."""
     size = math.lcm(bits, 8)
     return size // bits, size // 8
+
+
+MAX_ELEMENTS = 2**33
+"""A tensor of more elements is a mistake, or an attack."""
+
+
+def shape_fault(sizes: Sequence[int]) -> str | None:
+    """What is wrong with sizes of a tensor, `DYNAMIC_INDEX` among them; `None` where nothing is."""
+    if len(sizes) > MAX_AXES:
+        return f"{len(sizes)} axes, more than {MAX_AXES}"
+    known = [size for size in sizes if size != DYNAMIC_INDEX]
+    if any(size < 0 for size in known):
+        return f"the shape {list(sizes)}: sizes are 0 or more"
+    if 0 not in known and math.prod(known) > MAX_ELEMENTS:
+        return f"the shape {list(sizes)}, more than {MAX_ELEMENTS} elements"
+    return None
 
 
 _NAMES = {value: key for key, value in TensorProto.DataType.items()}

@@ -33,12 +33,11 @@ def _reshape(node: Node) -> SSAValue:
     """ONNX Reshape: 0 copies a size unless `allowzero`, -1 is what the others leave."""
     data, before, target = node.quantized(0), node.shape(0), node.quantized(1)
     allow_zero = bool(node.attribute("allowzero", 0))
+    if len(node.shape(1)) != 1:
+        raise node.error(f"takes a list of sizes, found {target.type}")
     known = node.graph.known_integers(target)
     if known is None:
-        (rank,) = node.shape(1)
-        if rank == DYNAMIC_INDEX:
-            raise node.error(f"the number of sizes must be known, found {target.type}")
-        known = (None,) * rank
+        known = (None,) * movement.known_length(target, "sizes")
     if any(number is not None and number < -1 for number in known) or known.count(-1) > 1:
         raise node.error(f"cannot reshape to {list(known)}")
     # What is copied is named by the place that it comes from, so that it can be told from other unknown sizes.

@@ -3,8 +3,7 @@
 import math
 from typing import Any
 
-import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, f64, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, f64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -12,7 +11,6 @@ from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops import elementwise, movement
 from qmlir.dialects.nn.ops import normalization as ops
-from qmlir.dialects.nn.ops.indexing import GatherOp
 from qmlir.dialects.nn.ops.reduction import ReduceMeanOp
 from qmlir.onnx.node import Importer, Node
 
@@ -84,17 +82,8 @@ def _precision(node: Node) -> Attribute | None:
 
 def _group_norm(node: Node) -> SSAValue:
     data, scale, bias = (node.input(place) for place in range(3))
-    groups = node.attribute("num_groups")
-    properties: dict[str, Any] = {"groups": groups, "epsilon": node.attribute("epsilon")}
-    if node.version >= 21:
-        return node.add(ops.GroupNormOp, data, scale, bias, precision=_precision(node), **properties).result
-    channels = node.shape()[1] if len(node.shape()) > 1 else DYNAMIC_INDEX
-    if channels == DYNAMIC_INDEX or groups < 1 or channels % groups:
-        raise node.error(f"takes channels that fall into {groups} groups of one size, found {data.type}")
-    # Before version 21 a group has one scale: it becomes that of each of its channels.
-    places = node.add_constant(np.arange(channels, dtype=np.int64) // (channels // groups), i64)
-    scale, bias = (node.add(GatherOp, value, places, axis=0).result for value in (scale, bias))
-    return node.add(ops.GroupNormOp, data, scale, bias, **properties).result
+    properties: dict[str, Any] = {"groups": node.attribute("num_groups"), "epsilon": node.attribute("epsilon")}
+    return node.add(ops.GroupNormOp, data, scale, bias, precision=_precision(node), **properties).result
 
 
 def _layer_norm(node: Node) -> list[SSAValue]:

@@ -156,7 +156,12 @@ def _over_input(node: Node) -> Parameters:
     axis, block = node.attribute("axis", 1), node.attribute("block_size", 0)
     if block < 0:
         raise node.error(f"block_size is {block}: a block has at least one element")
-    return Parameters.of(node, 1, 2, node.shape(), axis, block)
+    parameters = Parameters.of(node, 1, 2, node.shape(), axis, block)
+    if parameters.zero_point is not None:
+        found = node.shape(2), node.shape(1)
+        if any(parameters.layout.aligned(node, shape) != parameters.layout.aligned(node, found[0]) for shape in found):
+            raise node.error(f"the zero point has the shape {list(found[0])}, the scale {list(found[1])}: one for both")
+    return parameters
 
 
 def _quantize_linear(node: Node) -> SSAValue:

@@ -139,7 +139,7 @@ def test_provenance() -> None:
 
 ERRORS = {
     "no rule": (_model(ONE, "h = Exp(a) y = Sin(h)", "a"), r"cannot differentiate 'nn.sin' op \(y\): there is no rule"),
-    "no tensor": (_model(ONE, "z = Exp(a)", "a"), "no node before it gives the tensor 'y'"),
+    "no tensor": (_model(ONE, "z = Exp(a)", "a"), "the graph's output: nothing gives the tensor 'y'"),
     "constant": (
         _model(ONE, "y = Mul(a, w)", "a w", "<double[1] w = {2.0}>"),
         "'w' is a constant: make it an input of the graph",

@@ -308,11 +308,40 @@ def test_arithmetic_on_quantized_values_is_on_their_integers() -> None:
     np.testing.assert_array_equal(net.run(total)[0], np.int8([4, 8]))
 
 
-def test_a_scale_that_no_type_holds() -> None:
+def test_a_scale_that_the_run_finds_to_be_0() -> None:
     """Division by 0 saturates, as IEEE has it."""
     net = Net()
-    q = quantize(net, net.input(np.float32([1, -1])), 0.0)
+    x, zero = net.input(np.float32([1, -1])), net.input(np.float32(0))
+    q = net.node("QuantizeLinear", x, zero, net.constant(np.int8(0)))
     np.testing.assert_array_equal(net.run(q)[0], np.int8([127, -128]))
+
+
+@pytest.mark.parametrize("wrong", [0.0, -0.0, -0.5, np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_scale_that_is_no_scale(wrong: float, place: int) -> None:
+    """Whichever node reads it, and wherever it stands among the scales of an axis."""
+    scales = np.float32([0.5, 0.5])
+    scales[place] = wrong
+    x = np.zeros((1, 2, 1, 1), np.uint8)
+    w, one, zero = np.zeros((2, 2, 1, 1), np.int8), np.float32(1), np.uint8(0)
+    nodes: dict[str, list[Any]] = {
+        "QuantizeLinear": [x.astype(np.float32), scales],
+        "DequantizeLinear": [x, scales],
+        "QLinearConv": [x, one, zero, w, scales, np.int8(0), one, zero],
+    }
+    for op_type, values in nodes.items():
+        net = Net()
+        given = [net.tensor(value, is_constant=count > 0) for count, value in enumerate(values)]
+        model = net.model(net.node(op_type, *given))
+        with pytest.raises(DiagnosticError, match=f"{op_type} node .*scales are finite and above 0, found"):
+            qmlir.load(model)
+
+
+def test_zero_points_of_another_shape() -> None:
+    net = Net()
+    given = [net.constant(value) for value in (np.float32([0.5, 1]), np.int8(0))]
+    with pytest.raises(DiagnosticError, match=r"the zero point has the shape \[\], the scale \[2\]"):
+        qmlir.load(net.model(net.node("QuantizeLinear", net.input(np.zeros((3, 2), np.float32)), *given)))
 
 
 @pytest.mark.parametrize(
@@ -325,7 +354,7 @@ def test_a_scale_that_no_type_holds() -> None:
         (np.float32(1), np.int8(0), {"block_size": -1}, "block_size is -1"),
         (np.float32(1), np.int8(0), {"output_dtype": TensorProto.UINT8}, "output_dtype is ui8, the zero point has i8"),
         (np.float32(1), np.int8(0), {"output_dtype": TensorProto.COMPLEX64}, "COMPLEX64 are not supported"),
-        (np.float32(1), ml_dtypes.float8_e8m0fnu(1), {}, "and to floats of 8 bits and fewer, found f8E8M0FNU"),
+        (np.float32(1), ml_dtypes.float8_e8m0fnu(1), {}, "input 2 ('y_zero_point') is a tensor(float8e8m0)"),
     ],
 )
 @pytest.mark.parametrize("is_constant", [True, False])

@@ -53,11 +53,17 @@ def list_length(value: SSAValue) -> int:
     return (shape_of(value) or (1,))[0]
 
 
+MAX_AXES = 64
+"""NumPy has no arrays of more axes."""
+
+
 def known_length(value: SSAValue, name: str) -> int:
     """The length of the list of `name`, which must be known."""
     count = list_length(value)
     if count == DYNAMIC_INDEX:
         raise VerifyException(f"the number of {name} must be known")
+    if count > MAX_AXES:
+        raise VerifyException(f"a tensor has up to {MAX_AXES} axes, found a list of {count} {name}")
     return count
 
 

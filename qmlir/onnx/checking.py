@@ -1,0 +1,282 @@
+"""Whether a model is a sound one, asked before anything is imported.
+
+Four questions: is every name text; does each node fit the signature of its operator; does the ONNX checker accept the
+model; and, node by node as types become known, are those of its inputs the ones that the signature takes. The checker
+stands last of the first three: what it finds is told in its words, which do not say what is accepted.
+
+It is given a copy without weights, which would cost twice their memory: their sizes are checked where they become
+constants, files beside the model here. One of its rules is not ours: an input may leave its rank open, an output its
+rank and its type, as in models of exporters and of ONNX Runtime's tools. `--shape` and the graph give them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, checker, defs
+from xdsl.ir import SSAValue
+
+from qmlir.ir.diagnostics import nearest_name
+from qmlir.onnx.errors import model_error, node_error, reason_of
+from qmlir.onnx.functions import Functions
+from qmlir.onnx.ports import type_name
+from qmlir.onnx.reading import OnnxModel, external_file
+from qmlir.onnx.signatures import UNBOUNDED, Input, Option, Signature, attribute_kind, signature_of
+
+LARGE = 1024
+"""A tensor of more elements is not copied for the checker."""
+
+MAX_NAMED = 12
+"""How many accepted names an error lists."""
+
+
+def opsets(imports: Sequence[Any]) -> dict[str, int]:
+    """The version of each operator set that a model or a function imports. Raises `DiagnosticError` for two of one."""
+    found: dict[str, int] = {}
+    for each in imports:
+        domain = "" if each.domain == "ai.onnx" else each.domain
+        if found.setdefault(domain, each.version) != each.version:
+            raise model_error(
+                f"the model imports the operator set '{domain}' in the versions {found[domain]} and {each.version}"
+            )
+        if not 1 <= each.version <= UNBOUNDED:
+            raise model_error(
+                f"the model uses version {each.version} of the operator set '{domain}': versions count from 1"
+            )
+    newest = defs.onnx_opset_version()
+    if found.get("", 1) > newest:
+        raise model_error(
+            f"the model uses operator set {found['']}; up to {newest} is read, a newer 'onnx' package may know it"
+        )
+    return found
+
+
+# --- Text -------------------------------------------------------------------------------------------------------------
+
+
+def check_text(message: Message) -> None:
+    """Raise `DiagnosticError` where a name, a key or a note of a model is not UTF-8."""
+    waiting: list[Message] = [message]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, TensorProto):  # its numbers are not looked at, which would copy them
+            fields = [(field, getattr(each, field.name)) for field in _TENSOR_FIELDS]
+        else:
+            fields = each.ListFields()
+        for field, value in fields:
+            if field.type == FieldDescriptor.TYPE_MESSAGE:
+                waiting.extend([value] if isinstance(value, Message) else value)
+            elif field.type == FieldDescriptor.TYPE_STRING:
+                for text in (value,) if isinstance(value, str | bytes) else value:
+                    if isinstance(text, bytes):
+                        kind = each.DESCRIPTOR.name.removesuffix("Proto").lower()
+                        raise model_error(f"the {field.name} {text!r} of a {kind} is no UTF-8 text")
+
+
+_TENSOR_FIELDS = tuple(
+    TensorProto.DESCRIPTOR.fields_by_name[name] for name in ("name", "doc_string", "external_data", "metadata_props")
+)
+
+
+# --- Nodes ------------------------------------------------------------------------------------------------------------
+
+
+def check_nodes(model: ModelProto) -> None:
+    """Raise `DiagnosticError` for a node that does not fit the signature of its operator.
+
+    Looks into functions too; subgraphs are the checker's.
+    """
+    functions = Functions.of(model.functions)
+    versions = opsets(model.opset_import)
+    for node in model.graph.node:
+        _check_node(node, versions, functions, None)
+    for function in model.functions:
+        own = opsets(function.opset_import)
+        given = {*function.attribute, *(each.name for each in function.attribute_proto)}
+        for node in function.node:
+            _check_node(node, own, functions, given)
+
+
+def _check_node(node: NodeProto, versions: Mapping[str, int], functions: Functions, given: set[str] | None) -> None:
+    """`given`: the attributes of the function whose node it is."""
+    for attribute in node.attribute:
+        reference = attribute.ref_attr_name
+        if reference and given is None:
+            raise node_error(
+                node, f"the attribute '{attribute.name}' is '{reference}' of a function, outside of any function"
+            )
+        if reference and given is not None and reference not in given:
+            raise node_error(
+                node, f"the attribute '{attribute.name}' is '{reference}' of its function, which has {_named(given)}"
+            )
+    function = functions.find(node)
+    if function is not None:
+        known = {*function.attribute, *(each.name for each in function.attribute_proto)}
+        _check_count(node, "inputs", len(node.input), 0, len(function.input))
+        _check_count(node, "outputs", len(node.output), 0, len(function.output))
+        for attribute in node.attribute:
+            _check_known(node, attribute, known)
+        return
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    version = versions.get(domain)
+    if version is None:
+        raise node_error(node, f"the model does not say which version of the domain '{domain}' it uses")
+    signature = signature_of(node, version)
+    if signature is None:
+        if not domain:
+            raise node_error(node, f"operator set {version} has no such operator{_since(node)}")
+        return
+    if signature.is_deprecated:
+        raise node_error(node, f"operator set {version} has dropped this operator")
+    _check_inputs(node, signature)
+    _check_attributes(node, signature)
+
+
+def _since(node: NodeProto) -> str:
+    """From which version on there is the operator, where there is one."""
+    versions = [
+        each.since_version
+        for each in defs.get_all_schemas_with_history()
+        if (each.domain, each.name) == ("", node.op_type)
+    ]
+    return f", which is there from {min(versions)} on" if versions else ""
+
+
+def _named(names: Sequence[str] | set[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in sorted(names)[:MAX_NAMED])
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return f"{shown}{more}" if names else "none"
+
+
+def _check_count(node: NodeProto, what: str, count: int, least: int, most: int) -> None:
+    if least <= count <= most:
+        return
+    accepted = str(least) if least == most else f"{least} to {most}" if most < UNBOUNDED else f"at least {least}"
+    raise node_error(node, f"has {count} {what}, {accepted} are accepted")
+
+
+def _check_inputs(node: NodeProto, signature: Signature) -> None:
+    for place, name in enumerate(node.input[: len(signature.inputs)]):
+        formal = signature.inputs[place]
+        if not name and formal.option is Option.SINGLE:
+            raise node_error(node, f"lacks input {place} ('{formal.name}')")
+    _check_count(node, "inputs", len(node.input), signature.min_inputs, signature.max_inputs)
+    _check_count(node, "outputs", len(node.output), 0, signature.max_outputs)
+
+
+def _check_known(node: NodeProto, attribute: AttributeProto, known: Sequence[str] | set[str]) -> None:
+    if attribute.name not in known:
+        near = nearest_name(attribute.name, known)
+        raise node_error(node, f"has no attribute '{attribute.name}'{near} (it has: {_named(known)})")
+
+
+def _check_attributes(node: NodeProto, signature: Signature) -> None:
+    seen: set[str] = set()
+    for attribute in node.attribute:
+        name = attribute.name
+        if name in seen:
+            raise node_error(node, f"gives the attribute '{name}' twice")
+        seen.add(name)
+        if name.startswith("__"):
+            continue  # ONNX: for whoever wrote them, and part of no operator
+        _check_known(node, attribute, set(signature.attributes))
+        kind = signature.attributes[name]
+        if attribute.type != kind.type:
+            raise node_error(node, f"the attribute '{name}' is a {attribute_kind(attribute.type)}, {kind} is accepted")
+    for name, kind in signature.attributes.items():
+        if kind.is_required and name not in seen:
+            raise node_error(node, f"lacks the attribute '{name}' ({kind})")
+
+
+def check_types(node: NodeProto, version: int, inputs: Sequence[SSAValue | None]) -> None:
+    """Raise `DiagnosticError` where the types of a node's inputs are none that its operator takes, or not alike."""
+    signature = signature_of(node, version)
+    if signature is None:
+        return
+    bound: dict[str, tuple[str, Input]] = {}
+    for place, value in enumerate(inputs):
+        found = None if value is None else type_name(value)
+        if found is None or not signature.inputs:
+            continue
+        formal = signature.input(place)
+        if found not in formal.types:
+            raise node_error(
+                node, f"input {place} ('{formal.name}') is a {found}, accepted are {', '.join(sorted(formal.types))}"
+            )
+        first, other = bound.setdefault(formal.variable, (found, formal))
+        if first != found and formal.is_homogeneous:
+            raise node_error(
+                node, f"input {place} ('{formal.name}') is a {found}, '{other.name}' a {first}: they have one type"
+            )
+
+
+# --- The checker ------------------------------------------------------------------------------------------------------
+
+
+def check_standard(model: OnnxModel, held: set[str]) -> None:
+    """Raise `DiagnosticError` for what the ONNX checker refuses; `held` names tensors whose data is read anyway."""
+    try:
+        cast(Any, checker).check_model(_without_weights(model, held).SerializeToString())
+    except checker.ValidationError as error:
+        raise model_error(f"{model.name} is no valid ONNX model: {reason_of(error)}") from error
+
+
+def _without_weights(model: OnnxModel, held: set[str]) -> ModelProto:
+    proto = model.proto
+    light = ModelProto(
+        ir_version=proto.ir_version, opset_import=proto.opset_import, functions=proto.functions,
+        metadata_props=proto.metadata_props,
+    )  # fmt: skip
+    graph, source = light.graph, proto.graph
+    graph.MergeFrom(
+        GraphProto(
+            name=source.name, node=source.node, input=source.input, output=source.output,
+            sparse_initializer=source.sparse_initializer,
+        )
+    )  # fmt: skip
+    for info in graph.output:
+        if info.type.WhichOneof("value") is None:
+            info.type.tensor_type.elem_type = TensorProto.FLOAT
+    for info in (*graph.input, *graph.output):
+        if info.type.tensor_type.HasField("elem_type"):
+            info.type.tensor_type.shape.SetInParent()
+    for tensor in source.initializer:
+        copy = graph.initializer.add(name=tensor.name, data_type=tensor.data_type)
+        if tensor.data_location == TensorProto.EXTERNAL or (tensor.name in held and _is_large(tensor)):
+            _empty(copy, tensor, model)
+        else:
+            copy.CopyFrom(tensor)
+    for node in _nodes(light):
+        for attribute in node.attribute:
+            if attribute.t.data_location == TensorProto.EXTERNAL:
+                _empty(attribute.t, attribute.t, model)
+    return light
+
+
+def _is_large(tensor: TensorProto) -> bool:
+    count = 1
+    for size in tensor.dims:
+        count *= size
+    return LARGE < count < UNBOUNDED and all(size > 0 for size in tensor.dims)
+
+
+def _empty(copy: TensorProto, tensor: TensorProto, model: OnnxModel) -> None:
+    """Make `copy` a tensor without elements, which needs no data; what a file has of it is checked."""
+    if tensor.data_location == TensorProto.EXTERNAL:
+        external_file(tensor, model.directory)
+    name, data_type = tensor.name, tensor.data_type
+    copy.Clear()
+    copy.name, copy.data_type = name, data_type
+    copy.dims.append(0)
+
+
+def _nodes(model: ModelProto) -> Iterator[NodeProto]:
+    """Every node, of functions and subgraphs too."""
+    waiting = [*model.graph.node, *(node for function in model.functions for node in function.node)]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for attribute in node.attribute:
+            waiting.extend(attribute.g.node)
+            waiting.extend(inner for graph in attribute.graphs for inner in graph.node)
