@@ -20,7 +20,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
 from qmlir.dialects.kernel.ops import ContractionOp, shaped
-from qmlir.ir.builtin_types import ranked_tensor, tensor
+from qmlir.ir.builtin_types import memref_type, ranked_tensor
 from qmlir.ir.provenance import merged_origins, set_origins
 
 Structured = GenericOp | ContractionOp
@@ -112,8 +112,9 @@ def computes_only(op: Operation) -> bool:
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a tensor, none of a scalar."""
-    return () if ranked_tensor(value.type) is None else tensor(value.type).get_shape()
+    """The shape of a tensor or of memory, none of a scalar."""
+    shaped_type = ranked_tensor(value.type) or memref_type(value)
+    return () if shaped_type is None else shaped_type.get_shape()
 
 
 def ranges_of(op: Structured) -> list[int]:

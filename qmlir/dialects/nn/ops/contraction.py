@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
@@ -182,9 +182,9 @@ class FullyConnectedOp(BiasedContractionOp):
 class WindowedContractionOp(BiasedContractionOp, ABC):
     """A contraction over windows of the spatial axes of `[N, C, …]`, in groups of channels that do not mix."""
 
-    strides = opt_prop_def(DenseArrayBase)
-    dilations = opt_prop_def(DenseArrayBase)
-    pads = opt_prop_def(DenseArrayBase)
+    strides = opt_prop_def(DenseArrayBase[IntegerType])
+    dilations = opt_prop_def(DenseArrayBase[IntegerType])
+    pads = opt_prop_def(DenseArrayBase[IntegerType])
     groups = opt_prop_def(IntegerAttr, IntegerAttr(1, i64))
 
     @property
@@ -241,7 +241,7 @@ class ConvTransposeOp(WindowedContractionOp):
         {"data": Slot.INPUT, "weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=1, result_channel_axis=1
     )
 
-    output_padding = opt_prop_def(DenseArrayBase)
+    output_padding = opt_prop_def(DenseArrayBase[IntegerType])
 
     def output_channels(self) -> int:
         channels = shape_of(self.weight)[1]

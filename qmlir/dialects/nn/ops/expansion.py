@@ -4,7 +4,16 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BoolAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    i64,
+)
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -36,7 +45,7 @@ class ExpandOp(MovementOp):
     shape_value = opt_operand_def(TensorType)
     result = result_def(TensorType)
 
-    shape = opt_prop_def(DenseArrayBase)
+    shape = opt_prop_def(DenseArrayBase[IntegerType])
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         before = shape_of(self.input)
@@ -61,7 +70,7 @@ class TileOp(MovementOp):
     repeats_value = opt_operand_def(TensorType)
     result = result_def(TensorType)
 
-    repeats = opt_prop_def(DenseArrayBase)
+    repeats = opt_prop_def(DenseArrayBase[IntegerType])
 
     def factors(self, rank: int, repeats: npt.NDArray[Any] | None = None) -> tuple[int, ...]:
         """How often each of `rank` axes is repeated; `repeats` is the operand's value."""
@@ -104,8 +113,8 @@ class PadOp(MovementOp):
     axes_value = opt_operand_def(TensorType)
     result = result_def(TensorType)
 
-    pads = opt_prop_def(DenseArrayBase)
-    axes = opt_prop_def(DenseArrayBase)
+    pads = opt_prop_def(DenseArrayBase[IntegerType])
+    axes = opt_prop_def(DenseArrayBase[IntegerType])
     mode = opt_prop_def(StringAttr, StringAttr("constant"))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)

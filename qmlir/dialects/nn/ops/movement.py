@@ -5,7 +5,16 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BoolAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    i64,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -159,7 +168,7 @@ class AxesOp(MovementOp, ABC):
     axes_value = opt_operand_def(TensorType)
     result = result_def(TensorType)
 
-    axes = opt_prop_def(DenseArrayBase)
+    axes = opt_prop_def(DenseArrayBase[IntegerType])
 
     def open_type(self, count: int) -> AnyTensor:
         """The type with `count` sizes of which none is known."""
@@ -234,7 +243,7 @@ class TransposeOp(MovementOp):
     input = operand_def(TensorType)
     result = result_def(TensorType)
 
-    permutation = prop_def(DenseArrayBase)
+    permutation = prop_def(DenseArrayBase[IntegerType])
 
     def __init__(self, value: SSAValue, permutation: Sequence[int]):
         super().__init__(
@@ -272,10 +281,10 @@ class SliceOp(MovementOp):
     steps_value = opt_operand_def(TensorType)
     result = result_def(TensorType)
 
-    starts = opt_prop_def(DenseArrayBase)
-    ends = opt_prop_def(DenseArrayBase)
-    axes = opt_prop_def(DenseArrayBase)
-    steps = opt_prop_def(DenseArrayBase)
+    starts = opt_prop_def(DenseArrayBase[IntegerType])
+    ends = opt_prop_def(DenseArrayBase[IntegerType])
+    axes = opt_prop_def(DenseArrayBase[IntegerType])
+    steps = opt_prop_def(DenseArrayBase[IntegerType])
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -354,7 +363,7 @@ class SplitOp(NnOp):
     parts = var_result_def(TensorType)
 
     axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
-    split = opt_prop_def(DenseArrayBase)
+    split = opt_prop_def(DenseArrayBase[IntegerType])
 
     def part_sizes(self, size: int, split: npt.NDArray[Any] | None = None) -> tuple[int, ...]:
         """The sizes of the parts of an axis of `size` elements; `split` is the operand's value."""

@@ -4,7 +4,7 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -28,10 +28,10 @@ class PoolOp(NnOp, ABC):
     data = operand_def(TensorType)
     result = result_def(TensorType)
 
-    kernel = prop_def(DenseArrayBase)
-    strides = opt_prop_def(DenseArrayBase)
-    dilations = opt_prop_def(DenseArrayBase)
-    pads = opt_prop_def(DenseArrayBase)
+    kernel = prop_def(DenseArrayBase[IntegerType])
+    strides = opt_prop_def(DenseArrayBase[IntegerType])
+    dilations = opt_prop_def(DenseArrayBase[IntegerType])
+    pads = opt_prop_def(DenseArrayBase[IntegerType])
     ceil_mode = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"data": Slot.INPUT})

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    AnyFloat,
     ArrayAttr,
     BoolAttr,
     DenseArrayBase,
@@ -103,8 +104,8 @@ class RecurrentOp(NnOp, MultipliesAndAdds, ABC):
     hidden_size = prop_def(IntegerAttr)
     direction = opt_prop_def(StringAttr, StringAttr("forward"))
     activations = opt_prop_def(ArrayAttr[StringAttr])
-    activation_alpha = opt_prop_def(DenseArrayBase)
-    activation_beta = opt_prop_def(DenseArrayBase)
+    activation_alpha = opt_prop_def(DenseArrayBase[AnyFloat])
+    activation_beta = opt_prop_def(DenseArrayBase[AnyFloat])
     clip = opt_prop_def(FloatAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)

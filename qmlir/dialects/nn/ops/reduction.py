@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy.typing as npt
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 
@@ -31,7 +31,7 @@ class ReduceOp(NnOp, ABC):
     axes_value = opt_operand_def(TensorType)
     result = result_def(TensorType)
 
-    axes = opt_prop_def(DenseArrayBase)
+    axes = opt_prop_def(DenseArrayBase[IntegerType])
     keep_dims = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
     noop_with_empty_axes = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 

@@ -6,10 +6,12 @@ from typing import Any, ClassVar, cast
 import numpy.typing as npt
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    AnyFloat,
     BoolAttr,
     DenseArrayBase,
     Float32Type,
     FloatAttr,
+    IntegerType,
     StringAttr,
     TensorType,
     f32,
@@ -72,10 +74,10 @@ class ResizeOp(NnOp):
     sizes_value = opt_operand_def(TensorType)
     result = result_def(TensorType)
 
-    roi = opt_prop_def(DenseArrayBase)
-    scales = opt_prop_def(DenseArrayBase)
-    sizes = opt_prop_def(DenseArrayBase)
-    axes = opt_prop_def(DenseArrayBase)
+    roi = opt_prop_def(DenseArrayBase[AnyFloat])
+    scales = opt_prop_def(DenseArrayBase[AnyFloat])
+    sizes = opt_prop_def(DenseArrayBase[IntegerType])
+    axes = opt_prop_def(DenseArrayBase[IntegerType])
     mode = opt_prop_def(StringAttr, StringAttr(NEAREST))
     coordinate_transformation_mode = opt_prop_def(StringAttr, StringAttr("half_pixel"))
     nearest_mode = opt_prop_def(StringAttr, StringAttr("round_prefer_floor"))
