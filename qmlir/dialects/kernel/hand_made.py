@@ -8,6 +8,7 @@ runs the meaning of the operation, compiled code the function, and the two can b
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from keyword import iskeyword
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     DictionaryAttr,
+    IntegerType,
     MemRefType,
     StringAttr,
     TensorType,
@@ -169,7 +171,7 @@ class HandMadeOp(IRDLOperation, DestinationStyle):
     outs = var_operand_def()
     function = prop_def(StringAttr)
     computes = prop_def(DictionaryAttr)
-    overwrites = prop_def(DenseArrayBase, default_value=DenseArrayBase.from_list(i64, []))
+    overwrites = prop_def(DenseArrayBase[IntegerType], default_value=DenseArrayBase.from_list(i64, []))
     any_strides = opt_prop_def(UnitAttr)
     res = var_result_def()
 
@@ -251,9 +253,9 @@ class HandMadeOp(IRDLOperation, DestinationStyle):
         return destination == 0 and operand in integer_list(self.overwrites)
 
     def verify_(self) -> None:
-        module, colon, function = self.function.data.partition(":")
-        if not (module and colon and function):
-            raise VerifyException(f"calls '{self.function.data}': a function is module:function")
+        module, _, function = self.function.data.partition(":")
+        if not all(map(_is_name, (*module.split("."), function))):
+            raise VerifyException(f"calls {self.function}: a function is module:function, both of Python's names")
         if bool(self.res) == bool(self.outs):
             raise VerifyException("has results on tensors, or writes the memory of 'outs', one of them")
         holders = TensorType if self.res else MemRefType
@@ -272,6 +274,31 @@ class HandMadeOp(IRDLOperation, DestinationStyle):
             expected = plain_element(wanted.element_type), wanted.get_shape()
             if (given.get_element_type(), given.get_shape()) != expected:
                 raise VerifyException(f"has a value of type {given} for one of type {own}")
+
+
+def _is_name(text: str) -> bool:
+    """Whether emitted code may import something of this name."""
+    return text.isidentifier() and not iskeyword(text)
+
+
+def called_kernel(op: HandMadeOp) -> tuple[HandMade, Operation]:
+    """What a package says of the function that `op` calls, and the operation that it stands in for.
+
+    A module is data: a function that runs because a module names it is one that an installed package or a plug-in gives
+    for such operations. Raises `DiagnosticError` for any other.
+    """
+    try:
+        original = op.operation()
+    except InterpretationError as error:
+        raise op_error(op, str(error)) from error
+    called = [each for each in hand_made_kernels().get(type(original), ()) if each.function == op.function.data]
+    if not called:
+        message = f"calls '{op.function.data}' for '{original.name}', and no package says so in `Contribution.kernels`"
+        raise op_error(op, message)
+    fitting = next((each for each in called if _fits(each, original)), None)
+    if fitting is None:
+        raise op_error(op, f"calls '{op.function.data}' for a '{original.name}' that it does not fit")
+    return fitting, original
 
 
 def _on_integers(type_: Attribute) -> Attribute:

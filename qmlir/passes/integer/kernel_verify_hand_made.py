@@ -14,9 +14,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.dialects.kernel.hand_made import HandMade, HandMadeOp, as_stored, hand_made_kernels, stored_dtype
+from qmlir.dialects.kernel.hand_made import HandMade, HandMadeOp, as_stored, called_kernel, stored_dtype
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import as_dense, tensor
@@ -100,16 +99,6 @@ def _function(op: HandMadeOp) -> Callable[..., None]:
     return found
 
 
-def _kernel(op: HandMadeOp) -> HandMade:
-    """What the package says of the function that `op` calls."""
-    for kernels in hand_made_kernels().values():
-        for kernel in kernels:
-            if kernel.function == op.function.data and kernel.operation.name == op.stands_in_for:
-                return kernel
-    message = f"calls '{op.function.data}' for '{op.stands_in_for}', and no package says so in `Contribution.kernels`"
-    raise op_error(op, message)
-
-
 def _differing(found: Array, expected: Array, relative: float) -> tuple[int, ...] | None:
     """The place of the first element that is too far from what is expected; NaN is NaN."""
     if found.dtype.kind == "f":
@@ -140,11 +129,7 @@ def _rounds(op: HandMadeOp) -> int:
 
 def compare(op: HandMadeOp) -> None:
     """Run a hand-made kernel and the meaning on the same numbers. Raises `DiagnosticError` where results differ."""
-    kernel, function = _kernel(op), _function(op)
-    try:
-        original = op.operation()
-    except InterpretationError as error:
-        raise op_error(op, str(error)) from error
+    (kernel, original), function = called_kernel(op), _function(op)
     random = np.random.default_rng(zlib.crc32(f"{op.function.data} {original.name}".encode()))
     for _ in range(_rounds(op)):
         try:

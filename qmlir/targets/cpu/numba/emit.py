@@ -15,29 +15,27 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import func, memref, scf
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, TensorType
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, RankedStructure, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
 from qmlir.dialects.kernel.hand_made import HandMadeOp
+from qmlir.ir.builtin_types import as_dense
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import REFUSES_NAN, Port, inputs_of, memory_outputs_of
 from qmlir.targets.cpu.numba.elements import caller_dtype, item_size, memory_name, register_name, unfilled_bits
 from qmlir.targets.cpu.numba.families import EMISSIONS
 from qmlir.targets.cpu.numba.families.shares import divided_parts, write_divided, write_for_one
-from qmlir.targets.cpu.numba.function import BY_HAND, INDENT, EmitOperation, FunctionWriter, Tables, memref_type
+from qmlir.targets.cpu.numba.function import BY_HAND, INDENT, SLACK, EmitOperation, FunctionWriter, Tables, memref_type
 from qmlir.targets.cpu.numba.memory_use import is_written
 from qmlir.targets.cpu.numba.runtime import operations
 from qmlir.targets.cpu.numba.text import Index, Names, Text, name_text
 
 ALIGNMENT = 64
 """Bytes: buffers begin at multiples in the arena."""
-
-SLACK = 64
-"""Bytes behind the last buffer that vector loads may read."""
 
 _OF_THE_MODULE = (
     "main", "steps", "arena", "constants", "kernels", "np", "together", "ARENA_BYTES", "CALLS", "CONSTANTS",
@@ -177,7 +175,7 @@ class _MainWriter:
         self.arena_bytes = start + count * item_size(element)
         kind = memory_name(op, element)
         if kind == "int8":
-            write.array_memory(op, op.memref, "arena", Index(constant=start))
+            write.array_memory(op, op.memref, "arena", Index(constant=start), start + count)
             return
         name = write.names.new(write.hint(op.memref, "buffer"))
         view = write.call("view", name_text("arena"), start, count, f'"{kind}"')
@@ -188,6 +186,15 @@ class _MainWriter:
         symbol = op.name_.string_value()
         if symbol not in self.parts.globals:
             raise op_error(op, f"names @{symbol}, and the module has no such memref.global")
+        named = self.parts.globals[symbol]
+        if named.type != op.memref.type:
+            raise op_error(op, f"has the type {op.memref.type}, and @{symbol} {named.type}")
+        value = as_dense(named.initial_value)
+        if value is None or _contents(value.type) != _contents(named.type):
+            found = "none" if value is None else value.type
+            raise op_error(
+                named, f"has the type {named.type}, and takes a value of that shape and element, found {found}"
+            )
         if symbol not in self.constants:
             self.constants[symbol] = write.names.new(symbol)
         write.array_memory(op, op.memref, self.constants[symbol])
@@ -291,6 +298,11 @@ def _memory(value: SSAValue) -> MemRefType[Attribute]:
     type_ = memref_type(value)
     assert type_ is not None
     return type_
+
+
+def _contents(type_: RankedStructure[Attribute]) -> tuple[tuple[int, ...], Attribute]:
+    """How many elements there are of which type."""
+    return type_.get_shape(), type_.get_element_type()
 
 
 def _memory_element(op: memref.GlobalOp) -> Attribute:

@@ -7,7 +7,7 @@ named as in the module where the module has a name for it.
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.dialects.builtin import IndexType, NoneAttr, StridedLayoutAttr
@@ -24,6 +24,9 @@ WIDTH = 110
 
 INDENT = "    "
 
+SLACK = 64
+"""Bytes behind the last buffer that vector loads may read."""
+
 BY_HAND = "by_hand_"
 """What the names of functions that people wrote begin with in the emitted code."""
 
@@ -37,6 +40,13 @@ class Memory:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     element: Attribute
+    count: int
+    """The elements of the array."""
+
+    @property
+    def reach(self) -> int:
+        """How far behind the first element the last one lies; strides are not negative."""
+        return sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
 
     def place(self, indices: Sequence[Index]) -> Index:
         """Where in the array the element at `indices` lies."""
@@ -68,9 +78,9 @@ def static_strides(op: Operation, type_: AnyMemRef) -> tuple[int, ...]:
         return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
     if isinstance(layout, StridedLayoutAttr):
         strides = layout.get_strides()
-        if None not in strides:
+        if all(stride is not None and stride >= 0 for stride in strides):
             return tuple(cast(tuple[int, ...], strides))
-    raise op_error(op, f"has memory of {type_}: strides must be known")
+    raise op_error(op, f"has memory of {type_}: strides must be known, and not negative")
 
 
 Value = Text | Index | Memory
@@ -87,6 +97,12 @@ class FunctionWriter:
         self.lines: list[str] = []
         self.depth = 1
         self.values: dict[SSAValue, Value] = {}
+        self.ranges: dict[str, tuple[int, int]] = {}
+        """The first and the last value of variables of loops whose bounds are known."""
+
+        self.scratch_bytes = 0
+        self.is_certain = True
+        """Whether what is written now runs whatever the inputs are."""
 
     # --- Statements ---------------------------------------------------------------------------------------------------
 
@@ -181,15 +197,85 @@ class FunctionWriter:
         for target, kept in pending:
             self.line(f"{target} = {kept}")
 
-    def array_memory(self, op: Operation, value: SSAValue, array: str, offset: Index | None = None) -> Memory:
-        """Let `value` be the memory from `offset` on in a flat array of its elements."""
+    # --- Memory -------------------------------------------------------------------------------------------------------
+
+    def array_memory(
+        self, op: Operation, value: SSAValue, array: str, offset: Index | None = None, count: int | None = None
+    ) -> Memory:
+        """Let `value` be the memory from `offset` on in a flat array of its elements, `count` of them or just those."""
         type_ = memref_type(value)
         assert type_ is not None
-        strides = static_strides(op, type_)
-        memory = Memory(array, offset or Index(), tuple(type_.get_shape()), strides, type_.get_element_type())
+        strides, shape, start = static_strides(op, type_), tuple(type_.get_shape()), offset or Index()
+        memory = Memory(array, start, shape, strides, type_.get_element_type(), 0)
+        memory = replace(memory, count=memory.reach + 1 if count is None else count)
         memory_name(op, memory.element)
         self.values[value] = memory
         return memory
+
+    def view_memory(self, op: Operation, value: SSAValue, memory: Memory) -> None:
+        """Let `value` be a part of an array. Raises `DiagnosticError` where its type says another, or it lies outside.
+
+        Kernels address what they are given by its type: a type that lies would lead them out of the memory.
+        """
+        type_ = memref_type(value)
+        assert type_ is not None
+        declared = static_strides(op, type_)
+        sizes = zip(type_.get_shape(), memory.shape, declared, memory.strides, strict=False)
+        if len(declared) != len(memory.shape) or any(
+            size != own or (size > 1 and stride != step) for size, own, stride, step in sizes
+        ):
+            found = f"the shape {list(memory.shape)} and the strides {list(memory.strides)}"
+            raise op_error(op, f"has the type {type_} for memory of {found}")
+        if min(memory.shape, default=1) > 0:
+            self.check_places(op, memory.offset, memory.reach + 1, memory.count)
+        self.values[value] = memory
+
+    def interval(self, index: Index) -> tuple[int, int] | None:
+        """The least and the largest value of a sum, both of which it has; `None` where that is not known.
+
+        Variables of loops are independent of each other, so that a sum of them has the sums of their ends.
+        """
+        low = high = index.constant
+        for term, factor in index.terms.items():
+            found = self.ranges.get(term.text) if self.is_certain else None
+            if found is None:
+                return None
+            ends = sorted(factor * end for end in found)
+            low, high = low + ends[0], high + ends[1]
+        return low, high
+
+    def check_places(self, op: Operation, place: Index, elements: int, size: int, what: str = "memory") -> None:
+        """Refuse `elements` from a place on where it is known that they don't all lie in memory of `size` elements.
+
+        What depends on numbers that come with the inputs is not known here, and is up to whoever wrote the module.
+        """
+        found = self.interval(place)
+        if found is None or (found[0] >= 0 and found[1] + elements <= size):
+            return
+        outside = found[0] if found[0] < 0 else found[1] + elements - 1
+        raise op_error(op, f"reaches element {outside} of {what} of {size} elements")
+
+    def check_indices(self, op: Operation, memory: Memory, indices: Sequence[Index]) -> None:
+        """Refuse an element of which it is known that an index lies outside of its axis."""
+        for axis, (index, size) in enumerate(zip(indices, memory.shape, strict=True)):
+            self.check_places(op, index, 1, size, f"axis {axis}")
+
+    @contextmanager
+    def steps(self, name: str, lower: Index, upper: Index, step: Index) -> Generator[None]:
+        """Inside the `with` block is the body of a loop whose variable is `name`."""
+        numbers = lower.number, upper.number, step.number
+        with self.perhaps(None in numbers or not range(*cast(tuple[int, int, int], numbers))):
+            if self.is_certain:
+                taken = range(*cast(tuple[int, int, int], numbers))
+                self.ranges[name] = taken[0], taken[-1]
+            yield
+
+    @contextmanager
+    def perhaps(self, may_not: bool = True) -> Generator[None]:
+        """What is written inside the `with` block may not run."""
+        before, self.is_certain = self.is_certain, self.is_certain and not may_not
+        yield
+        self.is_certain = before
 
     # --- Operations ---------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 // RUN: qmlir-opt %s --split-input-file --verify-diagnostics
 
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-  // expected-error @+1 {{calls 'mine.kernels': a function is module:function}}
+  // expected-error @+1 {{calls "mine.kernels": a function is module:function, both of Python's names}}
   %0 = kernel.hand_made "mine.kernels" ins(%x : tensor<2xf32>) -> tensor<2xf32> computes {op = "nn.abs", operands = [tensor<2xf32>], results = [tensor<2xf32>]}
   func.return %0 : tensor<2xf32>
 }
@@ -34,4 +34,22 @@ func.func @main(%x: tensor<2xbf16>) -> tensor<2xbf16> {
   // expected-error @+1 {{'computes' names the type tensor<2xbf16>: no array of it can be handed over}}
   %0 = kernel.hand_made "mine:abs" ins(%x : tensor<2xbf16>) -> tensor<2xbf16> computes {op = "nn.abs", operands = [tensor<2xbf16>], results = [tensor<2xbf16>]}
   func.return %0 : tensor<2xbf16>
+}
+// -----
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{a function is module:function, both of Python's names}}
+  %0 = kernel.hand_made "os:getcwd\0Aprint('run')\0Afrom os import getcwd" ins(%x : tensor<4xf32>) -> tensor<4xf32> computes {op = "nn.relu", operands = [tensor<4xf32>], results = [tensor<4xf32>]}
+  func.return %0 : tensor<4xf32>
+}
+// -----
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{a function is module:function, both of Python's names}}
+  %0 = kernel.hand_made "os;print:getcwd" ins(%x : tensor<4xf32>) -> tensor<4xf32> computes {op = "nn.relu", operands = [tensor<4xf32>], results = [tensor<4xf32>]}
+  func.return %0 : tensor<4xf32>
+}
+// -----
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{a function is module:function, both of Python's names}}
+  %0 = kernel.hand_made "a.lambda:pass" ins(%x : tensor<4xf32>) -> tensor<4xf32> computes {op = "nn.relu", operands = [tensor<4xf32>], results = [tensor<4xf32>]}
+  func.return %0 : tensor<4xf32>
 }

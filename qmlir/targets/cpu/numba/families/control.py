@@ -1,11 +1,12 @@
 """`scf` in the emitted code: Python's loops and choices; values that they carry are variables."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import cast
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.numba.function import EmitOperation, FunctionWriter, memref_type
@@ -31,6 +32,14 @@ def _carried(
     return names
 
 
+def _bounds(write: FunctionWriter, op: Operation, values: Sequence[SSAValue]) -> tuple[Index, Index, Index]:
+    """The bounds and the step of a loop."""
+    lower, upper, step = map(write.index, values)
+    if step.number is not None and step.number < 1:
+        raise op_error(op, f"goes on by {step.number}: the step of a loop is positive")
+    return lower, upper, step
+
+
 def _range_text(lower: Index, upper: Index, step: Index) -> str:
     if step.number == 1:
         return f"{upper}" if lower.number == 0 else f"{lower}, {upper}"
@@ -42,9 +51,10 @@ def _for(write: FunctionWriter, op: scf.ForOp) -> None:
     if not isinstance(induction.type, IndexType):
         raise op_error(op, f"counts in {induction.type}: compiled are loops over index")
     names = _carried(write, op, tuple(op.iter_args), inside)
-    bounds = write.index(op.lb), write.index(op.ub), write.index(op.step)
-    write.line(f"for {write.variable(induction, 'i')} in range({_range_text(*bounds)}):")
-    with write.indented():
+    bounds = _bounds(write, op, (op.lb, op.ub, op.step))
+    name = write.variable(induction, "i")
+    write.line(f"for {name} in range({_range_text(*bounds)}):")
+    with write.indented(), write.steps(name, *bounds):
         yielded = write.block(op.body.block)
         write.assign(names, [write.text(value) for value in yielded])
     for name, result in zip(names, op.results, strict=True):
@@ -56,14 +66,16 @@ def _parallel(write: FunctionWriter, op: scf.ParallelOp) -> None:
         raise op_error(op, "reduces over parallel steps, which has no compiled form")
     depth = write.depth
     rows = zip(op.body.block.args, op.lowerBound, op.upperBound, op.step, strict=True)
-    for induction, lower, upper, step in rows:
-        bounds = write.index(lower), write.index(upper), write.index(step)
-        write.line(f"for {write.variable(induction, 'i')} in range({_range_text(*bounds)}):")
-        write.depth += 1
-    count = len(write.lines)
-    write.block(op.body.block)
-    if len(write.lines) == count:
-        write.line("pass")
+    with ExitStack() as loops:
+        for induction, *values in rows:
+            bounds, name = _bounds(write, op, values), write.variable(induction, "i")
+            write.line(f"for {name} in range({_range_text(*bounds)}):")
+            write.depth += 1
+            loops.enter_context(write.steps(name, *bounds))
+        count = len(write.lines)
+        write.block(op.body.block)
+        if len(write.lines) == count:
+            write.line("pass")
     write.depth = depth
 
 
@@ -71,7 +83,10 @@ def _condition(write: FunctionWriter, value: SSAValue) -> Text:
     return write.call("holds", write.text(value))
 
 
-def _branch(write: FunctionWriter, names: Sequence[str], yielded: Sequence[SSAValue]) -> None:
+def _branch(write: FunctionWriter, names: Sequence[str], region: Region) -> None:
+    """One of the regions of a choice, which gives the values of `names`."""
+    with write.perhaps():
+        yielded = write.region(region)
     write.assign(names, [write.text(value) for value in yielded])
 
 
@@ -82,11 +97,11 @@ def _if(write: FunctionWriter, op: scf.IfOp) -> None:
     names = [write.variable(result) for result in op.results]
     write.line(f"if {condition}:")
     with write.indented():
-        _branch(write, names, write.region(op.true_region))
+        _branch(write, names, op.true_region)
     if op.false_region.blocks and (op.results or len(list(op.false_region.block.ops)) > 1):
         write.line("else:")
         with write.indented():
-            _branch(write, names, write.region(op.false_region))
+            _branch(write, names, op.false_region)
 
 
 def _while(write: FunctionWriter, op: scf.WhileOp) -> None:
@@ -104,7 +119,9 @@ def _while(write: FunctionWriter, op: scf.WhileOp) -> None:
         write.line(f"if not {kept}:")
         with write.indented():
             write.line("break")
-        write.assign(names, [write.text(value) for value in write.block(after)])
+        with write.perhaps():
+            yielded = write.block(after)
+        write.assign(names, [write.text(value) for value in yielded])
 
 
 def _index_switch(write: FunctionWriter, op: scf.IndexSwitchOp) -> None:
@@ -114,19 +131,19 @@ def _index_switch(write: FunctionWriter, op: scf.IndexSwitchOp) -> None:
     for case, region in zip(op.cases.get_values(), op.case_regions, strict=True):
         write.line(f"{word} {chosen} == {case}:")
         with write.indented():
-            _branch(write, names, write.region(region))
+            _branch(write, names, region)
         word = "elif"
     if word == "if":
-        _branch(write, names, write.region(op.default_region))
+        _branch(write, names, op.default_region)
         return
     write.line("else:")
     with write.indented():
-        _branch(write, names, write.region(op.default_region))
+        _branch(write, names, op.default_region)
 
 
 def _execute_region(write: FunctionWriter, op: scf.ExecuteRegionOp) -> None:
     names = [write.variable(result) for result in op.results]
-    _branch(write, names, write.region(op.region))
+    _branch(write, names, op.region)
 
 
 EMISSIONS = cast(

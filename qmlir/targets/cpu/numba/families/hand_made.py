@@ -4,7 +4,7 @@ from typing import cast
 
 from xdsl.ir import Operation
 
-from qmlir.dialects.kernel.hand_made import HandMadeOp, stored_dtype
+from qmlir.dialects.kernel.hand_made import HandMadeOp, called_kernel, stored_dtype
 from qmlir.dialects.quant.infer import element_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.numba.function import EmitOperation, FunctionWriter, Memory
@@ -21,6 +21,7 @@ def _array(write: FunctionWriter, memory: Memory, dtype: str) -> Text:
 
 def _hand_made(write: FunctionWriter, op: HandMadeOp) -> None:
     """The call; memory with gaps is copied where the function wants none, results behind the call."""
+    called_kernel(op)  # of a function that a package gives
     arguments: list[Text] = []
     behind: list[str] = []
     for place, (value, own) in enumerate(zip(op.operands, op.own_types, strict=True)):

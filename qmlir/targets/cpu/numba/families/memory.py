@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from xdsl.dialects import memref
@@ -20,6 +21,9 @@ from qmlir.targets.cpu.numba.function import (
     static_strides,
 )
 from qmlir.targets.cpu.numba.text import Index, Text
+
+MOST_SCRATCH = 1 << 22
+"""The bytes of scratch memory of a function: it lies on the stack."""
 
 _WHOLE = frozenset({"i8", "i16", "i32", "i64", "f32", "f64"})
 """Elements that registers and memory hold alike."""
@@ -55,14 +59,22 @@ def load_value(
         write.line(f"{write.variable(result)} = {text}")
 
 
+def _element(
+    write: FunctionWriter, op: Operation, value: SSAValue, indices: Sequence[SSAValue]
+) -> tuple[Memory, Index]:
+    """A memory, and the place of one element in it."""
+    memory, places = write.memory(value), [write.index(index) for index in indices]
+    write.check_indices(op, memory, places)
+    return memory, memory.place(places)
+
+
 def _load(write: FunctionWriter, op: memref.LoadOp) -> None:
-    memory = write.memory(op.memref)
-    load_value(write, op, op.res, memory, "load", memory.place([write.index(index) for index in op.indices]))
+    memory, place = _element(write, op, op.memref, op.indices)
+    load_value(write, op, op.res, memory, "load", place)
 
 
 def _store(write: FunctionWriter, op: memref.StoreOp) -> None:
-    memory = write.memory(op.memref)
-    place = memory.place([write.index(index) for index in op.indices])
+    memory, place = _element(write, op, op.memref, op.indices)
     value = as_memory(write, op, memory, write.text(op.value))
     write.line(str(write.call("store", Text(memory.array), place, value)))
 
@@ -73,8 +85,13 @@ def _alloca(write: FunctionWriter, op: memref.AllocaOp) -> None:
         raise op_error(op, f"takes scratch memory of {type_}: compiled are known sizes without a layout")
     element = type_.get_element_type()
     name = write.names.new(write.hint(op.memref, "scratch"))
-    count = math.prod(type_.get_shape())
-    write.line(f"{name} = {write.call('scratch', count, _quoted(memory_name(op, element)))}")
+    count, kind = math.prod(type_.get_shape()), memory_name(op, element)
+    write.scratch_bytes += count * item_size(element)
+    if write.scratch_bytes > MOST_SCRATCH:
+        raise op_error(
+            op, f"takes scratch memory: all of a function is {write.scratch_bytes} bytes, {MOST_SCRATCH} is most"
+        )
+    write.line(f"{name} = {write.call('scratch', count, _quoted(kind))}")
     write.array_memory(op, op.memref, name)
 
 
@@ -90,6 +107,7 @@ def _view(write: FunctionWriter, op: memref.ViewOp) -> None:
     name = write.names.new(write.hint(op.result, "buffer"))
     count = math.prod(type_.get_shape())
     kind = _quoted(memory_name(op, type_.get_element_type()))
+    write.check_places(op, start, count * item_size(type_.get_element_type()), source.count)
     write.line(f"{name} = {write.call('view', Text(source.array), start, count, kind)}")
     write.array_memory(op, op.result, name)
 
@@ -115,10 +133,16 @@ def _subview(write: FunctionWriter, op: memref.SubviewOp) -> None:
         name = write.names.new(f"{write.hint(op.result, source.array)}_start")
         write.line(f"{name} = {place}")
         place = Index.of(Text(name, frozenset({name})))
-    steps = [step * cast(int, stride) for step, stride in zip(source.strides, strides, strict=True)]
-    kept = _kept_axes(op, integer_list(op.static_sizes), tuple(type_.get_shape()))
-    shape, element = tuple(type_.get_shape()), type_.get_element_type()
-    write.values[op.result] = Memory(source.array, place, shape, tuple(steps[axis] for axis in kept), element)
+    sizes, known = integer_list(op.static_sizes), cast(list[int], strides)
+    for axis, (offset, size, stride) in enumerate(zip(offsets, sizes, known, strict=True)):
+        if stride < 1 or size < 0:
+            raise op_error(op, f"takes positive strides and sizes, found {known} and {list(sizes)}")
+        if size:
+            write.check_places(op, offset, (size - 1) * stride + 1, source.shape[axis], f"axis {axis}")
+    steps = [step * stride for step, stride in zip(source.strides, known, strict=True)]
+    kept = _kept_axes(op, sizes, tuple(type_.get_shape()))
+    taken = replace(source, offset=place, shape=tuple(type_.get_shape()), strides=tuple(steps[axis] for axis in kept))
+    write.view_memory(op, op.result, taken)
 
 
 def _kept_axes(op: Operation, sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
@@ -153,10 +177,10 @@ def _reshaped(write: FunctionWriter, op: Operation) -> None:
     assert type_ is not None
     strides = static_strides(op, type_)
     shape = tuple(type_.get_shape())
-    found = Memory(source.array, source.offset, shape, strides, type_.get_element_type())
+    found = replace(source, shape=shape, strides=strides)
     if _runs(source.shape, source.strides) != _runs(found.shape, found.strides):
         raise op_error(op, f"reinterprets memory with gaps: strides {list(source.strides)}")
-    write.values[result] = found
+    write.view_memory(op, result, found)
 
 
 def _runs(shape: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]:
@@ -173,7 +197,7 @@ def _runs(shape: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]
 
 
 def _same_memory(write: FunctionWriter, op: Operation) -> None:
-    write.values[op.results[0]] = write.memory(op.operands[0])
+    write.view_memory(op, op.results[0], write.memory(op.operands[0]))
 
 
 def _reinterpret_cast(write: FunctionWriter, op: memref.ReinterpretCastOp) -> None:
@@ -184,7 +208,8 @@ def _reinterpret_cast(write: FunctionWriter, op: memref.ReinterpretCastOp) -> No
     strides = integer_list(op.static_strides)
     if source.offset.number != 0 or DYNAMIC_INDEX in strides or op.sizes:
         raise op_error(op, "reinterprets memory that does not begin at 0, or by strides that are not known")
-    write.values[op.result] = Memory(source.array, offset, tuple(type_.get_shape()), strides, type_.get_element_type())
+    view = replace(source, offset=offset, shape=tuple(type_.get_shape()), strides=strides)
+    write.view_memory(op, op.result, view)
 
 
 def _dim(write: FunctionWriter, op: memref.DimOp) -> None:

@@ -1,6 +1,7 @@
 """`vector` and `simd` in the emitted code: functions of the runtime on vectors of one axis."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects import vector
@@ -11,6 +12,7 @@ from qmlir.dialects.simd import ops as simd
 from qmlir.dialects.simd.base import bits_of, element_of, is_signless, lanes_of
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
+from qmlir.targets.cpu.numba.elements import item_size
 from qmlir.targets.cpu.numba.families.memory import as_memory, load_value
 from qmlir.targets.cpu.numba.families.scalars import (
     compared,
@@ -19,58 +21,77 @@ from qmlir.targets.cpu.numba.families.scalars import (
     define_call,
     infix,
 )
-from qmlir.targets.cpu.numba.function import EmitOperation, FunctionWriter, Memory
+from qmlir.targets.cpu.numba.function import SLACK, EmitOperation, FunctionWriter, Memory
 from qmlir.targets.cpu.numba.text import Index, Text
 
 
-def _place(write: FunctionWriter, memory: SSAValue, indices: tuple[SSAValue, ...]) -> tuple[Memory, Index]:
-    found = write.memory(memory)
-    return found, found.place([write.index(index) for index in indices])
+def _place(
+    write: FunctionWriter,
+    op: Operation,
+    memory: SSAValue,
+    indices: tuple[SSAValue, ...],
+    elements: int = 1,
+    slack: int = 0,
+) -> tuple[Memory, Index]:
+    """A memory, and the place of `elements` elements behind each other in it: rows of a memory go on in the next.
+
+    So many bytes of `slack` may be read behind it.
+    """
+    found, places = write.memory(memory), [write.index(index) for index in indices]
+    inside = replace(found, offset=Index()).place(places)
+    write.check_places(op, inside, elements, found.reach + 1 + slack // item_size(found.element))
+    return found, found.place(places)
 
 
 # --- Memory -----------------------------------------------------------------------------------------------------------
 
 
+def _known_count(write: FunctionWriter, count: SSAValue, vector: SSAValue) -> int:
+    """How many lanes are read or written, as far as it is known: what depends on the inputs may be none."""
+    return min(max(write.index(count).number or 0, 0), lanes_of(vector))
+
+
 def _load(write: FunctionWriter, op: simd.LoadOp | vector.LoadOp) -> None:
-    memory, place = _place(write, op.operands[0], tuple(op.indices))
+    memory, place = _place(write, op, op.operands[0], tuple(op.indices), lanes_of(op.result), SLACK)
     load_value(write, op, op.result, memory, "load", place, lanes_of(op.result))
 
 
 def _load_partial(write: FunctionWriter, op: simd.LoadPartialOp) -> None:
-    memory, place = _place(write, op.memory, op.indices)
+    memory, place = _place(write, op, op.memory, op.indices, _known_count(write, op.count, op.result))
     load_value(write, op, op.result, memory, "load_partial", place, write.index(op.count), lanes_of(op.result))
 
 
 def _load_group_splat(write: FunctionWriter, op: simd.LoadGroupSplatOp) -> None:
-    memory, place = _place(write, op.memory, op.indices)
+    memory, place = _place(write, op, op.memory, op.indices, slack=SLACK)
     load_value(write, op, op.result, memory, "load_group_splat", place, lanes_of(op.result))
 
 
 def _masked_load(write: FunctionWriter, op: vector.MaskedLoadOp) -> None:
-    memory, place = _place(write, op.base, tuple(op.indices))
+    memory, place = _place(write, op, op.base, tuple(op.indices), 0)
     others = as_memory(write, op, memory, write.text(op.pass_thru))
     load_value(write, op, op.result, memory, "load_masked", place, write.text(op.mask), others)
 
 
 def _store(write: FunctionWriter, op: simd.StoreOp | vector.StoreOp) -> None:
-    memory, place = _place(write, op.operands[1], tuple(op.indices))
+    memory, place = _place(write, op, op.operands[1], tuple(op.indices), lanes_of(op.vector))
     value = as_memory(write, op, memory, write.text(op.vector))
     write.line(str(write.call("store", Text(memory.array), place, value)))
 
 
 def _store_partial(write: FunctionWriter, op: simd.StorePartialOp) -> None:
-    memory, place = _place(write, op.memory, op.indices)
+    memory, place = _place(write, op, op.memory, op.indices, _known_count(write, op.count, op.vector))
     value = as_memory(write, op, memory, write.text(op.vector))
     write.line(str(write.call("store_partial", Text(memory.array), place, value, write.index(op.count))))
 
 
 def _prefetch(write: FunctionWriter, op: simd.PrefetchOp) -> None:
-    memory, place = _place(write, op.memory, (op.index,))
+    memory = write.memory(op.memory)  # a place that is not there is prefetched without harm
+    place = memory.place([write.index(op.index)])
     write.line(str(write.call("prefetch", Text(memory.array), place, op.level.value.data)))
 
 
 def _masked_store(write: FunctionWriter, op: vector.MaskedStoreOp) -> None:
-    memory, place = _place(write, op.base, tuple(op.indices))
+    memory, place = _place(write, op, op.base, tuple(op.indices), 0)
     value = as_memory(write, op, memory, write.text(op.value_to_store))
     write.line(str(write.call("store_masked", Text(memory.array), place, write.text(op.mask), value)))
 

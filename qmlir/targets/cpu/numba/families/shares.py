@@ -149,8 +149,8 @@ def divided_loops(op: scf.ParallelOp) -> list[scf.ParallelOp]:
 def _count(write: FunctionWriter, op: scf.ParallelOp, axis: int) -> int:
     bounds = (each[axis] for each in (op.lowerBound, op.upperBound, op.step))
     lower, upper, step = (write.index(each).number for each in bounds)
-    if lower is None or upper is None or step is None:
-        raise op_error(op, "runs in steps that are not known, which threads can't divide")
+    if lower is None or upper is None or step is None or step < 1:
+        raise op_error(op, "runs in steps that are not known, or not positive, which threads can't divide")
     return max(-(-(upper - lower) // step), 0)
 
 
@@ -159,6 +159,7 @@ def _step_of(write: FunctionWriter, op: scf.ParallelOp, axis: int, number: str) 
     lower, step = (write.index(each[axis]).number for each in (op.lowerBound, op.step))
     assert lower is not None
     assert step is not None
+    write.ranges[number] = 0, _count(write, op, axis) - 1
     write.values[op.body.block.args[axis]] = Index({name_text(number): step}, lower)
 
 

@@ -1,4 +1,4 @@
-// RUN: qmlir-translate --emit-numba %s | filecheck %s
+// RUN: qmlir-translate --emit-numba %s --load-plugin tests.support.hand_made | filecheck %s
 
 // Threads take pieces of parallel loops. What a kernel reads but does not write, each reads where it has something to
 // do: a thread that comes too late must not look at memory that is gone.
@@ -67,7 +67,7 @@ func.func private @by_another_name(%x: memref<64xi32>, %y: memref<64xi32>) {
 
 // What a person wrote is for the first thread: it may keep something for each.
 func.func private @by_hand(%x: memref<64xi32>, %y: memref<64xi32>) {
-  kernel.hand_made "mine.kernels:work" ins(%x : memref<64xi32>) outs(%y : memref<64xi32>) computes {op = "mine.work", operands = [tensor<64xi32>], results = [tensor<64xi32>]}
+  kernel.hand_made "tests.support.hand_made:off_by_one" ins(%x : memref<64xi32>) outs(%y : memref<64xi32>) computes {op = "wrong.off_by_one", operands = [tensor<64xi32>], results = [tensor<64xi32>]}
   func.return
 }
 
@@ -125,7 +125,7 @@ func.func @main(%x: memref<64xi32> {nn.name = "x"}, %p: memref<1xi32> {nn.name =
 // CHECK-NEXT: store(y, i, w)
 // CHECK: @kernel("const int32", "int32", by_hand=True)
 // CHECK-NEXT: def by_hand(x, y):
-// CHECK-NEXT: by_hand_0_work(array(x, "int32", "C", 64, 1), array(y, "int32", "C", 64, 1))
+// CHECK-NEXT: by_hand_0_off_by_one(array(x, "int32", "C", 64, 1), array(y, "int32", "C", 64, 1))
 // CHECK: @kernel("int64", "value index", "const int64")
 // CHECK-NEXT: def steps(team, number, job):
 // CHECK-NEXT: kernels = array_at(job, 0, 5, "int64")
