@@ -19,8 +19,7 @@ from xdsl.utils.exceptions import InterpretationError
 from qmlir.interpreter.values import check_result, check_value
 from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
-from qmlir.ir.evaluation import Layout, Meaning, RunsRegions, arguments_by, meaning_of, operand_layout
-from qmlir.registry import in_package
+from qmlir.ir.evaluation import Layout, Meaning, RunsRegions, arguments_by, meaning_of, not_computed, operand_layout
 
 _BUDGET = "interpreted-operations"
 
@@ -192,7 +191,6 @@ class Frame:
                 check_value(value, result.type)
         except DiagnosticError:
             raise
-        except Exception as error:  # a meaning may be anybody's code: whatever it raises becomes one line that names it
-            reason = " ".join(str(error).split())
-            raise op_error(op, f"cannot be computed: {reason or type(error).__name__}{in_package(error)}") from error
+        except Exception as error:
+            raise not_computed(op, error) from error
         return results

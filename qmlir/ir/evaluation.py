@@ -12,8 +12,12 @@ from typing import Any, cast
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OperandDef, OptionalDef, VariadicDef
+from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir import registry
+from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.registry import in_package
+from qmlir.registry.faults import one_line
 
 Results = tuple[Any, ...]
 Meaning = Callable[..., Results]
@@ -86,3 +90,12 @@ def evaluate(op: Operation, values: Sequence[Any]) -> Results | None:
     if meaning is None or isinstance(meaning, RunsRegions):
         return None
     return meaning(op, *arguments_by(operand_layout(op), tuple(values)))
+
+
+def not_computed(op: Operation, error: Exception) -> DiagnosticError:
+    """The error, to be raised, that the meaning of `op` has failed: it may be anybody's code, which raises anything.
+
+    What is meant for a reader is told as it stands; of anything else the kind is named as well.
+    """
+    reason = " ".join(str(error).split()) if isinstance(error, DiagnosticException) else one_line(error)
+    return op_error(op, f"cannot be computed: {reason}{in_package(error)}")

@@ -17,8 +17,7 @@ from xdsl.traits import Pure
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.constant import ConstantOp, storage_element
 from qmlir.ir.builtin_types import AnyTensor, as_dense, dense, ranked_tensor
-from qmlir.ir.diagnostics import op_error
-from qmlir.ir.evaluation import evaluate
+from qmlir.ir.evaluation import evaluate, not_computed
 from qmlir.specialization.flow import reads_shapes_only
 from qmlir.specialization.retyping import is_static, retype, shaped
 from qmlir.text.elements import dense_dtype
@@ -123,8 +122,7 @@ class Folder:
         except Exception as error:  # a meaning may be anybody's code
             if not must:  # whoever runs the operation is told
                 return None
-            reason = " ".join(str(error).split())
-            raise op_error(op, f"cannot be computed: {reason or type(error).__name__}") from error
+            raise not_computed(op, error) from error
 
     @staticmethod
     def _constant(op: Operation, value: Array, type_: AnyTensor) -> ConstantOp:

@@ -80,7 +80,7 @@ def _import() -> ModuleOp:
         (_import, "com.example.Fragile node 'f1': its importer failed: LookupError: lost here"),
         (
             lambda: interpret(_module(), {"x": np.zeros(2, np.float32)}),
-            "'fragile.op' op (f1) cannot be computed: lost here",
+            "'fragile.op' op (f1) cannot be computed: LookupError: lost here",
         ),
         (
             lambda: export_model(_module()),
