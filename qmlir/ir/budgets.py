@@ -26,6 +26,7 @@ BUDGETS: Mapping[str, Budget] = {
     "text-parts": Budget(1 << 23, "parts of all aliases, written out wherever they are named"),
     "affine-depth": Budget(100, "operations inside each other in an affine expression"),
     "inlined-operations": Budget(200_000, "operations that `inline` makes"),
+    "arena-bytes": Budget(1 << 33, "bytes of the arena of a compiled program"),
     "value-bytes": Budget(1 << 30, "bytes of one value in the interpreter"),
     "interpreted-operations": Budget(100_000_000, "operations that one run of the interpreter takes"),
 }
@@ -43,6 +44,12 @@ def over(name: str, found: int | None = None) -> str:
     """The end of a message: what was found, that it is more than the budget `name`, and how to raise that."""
     size = "" if found is None else f"{found}, "
     return f"{size}more than the budget of {budget(name)} (--budget {name}=N raises it)"
+
+
+def out_of_memory(error: MemoryError) -> str:
+    """The reason in words: no fault of whoever asked for memory."""
+    text = " ".join(str(error).split())
+    return f"memory does not suffice: {text}" if text else "memory does not suffice"
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from xdsl.irdl import IRDLOperation, OperandDef, OptionalDef, VariadicDef
 from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir import registry
+from qmlir.ir.budgets import out_of_memory
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
@@ -97,5 +98,11 @@ def not_computed(op: Operation, error: Exception) -> DiagnosticError:
 
     What is meant for a reader is told as it stands; of anything else the kind is named as well.
     """
-    reason = " ".join(str(error).split()) if isinstance(error, DiagnosticException) else one_line(error)
+    match error:
+        case DiagnosticException():
+            reason = " ".join(str(error).split())
+        case MemoryError():
+            reason = out_of_memory(error)
+        case _:
+            reason = one_line(error)
     return op_error(op, f"cannot be computed: {reason}{in_package(error)}")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import IO, Protocol
 
+from qmlir.ir.budgets import out_of_memory
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler
 from qmlir.registry import PackageError
 from qmlir.text.diagnostics import render
@@ -45,6 +46,8 @@ def guarded(streams: Streams, body: Callable[[], int], show: Callable[[Diagnosti
             say(error.diagnostic)
         except PackageError as error:
             say(Diagnostic(Severity.ERROR, str(error)))
+        except MemoryError as error:
+            say(Diagnostic(Severity.ERROR, out_of_memory(error)))
         except UnicodeDecodeError as error:
             say(Diagnostic(Severity.ERROR, f"cannot read {STDIN}: byte {error.start} is no UTF-8 text"))
     return 1

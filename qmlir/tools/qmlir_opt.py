@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir import registry
 from qmlir.environment import Environment, default_environment, plugins
-from qmlir.ir.budgets import budgets
+from qmlir.ir.budgets import budgets, out_of_memory
 from qmlir.ir.diagnostics import (
     Diagnostic,
     DiagnosticError,
@@ -258,6 +258,9 @@ def main(
             return 2
         except DiagnosticError as error:
             said.append(error.diagnostic)
+            return 1
+        except MemoryError as error:
+            said.append(Diagnostic(Severity.ERROR, out_of_memory(error)))
             return 1
         except registry.PackageError as error:
             said.append(Diagnostic(Severity.ERROR, str(error)))

@@ -66,6 +66,9 @@ def _functions(text: str) -> Iterator[str]:
 
 
 def _whole() -> Mapping[str, bytes]:
+    # What passes and the interpreter import, children shall find.
+    for arguments in (["-", "-p", COMPILE.own_text(isa="avx2", threads="1")], ["-", "--verify-each=exec"]):
+        run_tool(qmlir_opt.main, arguments)
     found: dict[str, bytes] = {}
     for path in sorted(_FILES.rglob("*.mlir")):
         source = path.read_text(encoding="utf-8")

@@ -15,7 +15,8 @@ from qmlir.arena.lifetimes import Buffer, Lifetimes, names_of
 from qmlir.arena.picture import Box, Picture
 from qmlir.arena.placement import ALIGNMENT, Layout, aligned, most_alive, place
 from qmlir.bufferization.rewriting import allocation
-from qmlir.ir.diagnostics import emit_remark
+from qmlir.ir.budgets import budget, over
+from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.statistics import count
@@ -62,6 +63,11 @@ def _use_arena(function: FuncOp, buffers: list[Buffer], layout: Layout) -> None:
             op.memref.replace_all_uses_with(view.result)
             op.detach()
             op.erase()
+
+
+def _check_budget(op: Operation, size: int) -> None:
+    if size > budget("arena-bytes"):
+        raise op_error(op, f"needs an arena whose bytes are {over('arena-bytes', size)}")
 
 
 @dataclass(frozen=True)
@@ -129,8 +135,11 @@ class KernelPlanMemory(ModulePass):
         buffers = lifetimes.buffers()
         if not buffers:
             return
+        for buffer in buffers:
+            _check_budget(buffer.allocations[0], buffer.size)
         wanted = [buffer.lifetime() for buffer in buffers]
         layout = place(wanted)
+        _check_budget(function, layout.peak)
         together = sum(aligned(buffer.size) * len(buffer.allocations) for buffer in buffers)
         lowest = most_alive(wanted)
         count("bytes of the arena", layout.peak)

@@ -22,6 +22,7 @@ from xdsl.traits import is_side_effect_free
 
 from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
 from qmlir.dialects.kernel.hand_made import HandMadeOp
+from qmlir.ir.budgets import budget, over
 from qmlir.ir.builtin_types import as_dense
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.provenance import origins_of
@@ -173,6 +174,8 @@ class _MainWriter:
         count = math.prod(type_.get_shape())
         start = -(-self.arena_bytes // ALIGNMENT) * ALIGNMENT
         self.arena_bytes = start + count * item_size(element)
+        if self.arena_bytes > budget("arena-bytes"):
+            raise op_error(op, f"needs an arena whose bytes are {over('arena-bytes', self.arena_bytes)}")
         kind = memory_name(op, element)
         if kind == "int8":
             write.array_memory(op, op.memref, "arena", Index(constant=start), start + count)

@@ -1,4 +1,4 @@
-// RUN: qmlir-opt %s --verify-diagnostics -p kernel-plan-memory
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p kernel-plan-memory
 
 func.func private @kernel(%x: memref<?xi8>) {
   func.return
@@ -7,5 +7,26 @@ func.func @main(%n: index) {
   // expected-error @+1 {{'memref.alloc' op allocates memref<?xi8>: accepted are known sizes of integers and floats}}
   %0 = memref.alloc(%n) : memref<?xi8>
   func.call @kernel(%0) : (memref<?xi8>) -> ()
+  func.return
+}
+// -----
+func.func private @kernel(%x: memref<1099511627776xi8>) {
+  func.return
+}
+func.func @main() {
+  // expected-error @+1 {{'memref.alloc' op needs an arena whose bytes are 1099511627776, more than the budget of 8589934592 (--budget arena-bytes=N raises it)}}
+  %0 = memref.alloc() : memref<1099511627776xi8>
+  func.call @kernel(%0) : (memref<1099511627776xi8>) -> ()
+  func.return
+}
+// -----
+func.func private @kernel(%x: memref<6442450944xi8>, %y: memref<6442450944xi8>) {
+  func.return
+}
+// expected-error @+1 {{'func.func' op needs an arena whose bytes are 12884901888, more than the budget of 8589934592}}
+func.func @main() {
+  %0 = memref.alloc() : memref<6442450944xi8>
+  %1 = memref.alloc() : memref<6442450944xi8>
+  func.call @kernel(%0, %1) : (memref<6442450944xi8>, memref<6442450944xi8>) -> ()
   func.return
 }
