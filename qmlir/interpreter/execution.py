@@ -1,10 +1,11 @@
 """Holding a module after a pass against the one before it, by running both on the same inputs.
 
-`Execution` keeps the inputs and the outputs between the passes of a pipeline, so that each module runs once where
-nothing is wrong. Inputs are those that are given, and random ones for the rest.
+`Execution` keeps the inputs and the outputs between the passes of a pipeline, so that each module runs once for each
+draw of inputs where nothing is wrong. Inputs are those that are given, and random ones for the rest.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from xdsl.dialects.func import FuncOp
 from qmlir.dialects.nn.base import shapes_agree
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.differences import changed_output
-from qmlir.interpreter.random_inputs import random_inputs
+from qmlir.interpreter.random_inputs import Draw, random_inputs
 from qmlir.interpreter.run import interpret
-from qmlir.ir.diagnostics import nearest_name, op_error, text_error
+from qmlir.ir.diagnostics import DiagnosticError, nearest_name, op_error, text_error
 from qmlir.ir.preservation import Preservation
 from qmlir.ir.signature import inputs_of
 
@@ -26,6 +27,9 @@ EVERY_FUNCTION = "*"
 """Stands for every public function where functions are chosen by name."""
 
 Values = dict[str, Any]
+
+DRAWS = len(Draw)
+"""How many inputs each function runs on where nobody says another number."""
 
 
 def inputs_in(path: Path) -> Values:
@@ -40,29 +44,68 @@ def _public_functions(module: ModuleOp) -> dict[str, FuncOp]:
     return {op.sym_name.data: op for op in functions if op.sym_visibility in (None, StringAttr("public"))}
 
 
-class Execution:
-    """Runs functions of a module before and after each pass; `given` are inputs by name, for every function."""
+@dataclass
+class _Run:
+    """A function on the inputs of one draw, and what it computes of them."""
 
-    def __init__(self, given: Mapping[str, Any] | None = None, *, seed: int = 0, functions: Sequence[str] = ()):
+    function: str
+    number: int
+    inputs: Values
+    outputs: Values
+
+    @property
+    def draw(self) -> Draw:
+        """Those after the last kind of draw are spread again, from other seeds."""
+        return draw_of(self.number)
+
+
+def draw_of(number: int) -> Draw:
+    """The first inputs are spread over their ranges, the next are ends, then zeros; all further ones are spread."""
+    kinds = list(Draw)
+    return kinds[number] if number < len(kinds) else Draw.SPREAD
+
+
+class Execution:
+    """Runs functions of a module before and after each pass, on so many `draws` of inputs.
+
+    `given` are inputs by name, for every function. The first draw has to run; ends and zeros that a function has no
+    result for, such as the logarithm of a negative number, are left out.
+    """
+
+    def __init__(
+        self,
+        given: Mapping[str, Any] | None = None,
+        *,
+        seed: int = 0,
+        functions: Sequence[str] = (),
+        draws: int | None = None,
+    ):
         self._given = dict(given or {})
         self._seed = seed
         self._chosen = tuple(functions)
-        self._inputs: dict[str, Values] = {}
-        self._outputs: dict[str, Values] = {}
+        self._draws = DRAWS if draws is None else draws
+        self._runs: list[_Run] = []
 
     def prepare(self, module: ModuleOp) -> None:
         """Run what `module` computes before a pass, unless that is known. Raises `DiagnosticError` where it fails."""
-        if self._outputs:
+        if self._runs:
             return
         functions = _public_functions(module)
         for name in self._names(functions):
-            self._inputs[name] = random_inputs(functions[name], self._seed, self._given_for(functions))
-            self._outputs[name] = interpret(module, self._inputs[name], function=name)
+            given = self._given_for(functions)
+            is_given = all(port.name in given for port in inputs_of(functions[name]))
+            for number in range(1 if is_given else self._draws):
+                inputs = self._drawn(functions[name], number, given)
+                outputs = _computed(module, name, inputs, must=not number)
+                if outputs is not None:
+                    self._runs.append(_Run(name, number, inputs, outputs))
+
+    def _drawn(self, function: FuncOp, number: int, given: Values) -> Values:
+        return random_inputs(function, self._seed + number, given, draw_of(number))
 
     def forget(self) -> None:
         """The module computes other numbers from here on."""
-        self._inputs.clear()
-        self._outputs.clear()
+        self._runs.clear()
 
     def check(self, before: ModuleOp, after: ModuleOp, preservation: Preservation) -> None:
         """Raise `DiagnosticError`, with the first output, element and operation, where `after` computes other numbers.
@@ -70,15 +113,22 @@ class Execution:
         Where `after` takes other sizes than the inputs have, as behind a pass that fixes them, both run on such inputs.
         """
         functions = _public_functions(after)
-        for name, outputs in self._outputs.items():
+        for run in list(self._runs):
+            name = run.function
             if name not in functions:
                 raise op_error(after, f"has no public function '@{name}' any more")
-            inputs = self._fitting(functions[name], self._inputs[name])
-            known = outputs if inputs is self._inputs[name] else None
+            inputs, known = self._fitting(functions[name], run), run.outputs
+            if inputs is not run.inputs:
+                anew = _computed(before, name, inputs, must=not run.number)
+                if anew is None:
+                    self._runs.remove(run)
+                    continue
+                known = anew
             changed, found = changed_output(before, after, inputs, preservation, function=name, known=known)
             if changed is not None:
-                raise op_error(changed.op or functions[name], f"changes a number: in @{name} {changed}")
-            self._inputs[name], self._outputs[name] = inputs, found
+                inputs_are = "" if run.draw is Draw.SPREAD else f" (inputs: {run.draw})"
+                raise op_error(changed.op or functions[name], f"changes a number: in @{name} {changed}{inputs_are}")
+            run.inputs, run.outputs = inputs, found
 
     def _names(self, functions: Mapping[str, FuncOp]) -> list[str]:
         names = list(self._chosen) or ([MAIN] if MAIN in functions else [EVERY_FUNCTION])
@@ -102,14 +152,25 @@ class Execution:
                 raise text_error(f"no input '{name}'{nearest_name(name, names)} (there are: {known})")
         return self._given
 
-    def _fitting(self, function: FuncOp, inputs: Values) -> Values:
-        """`inputs`, those of other sizes than `function` takes made anew."""
+    def _fitting(self, function: FuncOp, run: _Run) -> Values:
+        """The inputs of a run, those of other sizes than `function` takes made anew."""
+        inputs = run.inputs
         kept = {
             port.name: inputs[port.name]
             for port in inputs_of(function)
             if port.name in inputs and (port.name in self._given or _fits(port.type, inputs[port.name]))
         }
-        return inputs if len(kept) == len(inputs) else random_inputs(function, self._seed, kept)
+        return inputs if len(kept) == len(inputs) else self._drawn(function, run.number, kept)
+
+
+def _computed(module: ModuleOp, name: str, inputs: Values, *, must: bool) -> Values | None:
+    """What a function computes; `None` where it cannot, unless it must. Raises `DiagnosticError`."""
+    try:
+        return interpret(module, inputs, function=name)
+    except DiagnosticError:
+        if must:
+            raise
+        return None
 
 
 def _fits(type_: Any, value: Any) -> bool:

@@ -2,10 +2,12 @@
 
 A function comes in; out come arrays by the names of its inputs. An input has the numbers that its type allows: those of
 the storage of a quantized one, those of the range of a profiled one, indices that exist where it is used as indices.
+A draw says whether they are spread over the range, or only what faults hide behind: ends, and zeros of both signs.
 """
 
 import zlib
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any, cast
 
 import numpy as np
@@ -30,6 +32,18 @@ EXTREMES = 0.2
 _PLAIN_FLOATS = (-64.0, 64.0, 0.0, -0.0, 1.0, -1.0, 1e-30)
 """What stands among the normally distributed floats of an input of which no range is known."""
 
+_ACCUMULATED = 1 << 24
+"""What sums of products mostly are: integers of 32 bits lie within this and its negative, but for the ends."""
+
+
+class Draw(StrEnum):
+    """Which numbers of its range an input has, in words of an error."""
+
+    SPREAD = "numbers over the range, ends and zeros among them"
+    ENDS = "ends of the range and zeros"
+    ZEROS = "zeros"
+
+
 _OPEN_SIZE = 2
 """What an unknown size without a name is, everywhere; those with names begin behind it and all differ."""
 
@@ -43,9 +57,28 @@ def _spread(random: np.random.Generator, shape: Sequence[int], values: Array, en
     return flat.reshape(shape)
 
 
-def _integers(random: np.random.Generator, shape: Sequence[int], low: int, high: int, *ends: int) -> Array:
-    values = random.integers(low, high, shape, dtype=np.int64, endpoint=True)
-    return _spread(random, shape, values, [low, high, *(end for end in ends if low <= end <= high)])
+def _drawn(
+    random: np.random.Generator, draw: Draw, values: Array, ends: Sequence[Any], zeros: Sequence[Any] = ()
+) -> Array:
+    """`values`, the `ends` among them; or nothing but ends, or but `zeros`, where the type has any."""
+    if draw is Draw.SPREAD:
+        return _spread(random, values.shape, values, ends)
+    return random.choice(np.asarray((zeros if draw is Draw.ZEROS else ends) or ends, values.dtype), values.shape)
+
+
+def _integers(
+    random: np.random.Generator,
+    draw: Draw,
+    shape: Sequence[int],
+    limits: tuple[int, int],
+    zeros: Sequence[int],
+    *ends: int,
+    largest: int = 1 << 63,
+) -> Array:
+    low, high = limits
+    values = random.integers(max(low, -largest), min(high, largest), shape, dtype=np.int64, endpoint=True)
+    inside = [[end for end in each if low <= end <= high] for each in (zeros, ends)]
+    return _drawn(random, draw, values, [low, high, *inside[0], *inside[1]], inside[0])
 
 
 def _smallest_indexed(argument: SSAValue) -> int | None:
@@ -70,35 +103,42 @@ def _shape_and_element(type_: Attribute) -> tuple[tuple[int, ...], Attribute | N
     return shaped.get_shape(), shaped.get_element_type()
 
 
-def random_array(random: np.random.Generator, element: Attribute, shape: Sequence[int], indices: int | None) -> Array:
+def random_array(
+    random: np.random.Generator,
+    element: Attribute,
+    shape: Sequence[int],
+    indices: int | None,
+    draw: Draw = Draw.SPREAD,
+) -> Array:
     """An array of `shape` over the range of an element type; `indices` is how many things an index may name."""
     dtype = value_dtype(element)
     match element:
         case StoredType():
-            low, high = element.storage_min, element.storage_max
+            limits = element.storage_min, element.storage_max
+            largest = _ACCUMULATED if element.bits >= 32 else 1 << 31
             zero_points = element.zero_points.reshape(-1).tolist() if isinstance(element, UniformQuantizedType) else []
-            if element.bits >= 32:  # accumulators: what sums of products are, so that more can be added to them
-                low, high = max(low, -(1 << 24)), min(high, 1 << 24)
-            return _integers(random, shape, low, high, *zero_points[:8]).astype(dtype)
+            return _integers(random, draw, shape, limits, zero_points[:8], largest=largest).astype(dtype)
         case CalibratedQuantizedType():
             values = random.uniform(element.minimum, element.maximum, shape)
-            return _spread(random, shape, values, [element.minimum, element.maximum, 0.0]).astype(dtype)
+            return _drawn(random, draw, values, [element.minimum, element.maximum, 0.0], [0.0, -0.0]).astype(dtype)
         case IntegerType() if element == i1:
-            return random.integers(0, 2, shape).astype(dtype)
+            return random.integers(0, 1 if draw is Draw.ZEROS else 2, shape).astype(dtype)
         case IntegerType() | IndexType():
             if indices is not None:
                 return random.integers(0, indices, shape).astype(dtype)
             width = element.width.data if isinstance(element, IntegerType) else 64
             signedness = element.signedness.data if isinstance(element, IntegerType) else Signedness.SIGNLESS
-            low, high = storage_limits(IntegerType(min(width, 32), signedness))
-            return _integers(random, shape, low, high, 0, 1).astype(dtype)
+            limits = storage_limits(IntegerType(min(width, 32), signedness))
+            return _integers(random, draw, shape, limits, [0], 1).astype(dtype)
         case StringType():
             return random.choice(np.array(["", "a", "ab", "B c"], np.object_), shape)
         case _:
-            return _spread(random, shape, random.standard_normal(shape), _PLAIN_FLOATS).astype(dtype)
+            return _drawn(random, draw, random.standard_normal(shape), _PLAIN_FLOATS, [0.0, -0.0]).astype(dtype)
 
 
-def random_inputs(function: FuncOp, seed: int = 0, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def random_inputs(
+    function: FuncOp, seed: int = 0, given: Mapping[str, Any] | None = None, draw: Draw = Draw.SPREAD
+) -> dict[str, Any]:
     """Arrays for the inputs of `function`, by name; those of `given` are taken as they are.
 
     An unknown size is small: the same everywhere under one name, and one more for each name. Raises `DiagnosticError`
@@ -118,7 +158,7 @@ def random_inputs(function: FuncOp, seed: int = 0, given: Mapping[str, Any] | No
         with about(function):
             check_size(shape, np.dtype(np.int64))  # as which numbers are drawn
         indices = _smallest_indexed(function.body.blocks[0].args[place])
-        found[port.name] = random_array(random, element, shape, indices)
+        found[port.name] = random_array(random, element, shape, indices, draw)
     return found
 
 

@@ -97,6 +97,11 @@ def _add_checking(parser: ArgumentParser) -> None:
     )
     add("--exec-seed", metavar="N", type=int, help="with --verify-each=exec: seeds the random inputs (default: 0)")
     add(
+        "--exec-draws", metavar="N", type=int,
+        help="with --verify-each=exec: how many random inputs are drawn: numbers over each range, its ends, zeros of "
+        "both signs, then more numbers (default: 3)",
+    )  # fmt: skip
+    add(
         "--exec-function", action="append", default=[], metavar="NAME",
         help="with --verify-each=exec: a function to run, * for every public one (default: main; may be repeated)",
     )  # fmt: skip
@@ -159,9 +164,11 @@ def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argpa
         if getattr(args, one) and getattr(args, other):
             names = (f"--{name.replace('_', '-')}" for name in (one, other))
             parser.error(f"{' and '.join(names)} exclude each other")
-    for option in ("exec_inputs", "exec_seed", "exec_function"):
+    for option in ("exec_inputs", "exec_seed", "exec_draws", "exec_function"):
         if getattr(args, option) not in (None, []) and args.verify_each != "exec":
             parser.error(f"--{option.replace('_', '-')} goes with --verify-each=exec")
+    if args.exec_draws is not None and args.exec_draws < 1:
+        parser.error(f"--exec-draws takes 1 and more, found {args.exec_draws}")
     for moment in ("print_ir_before", "print_ir_after"):
         # Several names may stand in one value, as in upstream's tools.
         setattr(args, moment, [name for value in getattr(args, moment) for name in value.split(",")])

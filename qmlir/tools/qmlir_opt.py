@@ -202,7 +202,9 @@ class _Driver:
         """What runs the module for `--verify-each=exec`."""
         path = self.args.exec_inputs
         given = None if path is None else registry.load(_EXECUTION_INPUTS)(Path(path))
-        return registry.load(_EXECUTION)(given, seed=self.args.exec_seed or 0, functions=self.args.exec_function)
+        return registry.load(_EXECUTION)(
+            given, seed=self.args.exec_seed or 0, functions=self.args.exec_function, draws=self.args.exec_draws
+        )
 
     def _text(self, module: ModuleOp) -> str:
         """The text of a module; weights that nobody asked to leave out are never dropped in silence."""

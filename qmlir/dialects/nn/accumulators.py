@@ -20,6 +20,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp, MatMulOp
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
+from qmlir.text.elements import integers_of
 
 BITS = 32
 LIMITS = storage_limits(IntegerType(BITS))
@@ -83,7 +84,8 @@ def _by_weights(found: _Products, stored: Array, data: Limits) -> tuple[Array, A
     w = element_of(found.weight)
     assert isinstance(w, UniformQuantizedType)
     _, zero_points = broadcast_parameters(w, stored.shape)
-    return limits_of_sums(stored.astype(np.int64) - zero_points, found.summed, data)
+    integers = integers_of(stored, IntegerType(w.bits), is_unsigned=not w.is_signed)
+    return limits_of_sums(integers - zero_points, found.summed, data)
 
 
 def _are_held(low: Any, high: Any) -> bool:

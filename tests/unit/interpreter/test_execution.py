@@ -94,3 +94,56 @@ def test_inputs_are_read_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "broken.npz").write_bytes(b"PK no archive")
     with pytest.raises(DiagnosticError, match=r"broken.npz': it is no .npy or .npz file of plain arrays"):
         inputs_in(tmp_path / "broken.npz")
+
+
+def _of_two(body: str, operand: str, result: str) -> ModuleOp:
+    text = f"func.func @main(%x: tensor<16x{operand}>, %y: tensor<16x{operand}>) -> tensor<16x{result}> {{ {body}\n"
+    return parse_module(default_environment().new_context(), f"{text} func.return %r : tensor<16x{result}> }}")
+
+
+def _at_ends(limit: str) -> ModuleOp:
+    byte, sums = "!quant.uniform<i8:f32, 1.0>", "!quant.uniform<i16:f32, 1.0>"
+    body = f"""%0 = nn.add %x, %y : (tensor<16x{byte}>, tensor<16x{byte}>) -> tensor<16x{sums}>
+      %r = nn.clip %0 {{maximum = {limit}}} : tensor<16x{sums}>"""
+    return _of_two(body, byte, sums)
+
+
+def _at_zeros(function: str) -> ModuleOp:
+    """The reciprocal of the larger one, of which 0 and -0 have infinities of two signs."""
+    larger = "%0 = nn.max %x, %y" if function == "max" else "%1 = nn.greater %y, %x : (T, T) -> tensor<16xi1>"
+    types = " : (T, T) -> T" if function == "max" else "\n%0 = nn.where %1, %y, %x : (tensor<16xi1>, T, T) -> T"
+    return _of_two((larger + types + "\n%r = nn.reciprocal %0 : T").replace("T", "tensor<16xf32>"), "f32", "f32")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "where"),
+    [
+        # 127 twice, and 0 beside -0: numbers over the ranges have neither.
+        (_at_ends("254.0"), _at_ends("253.0"), "ends of the range and zeros"),
+        (_at_zeros("max"), _at_zeros("where"), ".*zeros"),
+    ],
+)
+def test_ends_and_zeros_are_drawn(before: ModuleOp, after: ModuleOp, where: str) -> None:
+    alone = Execution(draws=1)
+    alone.prepare(before)
+    alone.check(before, after.clone(), EVERY_BIT)
+    execution = Execution()
+    execution.prepare(before)
+    with pytest.raises(DiagnosticError, match=rf"changes a number: in @main .* \(inputs: {where}\)"):
+        execution.check(before, after, EVERY_BIT)
+
+
+def test_ends_and_zeros_without_a_result_are_left_out() -> None:
+    """0 divides no integer; the first draw has none among the divisors, and is held."""
+    type_ = "tensor<2xi32>"
+    text = f"""func.func @main(%x: {type_}, %y: {type_}) -> {type_} {{
+      %r = nn.OP %x, %y : {type_}
+      func.return %r : {type_}
+    }}"""
+    quotient, remainder = (
+        parse_module(default_environment().new_context(), text.replace("OP", name)) for name in ("div", "mod")
+    )
+    execution = Execution()
+    execution.prepare(quotient)
+    with pytest.raises(DiagnosticError, match=r"changes a number: in @main .*, is -?\d+"):
+        execution.check(quotient, remainder, EVERY_BIT)
