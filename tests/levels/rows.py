@@ -55,9 +55,17 @@ def _quantized(value: Value) -> None:
 
 
 def _result(graph: Graph, x: Value, w: Value, axis: int) -> dict[str, Any]:
-    """How the result of a contraction is held: requantized, or the sum itself."""
+    """How the result of a contraction is held: requantized, or the sum itself, which is refused beyond 32 bits."""
     sums = graph.accumulator(x, w, axis)
-    return {"element": sums} if sums is not None and graph.chance(0.25) else {}
+    if sums is None or not graph.chance(0.25):
+        return {}
+    return {"element": sums} if _reach(x) * _reach(w) * math.prod(w.shape) < 1 << 30 else {}
+
+
+def _reach(value: Value) -> int:
+    """A bound of `|q - z|` of a quantized value."""
+    assert value.uniform is not None
+    return 1 << value.uniform.bits
 
 
 def _bias(graph: Graph, x: Value, w: Value, channels: int) -> Value | None:

@@ -82,9 +82,19 @@ CHOICES = (
 """What chooses among numbers, or adds them up: these are compiled too, functions take long to."""
 
 
+SCALAR = "tensor<xT>"
+WITH_CONSTANTS = (
+    *(f"nn.{name} %a, %{other} : ({VECTOR}, {SCALAR}) -> {VECTOR}"
+      for name in ("add", "sub", "mul", "div", "max", "min") for other in ("zero", "minus_zero", "one")),
+    *(f"nn.{name} %{other}, %a : ({SCALAR}, {VECTOR}) -> {VECTOR}"
+      for name in ("add", "sub", "mul", "max", "min") for other in ("zero", "minus_zero", "one")),
+)  # fmt: skip
+"""What looks as if it could be folded."""
+
 OPERATIONS = (
     *FUNCTIONS,
     *CHOICES,
+    *WITH_CONSTANTS,
     *(_rows(name, "axis = 1") for name in ("softmax", "log_softmax")),
     f"nn.reduce_log_sum_exp %rows {{axes = [1], keep_dims = false}} : ({MATRIX}) -> {VECTOR}",
 )
@@ -98,10 +108,15 @@ def _module(element: str, operations: Sequence[str] = OPERATIONS) -> ModuleOp:
     arguments = f"%a: {VECTOR}, %b: {VECTOR}, %rows: {MATRIX}, %image: {IMAGE}"
     text = f"""func.func @main({arguments}) -> ({", ".join(results)}) {{
       %places = nn.constant dense<{list(range(COUNT**2))}> : {PLACES}
+      %zero = nn.constant dense<0.0> : tensor<xT>
+      %minus_zero = nn.constant dense<-0.0> : tensor<xT>
+      %one = nn.constant dense<1.0> : tensor<xT>
       {lines}
       func.return {", ".join(names)} : {", ".join(results)}
     }}"""
-    module = parse_module(ENVIRONMENT.new_context(), text.replace("xT>", f"x{element}>"))
+    module = parse_module(
+        ENVIRONMENT.new_context(), text.replace("<xT>", f"<{element}>").replace("xT>", f"x{element}>")
+    )
     verify(module)
     return module
 
