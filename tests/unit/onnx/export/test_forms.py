@@ -1,6 +1,7 @@
 """Which operators an operation becomes in each form, and what they compute by hand."""
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -254,3 +255,31 @@ def test_elements_that_are_mirrored_more_than_once() -> None:
     model = exported(MIRRORED)
     assert operators(model) == {"Gather": 2}
     assert run(model, x).tolist() == np.pad(x, ((3, 1), (1, 1)), mode="reflect").tolist()
+
+
+@pytest.mark.parametrize("mode", ["f32", "single_round", "double_round"])
+@pytest.mark.parametrize(
+    ("operation", "formula"),
+    [
+        ("nn.add %x, %x", lambda x: 2 * x),
+        ("nn.neg %x", lambda x: -x),
+        ("nn.abs %x", abs),
+        ("nn.reduce_sum %x {axes = [1]}", lambda x: x),
+    ],
+)
+def test_accumulators_saturate(operation: str, formula: Callable[[int], int], mode: str) -> None:
+    """As results, and, doubled, as the 32 bits that a mode with a multiplier takes."""
+    low, high, is_kept = -(2**31), 2**31 - 1, mode == "f32"
+    name, _, rest = operation.partition(" {")
+    properties = ", ".join([f"requantize = #kernel.requantize<{mode}>", *filter(None, [rest.rstrip("}")])])
+    accumulator, result = "!quant.uniform<i32:f32, 0.5>", f"!quant.uniform<i32:f32, {0.5 if is_kept else 0.25}>"
+    count = name.count("%")
+    text = f"""func.func @main(%x: tensor<6x1x{accumulator}>) -> tensor<6x1x{result}> {{
+      %0 = {name} {{{properties}}} : ({", ".join([f"tensor<6x1x{accumulator}>"] * count)}) -> tensor<6x1x{result}>
+      func.return %0 : tensor<6x1x{result}>
+    }}"""
+    x = np.array([low, high, low + 1, 2**30, -5, 7])
+    exact = [min(max(formula(each), low), high) for each in x.tolist()]
+    wanted = exact if is_kept else [min(max(2 * each, low), high) for each in exact]
+    model = exported(text, form="integer")
+    assert run(model, x.astype(np.int32).reshape(6, 1)).reshape(-1).tolist() == wanted
