@@ -65,8 +65,9 @@ def _report(found: Sequence[Verdict], is_verbose: bool) -> int:
     for text in stale:
         print(f"no longer a survivor, in survivors.toml: {text}")
     seconds = sum(each.seconds for each in found) / max(len(found), 1)
+    explained = len(alive) - len(unexplained)
     print(f"{len(found) - len(alive)} of {len(found)} mutants killed", end=", ")
-    print(f"{len(alive) - len(unexplained)} survivors explained, {len(unexplained)} not; {seconds:.1f} s a mutant")
+    print(f"{explained} survivors explained, {len(unexplained)} not; {seconds:.1f} s of a processor each")
     return int(bool(unexplained or stale))
 
 

@@ -36,7 +36,10 @@ _AT_LEAST = 60
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant: `killer` says which test failed or how the process ended, empty for a survivor."""
+    """What became of a mutant: `killer` says which test failed or how the process ended, empty for a survivor.
+
+    Seconds are those of processors, whatever else the machine does.
+    """
 
     mutant: Mutant
     killer: str
@@ -117,14 +120,14 @@ class _Running:
     started: float
     limit: float
 
-    def verdict(self, status: int) -> Verdict:
+    def verdict(self, status: int, seconds: float) -> Verdict:
         result = Path(self.folder.name) / "result"
         if result.exists():
             killer, tests = json.loads(result.read_text())
         else:
             killer, tests = f"its end by signal {status & 127}", 0
         self.folder.cleanup()
-        return Verdict(self.mutant, killer, tests, time.monotonic() - self.started)
+        return Verdict(self.mutant, killer, tests, seconds)
 
 
 def verdicts(work: Iterator[tuple[Mutant, Sequence[str], float]], processes: int) -> Iterator[Verdict]:
@@ -144,10 +147,10 @@ def verdicts(work: Iterator[tuple[Mutant, Sequence[str], float]], processes: int
 def _next(running: dict[int, _Running]) -> Verdict:
     """The verdict on whichever ends next."""
     while True:
-        process, status = os.waitpid(-1, os.WNOHANG)
+        process, status, used = os.wait4(-1, os.WNOHANG)
         if process in running:
             _end_group(process)
-            return running.pop(process).verdict(status)
+            return running.pop(process).verdict(status, used.ru_utime + used.ru_stime)
         for each, one in running.items():
             if time.monotonic() - one.started > one.limit:
                 _end_group(each)
