@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, partial, reduce
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import TypeVar
@@ -169,10 +169,7 @@ def _changed_junction(node: ast.BoolOp) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _changed_operation(node: ast.BinOp) -> Iterator[tuple[str, ast.AST]]:
-    if isinstance(node.op, ast.BitOr) and _name(node.left)[:1].isupper():  # classes, `A | B`
-        yield "alternative dropped", node.left
-        yield "alternative dropped", node.right
-    elif type(node.op) in _OPERATORS and not isinstance(node.left, ast.Constant | ast.JoinedStr | ast.List):
+    if type(node.op) in _OPERATORS and not isinstance(node.left, ast.Constant | ast.JoinedStr | ast.List):
         yield "operator", ast.BinOp(node.left, _OPERATORS[type(node.op)](), node.right)
 
 
@@ -191,14 +188,28 @@ def _is_like(first: ast.expr, second: ast.expr) -> bool:
     return {_name(first), _name(second)}.isdisjoint({"rewriter", "op", "context", "ctx", "emit", "self", "builder"})
 
 
+def _union(node: ast.expr) -> list[ast.expr]:
+    """The classes of `A | B`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return [*_union(node.left), *_union(node.right)]
+    return [node]
+
+
+def _or(first: ast.expr, second: ast.expr) -> ast.expr:
+    return ast.BinOp(first, ast.BitOr(), second)
+
+
 def _changed_call(node: ast.Call) -> Iterator[tuple[str, ast.AST]]:
     name = _name(node.func)
     if name in _TWINS:
         twin = deepcopy(node.func)
         setattr(twin, "id" if isinstance(twin, ast.Name) else "attr", _TWINS[name])
         yield "twin", ast.Call(twin, node.args, node.keywords)
-        return
-    if name in _OF_CLASSES:
+    elif name == "isinstance":
+        for classes in _without_one(_union(node.args[1])):
+            if classes:
+                yield "alternative dropped", ast.Call(node.func, [node.args[0], reduce(_or, classes)], [])
+    if name in _OF_CLASSES or name in _TWINS:
         return
     for index, (first, second) in enumerate(pairwise(node.args)):
         if type(first) is type(second) and not isinstance(first, ast.Starred) and _is_like(first, second):

@@ -33,7 +33,8 @@ def _drawn(draw: random.Random, depth: int) -> tuple[AffineExpr, Value]:
         case 0:
             return a + b, lambda *point: x(*point) + y(*point)
         case 1:
-            return a * by, lambda *point: x(*point) * by
+            factor = by * draw.choice([1, 1, -1])
+            return a * factor, lambda *point: x(*point) * factor
         case 2:
             return a // by, lambda *point: x(*point) // by
         case 3:
@@ -86,18 +87,39 @@ def test_what_is_written_computes_the_expression(seed: int) -> None:
     assert least(expression, RANGES) <= min(found)
 
 
+D0, D1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
+
+
 @pytest.mark.parametrize(
-    ("text", "bound"),
+    ("expression", "bound"),
     [
-        (AffineExpr.dimension(0) * -2 + 3, -3),
-        ((AffineExpr.dimension(0) - 4) // 3, -2),
-        ((AffineExpr.dimension(0) - 4).ceil_div(3), -1),
-        ((AffineExpr.dimension(0) - 4) % 3, 0),
-        (AffineExpr.dimension(1) * 2 + AffineExpr.dimension(0), 0),
+        (D0 * -2 + 3, -3),
+        ((D0 - 4) // 3, -2),
+        ((D0 - 4).ceil_div(3), -1),
+        ((D0 - 4) % 3, 0),
+        (D1 * 2 + D0, 0),
+        # Upper bounds, turned round.
+        ((D0 + D1) * -1, -7),
+        ((D0 * 2) * -3, -18),
+        ((D0 * -2 + 5) * -1, -5),
+        (D0 % 3 * -1, -2),
+        (D1 // 3 * -1, -1),
+        (D1.ceil_div(3) * -1, -2),
     ],
 )
-def test_lower_bounds_are_reached(text: AffineExpr, bound: int) -> None:
-    assert least(text, RANGES) == bound
+def test_lower_bounds_are_reached(expression: AffineExpr, bound: int) -> None:
+    assert least(expression, RANGES) == bound
+
+
+def test_a_dimension_without_points_is_bounded_by_0() -> None:
+    assert least(D0 * -1, (0, 1)) == least(D0 * -1, (1, 1)) == 0
+
+
+def test_symbols_are_refused() -> None:
+    emit = Emitter(Builder(InsertPoint.at_end(Block())), Builder(InsertPoint.at_end(Block())))
+    for ask in (lambda: least(AffineExpr.symbol(0), ()), lambda: emit_expression(emit, AffineExpr.symbol(0), (), ())):
+        with pytest.raises(NotImplementedError, match="s0 has symbols"):
+            ask()
 
 
 def test_strides_and_steps() -> None:
@@ -105,8 +127,7 @@ def test_strides_and_steps() -> None:
     assert strides_of(MemRefType(i8, array.shape)) == array.strides
     turned = MemRefType(i8, (5, 4), StridedLayoutAttr([1, None], 7))
     assert strides_of(turned) == (1, None)
-    i, j = AffineExpr.dimension(0), AffineExpr.dimension(1)
-    map_ = AffineMap(2, 0, (j, i * 2 + j, i + 1))
+    map_ = AffineMap(2, 0, (D1, D0 * 2 + D1, D0 + 1))
     # What NumPy would move by: from [0, 0, 1] to [0, 2, 2] and to [1, 1, 1].
     assert step_along(0, map_, array.strides, 2) == 2 * 5 + 1
     assert step_along(1, map_, array.strides, 2) == 20 + 5
