@@ -134,7 +134,7 @@ def _is_left_alone(node: ast.AST) -> bool:
 
 def _places(node: ast.AST, function: str = "", around: ast.AST | None = None) -> Iterator[_Place]:
     """Every node that may change, parents first."""
-    if around is None or not isinstance(node, ast.UnaryOp | ast.Slice | ast.Tuple):
+    if around is None or not isinstance(node, ast.UnaryOp | ast.Slice | ast.Tuple | ast.Subscript):
         around = node
     for name, child, put in _children(node):
         if _is_left_alone(child) or (isinstance(child, ast.keyword) and child.arg in ("strict", "frozen")):

@@ -21,7 +21,7 @@ CHANGES = [
     ("min(a, b)", ["max(a, b)"]),
     ("x if a < b else y", ["y if a < b else x", "a <= b"]),
     ("[a, b]", ["[b]", "[a]"]),
-    ("a[-2]", ["a[-3]"]),
+    ("a[-2]", ["return a[-3]"]),
     ("f'{a + 1}'", []),  # words
     ("op_error(a, b)", []),
 ]
