@@ -33,7 +33,7 @@ def test_nothing_waits_for_a_pipe(tmp_path: Path) -> None:
     assert not has_parts(tmp_path)
     assert Measurements("key", tmp_path / "state").known == 0
     text = '%0 = nn.constant #nn.weights<"w.safetensors", "w0", "sha256:"> : tensor<4xf32>'
-    with pytest.raises(DiagnosticError, match="'w.safetensors' cannot be read: it is no regular file"):
+    with pytest.raises(DiagnosticError, match=r"'w\.safetensors' cannot be read: it is no regular file"):
         parse_module(default_environment().new_context(), text, directory=tmp_path)
 
 
