@@ -346,6 +346,12 @@ def test_arithmetic(element: str, lanes: int, tmp_path: Path) -> None:
         constant = ", ".join(map(str, range(lanes)))
         made.give(f"arith.constant dense<[{constant}]> : {type_}", element, lanes)
     else:
+        pairs = [(0.0, -0.0), (-0.0, 0.0), (-0.0, -0.0), (-0.0, -1.0), (1.0, -0.0), (np.nan, -0.0), (0.0, np.nan)]
+        first, second = (
+            made.load(np.resize(each, lanes).astype(DTYPES[element]), element) for each in zip(*pairs, strict=True)
+        )
+        for name in ("minimumf", "maximumf", "minnumf", "maxnumf"):
+            made.give(f"arith.{name} {first}, {second} : {type_}", element, lanes)
         for name in ("arith.negf", "math.absf", "math.roundeven", "math.sqrt", "math.floor"):
             made.give(f"{name} {a} : {type_}", element, lanes)
         numbers = ", ".join(f"{each}.25" for each in range(lanes))
