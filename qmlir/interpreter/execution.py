@@ -55,14 +55,13 @@ class _Run:
 
     @property
     def draw(self) -> Draw:
-        """Those after the last kind of draw are spread again, from other seeds."""
-        return draw_of(self.number)
+        """What kind of numbers they are: the kinds take turns."""
+        return _draw_of(self.number)
 
 
-def draw_of(number: int) -> Draw:
-    """The first inputs are spread over their ranges, the next are ends, then zeros; all further ones are spread."""
+def _draw_of(number: int) -> Draw:
     kinds = list(Draw)
-    return kinds[number] if number < len(kinds) else Draw.SPREAD
+    return kinds[number % len(kinds)]
 
 
 class Execution:
@@ -101,7 +100,7 @@ class Execution:
                     self._runs.append(_Run(name, number, inputs, outputs))
 
     def _drawn(self, function: FuncOp, number: int, given: Values) -> Values:
-        return random_inputs(function, self._seed + number, given, draw_of(number))
+        return random_inputs(function, self._seed + number, given, _draw_of(number))
 
     def forget(self) -> None:
         """The module computes other numbers from here on."""

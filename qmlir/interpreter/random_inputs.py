@@ -2,7 +2,7 @@
 
 A function comes in; out come arrays by the names of its inputs. An input has the numbers that its type allows: those of
 the storage of a quantized one, those of the range of a profiled one, indices that exist where it is used as indices.
-A draw says whether they are spread over the range, or only what faults hide behind: ends, and zeros of both signs.
+A draw says whether they are spread over the range, or only where faults hide: ends, and zeros of both signs.
 """
 
 import zlib
@@ -41,7 +41,6 @@ class Draw(StrEnum):
 
     SPREAD = "numbers over the range, ends and zeros among them"
     ENDS = "ends of the range and zeros"
-    ZEROS = "zeros"
 
 
 _OPEN_SIZE = 2
@@ -60,10 +59,11 @@ def _spread(random: np.random.Generator, shape: Sequence[int], values: Array, en
 def _drawn(
     random: np.random.Generator, draw: Draw, values: Array, ends: Sequence[Any], zeros: Sequence[Any] = ()
 ) -> Array:
-    """`values`, the `ends` among them; or nothing but ends, or but `zeros`, where the type has any."""
+    """`values`, the `ends` among them; or nothing but `ends` and, as often, `zeros`, where the type has any."""
     if draw is Draw.SPREAD:
         return _spread(random, values.shape, values, ends)
-    return random.choice(np.asarray((zeros if draw is Draw.ZEROS else ends) or ends, values.dtype), values.shape)
+    at_ends, at_zeros = (random.choice(np.asarray(each, values.dtype), values.shape) for each in (ends, zeros or ends))
+    return np.asarray(np.where(random.random(values.shape) < 0.5, at_ends, at_zeros))
 
 
 def _integers(
@@ -122,7 +122,7 @@ def random_array(
             values = random.uniform(element.minimum, element.maximum, shape)
             return _drawn(random, draw, values, [element.minimum, element.maximum, 0.0], [0.0, -0.0]).astype(dtype)
         case IntegerType() if element == i1:
-            return random.integers(0, 1 if draw is Draw.ZEROS else 2, shape).astype(dtype)
+            return random.integers(0, 2, shape).astype(dtype)
         case IntegerType() | IndexType():
             if indices is not None:
                 return random.integers(0, indices, shape).astype(dtype)

@@ -98,8 +98,8 @@ def _add_checking(parser: ArgumentParser) -> None:
     add("--exec-seed", metavar="N", type=int, help="with --verify-each=exec: seeds the random inputs (default: 0)")
     add(
         "--exec-draws", metavar="N", type=int,
-        help="with --verify-each=exec: how many random inputs are drawn: numbers over each range, its ends, zeros of "
-        "both signs, then more numbers (default: 3)",
+        help="with --verify-each=exec: how many random inputs are drawn: in turns numbers over each range, and "
+        "its ends with zeros of both signs (default: 2)",
     )  # fmt: skip
     add(
         "--exec-function", action="append", default=[], metavar="NAME",

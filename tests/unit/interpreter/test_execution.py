@@ -97,39 +97,39 @@ def test_inputs_are_read_from_a_file(tmp_path: Path) -> None:
 
 
 def _of_two(body: str, operand: str, result: str) -> ModuleOp:
-    text = f"func.func @main(%x: tensor<16x{operand}>, %y: tensor<16x{operand}>) -> tensor<16x{result}> {{ {body}\n"
-    return parse_module(default_environment().new_context(), f"{text} func.return %r : tensor<16x{result}> }}")
+    text = f"func.func @main(%x: tensor<64x{operand}>, %y: tensor<64x{operand}>) -> tensor<64x{result}> {{ {body}\n"
+    return parse_module(default_environment().new_context(), f"{text} func.return %r : tensor<64x{result}> }}")
 
 
 def _at_ends(limit: str) -> ModuleOp:
     byte, sums = "!quant.uniform<i8:f32, 1.0>", "!quant.uniform<i16:f32, 1.0>"
-    body = f"""%0 = nn.add %x, %y : (tensor<16x{byte}>, tensor<16x{byte}>) -> tensor<16x{sums}>
-      %r = nn.clip %0 {{maximum = {limit}}} : tensor<16x{sums}>"""
+    body = f"""%0 = nn.add %x, %y : (tensor<64x{byte}>, tensor<64x{byte}>) -> tensor<64x{sums}>
+      %r = nn.clip %0 {{maximum = {limit}}} : tensor<64x{sums}>"""
     return _of_two(body, byte, sums)
 
 
 def _at_zeros(function: str) -> ModuleOp:
     """The reciprocal of the larger one, of which 0 and -0 have infinities of two signs."""
-    larger = "%0 = nn.max %x, %y" if function == "max" else "%1 = nn.greater %y, %x : (T, T) -> tensor<16xi1>"
-    types = " : (T, T) -> T" if function == "max" else "\n%0 = nn.where %1, %y, %x : (tensor<16xi1>, T, T) -> T"
-    return _of_two((larger + types + "\n%r = nn.reciprocal %0 : T").replace("T", "tensor<16xf32>"), "f32", "f32")
+    larger = "%0 = nn.max %x, %y" if function == "max" else "%1 = nn.greater %y, %x : (T, T) -> tensor<64xi1>"
+    types = " : (T, T) -> T" if function == "max" else "\n%0 = nn.where %1, %y, %x : (tensor<64xi1>, T, T) -> T"
+    return _of_two((larger + types + "\n%r = nn.reciprocal %0 : T").replace("T", "tensor<64xf32>"), "f32", "f32")
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "where"),
+    ("before", "after"),
     [
         # 127 twice, and 0 beside -0: numbers over the ranges have neither.
-        (_at_ends("254.0"), _at_ends("253.0"), "ends of the range and zeros"),
-        (_at_zeros("max"), _at_zeros("where"), ".*zeros"),
+        (_at_ends("254.0"), _at_ends("253.0")),
+        (_at_zeros("max"), _at_zeros("where")),
     ],
 )
-def test_ends_and_zeros_are_drawn(before: ModuleOp, after: ModuleOp, where: str) -> None:
+def test_ends_and_zeros_are_drawn(before: ModuleOp, after: ModuleOp) -> None:
     alone = Execution(draws=1)
     alone.prepare(before)
     alone.check(before, after.clone(), EVERY_BIT)
     execution = Execution()
     execution.prepare(before)
-    with pytest.raises(DiagnosticError, match=rf"changes a number: in @main .* \(inputs: {where}\)"):
+    with pytest.raises(DiagnosticError, match=r"changes a number: in @main .* \(inputs: ends of the range and zeros\)"):
         execution.check(before, after, EVERY_BIT)
 
 
