@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from qmlir.inspection.table import aligned, number
 from qmlir.inspection.values import bytes_text
+from qmlir.ir.diagnostics import printable
 from qmlir.partitioning.report import Crossing, PartitionReport, PartReport
 
 _PARTS = ("part", "target", "operations", "macs", "takes", "gives", "bytes")
@@ -53,4 +54,4 @@ def _lines(found: PartitionReport) -> Iterator[str]:
 
 def partition_text(found: Iterable[PartitionReport]) -> str:
     """The lines, functions in order."""
-    return "\n".join("".join(f"{line}\n" for line in _lines(each)) for each in found)
+    return "\n".join("".join(f"{printable(line)}\n" for line in _lines(each)) for each in found)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from qmlir.inspection.inspecting import Inspection, Layer
 from qmlir.inspection.values import ValueInfo, bytes_text
+from qmlir.ir.diagnostics import printable
 
 SORTS: Mapping[str, Callable[[Layer], int]] = {
     "macs": lambda layer: layer.multiply_adds or 0,
@@ -93,6 +94,7 @@ def _row(layer: Layer) -> tuple[str, ...]:
 
 def aligned(rows: Sequence[Sequence[str]], right: Collection[str] = ()) -> list[str]:
     """The lines of a table whose first row is the head; columns that nobody fills are left out, `right` are numbers."""
+    rows = [[*map(printable, row)] for row in rows]
     head = rows[0]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     is_used = [any(row[column] for row in rows[1:]) for column in range(len(head))]
@@ -109,7 +111,7 @@ def aligned(rows: Sequence[Sequence[str]], right: Collection[str] = ()) -> list[
 
 def inspection_text(found: Inspection) -> str:
     """The lines; layers in the order that `found` has them in."""
-    lines = _head(found)
+    lines = [*map(printable, _head(found))]
     if found.layers:
         lines += ["", *aligned([_HEAD, *map(_row, found.layers)], _RIGHT)]
     return "".join(f"{line}\n" for line in lines)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from qmlir.inspection.deciding import DEFAULT, Observation, OperationDecision, SlotDecision
 from qmlir.inspection.explaining import Explanation, Standing
 from qmlir.inspection.kernels import Kernel
+from qmlir.ir.diagnostics import printable
 from qmlir.passmanager.provenance_changes import Change
 from qmlir.quantization.reasons import Basis
 
@@ -163,4 +164,4 @@ def _lines(found: Explanation) -> Iterator[str]:
 
 def explanation_text(found: Explanation) -> str:
     """The lines of the text."""
-    return "".join(f"{line}\n" for line in _lines(found))
+    return "".join(f"{printable(line)}\n" for line in _lines(found))

@@ -23,6 +23,27 @@ from qmlir.registry.faults import fault_listener
 _logger = logging.getLogger("qmlir")
 
 
+def printable(text: str, keep: str = "") -> str:
+    """`text` with escape sequences, `\\u202e`, for what does not print: controls, marks of direction, ends of lines.
+
+    Names come from models: they must not say anything to a terminal, or look like something else.
+
+    Characters in `keep` stay. The sequences are those of JSON and TOML, so that strings of these stay the same strings.
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each in keep else _escaped(each) for each in text)
+
+
+def _escaped(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2))
+
+
+LINES = "\n\t"
+"""What `printable` keeps of text that has lines."""
+
+
 def nearest_name(name: str, known: Iterable[str]) -> str:
     """`, did you mean 'x'?` where a known name is near, nothing otherwise: the end of a message."""
     matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
@@ -63,7 +84,7 @@ class Diagnostic:
 
     def __str__(self) -> str:
         place = f"{self.location}: " if self.location else ""
-        return f"{place}{self.severity}: {self.message}"
+        return printable(f"{place}{self.severity}: {self.message}")
 
 
 class DiagnosticError(DiagnosticException):

@@ -16,6 +16,7 @@ from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCa
 from qmlir.dialects.quant.types import UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
+from qmlir.ir.diagnostics import printable
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
 from qmlir.ir.provenance import origins_of
 from qmlir.profiles.keys import functions_of, is_constant
@@ -114,7 +115,7 @@ class Coverage:
             text.append(f"  in float: {row.key}, {row.name}{times}: {row.reason}")
         if len(left) > lines:
             text.append(f"  and {len(left) - lines} more in float")
-        return "".join(f"{line}\n" for line in text)
+        return "".join(f"{printable(line)}\n" for line in text)
 
 
 def key_of(op: Operation) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from typing import Any, cast
 
+from qmlir.ir.diagnostics import LINES, printable
 from qmlir.reporting.layout import Point
 
 
@@ -202,10 +203,12 @@ _DIGITS = 6
 def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
+    if isinstance(value, str):
+        return printable(value, LINES)
     if isinstance(value, tuple | list):
         return [_plain(each) for each in cast(tuple[Any, ...], value)]
     if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in cast(Mapping[str, Any], value).items()}
+        return {printable(key): _plain(each) for key, each in cast(Mapping[str, Any], value).items()}
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
     return value

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from qmlir.comparison.names import module_names
 from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.diagnostics import printable
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.profiles.keys import ENTRY, functions_of
 from qmlir.reporting.graph import graph_of
@@ -35,7 +36,11 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table as HTML, of text."""
 
     def line(tag: str, cells: Sequence[str]) -> str:
-        return "<tr>" + "".join(f'<{tag} style="text-align:left">{escape(cell)}</{tag}>' for cell in cells) + "</tr>"
+        return (
+            "<tr>"
+            + "".join(f'<{tag} style="text-align:left">{escape(printable(cell))}</{tag}>' for cell in cells)
+            + "</tr>"
+        )
 
     body = "".join(line("td", row) for row in rows)
     return f"<table><thead>{line('th', head)}</thead><tbody>{body}</tbody></table>"

@@ -3,10 +3,12 @@
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from qmlir.ir.diagnostics import printable
 from qmlir.reporting.model import Report, as_json
 from qmlir.text.weights import write_atomically
 
@@ -21,7 +23,14 @@ _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 @cache
 def _environment() -> Environment:
-    return Environment(loader=PackageLoader("qmlir.reporting"), autoescape=True, undefined=StrictUndefined)
+    return Environment(
+        loader=PackageLoader("qmlir.reporting"), autoescape=True, undefined=StrictUndefined, finalize=_shown
+    )
+
+
+def _shown(value: Any) -> Any:
+    """A value of the report as it may stand on the page: of text what prints, of ours all."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _asset(name: str) -> Markup:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from qmlir.ir.diagnostics import Diagnostic, Severity
+from qmlir.ir.diagnostics import Diagnostic, Severity, printable
 from qmlir.text.printing import op_excerpt
 
 _EXPECTED = re.compile(
@@ -43,7 +43,7 @@ def _source_line(source: str, number: int) -> str | None:
     lines = source.split("\n")
     if not 1 <= number <= len(lines) or len(lines[number - 1]) > _SHOWN_WIDTH:
         return None
-    return lines[number - 1].rstrip("\r")
+    return printable(lines[number - 1].rstrip("\r"), "\t")
 
 
 @dataclass

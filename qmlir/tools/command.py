@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import IO, Protocol
 
 from qmlir.ir.budgets import out_of_memory
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler
+from qmlir.ir.diagnostics import LINES, Diagnostic, DiagnosticError, Severity, diagnostic_handler, printable
 from qmlir.registry import PackageError
 from qmlir.text.diagnostics import render
 from qmlir.text.parsing import STDIN
@@ -40,7 +40,7 @@ def guarded(streams: Streams, body: Callable[[], int], show: Callable[[Diagnosti
         try:
             return body()
         except UsageError as error:
-            streams.stderr.write(str(error))
+            streams.stderr.write(printable(str(error), LINES))
             return 2
         except DiagnosticError as error:
             say(error.diagnostic)

@@ -19,7 +19,7 @@ from xdsl.dialects.func import FuncOp
 
 from qmlir.environment import plugins
 from qmlir.ir.budgets import budgets
-from qmlir.ir.diagnostics import Diagnostic, Severity, text_error
+from qmlir.ir.diagnostics import LINES, Diagnostic, Severity, printable, text_error
 from qmlir.ir.provenance import describe
 from qmlir.text.diagnostics import render
 from qmlir.tools.budgets import add_budgets
@@ -48,16 +48,21 @@ class Session:
     def say(self, text: str) -> None:
         """A line for the reader, unless the session is quiet."""
         if not self.quiet:
-            self.stderr.write(f"{text}\n")
+            self.stderr.write(f"{printable(text, LINES)}\n")
 
     def detail(self, text: str) -> None:
         """A line for whoever wants to know more."""
         if self.verbose and not self.quiet:
-            self.stderr.write(f"{text}\n")
+            self.stderr.write(f"{printable(text, LINES)}\n")
 
-    def emit(self, value: Any, text: Callable[[], str]) -> None:
-        """The result of a command: `text()`, or with `--json` the JSON of `value`, as `plain` says."""
+    def emit(self, value: Any, text: Callable[[], str], *, is_styled: bool = False) -> None:
+        """The result of a command: `text()`, or with `--json` the JSON of `value`, as `plain` says.
+
+        What does not print is escaped, unless the text `is_styled` by sequences of its own.
+        """
         written = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) if self.json else text()
+        if self.json or not is_styled:
+            written = printable(written, LINES)
         try:
             self.stdout.write(written if written.endswith("\n") or not written else f"{written}\n")
         except BrokenPipeError:  # the reader has gone, which is no matter of the command's
@@ -165,7 +170,7 @@ def run_command(command: Command, argv: Sequence[str], streams: Streams, command
         nonlocal arguments
         found = configured(
             lambda: build_parser(command), command.name, commands, lambda each: parse_arguments(each, argv, streams),
-            lambda text: streams.stderr.write(f"{text}\n"),
+            lambda text: streams.stderr.write(f"{printable(text)}\n"),
         )  # fmt: skip
         if isinstance(found, int):
             return found

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.environment import default_environment, plugins
 from qmlir.ir.budgets import budgets
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.diagnostics import LINES, printable, text_error
 from qmlir.ir.verification import verify
 from qmlir.onnx.importer import import_model
 from qmlir.onnx.reading import read_model
@@ -71,7 +71,8 @@ def _export(arguments: argparse.Namespace, streams: Streams) -> int:
     """Write the ONNX model of a module; to standard output in ONNX's textual syntax."""
     model = export_onnx(_module(arguments, streams), arguments.output, **export_settings(arguments))
     if not arguments.output:
-        streams.stdout.write(f"{printer.to_text(model)}\n")
+        text = printer.to_text(model)
+        streams.stdout.write(f"{printable(text, LINES) if streams.stdout.isatty() else text}\n")
     return 0
 
 

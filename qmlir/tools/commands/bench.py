@@ -1,10 +1,8 @@
 """`qmlir bench`: how fast a model runs, ours and in other runtimes, in turns in one process."""
 
 import argparse
-import io
 import os
 import platform
-import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from qmlir.peers.packages import TITLES, installed_version
@@ -24,9 +21,9 @@ from qmlir.tools.benchmark import Timing, interleaved
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.rivals import rivals
 from qmlir.tools.streams import UsageError
+from qmlir.tools.tables import cells, table_text
 
 ROUNDS = 5
-_WIDTH = 120
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -126,11 +123,8 @@ def _table(lines: list[Line], threads: int, shapes: Mapping[str, tuple[int, ...]
     for line in lines:
         rate = () if line.multiply_adds_per_second is None else (f"{line.multiply_adds_per_second / 1e9:.3g}",)
         spread = f"{_time(line.low_seconds)} – {_time(line.high_seconds)}"
-        table.add_row(line.name, _time(line.median_seconds), spread, f"{line.ratio:.2f}", *rate)
-    stream = io.StringIO()
-    width = shutil.get_terminal_size((_WIDTH, 24)).columns if is_terminal else _WIDTH
-    Console(file=stream, width=width).print(table)
-    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
+        table.add_row(*cells([line.name]), _time(line.median_seconds), spread, f"{line.ratio:.2f}", *rate)
+    return table_text(table, is_terminal=is_terminal)
 
 
 COMMAND = Command("bench", "time a model, ours and in other runtimes", add_arguments, run)

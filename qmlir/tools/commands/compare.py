@@ -3,20 +3,19 @@ begins.
 """
 
 import argparse
-import io
-import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from qmlir.comparison.compare import Comparison, ValueComparison
+from qmlir.ir.diagnostics import LINES, printable
 from qmlir.specialization.options import parse_shapes
 from qmlir.tools.arguments import add_data, add_model, add_shapes, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
+from qmlir.tools.tables import cells, table_text
 from qmlir.workflows.comparing import LEVELS, RUNTIMES, Side, compare
 
 SORTS = ("model", "sqnr")
@@ -69,7 +68,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         "first_below": below[0].key if below else None,
         "below": [each.key for each in below],
     }
-    session.emit(value, lambda: report(found, arguments, is_terminal=session.stdout.isatty()))
+    is_terminal = session.stdout.isatty()
+    session.emit(value, lambda: report(found, arguments, is_terminal=is_terminal), is_styled=is_terminal)
     return 1 if below else 0
 
 
@@ -100,18 +100,10 @@ def table_of(values: Sequence[ValueComparison], bound: float | None, *, is_termi
         note = _note(each, bound)
         style = "dim" if each.is_limited else "red" if note else None
         table.add_row(
-            each.key, each.operation, f"{each.reference_type} {each.type}", f"{each.sqnr_db:.1f}",
+            *cells((each.key, each.operation, f"{each.reference_type} {each.type}")), f"{each.sqnr_db:.1f}",
             *map(_number, (each.max_error, each.mean_error, each.largest)), note, style=style,
         )  # fmt: skip
     return table
-
-
-def _printed(table: Table, *, is_terminal: bool) -> str:
-    """A table as text: as wide as the terminal, or as wide as it needs, without colours, elsewhere."""
-    stream = io.StringIO()
-    width = shutil.get_terminal_size().columns if is_terminal else 10_000
-    Console(file=stream, width=width, force_terminal=is_terminal, highlight=False, markup=False).print(table)
-    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
 
 def _chosen(found: Comparison, arguments: argparse.Namespace) -> Sequence[ValueComparison]:
@@ -121,15 +113,22 @@ def _chosen(found: Comparison, arguments: argparse.Namespace) -> Sequence[ValueC
 
 
 def report(found: Comparison, arguments: argparse.Namespace, *, is_terminal: bool) -> str:
-    """The table, the outputs, and the first value below the bound."""
+    """The table, with colours on a terminal, the outputs, and the first value below the bound."""
     samples = f"{found.samples} sample{'s' if found.samples > 1 else ''}"
-    text = f"{found.candidate} against {found.reference}, {samples}\n"
+    head = f"{found.candidate} against {found.reference}, {samples}\n"
     chosen = _chosen(found, arguments)
-    if chosen:
-        text += f"\n{_printed(table_of(chosen, arguments.bound, is_terminal=is_terminal), is_terminal=is_terminal)}\n"
+    table = "" if not chosen else table_text(
+        table_of(chosen, arguments.bound, is_terminal=is_terminal), is_terminal=is_terminal, width=10_000,
+        is_styled=is_terminal,
+    )  # fmt: skip
+    return printable(head, LINES) + (f"\n{table}\n\n" if table else "") + printable(_results(found, arguments), LINES)
+
+
+def _results(found: Comparison, arguments: argparse.Namespace) -> str:
+    text = ""
     for each in found.outputs:
         agreement = "" if each.top1_agreement is None else f", top-1 agreement {100 * each.top1_agreement:.2f}%"
-        text += f"output {each.key}: {each.sqnr_db:.1f} dB, max error {_number(each.max_error)}{agreement}\n"
+        text += f"output {printable(each.key)}: {each.sqnr_db:.1f} dB, max error {_number(each.max_error)}{agreement}\n"
     if found.unmatched:
         count = len(found.unmatched)
         text += (
@@ -144,7 +143,7 @@ def _verdict(found: Comparison, bound: float | None) -> str:
     first = found.first_below(bound)
     if first is None:
         return f"no value is below {bound:g} dB\n"
-    return f"first below {bound:g} dB: {first.key} ({first.operation}), {first.sqnr_db:.1f} dB\n"
+    return f"first below {bound:g} dB: {printable(first.key)} ({first.operation}), {first.sqnr_db:.1f} dB\n"
 
 
 _RUNTIMES = "\n".join(f"  {f'{name}:':24}{summary}" for name, (summary, _) in RUNTIMES.items())

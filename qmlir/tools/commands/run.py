@@ -15,7 +15,7 @@ from qmlir.api import interpret
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.machine import Interpreter
 from qmlir.interpreter.run import Array
-from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.diagnostics import nearest_name, printable, text_error
 from qmlir.targets.compiling import compile_for, load_saved
 from qmlir.targets.cpu.numba.runtime.errors import InputError
 from qmlir.targets.emission import has_parts
@@ -112,7 +112,7 @@ def _print_outputs(outputs: Mapping[str, Array], stdout: IO[str]) -> None:
         array = np.asarray(value)  # a scalar is one, too
         shape = "x".join(map(str, array.shape)) or "scalar"
         text = np.array2string(array, threshold=100, separator=", ")
-        stdout.write(f"{name}: {shape} {array.dtype}\n{text}\n")
+        stdout.write(f"{printable(name)}: {shape} {array.dtype}\n{text}\n")
 
 
 def _is_private(function: FuncOp) -> bool:

@@ -1,19 +1,17 @@
 """`qmlir search`: mixed precision. Which layers need more bits, or do with fewer, for an accuracy to hold."""
 
 import argparse
-import io
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.api import load
+from qmlir.ir.diagnostics import printable
 from qmlir.profiles.file import Profile
 from qmlir.text.weights import write_atomically
 from qmlir.tools.arguments import (
@@ -29,6 +27,7 @@ from qmlir.tools.arguments import (
 )
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
+from qmlir.tools.tables import cells, table_text
 from qmlir.workflows.evaluating import Engine
 from qmlir.workflows.folder import QUANTIZED, Kind, QuantizedFolder, check_target, save_quantized, written_whole
 from qmlir.workflows.searching import Mode, SearchResult, Step, search
@@ -38,7 +37,6 @@ from qmlir.workflows.widths import Width
 STATE = ".search.json"
 """What was measured, in the folder that the result goes into."""
 
-_WIDTH = 120
 
 SEARCHED = Kind("search", lambda path: QUANTIZED.is_there(path) or [each.name for each in path.iterdir()] == [STATE])
 """A folder of `qmlir quantize`, or what a search that was ended has left."""
@@ -162,7 +160,7 @@ def _percent(accuracy: float) -> str:
 
 def _step(step: Step) -> str:
     verdict = "" if step.is_kept else ", put back"
-    return f"{step.layer}: {_width(step.width)}: {_percent(step.accuracy)}{verdict}"
+    return f"{printable(step.layer)}: {_width(step.width)}: {_percent(step.accuracy)}{verdict}"
 
 
 def _width(width: Width) -> str:
@@ -171,8 +169,7 @@ def _width(width: Width) -> str:
 
 def _report(found: SearchResult, output: Path, *, is_terminal: bool) -> str:
     """The steps under each other, and what came of them."""
-    stream = io.StringIO()
-    width = shutil.get_terminal_size((_WIDTH, 24)).columns if is_terminal else _WIDTH
+    lines: list[str] = []
     noise = dict(found.ranking)
     if found.steps:
         table = Table(box=box.SIMPLE)
@@ -182,11 +179,10 @@ def _report(found: SearchResult, output: Path, *, is_terminal: bool) -> str:
         table.add_column("")
         for step in found.steps:
             table.add_row(
-                step.layer, f"{noise[step.layer]:.1f}", _width(step.width), _percent(step.accuracy),
+                *cells([step.layer]), f"{noise[step.layer]:.1f}", _width(step.width), _percent(step.accuracy),
                 "" if step.is_kept else "put back",
             )  # fmt: skip
-        Console(file=stream, width=width).print(table)
-    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+        lines += table_text(table, is_terminal=is_terminal).splitlines()
     lines.append(
         f"{found.metric} on {found.samples} samples: {_percent(found.float_accuracy)} in float, "
         f"{_percent(found.start_accuracy)} as quantized, {_percent(found.accuracy)} found; "

@@ -1,17 +1,15 @@
 """`qmlir tune`: which schedules of a model's kernels are faster on this machine than those of the tables."""
 
 import argparse
-import io
-import shutil
 from collections.abc import Sequence
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.api import quantize
+from qmlir.ir.diagnostics import printable
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.options import parse_shapes
 from qmlir.specialization.specialize import specialize
@@ -19,9 +17,8 @@ from qmlir.tools.arguments import add_data, add_isa, add_model, add_shapes, add_
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import with_one_sample
 from qmlir.tools.streams import UsageError
+from qmlir.tools.tables import cells, table_text
 from qmlir.workflows.tuning import FoundKernel, TuneResult, tune
-
-_WIDTH = 120
 
 _MICRO = 1e6
 
@@ -64,7 +61,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _warn(session: Session, text: str) -> None:
-    session.stderr.write(f"warning: {text}\n")
+    session.stderr.write(f"warning: {printable(text)}\n")
 
 
 def _value(found: TuneResult) -> dict[str, Any]:
@@ -119,12 +116,13 @@ def _table(found: TuneResult, *, is_terminal: bool) -> list[str]:
             _short(tuned.schedule), f"{_MICRO * tuned.seconds:.1f}", _gain(each)
         )  # fmt: skip
         table.add_row(
-            each.name, str(len(each.nodes)), _short(tuned.default), f"{_MICRO * tuned.default_seconds:.1f}", *best
+            *cells([each.name]),
+            str(len(each.nodes)),
+            _short(tuned.default),
+            f"{_MICRO * tuned.default_seconds:.1f}",
+            *best,
         )
-    stream = io.StringIO()
-    width = shutil.get_terminal_size((_WIDTH, 24)).columns if is_terminal else _WIDTH
-    Console(file=stream, width=width).print(table)
-    return [line.rstrip() for line in stream.getvalue().splitlines()]
+    return table_text(table, is_terminal=is_terminal).splitlines()
 
 
 def _report(found: TuneResult, *, is_terminal: bool) -> str:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qmlir.ir.diagnostics import LINES, printable
 from qmlir.reporting.model import as_json
 from qmlir.reporting.render import embedded, page_of, write_page
 from tests.support.report_pages import EVIL, chain
@@ -43,8 +44,8 @@ def test_names_stay_text() -> None:
     assert [tag for tag, _ in page.tags].count("script") == 2
     assert "img" not in [tag for tag, _ in page.tags]
     found = json.loads(page.data())
-    assert found["nodes"][1]["name"] == EVIL
-    assert found["title"] == EVIL
+    assert found["nodes"][1]["name"] == printable(EVIL, LINES)
+    assert found["title"] == printable(EVIL, LINES)
 
 
 def test_nothing_comes_from_elsewhere() -> None:
