@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import text_error
 
 Array = npt.NDArray[Any]
@@ -26,9 +27,8 @@ Array = npt.NDArray[Any]
 _READ_BYTES = 1 << 16
 """So much is read of an array at a time, or one row where that is more."""
 
-MOST_EXPANSION, FREE_BYTES = 200, 1 << 28
-"""An array of more bytes in memory is refused where it takes that many times less in the file: few bytes could fill any
-memory. Rows that are read one by one count alone."""
+_EXPANSION = 200
+"""An array of so many times the bytes that it takes in the file has a budget: few bytes could fill any memory."""
 
 _NO_ARRAYS = (
     ValueError, EOFError, OverflowError, RecursionError, MemoryError, NotImplementedError, KeyError, struct.error,
@@ -65,10 +65,10 @@ class _Archived:
 
     def _check_size(self, size: int) -> None:
         """Raise `DiagnosticError` where so many bytes are asked for by far fewer."""
-        if size > FREE_BYTES and size > MOST_EXPANSION * self.packed:
+        if size > budget("packed-bytes") and size > _EXPANSION * self.packed:
             raise text_error(
-                f"cannot read '{self.path}': array '{self.name}' takes {size >> 20} MiB, and {self.packed >> 10} KiB "
-                f"in the file; accepted is {MOST_EXPANSION} times as much"
+                f"cannot read '{self.path}': array '{self.name}' takes {self.packed} bytes in it, and in memory "
+                f"{over('packed-bytes', size)}"
             )
 
     def __iter__(self) -> Iterator[Array]:

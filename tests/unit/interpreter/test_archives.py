@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qmlir.interpreter import archives
 from qmlir.interpreter.archives import arrays_of, whole
+from qmlir.ir.budgets import budgets
 from qmlir.ir.diagnostics import DiagnosticError
 
 X = np.arange(60, dtype=np.float32).reshape(5, 3, 4)
@@ -99,14 +99,12 @@ def test_packed_data_that_is_damaged(tmp_path: Path, method: int) -> None:
     assert _refused(path).endswith("damaged")
 
 
-def test_few_bytes_that_would_fill_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_bytes_that_would_fill_memory(tmp_path: Path) -> None:
     zeros = np.zeros((4, 1 << 18), np.float32)
-    path = _zip(tmp_path / "x.npz", {"a.npy": _npy(zeros)}, zipfile.ZIP_DEFLATED)
-    monkeypatch.setattr(archives, "FREE_BYTES", 1 << 21)
-    rows = arrays_of(path)["a"]
-    assert sum(row.size for row in rows) == zeros.size  # a row after the other takes less
-    with pytest.raises(DiagnosticError, match="array 'a' takes 4 MiB, and 4 KiB in the file; accepted is 200 times"):
-        whole(rows)
-    monkeypatch.setattr(archives, "FREE_BYTES", 1 << 19)
-    with pytest.raises(DiagnosticError, match="array 'a' takes 1 MiB"):
+    rows = arrays_of(_zip(tmp_path / "x.npz", {"a.npy": _npy(zeros)}, zipfile.ZIP_DEFLATED))["a"]
+    with budgets({"packed-bytes": 1 << 21}):
+        assert sum(row.size for row in rows) == zeros.size  # a row after the other takes less
+        with pytest.raises(DiagnosticError, match="in memory 4194304, more than the budget of 2097152"):
+            whole(rows)
+    with budgets({"packed-bytes": 1 << 19}), pytest.raises(DiagnosticError, match="in memory 1048576, more than"):
         next(iter(rows))
