@@ -4,6 +4,7 @@
 """
 
 import argparse
+import errno
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,9 @@ from qmlir.text.diagnostics import render
 from qmlir.text.parsing import STDIN
 from qmlir.tools.streams import Streams, UsageError, parse_arguments
 from qmlir.tools.streams import console as console
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+"""A disk is full, or what the user may write: it can happen wherever something is written, and is nobody's fault."""
 
 
 @contextmanager
@@ -48,6 +52,11 @@ def guarded(streams: Streams, body: Callable[[], int], show: Callable[[Diagnosti
             say(Diagnostic(Severity.ERROR, str(error)))
         except MemoryError as error:
             say(Diagnostic(Severity.ERROR, out_of_memory(error)))
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+            where = f" '{error.filename}'" if error.filename else ""
+            say(Diagnostic(Severity.ERROR, f"cannot write{where}: {error.strerror}"))
         except UnicodeDecodeError as error:
             say(Diagnostic(Severity.ERROR, f"cannot read {STDIN}: byte {error.start} is no UTF-8 text"))
     return 1

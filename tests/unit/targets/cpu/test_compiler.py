@@ -1,8 +1,10 @@
 """Compiling: instruction sets, open sizes, inputs that set shapes, the cache in use, and programs on disk."""
 
+import errno
 import gc
 import multiprocessing
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -268,6 +270,20 @@ def test_a_saved_program_is_no_secret(saved: Path) -> None:
 def test_an_existing_folder_is_not_overwritten(saved: Path, program: Program) -> None:
     with pytest.raises(DiagnosticError, match="exists: a program is saved into a new folder"):
         program.save(saved)
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "No space left"), shutil.Error([("a", "b", "No space left"), ("c", "d", "e")])]
+)
+def test_a_disk_that_is_full(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:
+    def copytree(source: Path, target: Path, **options: object) -> None:
+        target.mkdir()
+        raise error
+
+    monkeypatch.setattr(shutil, "copytree", copytree)
+    with pytest.raises(DiagnosticError, match=r"cannot write '.*full': No space left$"):
+        program.save(tmp_path / "full")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_another_program_at_the_same_place(program: Program, tmp_path: Path, image: np.ndarray) -> None:
