@@ -31,7 +31,7 @@ _EXPANSION = 200
 """An array of so many times the bytes that it takes in the file has a budget: few bytes could fill any memory."""
 
 _NO_ARRAYS = (
-    ValueError, EOFError, OverflowError, RecursionError, MemoryError, NotImplementedError, KeyError, struct.error,
+    ValueError, EOFError, OverflowError, RecursionError, NotImplementedError, KeyError, struct.error,
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError,
 )  # fmt: skip
 """What zipfile, its decompressors and NumPy raise of bytes that are not what they say."""
