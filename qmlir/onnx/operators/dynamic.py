@@ -24,8 +24,9 @@ from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.onnx.node import Array, Importer, Node
 from qmlir.onnx.operators import integer_products
-from qmlir.onnx.operators.quantization import cast, matrix_parameters, storage_of
+from qmlir.onnx.operators.quantization import UI8, cast, matrix_parameters, storage_of
 from qmlir.onnx.operators.recurrent import recurrent
+from qmlir.onnx.parameters import check_scales
 
 DOMAIN = "com.microsoft"
 
@@ -73,10 +74,8 @@ def _dynamic_quantize_matmul(node: Node) -> SSAValue:
 # --- Weights in blocks of few bits ------------------------------------------------------------------------------------
 
 
-def _bits_of(node: Node, packed: Array, bits: int) -> Array:
+def _bits_of(packed: Array, bits: int) -> Array:
     """The unsigned numbers of `bits` bits in bytes, those of the lowest bits first, along the last axis."""
-    if bits not in (2, 4, 8):
-        raise node.error(f"has weights of {bits} bits: 2, 4 and 8 are supported")
     places = np.arange(0, 8, bits, dtype=np.uint8)
     return ((packed[..., None] >> places) & ((1 << bits) - 1)).reshape(*packed.shape[:-1], -1).astype(np.uint8)
 
@@ -88,6 +87,14 @@ def _known(node: Node, index: int, name: str) -> Array:
     return found
 
 
+def _rows(node: Node, index: int, name: str, rows: int, columns: int) -> Array:
+    """The elements of a constant as a matrix of so many rows and columns."""
+    found = _known(node, index, name)
+    if found.size != rows * columns:
+        raise node.error(f"takes {name} as {rows} by {columns} elements, found the shape {list(found.shape)}")
+    return found.reshape(rows, columns)
+
+
 def _matmul_n_bits(node: Node) -> SSAValue:
     """Of `a, b, scales, zero_points, g_idx, bias`: `b` is `[N, blocks, bytes]`, packed, of the weights `[N, K]`."""
     bits, block = node.attribute("bits", 4), node.attribute("block_size", 0)
@@ -96,16 +103,21 @@ def _matmul_n_bits(node: Node) -> SSAValue:
         raise node.error("lacks the attributes K, N or block_size")
     if node.optional(4) is not None:
         raise node.error("has g_idx, an order of the groups: weights in their own order are supported")
+    if bits not in (2, 4, 8):
+        raise node.error(f"has weights of {bits} bits: 2, 4 and 8 are supported")
+    if block * bits % 8:
+        raise node.error(f"has blocks of {block} weights of {bits} bits: a block fills bytes")
     blocks = -(-inputs // block)
-    integers = _bits_of(node, _known(node, 1, "its weights").reshape(outputs, blocks, -1), bits)
-    scales = _known(node, 2, "its scales").astype(np.float32).reshape(outputs, blocks)
+    integers = _bits_of(_rows(node, 1, "its weights", outputs, blocks * block * bits // 8), bits)
+    scales = _rows(node, 2, "its scales", outputs, blocks).astype(np.float32)
+    check_scales(node, scales)
     points = np.full((outputs, blocks), 1 << (bits - 1), np.int64)
     if node.optional(3) is not None:
-        given = _known(node, 3, "its zero points")
-        if given.dtype != np.uint8:
+        if element_of(node.input(3)) != UI8:
             raise node.error(f"has zero points of {element_of(node.input(3))}: packed ones of u8 are supported")
-        points = _bits_of(node, given.reshape(outputs, -1), bits)[:, :blocks].astype(np.int64)
-    stored = integers.reshape(outputs, blocks * block)
+        given = _rows(node, 3, "its zero points", outputs, -(-blocks * bits // 8))
+        points = _bits_of(given, bits)[:, :blocks].astype(np.int64)
+    stored = integers
     try:
         element = UniformQuantizedType.per_block(
             IntegerType(bits, Signedness.UNSIGNED), f32, {0: 1, 1: block}, scales.astype(np.float64), points
@@ -131,9 +143,16 @@ _SCALES = {1: 8, 2: 10}
 
 def _layer_weights(node: Node, index: int) -> SSAValue:
     """Weights `[D, terms, 4 * H]` as `[D, 4 * H, terms]`; the type has their parameters, one a direction or a row."""
-    stored = np.ascontiguousarray(_known(node, index, "its weights").swapaxes(1, 2))
+    weights = _known(node, index, "its weights")
     scales = _known(node, _SCALES[index], "the scales of its weights").astype(np.float64)
-    points = np.broadcast_to(_known(node, _SCALES[index] + 1, "the zero points of its weights"), scales.shape)
+    points = _known(node, _SCALES[index] + 1, "the zero points of its weights")
+    if weights.ndim != 3 or (points.size != 1 and points.shape != scales.shape):
+        raise node.error(
+            f"has weights of shape {list(weights.shape)} with scales {list(scales.shape)} and zero points "
+            f"{list(points.shape)}: weights have 3 axes, a zero point stands beside each scale"
+        )
+    check_scales(node, scales)
+    stored, points = np.ascontiguousarray(weights.swapaxes(1, 2)), np.broadcast_to(points, scales.shape)
     storage = storage_of(node, node.input(index))
     try:
         if scales.size == 1:
