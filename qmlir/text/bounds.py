@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.ir import Attribute, ParametrizedAttribute
-from xdsl.ir.affine import AffineBinaryOpExpr, AffineConstantExpr, AffineExpr
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 
 from qmlir.ir.budgets import budget, over
 
@@ -26,6 +26,9 @@ MAX_INT64 = (1 << 63) - 1
 _WIDEST_INTEGER = (1 << 24) - 1
 _DEEPEST = 100
 """Attributes in each other, through aliases: hashing, comparing and printing them recurse."""
+
+
+_DIVISIONS = (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.CeilDiv, AffineBinaryOpKind.Mod)
 
 
 def _check_int64(number: int, what: str) -> None:
@@ -59,6 +62,9 @@ def check_affine(expressions: Iterable[AffineExpr]) -> None:
             case AffineBinaryOpExpr():
                 if depth > budget("affine-depth"):
                     raise ValueError(f"an affine expression is nested too deeply: {over('affine-depth', depth)}")
+                divisor = expression.rhs
+                if expression.kind in _DIVISIONS and isinstance(divisor, AffineConstantExpr) and divisor.value < 1:
+                    raise ValueError(f"an affine expression divides by {divisor.value}, not by 1 or more")
                 pending += [(expression.lhs, depth + 1), (expression.rhs, depth + 1)]
             case AffineConstantExpr():
                 _check_int64(expression.value, "constant of an affine expression")

@@ -26,6 +26,7 @@ from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp
 from qmlir.interpreter.machine import Frame
 from qmlir.interpreter.upstream.places import check_writable
 from qmlir.interpreter.upstream.scalars import Array, element_of, is_array, scalar_of
+from qmlir.ir.affine_bounds import lies_outside
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.evaluation import Meaning, RunsRegions
 
@@ -99,7 +100,7 @@ class _Nest:
         for axis, (expression, size) in enumerate(zip(operand.map_.results, operand.shape, strict=True)):
             corners = expression.eval([0] * len(ranges), ()), expression.eval(last, ())
             is_plain = isinstance(expression, AffineDimExpr)
-            if min(corners) < 0 or max(corners) >= size or (is_plain and max(corners) != size - 1):
+            if lies_outside(expression, ranges, size) or (is_plain and max(corners) != size - 1):
                 raise InterpretationError(
                     f"operand {number} has {size} elements along dimension {axis}, "
                     f"the loops take {min(corners)} to {max(corners)}"

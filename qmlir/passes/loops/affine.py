@@ -16,6 +16,7 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
+from qmlir.ir.affine_bounds import bounds_of
 from qmlir.passes.loops.emitter import Emitter
 
 Index = SSAValue | int
@@ -24,31 +25,7 @@ Index = SSAValue | int
 
 def least(expression: AffineExpr, ranges: Sequence[int]) -> int:
     """A lower bound of an expression whose dimensions run from 0 to below `ranges`."""
-    return _bounds(expression, ranges)[0]
-
-
-def _bounds(expression: AffineExpr, ranges: Sequence[int]) -> tuple[int, int]:
-    match expression:
-        case AffineConstantExpr():
-            return expression.value, expression.value
-        case AffineDimExpr():
-            return 0, max(ranges[expression.position] - 1, 0)
-        case AffineBinaryOpExpr():
-            a, b = _bounds(expression.lhs, ranges), _bounds(expression.rhs, ranges)
-            match expression.kind:
-                case AffineBinaryOpKind.Add:
-                    return a[0] + b[0], a[1] + b[1]
-                case AffineBinaryOpKind.Mul:
-                    products = [x * y for x in a for y in b]
-                    return min(products), max(products)
-                case AffineBinaryOpKind.Mod:
-                    return 0, b[1] - 1
-                case AffineBinaryOpKind.FloorDiv:
-                    return a[0] // b[0], a[1] // b[0]
-                case AffineBinaryOpKind.CeilDiv:
-                    return -(-a[0] // b[0]), -(-a[1] // b[0])
-        case _:
-            raise NotImplementedError(f"{expression} has symbols")
+    return bounds_of(expression, ranges)[0]
 
 
 def emit_expression(emit: Emitter, expression: AffineExpr, dims: Sequence[Index], ranges: Sequence[int]) -> Index:

@@ -17,6 +17,7 @@ from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
+from qmlir.ir.affine_bounds import lies_outside
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.passes.loops.affine import plain_axes, step_along, strides_of
@@ -87,9 +88,16 @@ def nest_of(op: LinalgStructuredOperation) -> Nest:
     if len(counts) != len(kinds):
         raise op_error(op, "has an iterator that no operand's axis gives a number of steps")
     inputs = len(op.inputs)
+    ranges = tuple(counts[axis] for axis in range(len(kinds)))
+    for number, access in enumerate(accesses):
+        type_ = memref_type(access.value)
+        sizes = () if type_ is None else type_.get_shape()
+        for axis, (expression, size) in enumerate(zip(access.map_.results, sizes, strict=type_ is not None)):
+            if lies_outside(expression, ranges, size):
+                raise op_error(op, f"leaves operand {number}: {expression} is not below {size} along axis {axis}")
     return Nest(
         op.body.block,
-        tuple(counts[axis] for axis in range(len(kinds))),
+        ranges,
         tuple(kind is IteratorType.REDUCTION for kind in kinds),
         tuple(accesses[:inputs]),
         tuple(accesses[inputs:]),

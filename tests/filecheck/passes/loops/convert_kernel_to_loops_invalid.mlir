@@ -21,3 +21,16 @@ func.func @wide_accumulator(%a: i64, %m: i32, %s: i8) -> i8 {
   %0 = kernel.requantize %a, %m, %s {mode = #kernel.requantize<single_round>, zero_point = 0 : i64, minimum = -128 : i64, maximum = 127 : i64} : i64, i32, i8 -> i8
   func.return %0 : i8
 }
+
+// -----
+
+// At the first and at the last step it is inside: 0 and 0. Upstream looks no further.
+func.func @leaves_between(%x: memref<17xi8>, %y: memref<17xi8>) {
+  // expected-error @+1 {{'linalg.generic' op leaves operand 0: ((d0 mod 8) * 3) is not below 17 along axis 0}}
+  linalg.generic {indexing_maps = [affine_map<(d0) -> ((d0 mod 8) * 3)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%x : memref<17xi8>) outs(%y : memref<17xi8>) {
+  ^bb0(%a: i8, %b: i8):
+    linalg.yield %a : i8
+  }
+  func.return
+}
