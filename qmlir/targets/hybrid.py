@@ -5,6 +5,7 @@ program computes is what the interpreter computes on the module, bit for bit.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -42,6 +43,9 @@ MODULE = "module.mlir"
 
 MAIN = "main"
 
+_FILE_NAME = re.compile(r"\w[\w.-]{0,199}")
+"""What names a file inside a folder, and nothing outside of it."""
+
 Make = Callable[[ModuleOp, str, str], Runnable]
 """What makes something to call of a part: of the module, the name of the part, and that of its target."""
 
@@ -67,6 +71,8 @@ class Chain:
         for op in self.function.body.block.ops:
             if isinstance(op, CallOp):
                 name = op.callee.root_reference.data
+                if not _FILE_NAME.fullmatch(name):  # a part has a file or a folder of its name
+                    raise op_error(op, f"calls a part '{name}': names of parts are letters, digits, '_', '-' and '.'")
                 target = target_of(function_of(module, name)) or HOST
                 steps.append(Step(name, target, make(module, name, target), op))
             elif op is not self.function.body.block.last_op:

@@ -1,5 +1,6 @@
 """`kernel-plan-memory`: all buffers of a function in one arena, each where nothing else lives meanwhile."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -21,6 +22,9 @@ from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.statistics import count
 from qmlir.levels import check_level
+
+_NO_NAME = re.compile(r"[^\w.-]")
+"""What doesn't stand in the names of files that have those of functions."""
 
 SLACK = ALIGNMENT
 """Bytes behind the last buffer: a vector load may read past the end of what it needs."""
@@ -152,6 +156,6 @@ class KernelPlanMemory(ModulePass):
         )
         if self.plan_file is not None:
             path = Path(self.plan_file)
-            path = path if is_only else path.with_stem(f"{path.stem}.{function.sym_name.data}")
+            path = path if is_only else path.with_stem(f"{path.stem}.{re.sub(_NO_NAME, '_', function.sym_name.data)}")
             _picture(function, lifetimes, buffers, layout).write(path)
         _use_arena(function, buffers, layout)

@@ -17,7 +17,7 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.partitioning.choices import Preferences
 from qmlir.partitioning.partition import partition as divide
 from qmlir.specialization.specialize import specialize
-from qmlir.target import Running
+from qmlir.target import PART, Running
 from qmlir.targets.cpu.numba.runtime.program import InputError
 from qmlir.targets.hybrid import HybridProgram, compile_parts
 from qmlir.text.parsing import parse_module
@@ -187,6 +187,24 @@ def test_a_call_of_what_is_no_part() -> None:
     }
     """)
     with pytest.raises(DiagnosticError, match="calls @callee, which is no part: inline it before it is partitioned"):
+        compile_parts(module, "main", Running())
+
+
+@pytest.mark.parametrize(
+    "name", ["../outside", "/tmp/outside", "a/b", "..", ".hidden", "", "x" * 3000, "a\\00b", "a\\0Ab"]
+)
+def test_names_of_parts_lead_nowhere_else(name: str) -> None:
+    """A saved program has a folder for each part of the host, and files of what targets emit, by their names."""
+    module = _parsed(f"""
+    func.func private @"{name}"(%x: tensor<2xf32>) -> tensor<2xf32> attributes {{{PART} = "cpu"}} {{
+      func.return %x : tensor<2xf32>
+    }}
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
+      %0 = func.call @"{name}"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+      func.return %0 : tensor<2xf32>
+    }}
+    """)
+    with pytest.raises(DiagnosticError, match="names of parts are letters"):
         compile_parts(module, "main", Running())
 
 
