@@ -24,8 +24,8 @@ from qmlir.ir.budgets import budget, over
 
 MAX_INT64 = (1 << 63) - 1
 _WIDEST_INTEGER = (1 << 24) - 1
-_DEEPEST = 100
-"""Attributes in each other, through aliases: hashing, comparing and printing them recurse."""
+_DEEPEST = 64
+"""Types and attributes inside each other, through aliases too: hashing, comparing and printing them recurse."""
 
 
 _DIVISIONS = (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.CeilDiv, AffineBinaryOpKind.Mod)
@@ -51,6 +51,12 @@ def check_attribute(attribute: Attribute) -> None:
                     _check_int64(each.data, "stride or offset")
         case _:
             pass
+
+
+def check_depth(depth: int) -> None:
+    """Refuse types and attributes that stand in each other so many times."""
+    if depth > _DEEPEST:
+        raise ValueError(f"the text is nested too deeply: {_DEEPEST} types and attributes inside each other are most")
 
 
 def check_affine(expressions: Iterable[AffineExpr]) -> None:
@@ -98,16 +104,17 @@ class Growth:
     def define(self, attribute: Attribute) -> None:
         """An alias stands for `attribute`."""
         parts, depth = self._size(attribute)
-        if depth > _DEEPEST:
-            raise ValueError(f"the text is nested too deeply: aliases {depth} deep, at most {_DEEPEST}")
+        check_depth(depth)
         if parts > budget("alias-parts"):
             raise ValueError(f"the parts of an alias, written out, are {over('alias-parts', parts)}")
         self._aliases.add(id(attribute))
 
-    def use(self, attribute: Attribute) -> None:
-        """`attribute` is named, by an alias maybe."""
+    def use(self, attribute: Attribute, depth: int) -> None:
+        """`attribute` is named, by an alias maybe, inside so many others."""
         if id(attribute) in self._aliases:
-            self._parts += self._sizes[id(attribute)][0]
+            parts, deepest = self._sizes[id(attribute)]
+            check_depth(depth + deepest)
+            self._parts += parts
             if self._parts > budget("text-parts"):
                 raise ValueError(f"the parts of aliases, written out where they are named, are {over('text-parts')}")
 

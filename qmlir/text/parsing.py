@@ -44,7 +44,7 @@ from qmlir.ir.builtin_types import AnyDense
 from qmlir.ir.collection import paused_collection
 from qmlir.ir.diagnostics import DiagnosticError, SourceLocation, text_error
 from qmlir.ir.foreign import faults_of_xdsl
-from qmlir.text.bounds import MAX_INT64, Growth, check_affine, check_attribute
+from qmlir.text.bounds import MAX_INT64, Growth, check_affine, check_attribute, check_depth
 from qmlir.text.elements import fit_width, float_of_bits, values_of_blob
 from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader
 
@@ -116,6 +116,7 @@ class ModuleParser(Parser):
         self._given_location: LocationAttr | None = None
         self._reading = 0
         self._growth = Growth()
+        self._depth = 0
         self._splat: _Splat | None = None
         self._locations: dict[str, LocationAttr | None] = {}
         self._array_element: AnyFloat | None = None
@@ -233,7 +234,7 @@ class ModuleParser(Parser):
     def _parse_extended_type_or_attribute(self, attr_or_dialect_name: str, is_type: Any) -> Any:
         start = self.pos
         found: Any = super()._parse_extended_type_or_attribute(attr_or_dialect_name, is_type)
-        self._within(lambda: self._growth.use(found), start)
+        self._within(lambda: self._growth.use(found, self._depth), start)
         return found
 
     def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
@@ -245,7 +246,10 @@ class ModuleParser(Parser):
 
     def parse_optional_type(self) -> TypeAttribute | None:
         start = self.pos
+        self._depth += 1
+        self._within(lambda: check_depth(self._depth), start)
         found = super().parse_optional_type()
+        self._depth -= 1
         if found is not None:
             self._within(lambda: check_attribute(found), start)
         return found
@@ -283,7 +287,10 @@ class ModuleParser(Parser):
 
     def parse_optional_attribute(self) -> Attribute | None:
         start = self.pos
+        self._depth += 1
+        self._within(lambda: check_depth(self._depth), start)
         attribute = super().parse_optional_attribute()
+        self._depth -= 1
         match attribute:
             case ExternalWeightsAttr() if not attribute.is_elided:
                 try:

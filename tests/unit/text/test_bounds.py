@@ -100,6 +100,20 @@ def test_nesting_through_aliases_is_refused() -> None:
     assert "nested too deeply" in said
 
 
+@pytest.mark.parametrize("depth", [65, 110, 120, 140, 3000])
+@pytest.mark.parametrize(
+    ("opening", "inside", "closing"), [("tuple<", "f32", ">"), ("[", "1", "]"), ("{a = ", "1", "}")]
+)
+def test_nesting_is_refused_before_anything_recurses(opening: str, inside: str, closing: str, depth: int) -> None:
+    def literal(count: int) -> str:
+        return opening * count + inside + closing * count
+
+    assert _opt(module_of(literal(50)), "-p", "canonicalize,cse", "--verify-roundtrip") == (0, "")
+    code, said = _opt(module_of(literal(depth)), "-p", "canonicalize,cse")
+    assert code == 1
+    assert "nested too deeply" in said
+
+
 def test_a_budget_is_raised_and_lowered() -> None:
     text = module_of("dense<1> : tensor<4096xi8>")
     assert _opt(text)[0] == 0
