@@ -2,15 +2,15 @@
 
 import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StridedLayoutAttr, i8
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir import Block, Operation
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from qmlir.passes.loops.affine import Index, emit_expression, least, step_along, strides_of
@@ -60,31 +60,35 @@ MEANINGS: dict[type[Operation], Callable[[int, int], int]] = {
 }
 
 
-@pytest.mark.parametrize("seed", range(100))
-def test_what_is_written_computes_the_expression(seed: int) -> None:
-    """At every point; with numbers in place of values nothing is written at all, and nothing that changes nothing."""
-    expression, value = _drawn(random.Random(seed), 3)
+def _held(expression: AffineExpr, value: Value, known: Sequence[int | None] = (None, None)) -> list[type[Operation]]:
+    """What is written of an expression, held against its value at every point; dimensions may be known numbers."""
     block, constants = Block(arg_types=[IndexType()] * 2), Block()
     emit = Emitter(Builder(InsertPoint.at_end(block)), Builder(InsertPoint.at_end(constants)))
-    result = emit_expression(emit, expression, block.args, RANGES)
-    known: dict[SSAValue, int] = {}
+    dims = [each if number is None else number for number, each in zip(known, block.args, strict=True)]
+    result = emit_expression(emit, expression, dims, RANGES)
+    numbers: dict[Index, int] = {}
     for op in constants.ops:
         assert isinstance(op, arith.ConstantOp)
         assert isinstance(op.value, IntegerAttr)
-        known[op.result] = op.value.value.data
-    for op in block.ops:
-        a, b = (known.get(operand) for operand in op.operands)
-        assert b != 1 or isinstance(op, arith.AddiOp)
-        assert not (isinstance(op, arith.AddiOp | arith.MuliOp) and 0 in (a, b))
-    found: list[int] = []
-    for point in itertools.product(*map(range, RANGES)):
-        values: dict[Index, int] = {**known, **dict(zip(block.args, point, strict=True))}
+        numbers[op.result] = op.value.value.data
+    ranges = (range(length) if number is None else [number] for number, length in zip(known, RANGES, strict=True))
+    for point in itertools.product(*ranges):
+        values = {**numbers, **dict(zip(block.args, point, strict=True))}
         for op in block.ops:
             values[op.results[0]] = MEANINGS[type(op)](*(values[operand] for operand in op.operands))
-        found.append(result if isinstance(result, int) else values[result])
-        assert found[-1] == value(*point)
-        assert emit_expression(emit, expression, point, RANGES) == value(*point)
-    assert least(expression, RANGES) <= min(found)
+        assert (result if isinstance(result, int) else values[result]) == value(*point)
+        assert least(expression, RANGES) <= value(*point)
+    return [type(op) for op in block.ops]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_written_computes_the_expression(seed: int) -> None:
+    expression, value = _drawn(random.Random(seed), 3)
+    _held(expression, value)
+    for number in range(4):
+        _held(expression, value, (number, None))
+        _held(expression, value, (None, number))
+        assert _held(expression, value, (number, 2)) == []
 
 
 D0, D1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
@@ -109,6 +113,41 @@ D0, D1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
 )
 def test_lower_bounds_are_reached(expression: AffineExpr, bound: int) -> None:
     assert least(expression, RANGES) == bound
+
+
+Kind = AffineBinaryOpKind
+BELOW = D0 - 4
+
+
+@pytest.mark.parametrize(
+    ("kind", "a", "b", "value", "written"),
+    [
+        (Kind.Add, 0, D1, lambda i, j: j, []),
+        (Kind.Add, D0, 0, lambda i, j: i, []),
+        (Kind.Add, 1, D1, lambda i, j: 1 + j, [arith.AddiOp]),
+        (Kind.Add, D0, 1, lambda i, j: i + 1, [arith.AddiOp]),
+        (Kind.Mul, 0, D1, lambda i, j: 0, []),
+        (Kind.Mul, D0, 0, lambda i, j: 0, []),
+        (Kind.Mul, 1, D1, lambda i, j: j, []),
+        (Kind.Mul, D0, 1, lambda i, j: i, []),
+        (Kind.Mul, 3, D1, lambda i, j: 3 * j, [arith.MuliOp]),
+        (Kind.FloorDiv, D0, 1, lambda i, j: i, []),
+        (Kind.FloorDiv, D0, 2, lambda i, j: i // 2, [arith.DivUIOp]),
+        (Kind.FloorDiv, BELOW, 3, lambda i, j: (i - 4) // 3, [arith.AddiOp, arith.FloorDivSIOp]),
+        (Kind.CeilDiv, D0, 1, lambda i, j: i, []),
+        (Kind.CeilDiv, D0, 2, lambda i, j: -(-i // 2), [arith.CeilDivUIOp]),
+        (Kind.CeilDiv, BELOW, 3, lambda i, j: -((4 - i) // 3), [arith.AddiOp, arith.CeilDivSIOp]),
+        (Kind.Mod, D0, 1, lambda i, j: 0, []),
+        (Kind.Mod, D0, 3, lambda i, j: i % 3, [arith.RemUIOp]),
+        (Kind.Mod, BELOW, 3, lambda i, j: (i - 4) % 3, [arith.AddiOp, arith.FloorDivSIOp, arith.MuliOp, arith.SubiOp]),
+    ],
+)
+def test_what_each_kind_writes(
+    kind: Kind, a: AffineExpr | int, b: AffineExpr | int, value: Value, written: list[type[Operation]]
+) -> None:
+    """Nothing where nothing changes; unsigned operations exactly where no operand is negative."""
+    lhs, rhs = (AffineExpr.constant(each) if isinstance(each, int) else each for each in (a, b))
+    assert _held(AffineBinaryOpExpr(kind, lhs, rhs), value) == written
 
 
 def test_a_dimension_without_points_is_bounded_by_0() -> None:
