@@ -7,6 +7,7 @@ names that outlast changes elsewhere, so that an older map still chooses well.
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -63,14 +64,20 @@ class Coverage:
         self.tests[name] = seconds, bits
 
     def executing(self, mutant: Mutant) -> list[str]:
-        """The tests that execute the mutant's block, the mirrored ones first, then by time."""
+        """The tests that execute the mutant's block: the quickest of each file first, mirrored files four times."""
         block = block_around(mutant)
         if block in self.blocks:
             wanted = 1 << self.blocks[block]
         else:  # a module's own statements, or a block that is newer than the map
             wanted = sum(1 << number for name, number in self.blocks.items() if name.startswith(mutant.path + ":"))
         found = [name for name, (_, bits) in self.tests.items() if bits & wanted]
-        return sorted(found, key=lambda name: (not is_mirrored(name, mutant.path), self.tests[name][0]))
+        order: dict[str, tuple[float, float]] = {}
+        taken: Counter[str] = Counter()
+        for name in sorted(found, key=lambda name: self.tests[name][0]):
+            file = name.partition("::")[0]
+            order[name] = taken[file] / (4 if is_mirrored(name, mutant.path) else 1), self.tests[name][0]
+            taken[file] += 1
+        return sorted(found, key=order.__getitem__)
 
     def chosen(self, mutant: Mutant, seconds: float) -> list[str]:
         """The tests to hold a mutant against, for at most so many seconds, and one of the random graphs."""
