@@ -44,6 +44,8 @@ _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mod: ast.FloorDiv, ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.Pow: ast.Mult,
     ast.BitXor: ast.BitOr, ast.MatMult: ast.Mult,
 }  # fmt: skip
+_PLAIN_KEYWORDS = frozenset({"strict", "frozen", "init", "repr", "kw_only"})
+"""What guards or describes, and decides nothing."""
 _OF_CLASSES = frozenset({"isinstance", "issubclass", "map", "filter", "getattr", "hasattr", "partial"})
 """Functions whose arguments are of two kinds."""
 _TWINS = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceil", "ceil": "floor"}
@@ -137,7 +139,7 @@ def _places(node: ast.AST, function: str = "", around: ast.AST | None = None) ->
     if around is None or not isinstance(node, ast.UnaryOp | ast.Slice | ast.Tuple | ast.Subscript):
         around = node
     for name, child, put in _children(node):
-        if _is_left_alone(child) or (isinstance(child, ast.keyword) and child.arg in ("strict", "frozen")):
+        if _is_left_alone(child) or (isinstance(child, ast.keyword) and child.arg in _PLAIN_KEYWORDS):
             continue
         inside = function
         if isinstance(child, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):

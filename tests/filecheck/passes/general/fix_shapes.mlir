@@ -1,4 +1,4 @@
-// RUN: qmlir-opt %s -p 'fix-shapes{shapes="x=3x4"},fix-shapes{function=parameters shapes="x=2x6" values="sizes=3x-1","k=2","scales=1x2"},fix-shapes{function=quantized shapes="x=2x6"},fix-shapes{function=sequences shapes="x=5x2" values="place=-1"}' | filecheck %s
+// RUN: qmlir-opt %s -p 'fix-shapes{shapes="x=3x4"},fix-shapes{function=parameters shapes="x=2x6" values="sizes=3x-1","k=2","scales=1x2"},fix-shapes{function=quantized shapes="x=2x6"},fix-shapes{function=sequences shapes="x=5x2" values="place=-1"},fix-shapes{function=member}' | filecheck %s
 
 // A size that has a name is given once, the size of an input is a number, and what is made of it is a constant. Types
 // of results, and names of sizes, follow.
@@ -77,3 +77,15 @@ func.func @sequences(%x: tensor<?x?xf32> {nn.name = "x"}, %place: tensor<i64> {n
 // CHECK-NEXT: [[V6:%.+]] = nn.unsqueeze [[V2]] {axes = [0]} : (tensor<2x2xf32>) -> tensor<1x2x2xf32>
 // CHECK-NEXT: [[V7:%.+]] = nn.concat [[V5]], [[V6]] {axis = 0} : (tensor<1x2x2xf32>, tensor<1x2x2xf32>) -> tensor<2x2x2xf32>
 // CHECK-NEXT: func.return [[V3]], [[V4]], [[V7]] : tensor<1x2xf32>, tensor<i64>, tensor<2x2x2xf32>
+
+// What is taken out of a sequence may be an argument, which is no operation's.
+// CHECK-LABEL: @member(
+// CHECK-SAME: [[X:%.+]]: tensor<2x3xf32>, [[Y:%.+]]: tensor<2x3xf32>)
+// CHECK-NOT: nn.
+// CHECK: func.return [[Y]] : tensor<2x3xf32>
+func.func @member(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %i = nn.constant dense<1> : tensor<i64>
+  %s = nn.sequence_construct %x, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> !nn.sequence<tensor<2x3xf32>>
+  %0 = nn.sequence_at %s, %i : (!nn.sequence<tensor<2x3xf32>>, tensor<i64>) -> tensor<2x3xf32>
+  func.return %0 : tensor<2x3xf32>
+}

@@ -49,3 +49,17 @@ func.func @pairs(%x: memref<1x3x2x8xi8>, %w: memref<1x1x2x1x1x32xi16>, %y: memre
   }
   func.return
 }
+
+// -----
+
+// A vector of channels is read at once: they lie beside each other.
+func.func @channels_apart(%x: memref<1x3x2x8xi8, strided<[96, 32, 16, 2]>>, %w: memref<1x1x3x1x1x8xi32>, %y: memref<1x1x2x8xi32>) {
+  // expected-error@+1 {{reads runs of memory, found gaps in memref<1x3x2x8xi8, strided<[96, 32, 16, 2]>>}}
+  kernel.conv ins(%x, %w : memref<1x3x2x8xi8, strided<[96, 32, 16, 2]>>, memref<1x1x3x1x1x8xi32>) outs(%y : memref<1x1x2x8xi32>) attributes {
+    strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 8 : i64,
+    schedule = #kernel.schedule<variant = "depthwise", lanes = 8, packed = true>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return
+}

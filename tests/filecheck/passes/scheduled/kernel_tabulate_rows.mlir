@@ -475,3 +475,46 @@ func.func @somebody_else(%z: tensor<4x4x2048xi8>) -> (tensor<4x4x2048xf32>, tens
 // CHECK-NEXT: linalg.yield [[V41]] : f32
 // CHECK-NEXT: } -> tensor<4x4x2048xf32>
 // CHECK-NEXT: func.return [[V23]], [[V4]] : tensor<4x4x2048xf32>, tensor<4x4x2048xi8>
+
+// The largest of two tensors, and a largest beside another result: neither is the largest of a row of bytes.
+// CHECK-LABEL: @other_reductions(
+// CHECK: arith.maximumf
+// CHECK: math.cosh
+// CHECK: arith.maximumf
+// CHECK: math.cosh
+// CHECK: func.return
+func.func @other_reductions(%x: tensor<4x4x2048xi8>, %y: tensor<4x4x2048xi8>) -> (tensor<4x4x2048xf32>, tensor<4x4x2048xf32>, tensor<4x4xf32>) {
+  %least = arith.constant 0xFF800000 : f32
+  %0 = tensor.empty() : tensor<4x4xf32>
+  %1 = linalg.fill ins(%least : f32) outs(%0 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = linalg.generic {indexing_maps = [#all, #all, #row], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : tensor<4x4x2048xi8>, tensor<4x4x2048xi8>) outs(%1 : tensor<4x4xf32>) {
+  ^bb0(%a: i8, %b: i8, %o: f32):
+    %4 = arith.maxsi %a, %b : i8
+    %5 = arith.sitofp %4 : i8 to f32
+    %6 = arith.maximumf %o, %5 : f32
+    linalg.yield %6 : f32
+  } -> tensor<4x4xf32>
+  %e = tensor.empty() : tensor<4x4x2048xf32>
+  %3 = linalg.generic {indexing_maps = [#row, #all, #all], iterator_types = ["parallel", "parallel", "parallel"]} ins(%2, %x : tensor<4x4xf32>, tensor<4x4x2048xi8>) outs(%e : tensor<4x4x2048xf32>) {
+  ^bb0(%m: f32, %a: i8, %o: f32):
+    %4 = arith.sitofp %a : i8 to f32
+    %5 = arith.subf %4, %m : f32
+    %6 = math.cosh %5 : f32
+    linalg.yield %6 : f32
+  } -> tensor<4x4x2048xf32>
+  %7, %8 = linalg.generic {indexing_maps = [#all, #row, #row], iterator_types = ["parallel", "parallel", "reduction"]} ins(%y : tensor<4x4x2048xi8>) outs(%1, %1 : tensor<4x4xf32>, tensor<4x4xf32>) {
+  ^bb0(%a: i8, %o: f32, %p: f32):
+    %4 = arith.sitofp %a : i8 to f32
+    %5 = arith.maximumf %o, %4 : f32
+    %6 = arith.maximumf %p, %4 : f32
+    linalg.yield %5, %6 : f32, f32
+  } -> tensor<4x4xf32>, tensor<4x4xf32>
+  %9 = linalg.generic {indexing_maps = [#row, #all, #all], iterator_types = ["parallel", "parallel", "parallel"]} ins(%7, %y : tensor<4x4xf32>, tensor<4x4x2048xi8>) outs(%e : tensor<4x4x2048xf32>) {
+  ^bb0(%m: f32, %a: i8, %o: f32):
+    %4 = arith.sitofp %a : i8 to f32
+    %5 = arith.subf %4, %m : f32
+    %6 = math.cosh %5 : f32
+    linalg.yield %6 : f32
+  } -> tensor<4x4x2048xf32>
+  func.return %3, %9, %8 : tensor<4x4x2048xf32>, tensor<4x4x2048xf32>, tensor<4x4xf32>
+}

@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import numpy as np
 import pytest
 
 from tests.unit.dialects.nn.lower.driver import check
@@ -103,6 +104,15 @@ def test_largest_elements_and_their_numbers(windows: str, sizes: str, column_maj
         [f"tensor<2x3x7x6x{element}>"],
         [f"tensor<2x3x{sizes}x{element}>", f"tensor<2x3x{sizes}xi64>"],
     )
+
+
+@pytest.mark.parametrize("column_major", ["true", "false"])
+def test_the_first_element_is_the_largest(column_major: str) -> None:
+    """Its number is 0, which is a number as any other: what follows is not the first that is found."""
+    falling = -np.arange(16, dtype=np.int8).reshape(1, 1, 4, 4)
+    windows = f"kernel = array<i64: 2, 2>, column_major = {column_major}"
+    operands, results = ["tensor<1x1x4x4xi8>"], ["tensor<1x1x3x3xi8>", "tensor<1x1x3x3xi64>"]
+    check(f"nn.max_pool_with_indices {{{windows}}}", operands, results, given={"input0": falling}, seeds=(0,))
 
 
 @pytest.mark.parametrize("element", ["f32", "f16", "f64"])
