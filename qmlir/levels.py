@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Dialect, Operation
 
 from qmlir import registry
 from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformType
-from qmlir.ir.decomposition import Parts
+from qmlir.ir.decomposition import Parts, parts_given
 from qmlir.ir.diagnostics import op_error, text_error
 
 
@@ -177,6 +177,6 @@ def check_level(ctx: Context, module: ModuleOp, name: str, keep: Container[Opera
 def _has_parts(op: Operation) -> bool:
     """Whether the registered decomposition applies to `op` as it is: a convolution without bias is primitive."""
     parts = Parts(op)
-    applies = registry.decompositions()[type(op)](op, parts) is not None
+    applies = parts_given(op, parts) is not None
     parts.discard()
     return applies

@@ -12,14 +12,13 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from qmlir import registry
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.kernel.ops import ContractionOp as KernelContractionOp
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.quant.sizes import bits_of, bytes_of, elements_of, shaped_type
 from qmlir.inspection.values import CASTS, ValueInfo, constant_behind
 from qmlir.inspection.values import value_info as info_of
-from qmlir.ir.decomposition import Parts, marks_on
+from qmlir.ir.decomposition import Parts, marks_on, parts_given
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import Port, inputs_of, memory_outputs_of, outputs_of
@@ -232,12 +231,9 @@ def _is_kernel(function: FuncOp) -> bool:
 
 def _has_parts(op: Operation) -> bool:
     """Whether `op` is a composite whose parts somebody knows: a convolution without a bias is none."""
-    decomposition = registry.decompositions().get(type(op))
-    if decomposition is None:
-        return False
     parts = Parts(op)
     try:
-        return decomposition(op, parts) is not None
+        return parts_given(op, parts) is not None
     finally:
         parts.discard()
 

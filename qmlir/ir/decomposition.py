@@ -10,13 +10,16 @@ the innermost first.
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TypeVar, cast
+from operator import eq
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
 
+from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import COMPOSITE, Origin, assign_role, origins_of
+from qmlir.registry import decompositions, of_package
 
 COMPONENTS = "components"
 """The property of a composite that has the types of its parts; the mark leaves it out, as the parts have them."""
@@ -50,6 +53,36 @@ class Parts:
 
 Decomposition = Callable[..., Sequence[SSAValue] | None]
 """Takes a composite and its `Parts`, adds the parts, and returns the values of its results; `None` where it cannot."""
+
+
+def results_given(
+    op: Operation, function: Callable[..., Any], given: Any, is_accepted: Callable[[Attribute, Attribute], bool] = eq
+) -> Sequence[SSAValue]:
+    """The values that `function`, which may be a package's, gives in the place of the results of `op`.
+
+    Raises `DiagnosticError` where it does not give one for each, of a type that is accepted for that of the result.
+    """
+    things = cast(Sequence[Any], given) if isinstance(given, Sequence) else (given,)
+    values = [cast(SSAValue, each) for each in things if isinstance(each, SSAValue)]
+    if isinstance(given, Sequence) and len(values) == len(things) == len(op.results):
+        pairs = zip((value.type for value in values), op.result_types, strict=True)
+        if all(is_accepted(found, wanted) for found, wanted in pairs):
+            return values
+    names = (str(cast(SSAValue, each).type) if isinstance(each, SSAValue) else type(each).__name__ for each in things)
+    found = ", ".join(names)
+    found = f"a list of ({found})" if isinstance(given, Sequence) else f"no list, {found}"
+    wanted = ", ".join(map(str, op.result_types))
+    name = getattr(function, "__qualname__", repr(function))
+    raise op_error(
+        op, f"is replaced by what '{name}' gives: {found}; accepted: values for ({wanted}){of_package(function)}"
+    )
+
+
+def parts_given(op: Operation, parts: Parts) -> Sequence[SSAValue] | None:
+    """The results of a composite from its parts, which are added to `parts`; `None` where it has none as it is."""
+    decomposition: Decomposition | None = decompositions().get(type(op))
+    given = None if decomposition is None else decomposition(op, parts)
+    return None if decomposition is None or given is None else results_given(op, decomposition, given)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from qmlir.ir.diagnostics import DiagnosticError, note, op_error
 from qmlir.ir.dominance import verify_dominance
 from qmlir.ir.foreign import faults_of_xdsl
 from qmlir.ir.signature import inputs_of, outputs_of
+from qmlir.registry import in_package
+from qmlir.registry.faults import one_line
 
 
 def _may_lack_terminator(block: Block) -> bool:
@@ -93,11 +95,22 @@ def _verify_ports(function: FuncOp) -> None:
 def _verify_own_rules(op: Operation) -> None:
     try:
         with faults_of_xdsl(lambda reason: op_error(op, f"cannot be verified: {reason}")):
-            op.verify_()
+            _verify_as_defined(op)
     except DiagnosticError:
         raise
     except VerifyException as error:
         raise op_error(op, " ".join(str(error).split())) from error
+
+
+def _verify_as_defined(op: Operation) -> None:
+    try:
+        op.verify_()
+    except (DiagnosticError, VerifyException):
+        raise
+    except Exception as error:  # a verifier may be anybody's code
+        if not (where := in_package(error)):
+            raise
+        raise op_error(op, f"cannot be verified: {one_line(error)}{where}") from error
 
 
 def verify(root: Operation) -> None:

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from onnx import (
     FunctionProto,
@@ -280,7 +280,7 @@ class _ModelImporter:
         importer = self.importers.get(operator_key(node))
         if importer is not None:
             try:
-                results = importer(Node(node, version, inputs, builder, origin, scope.values, scope.declared))
+                results: Any = importer(Node(node, version, inputs, builder, origin, scope.values, scope.declared))
             except VerifyException as error:  # of a rule that an importer asks before there is an operation
                 raise node_error(node, " ".join(str(error).split())) from error
             except DiagnosticException:
@@ -289,7 +289,11 @@ class _ModelImporter:
                 if not (where := registry.in_package(error)):
                     raise
                 raise node_error(node, f"its importer failed: {one_line(error)}{where}") from error
-            return [results] if isinstance(results, SSAValue) else list(results)
+            values: Any = [results] if isinstance(results, SSAValue) else results
+            if not isinstance(values, Sequence) or not all(isinstance(v, SSAValue | None) for v in cast(Any, values)):
+                what = f"its importer gives {values!r}, no value and no list of values"
+                raise node_error(node, f"{what}{registry.of_package(importer)}")
+            return cast(Sequence[SSAValue | None], values)
         types = [TypeProto() if value is None else onnx_type(value) for value in inputs]
         function = definition(node, version, types)
         if function is None:

@@ -20,7 +20,7 @@ from qmlir.ir.diagnostics import DiagnosticError, nearest_name, note, op_error, 
 from qmlir.ir.verification import verify
 from qmlir.pdl.matching import COMMUTATIVE, Found, Matcher, roots_among
 from qmlir.pdl.natives import Role, native_functions
-from qmlir.pdl.rewriting import Rewrite
+from qmlir.pdl.rewriting import Rewrite, check_property
 from qmlir.pdl.signatures import NativeFunction, WrongKindError
 from qmlir.text.parsing import load_module
 
@@ -46,6 +46,8 @@ class PdlPattern(RewritePattern):
     natives: _RewriteFunctions
     root_name: str | None
     ctx: Context
+    package: str = ""
+    """` (in package 'fancy 1.0')` where the file is that of a package."""
 
     @property
     def benefit(self) -> int:
@@ -66,7 +68,7 @@ class PdlPattern(RewritePattern):
             diagnostic = error.diagnostic
             notes = [note(op, "where the pattern was tried"), *diagnostic.notes]
             raise text_error(
-                f"pattern '{self.pattern_name}': {diagnostic.message}", diagnostic.location, notes
+                f"pattern '{self.pattern_name}'{self.package}: {diagnostic.message}", diagnostic.location, notes
             ) from error
 
     def _matched(self, found: Found) -> list[Operation]:
@@ -133,6 +135,7 @@ class _Reader:
     """Makes a pattern of each `pdl.pattern`."""
 
     ctx: Context
+    package: str = ""
 
     def pattern(self, op: pdl.PatternOp) -> PdlPattern:
         body = list(op.body.block.ops)
@@ -156,7 +159,8 @@ class _Reader:
             raise op_error(rewrite, "rewrites what is no pdl.operation of its pattern")
         matcher = Matcher(root, operations, constraints, frozenset(commutative))
         root_name = None if owner.opName is None else owner.opName.data
-        return PdlPattern(_pattern_name(op), op, rewrite, matcher, dict(self._natives(rewrite)), root_name, self.ctx)
+        natives = dict(self._natives(rewrite))
+        return PdlPattern(_pattern_name(op), op, rewrite, matcher, natives, root_name, self.ctx, self.package)
 
     @staticmethod
     def _commutative(op: pdl.ApplyNativeConstraintOp) -> set[SSAValue]:
@@ -180,13 +184,20 @@ class _Reader:
                     yield op, function
                 case pdl.OperationOp(opName=StringAttr(data=name)) if self.ctx.get_optional_op(name) is None:
                     raise op_error(op, f"makes '{name}', which no dialect has")
+                case pdl.OperationOp():
+                    for key, value in zip(op.attributeValueNames, op.attribute_values, strict=True):
+                        if isinstance(value.owner, pdl.AttributeOp) and value.owner.value is not None:
+                            check_property(op, self.ctx, key.data, value.owner.value)
                 case _:
                     pass
 
 
-def patterns_in(ctx: Context, module: ModuleOp) -> list[PdlPattern]:
-    """The patterns of a verified module: those of more benefit first, then in their order."""
-    reader = _Reader(ctx)
+def patterns_in(ctx: Context, module: ModuleOp, package: str = "") -> list[PdlPattern]:
+    """The patterns of a verified module: those of more benefit first, then in their order.
+
+    Errors say ` (in package 'fancy 1.0')`, as `package` is, where they come with one.
+    """
+    reader = _Reader(ctx, package)
     found: list[PdlPattern] = []
     for op in module.walk():
         if not isinstance(op, pdl.PatternOp):
@@ -195,15 +206,16 @@ def patterns_in(ctx: Context, module: ModuleOp) -> list[PdlPattern]:
             found.append(reader.pattern(op))
         except DiagnosticError as error:
             said = error.diagnostic
-            raise text_error(f"pattern '{_pattern_name(op)}': {said.message}", said.location, said.notes) from error
+            message = f"pattern '{_pattern_name(op)}'{package}: {said.message}"
+            raise text_error(message, said.location, said.notes) from error
     return sorted(found, key=lambda pattern: -pattern.benefit)
 
 
-def load_patterns(ctx: Context, path: Path) -> list[PdlPattern]:
-    """The patterns of a PDL file. Raises `DiagnosticError` where one is wrong, or where there is none."""
+def load_patterns(ctx: Context, path: Path, package: str = "") -> list[PdlPattern]:
+    """The patterns of a file, perhaps of a `package`. Raises `DiagnosticError` where one is wrong or there is none."""
     module = load_module(ctx, path)
     verify(module)
-    patterns = patterns_in(ctx, module)
+    patterns = patterns_in(ctx, module, package)
     if not patterns:
         raise text_error(f"'{path}' holds no pdl.pattern")
     return patterns

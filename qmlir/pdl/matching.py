@@ -17,6 +17,7 @@ from xdsl.irdl import IRDLOperation
 
 from qmlir.ir.diagnostics import op_error
 from qmlir.pdl.signatures import NativeFunction, WrongKindError
+from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
 
 Found = dict[SSAValue, Any]
@@ -202,7 +203,7 @@ class Matcher:
             except WrongKindError:
                 results = None
             except Exception as error:  # whatever a function of another package raises, the pattern is named
-                raise op_error(op, f"'{function.name}' failed: {one_line(error)}") from error
+                raise op_error(op, f"'{function.name}' failed: {one_line(error)}{in_package(error)}") from error
             if bool(op.is_negated.value.data) == (results is not None):
                 return None
             found |= dict(zip(op.res, results or (), strict=False))

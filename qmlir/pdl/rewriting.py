@@ -12,7 +12,16 @@ from xdsl.context import Context
 from xdsl.dialects import pdl
 from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OptionalDef, VariadicDef
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    OptionalDef,
+    OptPropertyDef,
+    VariadicDef,
+    VarIRConstruct,
+    VerificationContext,
+    irdl_op_verify_arg_list,
+)
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
@@ -23,6 +32,7 @@ from qmlir.ir.interfaces import InferResultTypes
 from qmlir.ir.provenance import merged_origins, origins_of, set_origins, set_tensor_names, tensor_names
 from qmlir.pdl.matching import Found, argument
 from qmlir.pdl.signatures import NativeFunction, WrongKindError
+from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
 
 _SEGMENTS = "operandSegmentSizes"
@@ -86,7 +96,7 @@ class Rewrite:
         except DiagnosticError:
             raise
         except Exception as error:  # whatever a function of another package raises, the pattern is named
-            raise op_error(op, f"'{function.name}' failed: {one_line(error)}") from error
+            raise op_error(op, f"'{function.name}' failed: {one_line(error)}{in_package(error)}") from error
         if results is None or len(results) != len(function.results):
             raise op_error(op, f"'{function.name}' gives {len(function.results)} results, found {results}")
         return results
@@ -106,29 +116,15 @@ class Rewrite:
         for key, value in zip(name.attributeValueNames, name.attribute_values, strict=True):
             where = properties if key.data in known or key.data == _SEGMENTS else attributes
             where[key.data] = self._argument(value)
+            check_property(name, self.ctx, key.data, where[key.data])
         if issubclass(kind, IRDLOperation) and _SEGMENTS not in properties:
             properties |= _segments(name, kind, len(operands))
         op = kind.create(operands=operands, result_types=types, properties=properties, attributes=attributes)
-        if not types:
-            op = self._with_inferred_types(name, op)
+        if not types and isinstance(op, InferResultTypes):
+            op = with_inferred_types(name, op)
         self.rewriter.insert(op, self.place)
         self.created.append(op)
         return op
-
-    @staticmethod
-    def _with_inferred_types(name: pdl.OperationOp, op: Operation) -> Operation:
-        """`op` with the result types that follow from its operands, where it says which; else it has no results."""
-        if not isinstance(op, InferResultTypes):
-            return op
-        try:
-            types = op.infer_result_types()
-        except VerifyException as error:
-            raise op_error(name, f"makes an operation with no result types: {error}") from error
-        typed = type(op).create(
-            operands=list(op.operands), result_types=types, properties=op.properties, attributes=op.attributes
-        )
-        op.drop_all_references()
-        return typed
 
     def _replace(self, op: pdl.ReplaceOp) -> None:
         old = cast(Operation, self._argument(op.op_value))
@@ -188,12 +184,63 @@ class Rewrite:
                 op.verify_()
             except DiagnosticError:
                 raise
-            except VerifyException as error:
-                text = " ".join(str(error).split())
+            except Exception as error:
+                if not isinstance(error, VerifyException) and not in_package(error):
+                    raise
+                text = one_line(error) + in_package(error)
+                if isinstance(error, VerifyException):
+                    text = " ".join(str(error).split())
                 if op in self.created:
                     raise op_error(rewrite, f"makes '{op.name}', which does not verify: {text}") from error
                 message = f"gives '{op.name}' operands with which it does not verify: {text}"
                 raise op_error(rewrite, message, [note(op, "here")]) from error
+
+
+def with_inferred_types(name: pdl.OperationOp, op: InferResultTypes) -> Operation:
+    """`op` with the result types that follow from its operands and attributes; where these are wrong, that is said."""
+    try:
+        if isinstance(op, IRDLOperation):
+            _verify_inputs(op)
+        types = op.infer_result_types()
+    except VerifyException as error:
+        raise op_error(name, f"makes '{op.name}' of what it does not take: {' '.join(str(error).split())}") from error
+    except Exception as error:
+        # With operands and attributes as defined, what is missing is a result, or the operation's code is wrong.
+        reason = f" ({one_line(error)}{where})" if (where := in_package(error)) else ""
+        message = (
+            f"makes '{op.name}', whose result types do not follow from what it takes: say `-> (%type : !pdl.type)`"
+        )
+        raise op_error(name, f"{message}{reason}") from error
+    typed = type(op).create(
+        operands=list(op.operands), result_types=types, properties=op.properties, attributes=op.attributes
+    )
+    op.drop_all_references()
+    return typed
+
+
+def check_property(name: pdl.OperationOp, ctx: Context, key: str, value: Attribute) -> None:
+    """Raise `DiagnosticError` where `value` is no attribute for the property `key` of what the pattern makes."""
+    assert name.opName is not None
+    kind = ctx.get_optional_op(name.opName.data)
+    if kind is None or not issubclass(kind, IRDLOperation):
+        return
+    definition = kind.get_irdl_definition().properties.get(key)
+    if definition is None:
+        return
+    try:
+        definition.constr.verify(value, VerificationContext())
+    except VerifyException as error:
+        text = " ".join(str(error).split())
+        raise op_error(name, f"makes '{kind.name}' with the property '{key}' = {value}: {text}") from error
+
+
+def _verify_inputs(op: IRDLOperation) -> None:
+    """Verify by their definitions what the operation takes, before its own code looks at it."""
+    definition, context = op.get_irdl_definition(), VerificationContext()
+    irdl_op_verify_arg_list(op, definition, VarIRConstruct.OPERAND, context)
+    for name, each in definition.properties.items():
+        if name not in op.properties and not isinstance(each, OptPropertyDef):
+            raise VerifyException(f"property '{name}' is missing")
 
 
 def _is_constant(op: Operation) -> bool:

@@ -27,6 +27,7 @@ from qmlir.registry.package import (
     continue_with,
     in_package,
     load,
+    of_package,
     outside,
     package_of,
     packages,
@@ -40,9 +41,9 @@ __all__ = [
     "CONTRIBUTIONS_GROUP", "DIALECTS", "INTERFACE", "ONNX_EXPORTERS_GROUP", "ONNX_IMPORTERS_GROUP", "OURS",
     "PASSES", "TREE", "UNIVERSE", "UNIVERSE_GROUP", "UPSTREAM", "UPSTREAM_REPLACED", "Contribution", "Named",
     "Package", "PackageError", "continue_with", "decompositions", "dialect_factories", "in_package",
-    "inserted_passes", "keys_of", "load", "look_up_all", "lowerings", "meanings", "named", "onnx_exporters",
-    "onnx_importers", "outside", "package_of", "packages", "pass_factories", "patterns", "plug_ins", "plugged",
-    "plugin", "table",
+    "inserted_passes", "keys_of", "load", "look_up_all", "lowerings", "meanings", "named", "of_package",
+    "onnx_exporters", "onnx_importers", "outside", "package_of", "packages", "pass_factories", "patterns", "plug_ins",
+    "plugged", "plugin", "table",
 ]  # fmt: skip
 
 _Rows = Iterable[tuple[Package, str]]

@@ -209,6 +209,12 @@ def in_package(error: BaseException) -> str:
     return next((f" (in package '{owner.title}')" for owner in owners if owner in outside()), "")
 
 
+def of_package(function: Any) -> str:
+    """` (in package 'fancy 1.0')` where a function is of a package from outside: the end of a message."""
+    owner = package_of(getattr(function, "__module__", None) or "")
+    return f" (in package '{owner.title}')" if owner in outside() else ""
+
+
 def _module(text: str) -> Any:
     """The module that a name or a path to a file of Python names."""
     if not text.endswith(".py"):

@@ -141,7 +141,7 @@ def _fits(kernel: HandMade, op: Operation) -> bool:
     try:
         return kernel.fits(op)
     except Exception as error:  # whatever a function of another package raises, it is named
-        what = f"is asked whether '{kernel.function}' fits, which failed: {one_line(error)}"
+        what = f"is asked whether '{kernel.function}' fits, which failed: {one_line(error)}{registry.in_package(error)}"
         raise op_error(op, what) from error
 
 

@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir import registry
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale, fixed_point, power_of_two_shift
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of
@@ -23,7 +22,7 @@ from qmlir.dialects.nn.infer.windows import covered_elements
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, pooling, reduction
 from qmlir.dialects.nn.qlinear import is_qlinear, verify_qlinear
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
-from qmlir.ir.decomposition import Parts
+from qmlir.ir.decomposition import Parts, parts_given
 
 Scales = npt.NDArray[np.float32]
 
@@ -255,8 +254,7 @@ def _verify_mode(op: NnOp, mode: Mode) -> None:
 
 def decompose(composite: Operation, parts: Parts) -> Sequence[SSAValue] | None:
     """The results of a composite from its `parts`, which requantize as it does; `None` where it has none."""
-    decomposition = registry.decompositions().get(type(composite))
-    results = None if decomposition is None else decomposition(composite, parts)
+    results = parts_given(composite, parts)
     if results is not None:
         hand_on_requantization(composite, parts.operations)
     return results

@@ -113,6 +113,9 @@ class _ModuleExporter:
                 metadata.OPERANDS: _json([names[value] for value in op.operands]),
                 metadata.RESULTS: _json([names[value] for value in op.results]),
             }
+            if not found.nodes:
+                where = registry.of_package(self.exporters.get(type(op)))
+                raise op_error(op, f"cannot be written: its exporter adds no node{where}")
             metadata.write(found.nodes[0], said)
             for node in found.nodes[1:]:
                 metadata.write(node, {metadata.PLACE: str(place)})

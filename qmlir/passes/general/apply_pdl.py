@@ -75,8 +75,8 @@ class ApplyPdl(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.keeps not in _KEEPS:
             raise text_error(f"{self.name}: keeps='{self.keeps}' is none of {', '.join(_KEEPS)}")
-        paths = [*map(Path, self.file), *map(_file_named, self.named)]
-        patterns = [each for path in paths for each in load_patterns(ctx, path)]
+        paths = [*((Path(each), "") for each in self.file), *map(_file_named, self.named)]
+        patterns = [each for path, package in paths for each in load_patterns(ctx, path, package)]
         if not self.file and not self.named:
             patterns = _taken_out(ctx, op)
         patterns.sort(key=lambda pattern: -pattern.benefit)
@@ -85,8 +85,8 @@ class ApplyPdl(ModulePass):
             count(f"matches of {pattern.pattern_name}", statistics.counts[pattern.pattern_name])
 
 
-def _file_named(name: str) -> Path:
-    """The file of a package that has this name."""
+def _file_named(name: str) -> tuple[Path, str]:
+    """The file of a package that has this name, and how a message names the package."""
     there = registry.named("pdl")
     if name not in there:
         every = ", ".join(sorted(there)) or "none: no installed package has patterns"
@@ -94,7 +94,7 @@ def _file_named(name: str) -> Path:
     row = there[name]
     package, _, path = row.row.partition(":")
     try:
-        return Path(str(files(package))) / path
+        return Path(str(files(package))) / path, f" (in package '{row.package.title}')"
     except ImportError as error:
         raise text_error(f"the patterns '{name}' of package '{row.package.title}': {error}") from error
 

@@ -32,7 +32,7 @@ from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import CalibratedQuantizedType, QuantizedType, StoredType, holds_nan
 from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.conversion import Legality, convert
-from qmlir.ir.decomposition import Parts
+from qmlir.ir.decomposition import Parts, results_given
 from qmlir.ir.evaluation import RunsRegions, meaning_of
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.signature import ELEMENT, REFUSES_NAN
@@ -74,11 +74,17 @@ class Lower(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         lowering = registry.lowerings().get(type(op), no_lowering)
         at = Lowering(op, rewriter, self.types)
-        values = at.without_elements() or _by_hand(op, at) or lowering(op, at) or _parts_of(op, rewriter)
-        if values is None:
+        values = at.without_elements() or _by_hand(op, at)
+        if values is None and (given := lowering(op, at)) is not None:
+            values = results_given(op, lowering, given, self._is_accepted)
+        if values is None and (values := _parts_of(op, rewriter)) is None:
             return
         casts = [self.types.restored(rewriter, value, old.type) for value, old in zip(values, op.results, strict=True)]
         rewriter.replace(op, [], casts)
+
+    def _is_accepted(self, found: Attribute, wanted: Attribute) -> bool:
+        """Whether the type of a result is that of the operation, at its own level or at the integer level."""
+        return found in (wanted, self.types.converted(wanted))
 
 
 def _attributes_of(type_: Attribute, is_quantized: bool) -> DictionaryAttr:

@@ -23,6 +23,7 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
+from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
 from qmlir.text.elements import dense_array
 
@@ -135,7 +136,7 @@ def compare(op: HandMadeOp) -> None:
         try:
             inputs = _inputs(op, kernel, original, random)
         except Exception as error:  # whatever a function of another package raises, it is named
-            what = f"calls '{op.function.data}', and making its inputs failed: {one_line(error)}"
+            what = f"calls '{op.function.data}', and making its inputs failed: {one_line(error)}{in_package(error)}"
             raise op_error(op, what) from error
         meant = evaluate(original, inputs)
         if meant is None:

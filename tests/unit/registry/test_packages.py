@@ -12,13 +12,18 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import onnx.parser
 import pytest
 
+import qmlir
 from qmlir import registry
-from qmlir.environment import default_environment
+from qmlir.environment import default_environment, plugins
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.onnx.export.exporter import export_model
 from qmlir.registry import INTERFACE, Package
 from qmlir.registry.faults import fault_listener
 from qmlir.registry.package import WITHOUT_VARIABLE, _is_wanted
+from qmlir.text.parsing import parse_module
 from qmlir.tools.plugins import plugins_in
 from tests.support.contributing import CONTRIBUTION
 from tests.support.documents import ROOT
@@ -295,6 +300,7 @@ def test_xdsl_opt_reads_a_dialect_and_runs_a_pass_of_a_package(good: Path, tmp_p
 
 
 def test_a_plug_in_that_is_installed_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry.packages()  # they are looked for once: before the patch, which is to say nothing to other tests
     row = "tests.support.contributing"
     there = Package("there", "1.0", universes=(f"{row}:UNIVERSE",), contributions=(CONTRIBUTION,))
     monkeypatch.setattr("qmlir.registry.package.installed", lambda: (there,))
@@ -316,3 +322,28 @@ def test_names_are_compared_as_pip_does(monkeypatch: pytest.MonkeyPatch) -> None
 def test_an_option_without_a_value_is_left_to_the_tool() -> None:
     assert plugins_in(["run", "--load-plugin", "a:b", "x.mlir", "--load-plugin=c"]) == ["a:b", "c"]
     assert plugins_in(["run", "--load-plugin"]) == []
+
+
+def test_an_importer_and_an_exporter_that_give_nothing_are_named() -> None:
+    owner = r" \(in package 'tests.support.spoilt'\)"
+    with plugins(["tests.support.spoilt"]):
+        for name, why in (
+            ("Raises", "its importer failed: KeyError: 'lost'"),
+            ("Nothing", "its importer gives None, no value and no list of values"),
+            ("Number", r"its importer gives \[3\], no value and no list of values"),
+        ):
+            opsets = 'opset_import: ["" : 21, "my" : 1]'
+            text = f"<ir_version: 10, {opsets}> net (float[4] x) => (float[4] y) {{ [n] y = my.{name} (x) }}"
+            with pytest.raises(DiagnosticError, match=f"my.{name} node 'n': {why}{owner}"):
+                qmlir.load(onnx.parser.parse_model(text))
+        for name, why in (
+            ("raises", "its exporter failed: KeyError: 'lost'"),
+            ("nothing", "its exporter adds no node"),
+        ):
+            text = (
+                f"func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{\n  %0 = spoilt.{name} %x : tensor<4xf32>\n"
+                "  func.return %0 : tensor<4xf32>\n}"
+            )
+            module = parse_module(default_environment().new_context(), text)
+            with pytest.raises(DiagnosticError, match=f"'spoilt.{name}' op cannot be written: {why}{owner}"):
+                export_model(module)

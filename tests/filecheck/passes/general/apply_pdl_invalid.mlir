@@ -172,3 +172,47 @@ pdl.pattern @used : benefit(1) {
     pdl.erase %relu
   }
 }
+// -----
+// What is made has properties of other kinds: told before any module is seen.
+pdl.pattern @turns : benefit(1) {
+  %x = pdl.operand
+  %relu = pdl.operation "nn.relu" (%x : !pdl.value)
+  pdl.rewrite %relu {
+    %order = pdl.attribute = [1, 0]
+    // expected-error @+1 {{pattern '@turns': 'pdl.operation' op makes 'nn.transpose' with the property 'permutation' = [1 : i64, 0 : i64]: }}
+    %turned = pdl.operation "nn.transpose" (%x : !pdl.value) {"permutation" = %order}
+    pdl.replace %relu with %turned
+  }
+}
+// -----
+pdl.pattern @flattens : benefit(1) {
+  %type = pdl.type
+  %x = pdl.operand
+  %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
+  pdl.rewrite %relu {
+    // expected-error @+1 {{pattern '@flattens': 'pdl.operation' op makes 'nn.reshape', whose result types do not follow from what it takes: say `-> (%type : !pdl.type)`}}
+    %flat = pdl.operation "nn.reshape" (%x : !pdl.value)
+    pdl.replace %relu with %flat
+  }
+}
+func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  // expected-note @+1 {{where the pattern was tried}}
+  %0 = nn.relu %x : tensor<2x2xf32>
+  func.return %0 : tensor<2x2xf32>
+}
+// -----
+pdl.pattern @adds_nothing : benefit(1) {
+  %type = pdl.type
+  %x = pdl.operand
+  %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
+  pdl.rewrite %relu {
+    // expected-error @+1 {{pattern '@adds_nothing': 'pdl.operation' op makes 'nn.add' of what it does not take: Expected 2 operands, but got 1}}
+    %sum = pdl.operation "nn.add" (%x : !pdl.value)
+    pdl.replace %relu with %sum
+  }
+}
+func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  // expected-note @+1 {{where the pattern was tried}}
+  %0 = nn.relu %x : tensor<2x2xf32>
+  func.return %0 : tensor<2x2xf32>
+}
