@@ -17,6 +17,7 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.movement import MovementOp, ReshapeOp
 from qmlir.ir.builtin_types import as_dense, dense, tensor
 from qmlir.ir.decomposition import is_repeated
+from qmlir.ir.provenance import merged_origins, set_origins
 from qmlir.ir.evaluation import evaluate
 from qmlir.text.weights import ExternalWeightsAttr
 
@@ -61,10 +62,16 @@ def folded_constants(op: NnOp) -> list[ConstantOp] | None:
         return None
     if values is None or any(value.size > FOLD_LIMIT for value in values):
         return None
-    return [
+    constants = [
         ConstantOp.of(np.ascontiguousarray(value), TensorType(result.get_element_type(), value.shape))
         for value, result in zip(values, results, strict=True)
     ]
+    if isinstance(op, MovementOp):
+        # What is moved is still the model's constant; what is computed stands for the node that computed it.
+        moved = merged_origins([operand.owner for operand in op.operands if isinstance(operand.owner, ConstantOp)])
+        for constant in constants:
+            set_origins(constant, moved)
+    return constants
 
 
 class FoldConstants(RewritePattern):

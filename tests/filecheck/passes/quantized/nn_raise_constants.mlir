@@ -1,0 +1,32 @@
+// RUN: qmlir-opt %s -p nn-decompose,canonicalize,nn-raise,canonicalize,dce | filecheck %s
+// RUN: qmlir-opt %s -p nn-decompose,canonicalize,dce | filecheck %s --check-prefix=PARTS
+
+// A constant that is reshaped, transposed, sliced or broadcast stays the model's: it keeps its name on both ways.
+// CHECK-LABEL: func.func @conv
+// CHECK-DAG: nn.constant dense<2.500000e-01> : tensor<3x2x1x1xf32> {origin = "w"}
+// CHECK-DAG: nn.constant dense<[5.000000e-01, 1.000000e+00, -5.000000e-01]> : tensor<3xf32> {origin = "b"}
+// PARTS-LABEL: func.func @conv
+// PARTS-DAG: : tensor<3x2x1x1xf32> {origin = "w"}
+// PARTS-DAG: : tensor<3x1x1xf32> {origin = "b"}
+func.func @conv(%x: tensor<1x2x4x4xf32>) -> tensor<1x3x4x4xf32> {
+  %w = nn.constant dense<0.25> : tensor<3x2x1x1xf32> {origin = "w"}
+  %b = nn.constant dense<[0.5, 1.0, -0.5]> : tensor<3xf32> {origin = "b"}
+  %y = nn.conv %x, %w, %b : (tensor<1x2x4x4xf32>, tensor<3x2x1x1xf32>, tensor<3xf32>) -> tensor<1x3x4x4xf32> {origin = "conv"}
+  func.return %y : tensor<1x3x4x4xf32>
+}
+
+// PARTS-LABEL: func.func @moves
+// PARTS-NEXT: nn.constant {{.*}} : tensor<3x2xf32> {origin = "w"}
+// PARTS-NEXT: nn.constant {{.*}} : tensor<4xf32> {origin = "c"}
+// PARTS-NEXT: nn.constant {{.*}} : tensor<2xf32> {origin = "sum"}
+// PARTS-NEXT: func.return
+func.func @moves() -> (tensor<3x2xf32>, tensor<4xf32>, tensor<2xf32>) {
+  %w = nn.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32> {origin = "w"}
+  %v = nn.constant dense<[7.0, 8.0]> : tensor<2xf32> {origin = "v"}
+  %t = nn.transpose %w {permutation = [1, 0]} : (tensor<2x3xf32>) -> tensor<3x2xf32> {origin = "t"}
+  %s = nn.slice %w {starts = [0, 0], ends = [1, 2]} : (tensor<2x3xf32>) -> tensor<1x2xf32> {origin = "s"}
+  %r = nn.reshape %s : (tensor<1x2xf32>) -> tensor<2xf32> {origin = "r"}
+  %c = nn.concat %r, %v {axis = 0} : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32> {origin = "c"}
+  %a = nn.add %v, %v : tensor<2xf32> {origin = "sum"}
+  func.return %t, %c, %a : tensor<3x2xf32>, tensor<4xf32>, tensor<2xf32>
+}
