@@ -17,8 +17,8 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.movement import MovementOp, ReshapeOp
 from qmlir.ir.builtin_types import as_dense, dense, tensor
 from qmlir.ir.decomposition import is_repeated
-from qmlir.ir.provenance import merged_origins, set_origins
 from qmlir.ir.evaluation import evaluate
+from qmlir.ir.provenance import merged_origins, set_origins
 from qmlir.text.weights import ExternalWeightsAttr
 
 FOLD_LIMIT = 1024
