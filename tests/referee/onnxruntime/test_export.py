@@ -197,6 +197,80 @@ def test_the_nearest_mode_of_version_10() -> None:
     check_exported(module, {"input0": np.arange(24, dtype=np.float32).reshape(1, 1, 6, 4)})
 
 
+ISLANDS = """
+!x = !quant.uniform<{0}:f32, 0.5:3>
+!y = !quant.uniform<{0}:f32, 0.75:5>
+func.func @main(%q: tensor<2x3x4x4x!x>) -> (tensor<2x2x4x4x!y>, tensor<2x3x4x5x!y>, tensor<2x5x!y>, tensor<2x3x4x4x!y>,
+    tensor<2x3x4x4x!y>, tensor<2x3x2x2x!y>, tensor<2x3x1x1x!y>, tensor<2x3x4x4x!y>, tensor<2x3x4x4x!y>) {{
+  %x = quant.dcast %q : tensor<2x3x4x4x!x> to tensor<2x3x4x4xf32>
+  %w = nn.constant dense<[[[[1.25]], [[-0.375]], [[2.875]]], [[[0.125]], [[-3.125]], [[0.5]]]]> : tensor<2x3x1x1xf32>
+  %m = nn.constant dense<[[1.25, -0.5, 2.875, 0.125, 0.375], [-3.125, 0.5, 0.25, 1.0, 2.0],
+    [0.75, 1.5, -2.25, 3.0, 0.5], [0.25, -1.75, 0.625, -0.875, 1.0]]> : tensor<4x5xf32>
+  %b = nn.constant dense<[0.125, -7.25]> : tensor<2xf32>
+  %0 = nn.conv %x, %w, %b : (tensor<2x3x4x4xf32>, tensor<2x3x1x1xf32>, tensor<2xf32>) -> tensor<2x2x4x4xf32>
+  %1 = nn.matmul %x, %m : (tensor<2x3x4x4xf32>, tensor<4x5xf32>) -> tensor<2x3x4x5xf32>
+  %rows = nn.slice %x {{starts = [0, 0, 0, 0], ends = [2, 1, 1, 4]}} : (tensor<2x3x4x4xf32>) -> tensor<2x1x1x4xf32>
+  %row = nn.reshape %rows : (tensor<2x1x1x4xf32>) -> tensor<2x4xf32>
+  %t = nn.transpose %m {{permutation = [1, 0]}} : (tensor<4x5xf32>) -> tensor<5x4xf32>
+  %2 = nn.fully_connected %row, %t : (tensor<2x4xf32>, tensor<5x4xf32>) -> tensor<2x5xf32>
+  %3 = nn.add %x, %x : tensor<2x3x4x4xf32>
+  %4 = nn.mul %x, %x : tensor<2x3x4x4xf32>
+  %5 = nn.average_pool %x {{kernel = [2, 2], strides = [2, 2]}} : (tensor<2x3x4x4xf32>) -> tensor<2x3x2x2xf32>
+  %6 = nn.global_average_pool %x : (tensor<2x3x4x4xf32>) -> tensor<2x3x1x1xf32>
+  %7 = nn.leaky_relu %x {{alpha = 0.25}} : tensor<2x3x4x4xf32>
+  %8 = nn.relu %x : tensor<2x3x4x4xf32>
+  %y0 = quant.qcast %0 : tensor<2x2x4x4xf32> to tensor<2x2x4x4x!y>
+  %y1 = quant.qcast %1 : tensor<2x3x4x5xf32> to tensor<2x3x4x5x!y>
+  %y2 = quant.qcast %2 : tensor<2x5xf32> to tensor<2x5x!y>
+  %y3 = quant.qcast %3 : tensor<2x3x4x4xf32> to tensor<2x3x4x4x!y>
+  %y4 = quant.qcast %4 : tensor<2x3x4x4xf32> to tensor<2x3x4x4x!y>
+  %y5 = quant.qcast %5 : tensor<2x3x2x2xf32> to tensor<2x3x2x2x!y>
+  %y6 = quant.qcast %6 : tensor<2x3x1x1xf32> to tensor<2x3x1x1x!y>
+  %y7 = quant.qcast %7 : tensor<2x3x4x4xf32> to tensor<2x3x4x4x!y>
+  %y8 = quant.qcast %8 : tensor<2x3x4x4xf32> to tensor<2x3x4x4x!y>
+  func.return %y0, %y1, %y2, %y3, %y4, %y5, %y6, %y7, %y8 : tensor<2x2x4x4x!y>, tensor<2x3x4x5x!y>, tensor<2x5x!y>,
+    tensor<2x3x4x4x!y>, tensor<2x3x4x4x!y>, tensor<2x3x2x2x!y>, tensor<2x3x1x1x!y>, tensor<2x3x4x4x!y>,
+    tensor<2x3x4x4x!y>
+}}
+"""
+
+
+@pytest.mark.parametrize("storage", ["i8", "u8", "i16", "i8<-127:127>", "i4"])
+def test_what_is_left_in_float_stays_in_float(storage: str) -> None:
+    """Between casts ONNX Runtime would quantize it again; the numbers are such that sums of floats are exact."""
+    module = parse_module(default_environment().new_context(), ISLANDS.format(storage), "module")
+    low, high = {"u8": (0, 256), "i4": (-8, 8)}.get(storage, (-127, 128))
+    dtype = {"u8": np.uint8, "i16": np.int16}.get(storage, np.int8)
+    x = np.random.default_rng(5).integers(low, high, (2, 3, 4, 4)).astype(dtype)
+    for settings in ({"form": "qdq"}, {"form": "qdq", "exact": False}, *FORMS):
+        check_exported(module, {"input0": x}, *SESSIONS, **settings)
+
+
+INTERPOLATED = """
+!x = !quant.uniform<{0}:f32, 0.05:3>
+func.func @main(%x: tensor<1x3x5x6x!x>) -> tensor<1x3x10x9x!x> {{
+  %0 = nn.resize %x {{mode = "{1}", coordinate_transformation_mode = "{2}", scales = [1.0, 1.0, 2.0, 1.5]}}
+    : (tensor<1x3x5x6x!x>) -> tensor<1x3x10x9x!x>
+  func.return %0 : tensor<1x3x10x9x!x>
+}}
+"""
+
+
+@pytest.mark.parametrize("coordinates", ["half_pixel", "align_corners", "asymmetric"])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("storage", ["i8", "u8"])
+def test_what_is_interpolated(storage: str, mode: str, coordinates: str) -> None:
+    """Between quarters of two integers there are many ties, and Resize decides them by an order of its own."""
+    module = parse_module(
+        default_environment().new_context(), INTERPOLATED.format(storage, mode, coordinates), "module"
+    )
+    dtype = {"u8": np.uint8}.get(storage, np.int8)
+    limits = np.iinfo(dtype)
+    x = np.random.default_rng(6).integers(limits.min, limits.max + 1, (1, 3, 5, 6)).astype(dtype)
+    for settings in ({"form": "qdq"}, *FORMS):
+        check_exported(module, {"input0": x}, *SESSIONS, **settings)
+
+
 QLINEAR = """
 !a = !quant.uniform<i8:f32, 0.3:4>
 !b = !quant.uniform<i8:f32, 0.7:-3>

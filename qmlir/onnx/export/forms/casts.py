@@ -201,14 +201,17 @@ def _limited(out: Outgoing, name: str, element: UniformQuantizedType, rank: int)
     return name
 
 
-def kept_apart(out: Outgoing, name: str, value: SSAValue, element: UniformQuantizedType) -> str:
+def kept_apart(
+    out: Outgoing, name: str, value: SSAValue, element: UniformQuantizedType, output: str | None = None
+) -> str:
     """Real values behind a Max that changes none of their integers.
 
-    It stands between an operator and its QuantizeLinear: ONNX Runtime puts no operator of its own in their place.
+    It stands between an operator and its QuantizeLinear, or DequantizeLinear and an operator: ONNX Runtime puts no
+    operator of its own in their place, and moves no cast across.
     """
     lowest = (element.storage_min - element.zero_points).astype(np.float32) * element.scales.astype(np.float32)
     bound = spread(element, len(shape_of(value)), lowest)
-    return out.node("Max", [name, out.constant(bound, element.expressed_type)])
+    return out.node("Max", [name, out.constant(bound, element.expressed_type)], output)
 
 
 def saturated(out: Outgoing, rounded: str, element: UniformQuantizedType, rank: int, output: str | None) -> str:

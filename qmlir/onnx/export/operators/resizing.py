@@ -1,12 +1,15 @@
 """Exporter of Resize."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, i64
 from xdsl.ir import Operation
 
-from qmlir.dialects.nn.base import shape_of
+from qmlir.dialects.nn.base import element_of, shape_of
+from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.interpret.resizing import Axis, changed_axes, coordinates, weights_of
 from qmlir.dialects.nn.ops import resizing as ops
 from qmlir.onnx.export.emission import Outgoing, number
 
@@ -25,8 +28,40 @@ def _resize(out: Outgoing, op: ops.ResizeOp) -> None:
     scales, sizes = _floats(out, op, "scales"), out.parameter("sizes")
     if op.nearest_mode.data == ops.FLOOR_UP_CEIL_DOWN and op.is_nearest:
         _by_growth(out, op, scales, sizes)
+    elif (axes := _summed_axes(out, op)) is not None:
+        _by_sums(out, op, axes)
     else:
         _node(out, op, out.name(op.input), scales, sizes, op.nearest_mode.data, out.output)
+
+
+def _summed_axes(out: Outgoing, op: ops.ResizeOp) -> list[Axis] | None:
+    """The axes along which a quantized value is interpolated, where its integers are to be ours in every session."""
+    shape, is_quantized = shape_of(op.input), kind_of(element_of(op.input)) is Kind.QUANTIZED
+    if not is_quantized or op.is_nearest or op.is_crop or out.settings.exact is False:
+        return None
+    found = None if DYNAMIC_INDEX in shape else op.resized(shape)
+    return None if found is None or 0 in shape else changed_axes(op, shape, found)
+
+
+def _by_sums(out: Outgoing, op: ops.ResizeOp, axes: Sequence[Axis]) -> None:
+    """Each new element as the sum that the arithmetic has, in its order: that of Resize is a runtime's own.
+
+    Where weights are quarters, a sum of integers is often a tie, and the order decides which way it is rounded.
+    """
+    name, rank = out.name(op.input), len(shape_of(op.input))
+    element = out.element(op.input)
+    for axis in axes:
+        elements, weights = weights_of(op, coordinates(op, axis), axis)
+        layout = (-1, *(1,) * (rank - axis.to.axis - 1))
+        total: str | None = None
+        for tap in range(elements.shape[1]):
+            if weights[:, tap].any():
+                taken = out.node("Gather", [name, out.constant(elements[:, tap], i64)], axis=axis.to.axis)
+                term = out.node("Mul", [taken, out.constant(weights[:, tap].reshape(layout), element)])
+                total = term if total is None else out.node("Add", [total, term])
+        assert total is not None  # the weights of a place add up to 1
+        name = total
+    out.node("Identity", [name], out.output)
 
 
 def _node(
