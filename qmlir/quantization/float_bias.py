@@ -3,6 +3,7 @@
 Some quantizers put casts around data and weights only, and leave the bias as it was trained.
 """
 
+import numpy as np
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
@@ -22,9 +23,10 @@ from qmlir.quantization.sums import addend_type, product_type
 class QuantizeFloatBias(RewritePattern):
     """`qcast(f(dcast(x), dcast(w), bias)) -> qcast(f(dcast(x), dcast(w), dcast(integers)))` for a constant bias.
 
-    The integers have the scale `s_x * s_w` of the sums of products, as a quantized bias has: each is off by half a
-    step of the sums at most, one of some thousands of a step of the result. A bias that 32 bits of that scale do not
-    hold stays, and the operation with it.
+    The integers have the scale `s_x * s_w` of the sums of products, as a quantized bias has: each is off by half of it
+    at most, which is as a rule a thousandth of a step of the result. Where it is more than half such a step, the result
+    could change by several: `|rint(a + d) - rint(a)| <= 1` for `|d| <= 1/2` and the rounding of the floats beside it.
+    Such a bias stays, as does one that 32 bits of that scale do not hold, and the operation with it.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -41,13 +43,17 @@ class QuantizeFloatBias(RewritePattern):
         data, weight = (None if source is None else element_type(source.type) for source in sources)
         if not isinstance(data, UniformQuantizedType) or not isinstance(weight, UniformQuantizedType):
             return
-        if requested_type(op.results[0]) is None:
+        result = requested_type(op.results[0])
+        if result is None:
             return
         product = product_type(data, weight, 0)
         type_ = None if product is None else addend_type(array, product, array.ndim)
         if type_ is None:
             return
         stored = quantized_constant(constant, type_)
+        errors = np.abs(stored.array * type_.scales - array.astype(np.float64))
+        if errors.max(initial=0) > result.scales.min() / 2:
+            return
         real = DequantizeCastOp(stored.result, bias.type)
         set_origins(real, origins_of(constant))
         rewriter.insert([stored, real])

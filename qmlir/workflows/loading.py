@@ -35,10 +35,11 @@ def load(
     `shapes` fixes the shapes of inputs by name, for ONNX models whose inputs have sizes that are not known.
 
     An ONNX model in QDQ form computes in float between its casts. Its operations become ones on integers (the pipeline
-    `import`), which round once where the floats round at each step: results differ by one step of a quantized type at
-    most where a sum of floats is near a tie. ONNX Runtime does the same before it runs such a model. `keep_casts`
-    leaves the operations in float. Raises `DiagnosticError` where the model cannot be read or holds what cannot be
-    imported.
+    `import`), which round once where the floats round at each step: the result of an operation differs by one step of
+    its type at most where a sum of floats is near a tie. ONNX Runtime does the same before it runs such a model. A
+    float bias becomes integers of the scale of the sums where these are within half a step of the result; otherwise the
+    operation stays in float. `keep_casts` leaves all of them in float. Raises `DiagnosticError` where the model cannot
+    be read or holds what cannot be imported.
     """
     if not isinstance(source, str | PathLike):
         return _imported(source, shapes, keep_casts)

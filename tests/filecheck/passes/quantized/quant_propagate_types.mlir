@@ -155,6 +155,23 @@ func.func @bias(%x: tensor<1x1x4x4x!quant.uniform<i8:f32, 0.5>>) -> (tensor<1x2x
   func.return %4, %7 : tensor<1x2x3x3x!quant.uniform<i8:f32, 0.25:-3>>, tensor<1x2x3x3x!quant.uniform<i8:f32, 0.25:-3>>
 }
 
+// A bias that integers of the scale of the sums miss by more than half a step of the result would change it by several:
+// 0.24 of 0.5 is 0, which is 24 steps of 0.01 away. Within half a step it is taken: 0.24 of 0.5 and steps of 0.48.
+// CHECK-LABEL: func.func @coarse_bias
+// CHECK: nn.conv {{.*}} : (tensor<1x1x1x1xf32>, tensor<1x1x1x1xf32>, tensor<1xf32>) -> tensor<1x1x1x1xf32>
+// CHECK: nn.conv {{.*}} : (tensor<1x1x1x1x!q{{.+}}>, tensor<1x1x1x1x!q{{.+}}>, tensor<1x!q{{.+}}>) -> tensor<1x1x1x1x!q
+func.func @coarse_bias(%x: tensor<1x1x1x1x!quant.uniform<i8:f32, 1.0>>) -> (tensor<1x1x1x1x!quant.uniform<i8:f32, 0.01>>, tensor<1x1x1x1x!quant.uniform<i8:f32, 0.48>>) {
+  %real = quant.dcast %x : tensor<1x1x1x1x!quant.uniform<i8:f32, 1.0>> to tensor<1x1x1x1xf32>
+  %stored = nn.constant dense<3> : tensor<1x1x1x1xi8> -> tensor<1x1x1x1x!quant.uniform<i8:f32, 0.5>>
+  %w = quant.dcast %stored : tensor<1x1x1x1x!quant.uniform<i8:f32, 0.5>> to tensor<1x1x1x1xf32>
+  %b = nn.constant dense<0.24> : tensor<1xf32>
+  %0 = nn.conv %real, %w, %b : (tensor<1x1x1x1xf32>, tensor<1x1x1x1xf32>, tensor<1xf32>) -> tensor<1x1x1x1xf32>
+  %1 = quant.qcast %0 : tensor<1x1x1x1xf32> to tensor<1x1x1x1x!quant.uniform<i8:f32, 0.01>>
+  %2 = nn.conv %real, %w, %b : (tensor<1x1x1x1xf32>, tensor<1x1x1x1xf32>, tensor<1xf32>) -> tensor<1x1x1x1xf32>
+  %3 = quant.qcast %2 : tensor<1x1x1x1xf32> to tensor<1x1x1x1x!quant.uniform<i8:f32, 0.48>>
+  func.return %1, %3 : tensor<1x1x1x1x!quant.uniform<i8:f32, 0.01>>, tensor<1x1x1x1x!quant.uniform<i8:f32, 0.48>>
+}
+
 // A bias that 32 bits do not hold leaves its operation in float; so does one in front of a float result.
 func.func @bias_stays(%x: tensor<1x1x!quant.uniform<i8:f32, 1.0e-8>>) -> (tensor<1x1x!quant.uniform<i8:f32, 0.25>>, tensor<1x1xf32>) {
   %w = nn.constant dense<1> : tensor<1x1xi8> -> tensor<1x1x!quant.uniform<i8:f32, 1.0e-8>>
