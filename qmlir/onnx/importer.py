@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from qmlir import registry
 from qmlir.dialects.nn.base import shapes_agree
+from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit
 from qmlir.ir.provenance import Origin, set_tensor_names
@@ -131,6 +132,7 @@ class _ModelImporter:
         )
         builder.sweep()
         module = ModuleOp([function], _metadata(self.model))
+        _follow_producer(module, self.model)
         verify(module)
         return module
 
@@ -168,6 +170,7 @@ class _ModelImporter:
             builder.sweep()
         module = ModuleOp([function], _metadata(self.model) | restoration.module_attributes())
         restoration.report()
+        _follow_producer(module, self.model)
         verify(module)
         return module
 
@@ -361,6 +364,18 @@ def _metadata(model: OnnxModel) -> dict[str, Attribute]:
         version = f" {model.proto.producer_version}" if model.proto.producer_version else ""
         found["nn.producer"] = StringAttr(f"{model.proto.producer_name}{version}")
     return found
+
+
+def _follow_producer(module: ModuleOp, model: OnnxModel) -> None:
+    """Let zeros have the scale that they had where the model comes from: ONNX Runtime's is another than ONNX's.
+
+    Its quantizers sign what they write, and its own operators are those of its domain.
+    """
+    if model.proto.producer_name != "onnx.quantize" and "com.microsoft" not in _opsets(model.proto.opset_import):
+        return
+    for op in module.walk():
+        if isinstance(op, DynamicQuantizeOp):
+            op.zeros = StringAttr("onnxruntime")
 
 
 def _without_inputs(node: NodeProto, missing: set[str]) -> NodeProto:

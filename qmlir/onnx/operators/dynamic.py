@@ -32,7 +32,6 @@ DOMAIN = "com.microsoft"
 
 
 def _dynamic_quantize_linear(node: Node) -> Sequence[SSAValue]:
-    """Where every element is 0, the scale is 1 / 255 as ONNX's reference has it; ONNX Runtime says 1."""
     return node.add(dynamic.DynamicQuantizeOp, node.input()).results
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import ModelProto, helper
+from onnx import ModelProto, TensorProto, helper
 
 import qmlir
 from qmlir.peers.onnx_runtime import Options, Session
@@ -160,3 +160,31 @@ def test_random(kind: Callable[[Draw], list[str]], seed: int) -> None:
             else:
                 bound = ROUNDING * max(1.0, float(np.abs(expected).max()))
                 np.testing.assert_allclose(found[name], expected, rtol=0, atol=bound, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("producer", "domain", "scale"),
+    [("", "", 1 / 255), ("pytorch", "", 1 / 255), ("onnx.quantize", "", 1.0), ("", MICROSOFT, 1.0)],
+)
+def test_zeros_have_the_scale_of_who_made_the_model(producer: str, domain: str, scale: float) -> None:
+    """ONNX Runtime's is 1 whoever made it; ONNX's reference has 1 / 255. What is exported comes back with its own."""
+    ports = {"q": (TensorProto.UINT8, [3]), "s": (TensorProto.FLOAT, []), "z": (TensorProto.UINT8, [])}
+    model = helper.make_model(
+        helper.make_graph(
+            [helper.make_node("DynamicQuantizeLinear", ["x"], list(ports))],
+            "zeros",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3])],
+            [helper.make_tensor_value_info(name, *port) for name, port in ports.items()],
+        ),
+        opset_imports=[helper.make_opsetid("", 13), *([helper.make_opsetid(domain, 1)] if domain else [])],
+        producer_name=producer,
+        ir_version=8,
+    )
+    inputs = {"x": np.zeros(3, np.float32)}
+    theirs = Session(model.SerializeToString(), Options())(inputs)
+    for module in (qmlir.load(model), qmlir.load(qmlir.export_onnx(qmlir.load(model)))):
+        ours = qmlir.interpret(module, inputs)
+        assert ours["s"] == np.float32(scale)
+        assert theirs["s"] == 1
+        for name in ("q", "z"):
+            np.testing.assert_array_equal(ours[name], theirs[name])

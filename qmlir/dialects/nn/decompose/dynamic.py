@@ -23,9 +23,8 @@ from qmlir.ir.decomposition import Parts
 
 def _dynamic_quantize(op: DynamicQuantizeOp, parts: Parts) -> Results:
     x, axes = op.input, range(len(shape_of(op.input)))
-    zero, one, steps = (
-        scalar(parts, role, number, x) for role, number in (("zero", 0.0), ("one", 1.0), ("steps", float(STEPS)))
-    )
+    numbers = (("zero", 0.0), ("one", op.span_of_zeros), ("steps", float(STEPS)))
+    zero, one, steps = (scalar(parts, role, number, x) for role, number in numbers)
     lowest = parts.add("min", ReduceMinOp(x, axes, keep_dims=False)).result
     highest = parts.add("max", ReduceMaxOp(x, axes, keep_dims=False)).result
     lowest = parts.add("low", build(MinOp, [lowest, zero])).result

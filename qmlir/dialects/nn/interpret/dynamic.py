@@ -11,14 +11,14 @@ from qmlir.ir.evaluation import Meaning
 
 Array = npt.NDArray[Any]
 
-_ZERO, _ONE, _STEPS = np.float32(0), np.float32(1), np.float32(ops.STEPS)
+_ZERO, _STEPS = np.float32(0), np.float32(ops.STEPS)
 
 
 def _dynamic_quantize(op: ops.DynamicQuantizeOp, x: Array) -> tuple[Array, Array, Array]:
     with np.errstate(all="ignore"):  # a range that is not finite gives what IEEE has
         low = np.minimum(x.min(initial=np.inf), _ZERO)
         span = np.maximum(x.max(initial=-np.inf), _ZERO) - low
-        scale = (_ONE if span == 0 else span) / _STEPS
+        scale = (np.float32(op.span_of_zeros) if span == 0 else span) / _STEPS
         zero_point = np.rint(np.clip(_ZERO - low / scale, _ZERO, _STEPS))
         integers = np.clip(np.rint(x / scale) + zero_point, _ZERO, _STEPS)
         return integers.astype(np.uint8), np.asarray(scale), np.asarray(zero_point.astype(np.uint8))

@@ -6,8 +6,8 @@ The results are plain tensors, since the type of a quantized one holds its param
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, f32
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.dialects.builtin import IntegerType, Signedness, StringAttr, TensorType, f32
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of
@@ -21,6 +21,9 @@ STORAGE = IntegerType(8, Signedness.UNSIGNED)
 STEPS = 255.0
 """Into so many the range is cut."""
 
+SPANS_OF_ZEROS = {"onnx": 1.0, "onnxruntime": STEPS}
+"""The width of the range that values which are all 0 are taken to have, by who says so."""
+
 
 @irdl_op_definition
 class DynamicQuantizeOp(NnOp):
@@ -28,7 +31,7 @@ class DynamicQuantizeOp(NnOp):
 
     The range is widened to hold 0: `scale = (max - min) / 255`, `zero_point = round(clip(0 - min / scale, 0, 255))`,
     and the integers are `clip(round(x / scale) + zero_point, 0, 255)`, each step in f32, ties to even. Where all
-    elements are 0, the scale is 1 / 255.
+    elements are 0, `zeros` says whose scale it is: 1 / 255 as in ONNX's reference (`onnx`), or 1 (`onnxruntime`).
     """
 
     name = "nn.dynamic_quantize"
@@ -36,9 +39,20 @@ class DynamicQuantizeOp(NnOp):
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
 
     input = operand_def(TensorType)
+    zeros = opt_prop_def(StringAttr, StringAttr("onnx"))
     result = result_def(TensorType)
     scale = result_def(TensorType)
     zero_point = result_def(TensorType)
+
+    @property
+    def span_of_zeros(self) -> float:
+        """What is divided by the steps where all elements are 0."""
+        return SPANS_OF_ZEROS[self.zeros.data]
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.zeros.data not in SPANS_OF_ZEROS:
+            raise VerifyException(f"zeros must be one of {list(SPANS_OF_ZEROS)}, found '{self.zeros.data}'")
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         if element_of(self.input) != f32:

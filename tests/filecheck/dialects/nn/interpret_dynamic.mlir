@@ -45,6 +45,23 @@ func.func @nothing() {
   func.return
 }
 
+// ONNX Runtime has a scale of 1 there, and the same of all else.
+func.func @nothing_in_onnx_runtime() {
+  %y = nn.constant dense<0.0> : tensor<2xf32>
+  %r, %t, %u = nn.dynamic_quantize %y {zeros = "onnxruntime"} : (tensor<2xf32>) -> (tensor<2xui8>, tensor<f32>, tensor<ui8>)
+  %0 = nn.constant dense<0> : tensor<2xui8>
+  %1 = nn.constant dense<1.0> : tensor<f32>
+  %2 = nn.constant dense<0> : tensor<ui8>
+  check.expect_eq %r, %0 : tensor<2xui8>
+  check.expect_eq %t, %1 : tensor<f32>
+  check.expect_eq %u, %2 : tensor<ui8>
+  %x = nn.constant dense<[255.0, 510.0]> : tensor<2xf32>
+  %q, %s, %z = nn.dynamic_quantize %x {zeros = "onnxruntime"} : (tensor<2xf32>) -> (tensor<2xui8>, tensor<f32>, tensor<ui8>)
+  %3 = nn.constant dense<2.0> : tensor<f32>
+  check.expect_eq %s, %3 : tensor<f32>
+  func.return
+}
+
 // One step of one cell: x = 255 of scale 1, weights of 0 but for the input of the cell gate, 2 * 0.5 * 255, which tanh
 // takes to 1; the other gates are 1/2, so that c = 1/2 and h = tanh(1/2) / 2.
 func.func @lstm() {
