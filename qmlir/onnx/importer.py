@@ -371,7 +371,7 @@ def _follow_producer(module: ModuleOp, model: OnnxModel) -> None:
 
     Its quantizers sign what they write, and its own operators are those of its domain.
     """
-    if model.proto.producer_name != "onnx.quantize" and "com.microsoft" not in _opsets(model.proto.opset_import):
+    if model.proto.producer_name != "onnx.quantize" and "com.microsoft" not in opsets(model.proto.opset_import):
         return
     for op in module.walk():
         if isinstance(op, DynamicQuantizeOp):
