@@ -13,11 +13,11 @@ func.func @main(%x: tensor<2x!x>) -> (tensor<2x!y>, tensor<2x!z>) {
 // CHECK-NEXT: ir_version: 10,
 // CHECK-NEXT: opset_import: ["" : 21],
 // CHECK-NEXT: producer_name: "qmlir",
-// CHECK-NEXT: producer_version: "{{.*}}",
+// CHECK-NEXT: producer_version: "0.1.0",
 // CHECK-NEXT: metadata_props: ["qmlir.export": "{\"form\": \"qdq\", \"opset\": 21, \"exact\": null, \"functions\": false, \"signed\": false, \"version\": 1}", "qmlir.module": "{}", "qmlir.producer": ""]
 // CHECK-NEXT: >
 // CHECK-NEXT: main (int8[2] input0) => (int8[2] output0, int8[2] output1)
-// CHECK-NEXT: <int32 "output0/c1" =  {0}, int64 "output0/c4" =  {2}, int64 "output0/c8" =  {0}, int64 "output0/c11" =  {1}, int64 "output0/c19" =  {-128}, int64 "output0/c21" =  {127}, int32 "output1/c1" =  {0}, int64 "output1/c4" =  {1431655765}, int64 "output1/c6" =  {2147483648}, int64 "output1/c8" =  {4294967296}, int64 "output1/c12" =  {1}, int64 "output1/c14" =  {-128}, int64 "output1/c16" =  {127}>
+// CHECK-NEXT: <int32 "output0/c1" =  {0}, int64 "output0/c4" =  {2}, int64 "output0/c8" =  {0}, int64 "output0/c11" =  {1}, int64 "output0/c19" =  {-128}, int64 "output0/c21" =  {127}, int32 "output1/c1" =  {0}, int64 "output1/c4" =  {1431655765}, int64 "output1/c6" =  {2147483648}, int64 "output1/c8" =  {4294967296}, int64 "output1/c12" =  {1}>
 // CHECK-NEXT: {
 // CHECK-NEXT: ["even/Cast"] "output0/Cast0" = Cast <to: int = 6> (input0)
 // CHECK-NEXT: ["even/Max"] "output0/Max2" = Max ("output0/Cast0", "output0/c1")
@@ -46,6 +46,4 @@ func.func @main(%x: tensor<2x!x>) -> (tensor<2x!y>, tensor<2x!z>) {
 // CHECK-NEXT: ["once/Sub"] "output1/Sub10" = Sub ("output1/Add7", "output1/Mod9")
 // CHECK-NEXT: ["once/Div"] "output1/Div11" = Div ("output1/Sub10", "output1/c8")
 // CHECK-NEXT: ["once/Add.1"] "output1/Add13" = Add ("output1/Div11", "output1/c12")
-// CHECK-NEXT: ["once/Max.1"] "output1/Max15" = Max ("output1/Add13", "output1/c14")
-// CHECK-NEXT: ["once/Min"] "output1/Min17" = Min ("output1/Max15", "output1/c16")
-// CHECK-NEXT: ["once/Cast.2"] output1 = Cast <to: int = 3> ("output1/Min17")
+// CHECK-NEXT: ["once/Cast.2"] output1 = Cast <to: int = 3> ("output1/Add13")
