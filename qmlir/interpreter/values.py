@@ -57,9 +57,10 @@ def check_value(value: Any, type_: Attribute) -> None:
         return
     dtype = value_dtype(expected.get_element_type())
     if not isinstance(value, np.ndarray):
-        raise InterpretationError(f"a value of type {type_} is an array of {dtype}, found {type(value).__name__}")
+        held = "" if dtype is None else f" of {dtype}"
+        raise InterpretationError(f"a value of type {type_} is an array{held}, found {type(value).__name__}")
     array = cast(npt.NDArray[Any], value)
-    if array.dtype != dtype:
+    if dtype is not None and array.dtype != dtype:  # an element type of a package is held as the package likes
         raise InterpretationError(f"a value of type {type_} is an array of {dtype}, found {array.dtype}")
     ranked = ranked_tensor(type_)
     if ranked is not None and not shapes_agree(ranked.get_shape(), array.shape):
