@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from xdsl.ir import Operation, SSAValue
+import numpy.typing as npt
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OperandDef, OptionalDef, VariadicDef
-from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 
 from qmlir import registry
 from qmlir.ir.budgets import out_of_memory
@@ -91,6 +92,12 @@ def evaluate(op: Operation, values: Sequence[Any]) -> Results | None:
     if meaning is None or isinstance(meaning, RunsRegions):
         return None
     return meaning(op, *arguments_by(operand_layout(op), tuple(values)))
+
+
+def check_writable(array: npt.NDArray[Any], type_: Attribute) -> None:
+    """Raise `InterpretationError` where the memory of a value of type `type_` is that of a constant or of an input."""
+    if not array.flags.writeable:
+        raise InterpretationError(f"writes into constant memory of {type_}")
 
 
 def not_computed(op: Operation, error: Exception) -> DiagnosticError:

@@ -46,7 +46,15 @@ from qmlir.dialects.quant.infer import element_type, storage_dtype
 from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType
 from qmlir.ir.builtin_types import as_integer, integer_list, ranked_tensor
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.evaluation import ByOperation, Meaning, RunsRegions, arguments_by, meaning_of, operand_layout
+from qmlir.ir.evaluation import (
+    ByOperation,
+    Meaning,
+    RunsRegions,
+    arguments_by,
+    check_writable,
+    meaning_of,
+    operand_layout,
+)
 from qmlir.ir.interfaces import Destination, DestinationStyle
 from qmlir.registry.faults import one_line
 from qmlir.text.elements import dense_dtype
@@ -328,7 +336,8 @@ def _choose(op: HandMadeOp) -> Meaning:
         found = [_as_signless(original, each, element) for each, element in zip(results, elements, strict=True)]
         if not outs:
             return tuple(found)
-        for out, each in zip(outs, found, strict=True):
+        for value, out, each in zip(op.outs, outs, found, strict=True):
+            check_writable(out, value.type)
             out[...] = each
         return ()
 

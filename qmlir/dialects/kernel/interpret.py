@@ -40,8 +40,8 @@ from qmlir.dialects.kernel.packed import packed_sums
 from qmlir.dialects.kernel.variants import VARIANTS
 from qmlir.dialects.kernel.winograd import WinogradOp, winograd_sums
 from qmlir.dialects.quant.infer import integer_dtype
-from qmlir.ir.builtin_types import as_integer, integer_list
-from qmlir.ir.evaluation import Meaning, RunsRegions
+from qmlir.ir.builtin_types import as_integer, integer_list, memref_type
+from qmlir.ir.evaluation import Meaning, RunsRegions, check_writable
 from qmlir.text.elements import integers_of, narrowed
 
 Array = npt.NDArray[Any]
@@ -153,8 +153,9 @@ def _contraction(sums_of: Callable[..., Array]) -> RunsRegions:
         elements = [_element_of_each(array, map_, sums.shape) for array, map_ in zip(epilogue, maps, strict=True)]
         (result,) = frame.run(op.body, sums, *elements)
         whole = np.broadcast_to(result, sums.shape)
-        if isinstance(op.target.type, MemRefType):
+        if (type_ := memref_type(op.target)) is not None:
             assert outs is not None
+            check_writable(outs, type_)
             outs[...] = whole
             return ()
         return (np.array(whole),)

@@ -24,11 +24,10 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp
 from qmlir.interpreter.machine import Frame
-from qmlir.interpreter.upstream.places import check_writable
 from qmlir.interpreter.upstream.scalars import Array, element_of, is_array, scalar_of
 from qmlir.ir.affine_bounds import lies_outside
 from qmlir.ir.builtin_types import integer_list
-from qmlir.ir.evaluation import Meaning, RunsRegions
+from qmlir.ir.evaluation import Meaning, RunsRegions, check_writable
 
 _ELEMENTWISE_DIALECTS = ("arith", "math")
 """Dialects whose operations on scalars compute whole arrays just as well."""

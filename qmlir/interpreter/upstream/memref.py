@@ -26,7 +26,6 @@ from qmlir.interpreter.upstream.places import (
     Place,
     check_place,
     check_shape,
-    check_writable,
     checked_size,
     collapsed_shape,
     dynamic_shape,
@@ -35,7 +34,7 @@ from qmlir.interpreter.upstream.places import (
     slices,
 )
 from qmlir.interpreter.upstream.scalars import Array, dtype_of, element_of, is_array, scalar_of, unwritten
-from qmlir.ir.evaluation import Meaning, RunsRegions
+from qmlir.ir.evaluation import Meaning, RunsRegions, check_writable
 
 
 def _shape_of(type_: Attribute) -> tuple[int, ...]:

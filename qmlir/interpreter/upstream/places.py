@@ -98,12 +98,6 @@ def collapsed_shape(shape: Sequence[int], reassociation: ArrayAttr[ArrayAttr[Int
     return tuple(math.prod(shape[axis.value.data] for axis in group) for group in reassociation)
 
 
-def check_writable(array: Array, type_: Attribute) -> None:
-    """Raise `InterpretationError` where the memory of a value of type `type_` is that of a constant."""
-    if not array.flags.writeable:
-        raise InterpretationError(f"writes into constant memory of {type_}")
-
-
 def check_shape(array: Array, shape: Sequence[int], type_: Attribute) -> Array:
     """`array`, which must have the static sizes of `shape`, of the type `type_`."""
     if len(shape) != array.ndim or any(a not in (b, DYNAMIC_INDEX) for a, b in zip(shape, array.shape, strict=True)):

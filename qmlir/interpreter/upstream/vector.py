@@ -14,10 +14,10 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.interpreter.upstream.arith import BINARY
 from qmlir.interpreter.upstream.math import fused_multiply_add
-from qmlir.interpreter.upstream.places import Place, check_place, check_writable, mixed, slices
+from qmlir.interpreter.upstream.places import Place, check_place, mixed, slices
 from qmlir.interpreter.upstream.scalars import Array, dtype_of, element_of, is_array, scalar_of, unwritten_value
 from qmlir.ir.builtin_types import integer_list
-from qmlir.ir.evaluation import Meaning, RunsRegions
+from qmlir.ir.evaluation import Meaning, RunsRegions, check_writable
 
 
 def _shape_of(value: SSAValue) -> tuple[int, ...]:

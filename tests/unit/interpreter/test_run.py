@@ -69,3 +69,35 @@ def test_inputs_are_not_written() -> None:
     with pytest.raises(DiagnosticError, match="writes into constant memory"):
         interpret(module, [given])
     assert not given.any()
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        '"memref.copy"(%x, %y) : (memref<1x2x2x1xi8>, memref<1x2x2x1xi8>) -> ()',
+        "memref.store %v, %y[%c, %c, %c, %c] : memref<1x2x2x1xi8>",
+        "vector.store %w, %y[%c, %c, %c, %c] : memref<1x2x2x1xi8>, vector<1xi8>",
+        "simd.store %w, %y[%c, %c, %c, %c] : vector<1xi8>, memref<1x2x2x1xi8>",
+        "simd.store_partial %w, %y[%c, %c, %c, %c], %one : vector<1xi8>, memref<1x2x2x1xi8>",
+        "linalg.fill ins(%v : i8) outs(%y : memref<1x2x2x1xi8>)",
+        "kernel.conv ins(%x, %f : memref<1x2x2x1xi8>, memref<1x1x1x1xi8>) outs(%y : memref<1x2x2x1xi8>) attributes {\n"
+        "strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} {\n^bb0(%s: i32):\n"
+        "%t = arith.trunci %s : i32 to i8\nkernel.yield %t : i8\n}",
+        'kernel.hand_made "a:b" ins(%x : memref<1x2x2x1xi8>) outs(%y : memref<1x2x2x1xi8>) computes {op = "nn.abs",\n'
+        "operands = [tensor<1x2x2x1xi8>], results = [tensor<1x2x2x1xi8>]}",
+    ],
+)
+def test_memory_of_an_input_is_not_written(op: str) -> None:
+    text = f"""
+    func.func @main(%x: memref<1x2x2x1xi8>, %f: memref<1x1x1x1xi8>, %y: memref<1x2x2x1xi8> {{RESULT}}) {{
+      %c = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %v = arith.constant 3 : i8
+      %w = arith.constant dense<3> : vector<1xi8>
+      {op}
+      func.return
+    }}"""
+    x, f = np.ones((1, 2, 2, 1), np.int8), np.ones((1, 1, 1, 1), np.int8)
+    interpret(_module(text.replace("RESULT", "nn.result")), [x, f])
+    with pytest.raises(DiagnosticError, match="writes into constant memory"):
+        interpret(_module(text.replace("{RESULT}", "")), [x, f, x.copy()])
