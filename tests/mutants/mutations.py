@@ -25,6 +25,7 @@ SUBJECTS = (
     *(f"qmlir/dialects/*/{room}" for room in ("canonicalize.py", "canonicalize/*.py", "lower.py", "lower/*.py")),
     *(f"qmlir/dialects/*/{room}" for room in ("decompose/*.py", "raising/*.py", "lowering/*.py", "requantize.py")),
     "qmlir/dialects/quant/uniform.py",
+    "qmlir/ir/affine_bounds.py",
     "qmlir/ir/type_conversion.py",
     "qmlir/ir/dominance.py",
 )

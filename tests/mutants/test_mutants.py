@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from tests.mutants.mutations import ROOT, applied, drawn, mutants_of, subjects
-from tests.mutants.survivors import explained, mutants_explained
+from tests.mutants.survivors import Explained, explained, mutants_explained
 
 CHANGES = [
     ("a < b", ["a <= b"]),
@@ -73,8 +74,19 @@ def test_the_command_kills_and_lists_survivors() -> None:
     assert (ROOT / path).read_bytes() == before
 
 
-def test_explanations_are_of_mutants_that_there_are() -> None:
-    """Whether they survive is what `python -m tests.mutants --explained` says."""
-    for entry, mutant in mutants_explained(explained()):
-        assert mutant is not None, f"no mutant any more: {entry}"
-        assert len(entry.reason) > 20, entry
+def test_an_explanation_whose_code_has_changed_has_no_mutant() -> None:
+    """The command lists those, and those that are killed; so that who changes code need not run it, no test does."""
+    entry = Explained(
+        "qmlir/bufferization/slices.py", "is_static", "_ranges(op) is not None", "_ranges(op) is None", ""
+    )
+    gone = [replace(entry, before="no such code"), replace(entry, path="qmlir/no_such.py")]
+    (_, found), *others = mutants_explained([entry, *gone])
+    assert found is not None
+    assert found.key == entry.key
+    assert [mutant for _, mutant in others] == [None, None]
+
+
+def test_every_explanation_says_why_and_stands_once() -> None:
+    entries = explained()
+    assert len({entry.key for entry in entries}) == len(entries) > 0
+    assert all(len(entry.reason) > 20 for entry in entries)
