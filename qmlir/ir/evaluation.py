@@ -110,6 +110,8 @@ def not_computed(op: Operation, error: Exception) -> DiagnosticError:
             reason = " ".join(str(error).split())
         case MemoryError():
             reason = out_of_memory(error)
+        case ValueError() if not in_package(error):  # NumPy's, of sizes that only the run knows
+            reason = f"operands of such sizes do not go together: {' '.join(str(error).split())}"
         case _:
             reason = one_line(error)
     return op_error(op, f"cannot be computed: {reason}{in_package(error)}")

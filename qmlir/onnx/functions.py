@@ -6,7 +6,7 @@ from typing import Protocol, cast
 
 from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto, defs
 
-from qmlir.onnx.errors import model_error, node_error
+from qmlir.onnx.errors import model_error, node_error, reason_of
 
 MAX_CALL_DEPTH = 64
 """Functions that call one another deeper than this never end."""
@@ -91,9 +91,12 @@ def definition(node: NodeProto, version: int, types: Iterable[TypeProto]) -> Fun
         return schema.function_body
     if not schema.has_context_dependent_function:
         return None
-    body = schema.get_context_dependent_function_with_opset_version(
-        version, node.SerializeToString(), [type_.SerializeToString() for type_ in types]
-    )
+    try:
+        body = schema.get_context_dependent_function_with_opset_version(
+            version, node.SerializeToString(), [type_.SerializeToString() for type_ in types]
+        )
+    except (RuntimeError, ValueError) as error:  # ONNX's own code, which takes some inputs to be there
+        raise node_error(node, f"ONNX does not define it for these inputs: {reason_of(error)}") from error
     if not body:
         return None
     function = FunctionProto()

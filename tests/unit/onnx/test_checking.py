@@ -11,6 +11,13 @@ from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, helper, nump
 from tests.support.wrong_models import model_of, node_of, refused
 
 
+def _mapped() -> NodeProto:
+    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in ("a", "c")]
+    body = helper.make_graph([helper.make_node("Add", ["a", "c"], ["b"])], "body", infos, [])
+    body.output.append(helper.make_tensor_value_info("b", TensorProto.FLOAT, [2]))
+    return node_of("SequenceMap", ["x", ""], body=body)
+
+
 def _twice(node: NodeProto) -> ModelProto:
     node.attribute.append(node.attribute[0])
     return model_of([node])
@@ -157,6 +164,10 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
     "operator of a newer set": (
         model_of([node_of("Gelu", ["x"])], opset=19),
         "Gelu node 'n1': operator set 19 has no such operator, which is there from 20 on",
+    ),
+    "definition that ONNX gives for other inputs only": (
+        model_of([_mapped()], inputs=[helper.make_tensor_sequence_value_info("x", TensorProto.FLOAT, [2])], opset=17),
+        "SequenceMap node 'n1': ONNX does not define it for these inputs: Input 1 expected but not provided",
     ),
     "operator set in two versions": (
         _two_versions(model_of([RELU])),
