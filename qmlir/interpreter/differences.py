@@ -234,12 +234,20 @@ def changed_output(
 
 
 def first_changed(expected: Mapping[str, Any], found: Mapping[str, Any], preservation: Preservation) -> Changed | None:
-    """The first output that differs; one that is there on one side only differs."""
+    """The first output that differs, in its NumPy type too; one that is there on one side only differs."""
     for name in (*expected, *(name for name in found if name not in expected)):
         if name not in expected or name not in found:
             here, there = ("there", "gone") if name in expected else ("not there", "there")
             return Changed(name, Difference(None, here, there))
-        difference = difference_of(expected[name], found[name], preservation)
+        old, new = expected[name], found[name]
+        difference = difference_of(old, new, preservation)
+        if difference is None and (types := _type_text(old)) != _type_text(new):
+            difference = Difference(None, types, _type_text(new))
         if difference is not None:
             return Changed(name, difference)
     return None
+
+
+def _type_text(value: Any) -> str:
+    """The NumPy type of a caller's array, or those of a list's."""
+    return ", ".join(sorted({str(np.asarray(each).dtype) for each in _tensors(value)}))

@@ -1,16 +1,25 @@
-"""`python -m tests.levels 0 300`: random graphs down the levels; seed, stage and reduced module of each that fails."""
+"""`python -m tests.levels 0 300`: random graphs down the levels; seed, stage and reduced module of each that fails.
+
+Graphs are compiled several at once, for one of the instruction sets in turn; with `--singly` one by one, for each.
+"""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
+from tempfile import TemporaryDirectory
 
-from tests.levels.reports import report_of
+from tests.levels.reports import reports_of
 from tests.levels.stages import STAGES, Stage
 
-GRAPHS_OF_A_PROCESS = 25
+TOGETHER = 10
+"""So many graphs are compiled as one program."""
+
+PROGRAMS_OF_A_PROCESS = 6
+"""A process that compiles keeps the code: after so many programs, new processes go on."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -21,26 +30,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--stage", action="append", help="only these stages")
     parser.add_argument("--pipeline", action="append", help="these passes in place of the stages, one after the other")
     parser.add_argument("--brief", action="store_true", help="a line for each graph that fails, and nothing reduced")
+    parser.add_argument("--quick", action="store_true", help="no stage that interprets loops or compiles")
+    parser.add_argument("--singly", action="store_true", help="each graph compiled by itself, for each instruction set")
     parser.add_argument(
         "--processes", type=int, default=1, help="so many at once; the order of the reports is the same"
     )
     args = parser.parse_args(argv)
     stages = [stage for stage in STAGES if not args.stage or stage.name in args.stage]
+    if args.quick:
+        stages = [stage for stage in stages if not stage.is_slow]
     if args.pipeline:
         stages = [Stage(text, text, after) for after, text in zip(["", *args.pipeline], args.pipeline, strict=False)]
-    failed = 0
-    run = partial(report_of, stages=stages, is_brief=args.brief)
-    # A process that compiles keeps the code: after some graphs, new processes go on.
-    block = GRAPHS_OF_A_PROCESS * args.processes
-    for first in range(args.first, args.last, block):
-        with ProcessPoolExecutor(args.processes, get_context("spawn")) as pool:
-            for report in pool.map(run, range(first, min(first + block, args.last))):
-                if report:
-                    failed += 1
-                    sys.stdout.write(f"{report}\n")
-                    sys.stdout.flush()
+    with TemporaryDirectory() as folder:
+        os.environ.setdefault("QMLIR_CACHE_DIR", folder)  # programs that nobody runs again
+        failed = _failed(args, stages)
     sys.stdout.write(f"{args.last - args.first - failed} of {args.last - args.first} graphs are equal at all stages\n")
     return int(failed > 0)
+
+
+def _failed(args: argparse.Namespace, stages: Sequence[Stage]) -> int:
+    """How many graphs fail; writes their reports."""
+    failed = 0
+    run = partial(reports_of, stages=stages, is_brief=args.brief, is_singly=args.singly)
+    chunks = [range(first, min(first + TOGETHER, args.last)) for first in range(args.first, args.last, TOGETHER)]
+    block = PROGRAMS_OF_A_PROCESS * args.processes
+    for first in range(0, len(chunks), block):
+        own = chunks[first : first + block]
+        with ProcessPoolExecutor(args.processes, get_context("spawn")) as pool:
+            for reports in pool.map(run, own):
+                failed += len(reports)
+                for report in reports:
+                    sys.stdout.write(f"{report}\n")
+                sys.stdout.flush()
+    return failed
 
 
 if __name__ == "__main__":

@@ -5,12 +5,22 @@ sample, and it is computed at once, so that nothing is kept that cannot be inter
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import FunctionType, IntegerType, ModuleOp, Signedness, StringAttr, TensorType, f32, i64
+from xdsl.dialects.builtin import (
+    DictionaryAttr,
+    FunctionType,
+    IntegerType,
+    ModuleOp,
+    Signedness,
+    StringAttr,
+    TensorType,
+    f32,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
@@ -23,7 +33,8 @@ from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.requantize import requantizes, verify_requantization
+from qmlir.dialects.nn.ops.recurrent import RecurrentOp
+from qmlir.dialects.nn.requantize import may_requantize, verify_requantization
 from qmlir.dialects.quant.interpret import dequantize
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
@@ -31,13 +42,25 @@ from qmlir.interpreter.random_inputs import random_array
 from qmlir.interpreter.values import check_value
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.signature import Port, set_ports
+from tests.levels.parts import Role, has_parts, roles_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-BITS = (2, 3, 4, 5, 6, 7, 8, 8, 8, 8, 8, 12, 16)
+BITS = (1, *range(1, 17), 8, 8, 8, 8, 8, 8)
 """Storage widths of activations and weights, most often 8."""
 
-ACCUMULATOR_BITS = 32
+ACCUMULATOR_BITS = (32, 32, 32, 24, 20)
+"""Widths of sums that are kept; those that do not hold them saturate below 32 bits."""
+
+ATTEMPTS_AT_PARTS = 4
+"""So often the types of the parts of a composite are drawn before it is given up."""
+
+OTHER_GRANULARITY = 0.08
+"""How often a result has a scale for each index of an axis, or for each block."""
+
+WITH_PARTS = 0.6
+"""How often a quantized composite says the types of its parts."""
+
 OTHER_SCALE = 0.3
 """How often a scale is not what the range asks for: most of the result then saturates, or a few steps hold it all."""
 
@@ -150,15 +173,48 @@ class Graph:
             return UniformQuantizedType.per_tensor(integer, f32, scale, zero_point, limits)
         return UniformQuantizedType.per_axis(integer, f32, axis, chosen.scales, chosen.zero_points, limits)
 
+    def symmetric(self, reach: float, bits: int) -> UniformQuantizedType:
+        """A type with zero point 0 for numbers up to `reach`."""
+        storage = IntegerType(bits, Signedness.SIGNED)
+        return UniformQuantizedType.per_tensor(storage, f32, float(np.float32(reach / (1 << (bits - 1)))), 0)
+
     def result_type(self, real: Array, bits: int | None = None) -> UniformQuantizedType:
-        """The type that a value with these numbers has."""
-        finite = real[np.isfinite(real)]
-        if not finite.size:
-            raise RejectedError("no number to choose a scale by")
-        low, high = min(float(finite.min()), 0.0), max(float(finite.max()), 0.0)
-        if high - low < 1e-20 or high - low > 1e20:
+        """The type that a value with these numbers has, sometimes with parameters for each index of an axis, or block.
+
+        Raises `RejectedError` where they give no scale.
+        """
+        finite = np.where(np.isfinite(real), real, 0.0)
+        axis = self.integer(0, real.ndim - 1) if real.ndim and self.chance(OTHER_GRANULARITY) else None
+        kept = None if axis is None else tuple(each for each in range(real.ndim) if each != axis)
+        low, high = (
+            np.minimum(finite.min(axis=kept, initial=0.0), 0.0),
+            np.maximum(finite.max(axis=kept, initial=0.0), 0.0),
+        )
+        if np.max(high - low) < 1e-20 or np.max(high - low) > 1e20:
             raise RejectedError("too small or too large a range")
-        return self.uniform(low, high, self.storage(bits))
+        try:
+            element = self.uniform(low, high, self.storage(bits), axis)
+        except ValueError as error:
+            raise RejectedError(str(error)) from error
+        return element if axis is None or self.chance(0.7) else self.in_blocks(element, real.shape, axis)
+
+    def in_blocks(self, element: UniformQuantizedType, shape: Sequence[int], axis: int) -> UniformQuantizedType:
+        """A type like `element`, which has parameters for each index of `axis`, with blocks along that and another."""
+        other = self.integer(0, len(shape) - 1)
+        size = self.pick([size for size in range(1, shape[other] + 1) if shape[other] % size == 0])
+        counts = [1] * len(shape)
+        counts[axis] = shape[axis]
+        scales, zeros = (each.reshape(counts) for each in (element.scales, element.zero_points))
+        blocks = {axis: 1}
+        if other != axis:
+            blocks[other] = size
+            scales, zeros = (np.repeat(each, shape[other] // size, other) for each in (scales, zeros))
+            scales = scales * self.random.choice([0.5, 1.0, 2.0], scales.shape)
+        storage, limits = (
+            IntegerType(element.bits, element.storage.signedness),
+            (element.storage_min, element.storage_max),
+        )
+        return UniformQuantizedType.per_block(storage, f32, blocks, scales.astype(np.float32), zeros, limits)
 
     # --- Values -------------------------------------------------------------------------------------------------------
 
@@ -186,8 +242,9 @@ class Graph:
         return Value(op.result, stored)
 
     def plain_constant(self, array: Array) -> Value:
-        """Indices, or floats."""
-        return self.constant(i64 if array.dtype == np.int64 else f32, array.shape, array)
+        """Indices, lengths, or floats."""
+        element = IntegerType(8 * array.itemsize) if array.dtype.kind == "i" else f32
+        return self.constant(element, array.shape, array)
 
     def weights(self, shape: Sequence[int], axis: int, summed: Sequence[int]) -> Value:
         """Constant weights with one scale, one for each index of `axis`, or one for each block of a `summed` axis."""
@@ -244,6 +301,7 @@ class Graph:
             raise RejectedError(str(error)) from error
         try:
             self._choose_types(op, operands, properties, results, element, bits)
+            self._choose_parts(op, operands, properties, results)
             self._choose_requantization(op)
             op.verify_()
             arrays = [value.array for operand in operands for value in _flat(operand)]
@@ -275,17 +333,51 @@ class Graph:
         is_open = [kind_of(element_of(result)) is Kind.FLOAT for result in op.results]
         if not any(is_open):
             return
-        reals = _in_floats(type(op), operands, properties, results)
-        for place, (result, real) in enumerate(zip(tuple(op.results), reals, strict=True)):
+        with _twin(type(op), operands, properties, results) as (twin, reals):
+            found = evaluate(twin, reals)
+        if found is None:
+            raise RejectedError("nobody says what it computes")
+        for place, (result, real) in enumerate(zip(tuple(op.results), found, strict=True)):
             if is_open[place]:
                 if np.isnan(real).any():
                     raise RejectedError("gives no number")
                 chosen = element or self.result_type(real, bits)
+                if isinstance(op, RecurrentOp) and place == 1:  # all steps, and the last of them
+                    chosen = element_of(op.results[0])
                 Rewriter.replace_value_with_new_type(result, TensorType(chosen, shape_of(result)))
+
+    def _choose_parts(self, op: NnOp, operands: Sequence[Any], properties: Any, results: int) -> None:
+        """Let a composite say the types of its parts: those that must, always."""
+        must = isinstance(op, RecurrentOp)
+        if not has_parts(op) or not (must or self.chance(WITH_PARTS)):
+            return
+        with _twin(type(op), operands, properties, results) as (twin, reals):
+            roles = roles_of(op, twin, dict(zip(twin.operands, reals, strict=True)))
+        if not roles:
+            return
+        for _ in range(ATTEMPTS_AT_PARTS):
+            types = {role.name: element for role in roles if (element := self._type_of_part(role)) is not None}
+            op.components = DictionaryAttr(types) if types or must else None
+            try:
+                op.verify_()
+            except VerifyException as error:
+                fault = error
+            else:
+                return
+        raise RejectedError(str(fault))
+
+    def _type_of_part(self, role: Role) -> Attribute | None:
+        if role.given is not None:
+            return role.given
+        if role.is_sum and self.chance(0.4):
+            return None
+        bits = self.pick([32, 24, 16]) if role.is_sum and self.chance(0.3) else None
+        real = role.real if role.real.any() else np.array([-1.0, 1.0])
+        return self.result_type(real, bits)
 
     def _choose_requantization(self, op: NnOp) -> None:
         """Let `op` requantize as the graph does, where its scales allow that."""
-        if self.mode is Mode.F32 or not requantizes(op):
+        if self.mode is Mode.F32 or not may_requantize(op):
             return
         op.requantize = RequantizeAttr.of(self.mode, self.ties if self.mode is Mode.SHIFT else None)
         try:
@@ -306,15 +398,15 @@ class Graph:
         assert found is not None
         return self.keep(op, found)[0]
 
-    def accumulator(self, data: Value, weight: Value, axis: int) -> UniformQuantizedType | None:
+    def accumulator(self, data: Value, weight: Value, axis: int, bits: int = 32) -> UniformQuantizedType | None:
         """The type of the exact sums of products, its channels along `axis`; `None` where weights have blocks."""
         x, w = data.uniform, weight.uniform
         if x is None or w is None or w.granularity is Granularity.BLOCK:
             return None
-        scales = accumulator_scale(x.scales, w.scales)
+        scales, storage = accumulator_scale(x.scales, w.scales), IntegerType(bits, Signedness.SIGNED)
         if w.granularity is Granularity.TENSOR:
-            return UniformQuantizedType.per_tensor(IntegerType(ACCUMULATOR_BITS, Signedness.SIGNED), f32, float(scales))
-        return UniformQuantizedType.per_axis(IntegerType(ACCUMULATOR_BITS, Signedness.SIGNED), f32, axis, scales)
+            return UniformQuantizedType.per_tensor(storage, f32, float(scales))
+        return UniformQuantizedType.per_axis(storage, f32, axis, scales)
 
     # --- The module ---------------------------------------------------------------------------------------------------
 
@@ -356,14 +448,22 @@ def _built(kind: type[NnOp], operands: Sequence[Any], properties: Any, results: 
     return build(kind, operands, properties, results=results, result_types=types)
 
 
-def _in_floats(kind: type[NnOp], operands: Sequence[Any], properties: Any, results: int) -> tuple[Array, ...]:
-    """What the operation gives on the real values of its operands."""
+@contextmanager
+def _twin(
+    kind: type[NnOp], operands: Sequence[Any], properties: Any, results: int
+) -> Iterator[tuple[NnOp, list[Array]]]:
+    """The operation on the real values of its operands, and these in order."""
     block = Block()
     reals: list[Array] = []
 
     def twin(value: Value) -> SSAValue:
-        reals.append(value.real())
+        real = value.real()
+        reals.append(real)
         element = value.element if value.uniform is None else f32
+        if isinstance(value.ssa.owner, ConstantOp):
+            constant = ConstantOp.of(np.ascontiguousarray(real), TensorType(element, value.shape))
+            block.add_op(constant)
+            return constant.result
         return block.insert_arg(TensorType(element, value.shape), len(block.args))
 
     twins = [
@@ -371,9 +471,8 @@ def _in_floats(kind: type[NnOp], operands: Sequence[Any], properties: Any, resul
         for value in operands
     ]
     op = _built(kind, twins, properties, results)
-    with np.errstate(all="ignore"):
-        found = evaluate(op, reals)
-    op.erase(safe_erase=False)
-    if found is None:
-        raise RejectedError("nobody says what it computes")
-    return found
+    try:
+        with np.errstate(all="ignore"):
+            yield op, reals
+    finally:
+        op.erase(safe_erase=False)

@@ -1,22 +1,66 @@
-"""What is wrong with the graph of a seed, in words."""
+"""What is wrong with the graphs of seeds, in words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from traceback import format_exc
 
 from qmlir.text.printing import PrintOptions, Weights, module_text
-from tests.levels.generator import case_of
+from tests.levels.generator import Case, case_of
 from tests.levels.reduction import reduced
-from tests.levels.stages import STAGES, Stage, failure_of
+from tests.levels.stages import STAGES, Failure, Stage, failure_of
+from tests.levels.together import wrong_when_compiled
 
 
 def report_of(seed: int, stages: Sequence[Stage] = STAGES, *, is_brief: bool = False) -> str:
     """What is wrong with the graph of a seed: the stage, the first value that differs, a reduced module; or nothing."""
     case = case_of(seed)
     failure = failure_of(case.module, case.inputs, stages)
-    if failure is None:
-        return ""
+    return "" if failure is None else _text(case, stages, failure, is_brief=is_brief)
+
+
+def reports_of(
+    seeds: Sequence[int], stages: Sequence[Stage] = STAGES, *, is_brief: bool = False, is_singly: bool = False
+) -> list[str]:
+    """What is wrong with the graphs of seeds, for each that fails.
+
+    Those that pass the other stages are compiled together, for one of the instruction sets of `stages`, in turn; or,
+    `is_singly`, one by one for each of them.
+    """
+    if not is_singly:
+        return list(_together(seeds, stages, is_brief=is_brief))
+    return [report for seed in seeds if (report := report_of(seed, stages, is_brief=is_brief))]
+
+
+def _together(seeds: Sequence[int], stages: Sequence[Stage], *, is_brief: bool) -> Iterator[str]:
+    compiled = [stage for stage in stages if stage.isa]
+    others = [stage for stage in stages if not stage.isa]
+    passing: list[Case] = []
+    for seed in seeds:
+        try:
+            case = case_of(seed)
+            failure = failure_of(case.module, case.inputs, others)
+        except Exception:  # a crash of one graph is its report, and the others go on
+            yield f"seed {seed}: {format_exc()}"
+            continue
+        if failure is None:
+            passing.append(case)
+        else:
+            yield _text(case, others, failure, is_brief=is_brief)
+    if not compiled or not passing:
+        return
+    stage = compiled[seeds[0] // len(seeds) % len(compiled)]
+    for case in wrong_when_compiled(passing, stage.isa):
+        failure = failure_of(case.module, case.inputs, [stage])
+        if failure is not None:
+            yield _text(case, [stage], failure, is_brief=is_brief)
+        elif len(passing) > 1:
+            together = ", ".join(str(each.seed) for each in passing)
+            yield f"seed {case.seed}, stage '{stage.name}': differs only in one program with the seeds {together}"
+
+
+def _text(case: Case, stages: Sequence[Stage], failure: Failure, *, is_brief: bool) -> str:
     if is_brief:
-        return f"seed {seed}, {failure}"
+        return f"seed {case.seed}, {failure}"
     part, inputs, small = reduced(case.module, case.inputs, stages, failure)
     arrays = "".join(f"// {name} = {value.tolist()} : {value.dtype}\n" for name, value in inputs.items())
     text = module_text(part, PrintOptions(weights=Weights.INLINE))
-    return f"seed {seed}, {failure}\nreduced: {small.reason}\n{arrays}{text}"
+    return f"seed {case.seed}, {failure}\nreduced: {small.reason}\n{arrays}{text}"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 
+from qmlir import registry
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.ops import (
@@ -28,7 +29,8 @@ from qmlir.dialects.nn.ops import (
     selection,
     softmax,
 )
-from tests.levels.graph import MOST_PRODUCTS, Graph, RejectedError, Value
+from tests.levels.graph import ACCUMULATOR_BITS, MOST_PRODUCTS, Graph, RejectedError, Value
+from tests.levels.layers import LAYERS, layer
 
 Make = Callable[[Graph, Value], Value]
 
@@ -56,7 +58,7 @@ def _quantized(value: Value) -> None:
 
 def _result(graph: Graph, x: Value, w: Value, axis: int) -> dict[str, Any]:
     """How the result of a contraction is held: requantized, or the sum itself, which is refused beyond 32 bits."""
-    sums = graph.accumulator(x, w, axis)
+    sums = graph.accumulator(x, w, axis, graph.pick(ACCUMULATOR_BITS))
     if sums is None or not graph.chance(0.25):
         return {}
     return {"element": sums} if _reach(x) * _reach(w) * math.prod(w.shape) < 1 << 30 else {}
@@ -69,8 +71,8 @@ def _reach(value: Value) -> int:
 
 
 def _bias(graph: Graph, x: Value, w: Value, channels: int) -> Value | None:
-    element = graph.accumulator(x, w, 0)
-    if graph.chance(0.3) or element is None:
+    element = graph.accumulator(x, w, 0) or graph.symmetric(1e3, ACCUMULATOR_BITS[0])
+    if graph.chance(0.3):
         return None
     reach = int(graph.pick([10, 1000, 1 << 20]))
     return graph.constant(element, [channels], graph.random.integers(-reach, reach, channels).astype(np.int32))
@@ -399,7 +401,7 @@ def _between_casts(make: Make) -> Make:
 
 
 def _softmax(graph: Graph, x: Value) -> Value:
-    return graph.add(softmax.SoftmaxOp, [x], {"axis": graph.axis(x)})
+    return graph.add(softmax.SoftmaxOp, [x], {"axis": graph.axis(x)})  # of quantized values, or of floats
 
 
 def _layer_norm(graph: Graph, x: Value) -> Value:
@@ -429,7 +431,8 @@ BINARY_KINDS: tuple[type[NnOp], ...] = (
     elementwise.LessOrEqualOp,
 )  # fmt: skip
 _OFTEN = {elementwise.AddOp: 3.0, elementwise.MulOp: 2.0}
-_UNARY_WEIGHT = {activations.ReluOp: 3.0}
+_UNARY_WEIGHT = {activations.ReluOp: 3.0, **{kind: 0.8 for kind in UNARY_KINDS if kind in registry.decompositions()}}
+"""Composites are what has most ways to be wrong."""
 
 ROWS: tuple[Row, ...] = (
     Row("matmul", _matmul, 4),
@@ -469,7 +472,9 @@ ROWS: tuple[Row, ...] = (
     Row("gather_elements", _gather_elements, 0.5),
     Row("scatter_elements", _scatter_elements, 0.5),
     Row("resize", _resize, 0.7),
-    Row("softmax", _between_casts(_softmax)),
+    Row("softmax", _softmax),
+    Row("softmax_of_floats", _between_casts(_softmax), 0.5),
+    *(Row(kind.name, layer(kind), 1.2) for kind in LAYERS),
     Row("layer_norm", _between_casts(_layer_norm)),
     Row("float_add", _between_casts(_float_add), 0.5),
 )

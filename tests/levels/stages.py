@@ -42,7 +42,8 @@ class Stage:
     """One step on the way: `pipeline` makes the module of this stage of that of the stage `after`, or of the graph.
 
     `run` says what the module computes; without it the interpreter does, which can name the first operation that
-    differs. Graphs that `accepts` refuses skip the stage. What `is_slow` takes a second or more for a graph.
+    differs. Graphs that `accepts` refuses skip the stage. What `is_slow` takes a second or more for a graph. `isa` is
+    the instruction set of a stage that compiles the graph.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Stage:
     run: Runner | None = None
     accepts: Callable[[ModuleOp], bool] | None = None
     is_slow: bool = False
+    isa: str = ""
 
 
 def _points(op: Any) -> int:
@@ -83,7 +85,7 @@ def _loops(isa: str) -> Stage:
 
 
 def _code(isa: str) -> Stage:
-    return Stage(f"compiled for {isa}", run=partial(_compiled, isa), is_slow=True)
+    return Stage(f"compiled for {isa}", run=partial(_compiled, isa), is_slow=True, isa=isa)
 
 
 STAGES: tuple[Stage, ...] = (

@@ -1,57 +1,130 @@
-"""300 random quantized graphs compute the same at every stage; the generator and the reducer do what they say.
+"""Random quantized graphs compute the same at every stage; the generator and the reducer do what they say.
 
-Stages that interpret loops or compile take a sample of the graphs; all of them are `make sweep`.
+Stages that interpret loops or compile take a sample of the graphs; all of them are `make sweep`, and `python -m
+tests.levels` takes as many as there is time for.
 """
 
 from collections import Counter
+from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pytest
 from xdsl.dialects.func import FuncOp
 
+from qmlir import registry
+from qmlir.dialects.kernel.attributes import ISAS
+from qmlir.dialects.nn.base import NnOp, element_of
+from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.quant.types import Granularity, StoredType
 from qmlir.interpreter.run import interpret
 from qmlir.ir.provenance import origins_of
+from qmlir.pipelines import COMPILE
 from qmlir.registry import Package
+from qmlir.targets.cpu.compiler import compile_module
 from qmlir.targets.cpu.host import host_isa
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
+from tests.levels import together
 from tests.levels.generator import MOST_OPERATIONS, Case, case_of, graph_of
 from tests.levels.graph import RejectedError
 from tests.levels.reduction import reduced
-from tests.levels.reports import report_of
+from tests.levels.reports import report_of, reports_of
 from tests.levels.rows import ROWS, Row
-from tests.levels.stages import ENVIRONMENT, STAGES, Stage, failure_of
+from tests.levels.stages import ENVIRONMENT, STAGES, Stage, failure_of, lowered
+from tests.levels.together import merged, wrong_when_compiled
 from tests.support.wrong_pass import UNIVERSE
 
-SEEDS = 300
+SEEDS = 180
 PARTS = 20
 """The seeds are divided among so many tests, so that several processes can share them."""
 
 QUICK = [stage for stage in STAGES if not stage.is_slow]
 SLOW = [stage for stage in STAGES if stage.is_slow]
-SAMPLE = range(0, SEEDS, 12)
-"""The seeds of the slow stages in every run: each is compiled for this machine, and takes one other stage in turn."""
+SAMPLES = (range(0, 8), range(8, 16))
+"""The seeds that are compiled for this machine in every run, each range as one program."""
+
+OF_INSTRUCTIONS = ("packed", "loops")
+"""Stages that are there for each instruction set: a graph of an ordinary run takes those of one, in turn."""
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_graphs_are_equal_at_every_stage(part: int) -> None:
-    reports = [report_of(seed, QUICK) for seed in range(part, SEEDS, PARTS)]
+    reports = [report_of(seed, _of_one_isa(QUICK, seed)) for seed in range(part, SEEDS, PARTS)]
     assert not any(reports), "\n".join(filter(None, reports))
 
 
-@pytest.mark.parametrize("seed", SAMPLE)
-def test_a_sample_is_equal_as_loops_and_compiled(seed: int) -> None:
-    own = next(stage for stage in SLOW if stage.name == f"compiled for {host_isa()}")
-    other = SLOW[SAMPLE.index(seed) % len(SLOW)]
-    report = report_of(seed, [own] if own is other else [other, own])
+def _of_one_isa(stages: Sequence[Stage], seed: int) -> list[Stage]:
+    """The stages, those that are there for each instruction set for one of them."""
+    own = ISAS[seed % len(ISAS)]
+    return [stage for stage in stages if not stage.name.startswith(OF_INSTRUCTIONS) or stage.name.endswith(own)]
+
+
+@pytest.mark.parametrize("seeds", SAMPLES, ids=str)
+def test_a_sample_is_equal_compiled(seeds: range) -> None:
+    reports = reports_of(seeds, [stage for stage in STAGES if stage.isa == host_isa()])
+    assert not reports, "\n".join(reports)
+
+
+@pytest.mark.parametrize("seed", range(2 * len(ISAS)))
+def test_a_sample_is_equal_as_loops(seed: int) -> None:
+    report = report_of(seed, _of_one_isa([stage for stage in SLOW if not stage.isa], seed))
     assert not report, report
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("first", range(0, SEEDS, 5))
 def test_every_graph_is_equal_as_loops_and_compiled(first: int) -> None:
-    reports = [report_of(seed, SLOW) for seed in range(first, first + 5)]
-    assert not any(reports), "\n".join(filter(None, reports))
+    reports = reports_of(range(first, first + 5), SLOW)
+    assert not reports, "\n".join(reports)
+
+
+def test_one_bit_is_the_same_for_a_caller_at_every_level() -> None:
+    """Signed, -1 and 0 of int8; unsigned, 0 and 1 of uint8; Booleans are bool."""
+    module = parse_module(ENVIRONMENT.new_context(), ONE_BIT)
+    inputs = {
+        "input0": np.array([-1, 0, 0, -1], np.int8),
+        "input1": np.array([0, 1, 1, 0], np.uint8),
+        "input2": np.array([True, False, True, False]),
+    }
+    expected = {
+        "output0": np.array([1, 0, 0, 1], np.uint8),
+        "output1": np.array([-1, 0, 0, -1], np.int8),
+        "output2": np.array([False, True, False, True]),
+        "output3": np.array([-1, 0], np.int8),
+    }
+    programs = [lowered(module, COMPILE.text(*stages, isa="generic", threads="1")) for stages in LEVELS]
+    found = [interpret(each, inputs) for each in programs]
+    for outputs in (*found, compile_module(module)(inputs)):
+        assert {name: (str(each.dtype), each.tolist()) for name, each in outputs.items()} == {
+            name: (str(each.dtype), each.tolist()) for name, each in expected.items()
+        }
+
+
+LEVELS = ((), ("lower",), ("lower", "fuse"), ("lower", "fuse", "schedule", "bufferize", "loops"))
+ONE_BIT = """
+!signed = !quant.uniform<i1:f32, 2.0>
+!unsigned = !quant.uniform<u1:f32, 2.0>
+!below = !quant.uniform<u1:f32, 2.0:1>
+!wide = !quant.uniform<i1:f32, 4.0>
+func.func @main(%x: tensor<4x!signed>, %u: tensor<4x!below>, %c: tensor<4xi1>)
+    -> (tensor<4x!unsigned>, tensor<4x!wide>, tensor<4xi1>, tensor<2x!signed>) {
+  %negated = nn.neg %x : (tensor<4x!signed>) -> tensor<4x!unsigned>
+  %doubled = nn.add %u, %u : (tensor<4x!below>, tensor<4x!below>) -> tensor<4x!wide>
+  %not = nn.not %c : tensor<4xi1>
+  %known = nn.constant dense<[-1, 0]> : tensor<2xi1> -> tensor<2x!signed>
+  func.return %negated, %doubled, %not, %known
+      : tensor<4x!unsigned>, tensor<4x!wide>, tensor<4xi1>, tensor<2x!signed>
+}
+"""
+
+
+def test_a_graph_that_is_wrong_when_compiled_with_others_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [case_of(seed) for seed in range(3)]
+    right = interpret(merged(cases), {f"{each.seed}.{name}": a for each in cases for name, a in each.inputs.items()})
+    wrong = {name: np.flip(array + 1) if name.startswith("1.") else array for name, array in right.items()}
+    monkeypatch.setattr(together, "compile_module", lambda module, isa: lambda inputs: wrong)
+    assert [case.seed for case in wrong_when_compiled(cases, "generic")] == [1]
 
 
 def _operations(case: Case) -> list[str]:
@@ -67,11 +140,24 @@ def test_a_seed_gives_the_same_graph_and_inputs() -> None:
 
 
 def test_the_graphs_hold_every_row_and_have_the_size_that_they_should() -> None:
-    names = [_operations(case_of(seed)) for seed in range(SEEDS)]
+    cases = [case_of(seed) for seed in range(SEEDS)]
+    names = [_operations(case) for case in cases]
     assert max(map(len, names)) >= MOST_OPERATIONS
     seen = Counter(name for each in names for name in each)
-    wanted = {row.name.removeprefix("nn.") for row in ROWS} - {"matmul_of_values", "bias_add", "float_add"}
+    wanted = {row.name.removeprefix("nn.") for row in ROWS} - {
+        "matmul_of_values",
+        "bias_add",
+        "float_add",
+        "softmax_of_floats",
+    }
     assert {name for name in wanted if not seen[f"nn.{name}"]} == set()
+    operations = [op for case in cases for op in case.module.walk() if isinstance(op, NnOp)]
+    with_parts = {type(op) for op in operations if op.components is not None}
+    assert with_parts == {each for each in registry.decompositions() if Kind.QUANTIZED in each.ACCEPTS}
+    types = {type_ for op in operations for value in op.results if isinstance(type_ := element_of(value), StoredType)}
+    types |= {type_ for op in operations if op.components for type_ in op.components.data.values()}
+    assert {(each.bits, each.is_signed) for each in types} >= set(product(range(1, 17), (False, True)))
+    assert {each.granularity for each in types} == set(Granularity)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

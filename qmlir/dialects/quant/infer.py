@@ -41,7 +41,7 @@ def storage_dtype(stored: StoredType | UniformFloatType) -> np.dtype[Any]:
 
 def as_stored(bits: npt.NDArray[Any], stored: StoredType) -> npt.NDArray[Any]:
     """The stored integers that elements of a constant are: one bit with a sign, which signless is held as 1, is -1."""
-    return -bits if stored.bits == 1 and stored.is_signed else bits
+    return np.asarray(-bits) if stored.bits == 1 and stored.is_signed else bits
 
 
 def verify_quantized_tensor(type_: Attribute) -> None:

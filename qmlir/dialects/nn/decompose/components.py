@@ -21,6 +21,7 @@ from qmlir.dialects.nn.decompose.pieces import Decompose, Results
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp
+from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.interpret import quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, tensor
@@ -53,6 +54,7 @@ def set_element(part: NnOp, element: Attribute) -> None:
     is_float = isinstance(part, ConstantOp) and kind_of(element_of(part.result)) is Kind.FLOAT
     if isinstance(part, ConstantOp) and is_float and isinstance(element, UniformQuantizedType):
         type_: AnyTensor = TensorType(element, shape_of(part.result))
+        verify_quantized_tensor(type_)
         part.properties["value"] = ConstantOp.of(quantize(part.array, element), type_).value
     for result in part.results:
         wanted = TensorType(element, shape_of(result))

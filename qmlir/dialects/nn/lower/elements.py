@@ -155,12 +155,19 @@ def plain_of(value: SSAValue) -> Attribute:
 
 
 def or_parts(lower: Lower) -> Lower:
-    """`lower`; a quantized operation whose parts have types of their own is a table, or those parts."""
+    """`lower`; a quantized operation whose parts have types of their own is those parts, or a table of what they give.
+
+    A table has an entry for a stored value, wherever it is: no part may have parameters for each index of an axis.
+    """
 
     def chosen(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
         if op.components is None or not is_quantized(op):
             return lower(op, at)
-        return (looked_up(at),) if isinstance(op, UnaryOp) and _is_table(op) else None
+        is_alike = all(
+            isinstance(each, UniformQuantizedType) and each.granularity is Granularity.TENSOR
+            for each in op.components.data.values()
+        )
+        return (looked_up(at),) if is_alike and isinstance(op, UnaryOp) and _is_table(op) else None
 
     return chosen
 

@@ -17,6 +17,7 @@ from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, element_of, shape_of
 from qmlir.dialects.kernel.lowering.scalars import Number, Scalar, constant, position
 from qmlir.dialects.nn.infer.windows import Windows, covered_elements
+from qmlir.dialects.nn.lower.elements import between_casts
 from qmlir.dialects.nn.lower.windows import SlidingWindows, channels_first, channels_last, sliding
 from qmlir.dialects.nn.ops import pooling as ops
 from qmlir.dialects.nn.qlinear import is_qlinear
@@ -135,8 +136,11 @@ def _average_pool(op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, at: Lowering)
     if not counts.all():
         raise at.error("has a window that covers no element, and the mean of none is no number")
     scales, zero_points = (np.asarray(each) for each in broadcast_parameters(element, shape))
-    if any(size != 1 for size in scales.shape[2:]):
-        raise at.error("takes the mean of elements whose scales differ")
+    for axis in range(2, scales.ndim):
+        first = scales.take([0], axis=axis)
+        if (scales != first).any():
+            return between_casts(op, at)
+        scales = first
     order = channels_last(rank)
     low, high = storage_limits(element.storage)
     largest = (high - low) * math.prod(found.windows.kernel)

@@ -36,6 +36,30 @@ func.func @requantize_of_parts() {
   func.return
 }
 
+// A part with a scale for each index: the operation has no table.
+func.func @scales_of_a_part() {
+  %y = nn.constant dense<[5, 5]> : tensor<2xi8> -> tensor<2x!x>
+  %gate = nn.hard_sigmoid %y {components = {
+      alpha = !quant.uniform<i8:f32, 0.25>, mul = !quant.uniform<i8:f32:0, {0.25, 1.0}>,
+      beta = !quant.uniform<i8:f32, 0.5>, add = !quant.uniform<i8:f32:0, {0.25, 1.0}>}}
+      : (tensor<2x!x>) -> tensor<2x!quant.uniform<i8:f32, 0.25>>
+  // 1 by 0.25 is 0.25, or 0 in whole numbers; with 0.5 more 0.75, or 0 (ties to even).
+  %expected = nn.constant dense<[3, 0]> : tensor<2xi8> -> tensor<2x!quant.uniform<i8:f32, 0.25>>
+  check.expect_eq %gate, %expected : tensor<2x!quant.uniform<i8:f32, 0.25>>
+  func.return
+}
+
+// Means of elements of several scales.
+func.func @mean_of_blocks() {
+  %x = nn.constant dense<[[[1, 2], [3, 4]]]> : tensor<1x2x2xi8>
+      -> tensor<1x2x2x!quant.uniform<i8:f32:{2:1}, {{{1.0, 2.0}}}>>
+  %y = nn.global_average_pool %x : (tensor<1x2x2x!quant.uniform<i8:f32:{2:1}, {{{1.0, 2.0}}}>>) -> tensor<1x2x1x!x>
+  // 5 / 2 and 11 / 2, in halves beside a zero point of 3.
+  %expected = nn.constant dense<[[[8], [14]]]> : tensor<1x2x1xi8> -> tensor<1x2x1x!x>
+  check.expect_eq %y, %expected : tensor<1x2x1x!x>
+  func.return
+}
+
 // Sums of scale 1/8 are 1.5, -0.75 and -2.5, 1.25; in steps of 2 they are 2, 0 and -2, 2.
 func.func @conv() {
   %x = nn.constant dense<[[[7, 1]]]> : tensor<1x1x2xi8> -> tensor<1x1x2x!x>
