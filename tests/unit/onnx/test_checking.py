@@ -184,20 +184,20 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
     ),
     "absurd rank": (
         model_of(
-            [ADD], initializers=[TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[1] * 65, raw_data=bytes(4))]
+            [ADD], initializers=[TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[1] * 33, raw_data=bytes(4))]
         ),
-        "tensor 'w' has 65 axes, more than 64",
+        "tensor 'w' has 33 axes, more than 32",
     ),
     "absurd rank of an input": (
-        model_of([RELU], inputs=[helper.make_tensor_value_info("x", TensorProto.FLOAT, [1] * 65)]),
-        "input 'x' has 65 axes, more than 64",
+        model_of([RELU], inputs=[helper.make_tensor_value_info("x", TensorProto.FLOAT, [1] * 33)]),
+        "input 'x' has 33 axes, more than 32",
     ),
     "absurd rank of a result": (
         model_of(
             [node_of("Unsqueeze", ["x", "axes"])],
             initializers=[numpy_helper.from_array(np.arange(70), "axes")],
         ),
-        "Unsqueeze node 'n1': gives a tensor of 72 axes, more than 64",
+        "Unsqueeze node 'n1': gives a tensor of 72 axes, more than 32",
     ),
     "list of axes of absurd length": (
         model_of(
@@ -207,7 +207,7 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
                 helper.make_tensor_value_info("axes", TensorProto.INT64, [2**32]),
             ],
         ),
-        "Unsqueeze node 'n1': a tensor has up to 64 axes, found a list of 4294967296 axes",
+        "Unsqueeze node 'n1': a tensor has up to 32 axes, found a list of 4294967296 axes",
     ),
     "absurd size of an input": (
         model_of([RELU], inputs=[helper.make_tensor_value_info("x", TensorProto.FLOAT, [2**32, 2**32])]),

@@ -62,8 +62,8 @@ def list_length(value: SSAValue) -> int:
     return (shape_of(value) or (1,))[0]
 
 
-MAX_AXES = 64
-"""NumPy has no arrays of more axes."""
+MAX_AXES = 32
+"""What NumPy iterates over: its arrays have up to 64 axes, `flat` and `broadcast` take 32."""
 
 
 def known_length(value: SSAValue, name: str) -> int:
