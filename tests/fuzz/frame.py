@@ -23,8 +23,10 @@ from zlib import crc32
 
 import numpy as np
 
-SECONDS = 20
-"""A file that takes longer hangs."""
+SECONDS = 20.0
+"""A file that takes longer hangs: seconds of this process, so that other work beside it does not count."""
+_SECONDS_OF_WAITING = 6 * SECONDS
+"""What waits for something takes no time of the process: it hangs after so many seconds of the clock."""
 GIGABYTES = 2.0
 """A child that has more resident memory than that has lost its bounds."""
 _FILES_OF_A_CHILD = 200
@@ -113,16 +115,18 @@ def _findings_of_child(kind: Kind, seed: int, numbers: range) -> Iterator[Findin
     number = numbers.start
     try:
         while number < numbers.stop:
-            if not select.select([ours], [], [], SECONDS)[0]:
+            if not select.select([ours], [], [], _SECONDS_OF_WAITING)[0]:
                 os.kill(child.pid or 0, signal.SIGKILL)
                 child.join()
-                yield Finding(number, kind.damaged(seed, number)[0], f"hangs: over {SECONDS} s", "")
+                yield Finding(number, kind.damaged(seed, number)[0], "hangs: waits", "")
                 return number + 1
             try:
                 wrong = ours.recv()
             except EOFError:
                 child.join()
-                yield Finding(number, kind.damaged(seed, number)[0], f"crashes: exit code {child.exitcode}", "")
+                is_late = child.exitcode == -signal.SIGPROF
+                what = f"hangs: over {SECONDS:g} s" if is_late else f"crashes: exit code {child.exitcode}"
+                yield Finding(number, kind.damaged(seed, number)[0], what, "")
                 return number + 1
             if wrong is not None:
                 yield Finding(number, kind.damaged(seed, number)[0], *wrong)
@@ -136,7 +140,11 @@ def _findings_of_child(kind: Kind, seed: int, numbers: range) -> Iterator[Findin
 
 
 def _child(kind: Kind, seed: int, numbers: range, answers: Connection) -> None:
-    """Read the files; send None or what is wrong for each. What memory grew by belongs to the file that was read."""
+    """Read the files; send None or what is wrong for each. What memory grew by belongs to the file that was read.
+
+    Whatever takes too long ends with the process, by a signal that nothing here handles.
+    """
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (1, 2):
@@ -146,6 +154,7 @@ def _child(kind: Kind, seed: int, numbers: range, answers: Connection) -> None:
         for number in numbers:
             path = Path(folder) / f"file{kind.suffix}"
             path.write_bytes(kind.damaged(seed, number)[1])
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
             answers.send(_read(kind, path))
 
 

@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from tests.fuzz import frame
 from tests.fuzz.frame import Kind, Outcome, findings
 from tests.fuzz.kinds import KINDS
 
@@ -29,6 +30,16 @@ def _raise(path) -> Outcome:
 def _killed(path) -> Outcome:
     os.kill(os.getpid(), signal.SIGKILL)
     return Outcome(0, "")
+
+
+def _endless(path) -> Outcome:
+    while True:
+        pass
+
+
+def test_what_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame, "SECONDS", 0.2)
+    assert [each.what for each in findings(_kind(_endless), 0, range(2))] == ["hangs: over 0.2 s"] * 2
 
 
 @pytest.mark.parametrize(
