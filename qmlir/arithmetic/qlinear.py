@@ -134,11 +134,8 @@ def softmax_steps(result: np.float32) -> np.float32:
     return np.floor(np.float32(1) / result)
 
 
-def softmax_beyond(result: Affine, is_signed: bool) -> int:
-    """The result where `e * floor(1 / s_y)` is beyond f32, which few terms make it.
+SOFTMAX_LARGEST = np.float32(65536)
+"""More steps than any result has. `e * floor(1 / s_y)` of few terms is beyond f32; it saturates as any large one does.
 
-    x86 converts an infinity to the smallest integer of 32 bits, or by way of 64 bits to 0.
-    """
-    if not is_signed:
-        return result.zero_point
-    return 127 if result.zero_point < 0 else -128
+ONNX Runtime converts that infinity, and what it becomes depends on the processor.
+"""

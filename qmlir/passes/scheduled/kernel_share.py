@@ -133,23 +133,24 @@ def _first_written(function: FuncOp) -> int:
 def _read_numbers(function: FuncOp, parameters: Sequence[_Parameters], place: int) -> None:
     """Let `function` take its parameters as arguments from `place` on, and read them at its start."""
     block = function.body.block
-    first = block.first_op
-    assert first is not None
     memories = [
         block.insert_arg(MemRefType(each.element, [len(each.places)]), place + number)
         for number, each in enumerate(parameters)
     ]
+    loads: list[Operation] = []
     for memory, each in zip(memories, parameters, strict=True):
         memory.name_hint = "parameters"
         for number, constants in enumerate(each.places):
             index = arith.ConstantOp(IntegerAttr(number, IndexType()))
             load = memref.LoadOp.get(memory, [index.result])
             load.res.name_hint = constants[0].result.name_hint
-            block.insert_ops_before([index, load], first)
+            loads += [index, load]
             for constant in constants:
                 constant.result.replace_all_uses_with(load.res)
                 constant.detach()
                 constant.erase()
+    assert block.first_op is not None
+    block.insert_ops_before(loads, block.first_op)
     function.function_type = FunctionType.from_lists([each.type for each in block.args], [])
     if function.arg_attrs is not None:
         entries = [_moved(entry, place, len(parameters)) for entry in function.arg_attrs]

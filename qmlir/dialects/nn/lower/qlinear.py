@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import math
-from xdsl.dialects.builtin import IndexType, IntegerType, f32, i32, i64
+from xdsl.dialects.builtin import IndexType, IntegerType, f32, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
@@ -102,7 +102,7 @@ def _softmax(op: SoftmaxOp, at: Lowering) -> Sequence[SSAValue]:
     source, result, shape = _type(at, op.input), _type(at, op.result), shape_of(op.input)
     target, axis = affine(result), op.axis.value.data % len(shape)
     table = at.constant(qlinear.softmax_powers(affine(source).scale, shape[axis]), f32)
-    steps, beyond = float(qlinear.softmax_steps(target.scale)), qlinear.softmax_beyond(target, result.is_signed)
+    steps, largest_result = float(qlinear.softmax_steps(target.scale)), float(qlinear.SOFTMAX_LARGEST)
     every, unsigned = AffineMap.identity(len(shape)), at.signedness(op.input)
     kept = AffineMap(len(shape), 0, tuple(AffineExpr.dimension(each) for each in range(len(shape)) if each != axis))
     sizes = [size for place, size in enumerate(shape) if place != axis]
@@ -121,10 +121,8 @@ def _softmax(op: SoftmaxOp, at: Lowering) -> Sequence[SSAValue]:
     total = at.reduce(Input(powers, every), [axis], at.fill(sizes, f32, 0.0), lambda power, so_far: so_far + power)
 
     def body(power: Scalar, sum_: Scalar) -> Scalar:
-        quotient = power * steps / sum_
-        is_finite = quotient.compare("lt", numbers.inf)
-        whole = is_finite.select(quotient, 0.0).round_even().to(i64) + target.zero_point
-        whole = is_finite.select(whole, beyond)
+        quotient = (power * steps / sum_).minimum(largest_result)
+        whole = quotient.round_even().to(i32) + target.zero_point
         return whole.clamp(result.storage_min, result.storage_max).to(IntegerType(result.bits))
 
     return (at.compute([Input(powers, every), Input(total, kept)], shape, IntegerType(result.bits), body),)

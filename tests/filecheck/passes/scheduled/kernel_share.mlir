@@ -190,3 +190,41 @@ func.func @main(%x: memref<4xf32>, %y: memref<4xf32> {nn.result}) {
 // CHECK-NEXT: func.call @first([[V0]], [[V2]], [[V1]]) : (memref<4xf32>, memref<1xf32>, memref<4xf32>) -> ()
 // CHECK-NEXT: func.call @first([[V1]], [[V3]], [[V1]]) : (memref<4xf32>, memref<1xf32>, memref<4xf32>) -> ()
 // CHECK: func.return
+
+// -----
+
+// What a kernel begins with is one of the numbers in which it differs.
+func.func private @bounded(%x: memref<4xf32>, %y: memref<4xf32>) {
+  %low = arith.constant 1.000000e+00 : f32
+  %high = arith.constant 2.000000e+00 : f32
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %0 = arith.maximumf %a, %low : f32
+    %1 = arith.minimumf %0, %high : f32
+    linalg.yield %1 : f32
+  }
+  func.return
+}
+func.func private @bounded_too(%x: memref<4xf32>, %y: memref<4xf32>) {
+  %low = arith.constant 3.000000e+00 : f32
+  %high = arith.constant 5.000000e+00 : f32
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %0 = arith.maximumf %a, %low : f32
+    %1 = arith.minimumf %0, %high : f32
+    linalg.yield %1 : f32
+  }
+  func.return
+}
+func.func @main(%x: memref<4xf32>, %y: memref<4xf32> {nn.result}, %z: memref<4xf32> {nn.result}) {
+  func.call @bounded(%x, %y) : (memref<4xf32>, memref<4xf32>) -> ()
+  func.call @bounded_too(%x, %z) : (memref<4xf32>, memref<4xf32>) -> ()
+  func.return
+}
+// CHECK-LABEL: @bounded(
+// CHECK-SAME: [[X:%.+]]: memref<4xf32>, [[P:%.+]]: memref<2xf32>, {{%.+}}: memref<4xf32>)
+// CHECK: [[LOW:%.+]] = memref.load [[P]]
+// CHECK: [[HIGH:%.+]] = memref.load [[P]]
+// CHECK: [[M:%.+]] = arith.maximumf {{%.+}}, [[LOW]] : f32
+// CHECK-NEXT: arith.minimumf [[M]], [[HIGH]] : f32
+// CHECK-NOT: bounded_too

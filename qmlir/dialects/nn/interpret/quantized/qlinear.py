@@ -68,10 +68,8 @@ def _softmax(op: SoftmaxOp, x: Array) -> tuple[Array]:
     raised = powers[255 + wide - wide.max(axis=axis, keepdims=True)]
     total = np.add.accumulate(raised, axis=axis).take([-1], axis=axis)
     with np.errstate(over="ignore"):
-        steps = raised * qlinear.softmax_steps(target.scale) / total
-    is_finite = np.isfinite(steps)
-    stored = np.rint(np.where(is_finite, steps, 0)).astype(np.int64) + target.zero_point
-    stored = np.where(is_finite, stored, qlinear.softmax_beyond(target, result.is_signed))
+        steps = np.minimum(raised * qlinear.softmax_steps(target.scale) / total, qlinear.SOFTMAX_LARGEST)
+    stored = np.rint(steps).astype(np.int64) + target.zero_point
     return (np.asarray(stored.clip(result.storage_min, result.storage_max), storage_dtype(result)),)
 
 

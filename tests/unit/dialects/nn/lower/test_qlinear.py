@@ -1,8 +1,11 @@
 """Operations in the mode `qlinear` at the integer level: the same values as by their meanings, bit for bit."""
 
+import numpy as np
 import pytest
 
-from tests.unit.dialects.nn.lower.driver import check
+from qmlir.interpreter.run import interpret
+from qmlir.text.parsing import parse_module
+from tests.unit.dialects.nn.lower.driver import ENVIRONMENT, check, lowered
 
 MODE = "{requantize = #kernel.requantize<qlinear>}"
 I8 = "!quant.uniform<i8:f32, 0.75:-3>"
@@ -48,3 +51,19 @@ def test_functions(data: str, result: str) -> None:
     for axis in (0, 1, 2):
         mode = f"{{requantize = #kernel.requantize<qlinear>, axis = {axis}}}"
         check(f"nn.softmax {mode}", [f"tensor<1x6x20x{data}>"], [f"tensor<1x6x20x{result}>"])
+
+
+@pytest.mark.parametrize(("result", "largest"), [("i8:f32, 0.00390625:115", 127), ("u8:f32, 0.00390625:130", 255)])
+def test_a_softmax_of_one_element_saturates(result: str, largest: int) -> None:
+    """It is 1, or 256 steps above the zero point; `e * 256` is beyond f32 on the way."""
+    module = parse_module(
+        ENVIRONMENT.new_context(),
+        f"""func.func @main(%x: tensor<2x1x{I8}>) -> tensor<2x1x!quant.uniform<{result}>> {{
+          %0 = nn.softmax %x {MODE} : (tensor<2x1x{I8}>) -> tensor<2x1x!quant.uniform<{result}>>
+          func.return %0 : tensor<2x1x!quant.uniform<{result}>>
+        }}""",
+    )
+    inputs = [np.array([[-128], [90]], np.int8)]
+    for each in (module, lowered(module)):
+        (found,) = interpret(each, inputs).values()
+        assert found.tolist() == [[largest], [largest]]
