@@ -100,16 +100,19 @@ def _verify_blocks(quantized: UniformType, shape: tuple[int, ...]) -> None:
             )
 
 
+def spread(quantized: UniformType, shape: tuple[int, ...], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """`values`, one for each scale of a type, in a shape that broadcasts against a tensor of `shape`."""
+    if quantized.granularity is Granularity.AXIS:
+        layout = [1] * len(shape)
+        layout[quantized.axis] = -1
+        return values.reshape(layout)
+    for axis, count in enumerate(values.shape):
+        values = np.repeat(values, shape[axis] // count if count else 1, axis)
+    return values
+
+
 def broadcast_parameters(
     quantized: UniformType, shape: tuple[int, ...]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Scales and zero points in a shape that broadcasts against a tensor of `shape`."""
-    scales, zero_points = quantized.scales, quantized.zero_points
-    if quantized.granularity is Granularity.AXIS:
-        layout = [1] * len(shape)
-        layout[quantized.axis] = -1
-        return scales.reshape(layout), zero_points.reshape(layout)
-    for axis, count in enumerate(scales.shape):
-        repeats = shape[axis] // count if count else 1
-        scales, zero_points = np.repeat(scales, repeats, axis), np.repeat(zero_points, repeats, axis)
-    return scales, zero_points
+    return spread(quantized, shape, quantized.scales), spread(quantized, shape, quantized.zero_points)

@@ -30,7 +30,7 @@ from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.onnx.export.containers import container
 from qmlir.onnx.export.emission import Outgoing
-from qmlir.onnx.export.forms.casts import saturated, spread, uniform
+from qmlir.onnx.export.forms.casts import saturated, uniform
 
 Array = npt.NDArray[Any]
 
@@ -54,12 +54,9 @@ def spread_over(out: Outgoing, value: SSAValue) -> tuple[Array, Array]:
     """Scales (f32) and zero points of a value in a shape that broadcasts against it."""
     element = uniform(out, element_of(value))
     shape = shape_of(value)
-    if element.granularity is Granularity.BLOCK:
-        if min(shape, default=1) < 0:
-            raise out.error(f"computes with {element} on a tensor of open size: its blocks need known sizes")
-        scales, zero_points = broadcast_parameters(element, shape)
-    else:
-        scales, zero_points = (spread(element, len(shape), each) for each in (element.scales, element.zero_points))
+    if element.granularity is Granularity.BLOCK and min(shape, default=1) < 0:
+        raise out.error(f"computes with {element} on a tensor of open size: its blocks need known sizes")
+    scales, zero_points = broadcast_parameters(element, shape)
     return np.asarray(scales, np.float32), zero_points
 
 
@@ -151,7 +148,7 @@ def rescaled(
     if (multiplier == 1).any() and total.bound >= EXACT_F32:
         is_kept = out.constant(multiplier == 1, IntegerType(1))
         rounded = out.node("Where", [is_kept, out.cast(total.name, f64), rounded])
-    return saturated(out, rounded, element, len(shape_of(result)), output)
+    return saturated(out, rounded, element, shape_of(result), output)
 
 
 def _stored(out: Outgoing, value: Exact, element: UniformQuantizedType, zero_points: Array, output: str) -> str:

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, Float16Type, Float32Type, f32, 
 from xdsl.ir import Attribute, SSAValue
 
 from qmlir.dialects.nn.base import shape_of
+from qmlir.dialects.quant.infer import spread
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import (
     AnyQuantizedType,
@@ -50,6 +51,8 @@ def _layout(element: UniformType) -> dict[str, Any]:
             return {}
         case Granularity.AXIS:
             return {"axis": element.axis}
+        case Granularity.BLOCK if element.scales.size == 1:  # ONNX Runtime takes one scale for that of a tensor
+            return {}
         case Granularity.BLOCK:
             place = _block_axis(element)
             return {"axis": place, "block_size": dict(zip(element.axes, element.block_sizes, strict=True))[place]}
@@ -65,6 +68,8 @@ def _block_axis(element: UniformType) -> int:
 def parameters(element: UniformType, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """Scales and zero points as ONNX lays them out: blocks have one for each index of the axes beside theirs."""
     scales, zero_points = element.scales, element.zero_points
+    if scales.size == 1 and element.granularity is Granularity.BLOCK:
+        return scales.reshape(()), zero_points.reshape(())
     if element.granularity is Granularity.BLOCK:
         place = _block_axis(element)
         for axis, size in enumerate(shape):
@@ -72,15 +77,6 @@ def parameters(element: UniformType, shape: tuple[int, ...]) -> tuple[Array, Arr
                 repeats = size // scales.shape[axis]
                 scales, zero_points = np.repeat(scales, repeats, axis), np.repeat(zero_points, repeats, axis)
     return scales, zero_points
-
-
-def spread(element: UniformType, rank: int, values: Array) -> Array:
-    """The parameters `values` of a type in a shape that broadcasts against a tensor of `rank`: no blocks."""
-    if element.granularity is Granularity.AXIS:
-        layout = [1] * rank
-        layout[element.axis] = -1
-        return values.reshape(layout)
-    return values
 
 
 def _block_count(element: UniformType) -> int:
@@ -101,11 +97,11 @@ def _checked(out: Outgoing, element: UniformType, shape: tuple[int, ...]) -> Non
         raise out.error(f"has {element} on a tensor of shape {list(shape)}: blocks lie along one axis of known size")
 
 
-def _centred(out: Outgoing, name: str, element: UniformQuantizedType, rank: int) -> str:
+def _centred(out: Outgoing, name: str, element: UniformQuantizedType, shape: tuple[int, ...]) -> str:
     wide = out.cast(name, i64)
     if not element.zero_points.any():
         return wide
-    return out.node("Sub", [wide, out.constant(spread(element, rank, element.zero_points), i64)])
+    return out.node("Sub", [wide, out.constant(spread(element, shape, element.zero_points), i64)])
 
 
 def dequantize(
@@ -119,8 +115,8 @@ def dequantize(
     spelled = is_wide and (bool(element.zero_points.any()) or not element.is_signed)
     if spelled or not isinstance(expressed, Float32Type | Float16Type):
         arithmetic = f64 if expressed == f64 else f32
-        reals = out.cast(_centred(out, name, element, len(shape)), arithmetic)
-        scale = out.constant(spread(element, len(shape), element.scales), arithmetic)
+        reals = out.cast(_centred(out, name, element, shape), arithmetic)
+        scale = out.constant(spread(element, shape, element.scales), arithmetic)
         product = out.node("Mul", [reals, scale], output if expressed == arithmetic else None)
         return product if expressed == arithmetic else out.cast(product, expressed, output)
     scales, zero_points = parameters(element, shape)
@@ -143,11 +139,11 @@ def quantize(
     if held.width.data == WIDE_BITS or not isinstance(expressed, Float32Type | Float16Type):
         arithmetic = f64 if expressed == f64 else f32
         reals = name if expressed == arithmetic else out.cast(name, arithmetic)
-        scale = out.constant(spread(element, len(shape), element.scales), arithmetic)
+        scale = out.constant(spread(element, shape, element.scales), arithmetic)
         rounded = out.cast(out.node("Round", [out.node("Div", [reals, scale])]), f64)
-        return saturated(out, rounded, element, len(shape), output)
+        return saturated(out, rounded, element, shape, output)
     if is_narrower(element):
-        name = _limited(out, name, element, len(shape))
+        name = _limited(out, name, element, shape)
     scales, zero_points = parameters(element, shape)
     inputs = [name, out.constant(scales, expressed), out.constant(zero_points, held)]
     return out.node("QuantizeLinear", inputs, output, **_layout(element))
@@ -164,7 +160,7 @@ def dequantize_floats(out: Outgoing, op: DequantizeCastOp, element: UniformFloat
     if element.granularity is Granularity.BLOCK:
         raise out.error(f"dequantizes {element}: blocks are written with scales of f32 and f16")
     arithmetic = f64 if expressed == f64 else f32
-    scale = out.constant(spread(element, len(shape), element.scales), arithmetic)
+    scale = out.constant(spread(element, shape, element.scales), arithmetic)
     product = out.node("Mul", [out.cast(name, arithmetic), scale], out.output if expressed == arithmetic else None)
     if expressed != arithmetic:
         out.cast(product, expressed, out.output)
@@ -183,20 +179,18 @@ def quantize_floats(out: Outgoing, op: QuantizeCastOp, element: UniformFloatType
         raise out.error(f"quantizes to {element}: blocks are written with scales of f32 and f16")
     arithmetic = f64 if expressed == f64 else f32
     reals = name if expressed == arithmetic else out.cast(name, arithmetic)
-    quotient = out.node("Div", [reals, out.constant(spread(element, len(shape), element.scales), arithmetic)])
+    quotient = out.node("Div", [reals, out.constant(spread(element, shape, element.scales), arithmetic)])
     out.cast(out.cast(quotient, f32) if arithmetic == f64 else quotient, element.storage, out.output)
 
 
-def _limited(out: Outgoing, name: str, element: UniformQuantizedType, rank: int) -> str:
+def _limited(out: Outgoing, name: str, element: UniformQuantizedType, shape: tuple[int, ...]) -> str:
     """Real values between those of the smallest and the largest integer of the storage range.
 
     A bound divided by the scale is within 2^-23 of its integer, relatively: it rounds to it.
     """
     scales, zero_points = element.scales.astype(np.float32), element.zero_points
-    if element.granularity is Granularity.BLOCK:
-        raise out.error(f"quantizes to {element}: blocks are written with the whole range of their storage")
     for limit, operator in ((element.storage_min, "Max"), (element.storage_max, "Min")):
-        bound = spread(element, rank, (limit - zero_points).astype(np.float32) * scales)
+        bound = spread(element, shape, (limit - zero_points).astype(np.float32) * scales)
         name = out.node(operator, [name, out.constant(bound, element.expressed_type)])
     return name
 
@@ -210,14 +204,16 @@ def kept_apart(
     operator of its own in their place, and moves no cast across.
     """
     lowest = (element.storage_min - element.zero_points).astype(np.float32) * element.scales.astype(np.float32)
-    bound = spread(element, len(shape_of(value)), lowest)
+    bound = spread(element, shape_of(value), lowest)
     return out.node("Max", [name, out.constant(bound, element.expressed_type)], output)
 
 
-def saturated(out: Outgoing, rounded: str, element: UniformQuantizedType, rank: int, output: str | None) -> str:
+def saturated(
+    out: Outgoing, rounded: str, element: UniformQuantizedType, shape: tuple[int, ...], output: str | None
+) -> str:
     """Whole numbers, held in f64, plus the zero point, inside the storage range."""
     if element.zero_points.any():
-        rounded = out.node("Add", [rounded, out.constant(spread(element, rank, element.zero_points), f64)])
+        rounded = out.node("Add", [rounded, out.constant(spread(element, shape, element.zero_points), f64)])
     low, high = (out.constant(np.array(float(limit)), f64) for limit in (element.storage_min, element.storage_max))
     return out.cast(out.node("Clip", [rounded, low, high]), container(element), output)
 

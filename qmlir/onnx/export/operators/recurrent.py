@@ -10,10 +10,11 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.ops import recurrent as ops
+from qmlir.dialects.quant.infer import spread
 from qmlir.dialects.quant.types import Granularity
 from qmlir.onnx.export.containers import container, plain_proto
 from qmlir.onnx.export.emission import MICROSOFT, Exporter, Outgoing, number
-from qmlir.onnx.export.forms.casts import spread, uniform
+from qmlir.onnx.export.forms.casts import uniform
 from qmlir.onnx.export.operators.contraction import transposed
 
 Array = npt.NDArray[Any]
@@ -55,7 +56,7 @@ def _by_rows(out: Outgoing, weight: SSAValue, values: Array) -> Array:
     """Parameters `values` of weights `[D, rows, terms]`: one for each direction, or for each of its rows."""
     element = uniform(out, element_of(weight))
     if element.granularity is not Granularity.BLOCK:
-        values = spread(element, 3, values)
+        values = spread(element, shape_of(weight), values)
     rows = np.broadcast_to(values[..., 0] if values.ndim else values, shape_of(weight)[:2])
     return rows[:, 0] if (rows == rows[:, :1]).all() else rows
 
