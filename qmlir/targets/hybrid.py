@@ -185,23 +185,26 @@ class HybridProgram:
         """Write the program into a new folder: the module, what targets emit, and a package for each part of the CPU.
 
         `qmlir.load_program(folder)` gives it back; it needs qmlir, and the packages of the targets. Raises
-        `DiagnosticError` where the shapes are not fixed, or where `folder` exists.
+        `DiagnosticError` where the shapes are not fixed, where `folder` exists, and where it cannot be written.
         """
-        chain, path = self._fixed(), Path(folder)
-        files = self.emitted()
+        with saved_whole(Path(folder)) as whole:
+            self.write(whole)
+
+    def write(self, folder: Path) -> None:
+        """What `save` writes, as far as it comes. Raises `OSError` where the disk does not take it."""
+        chain, files = self._fixed(), self.emitted()
         for name in (*files, *(step.name for step in chain.steps)):
             if not is_file_name(name):
                 raise text_error(f"no file or folder can be named {name[:50]!r}: rename the part of the module")
-        with saved_whole(path) as whole:
-            whole.mkdir()
-            self._write(chain, files, whole)
+        folder.mkdir()
+        self._write(chain, files, folder)
 
     @staticmethod
     def _write(chain: Chain, files: Mapping[str, str | bytes], path: Path) -> None:
         save_module(chain.module, path / MODULE, PrintOptions(weights=Weights.SIDECAR))
         for step in chain.steps:
             if isinstance(step.run, Program):
-                step.run.save(path / step.name)
+                step.run.write(path / step.name)
         rows = [{"part": step.name, "target": step.target} for step in chain.steps]
         text = json.dumps({"format": FORMAT, "parts": rows, "files": list(files)}, indent=2)
         (path / MANIFEST).write_text(f"{text}\n", encoding="utf-8")

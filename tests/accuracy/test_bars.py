@@ -85,7 +85,10 @@ def test_convolution_in_i16(depth: int, granularity: str) -> None:
 def test_arithmetic_in_i8(op_type: str) -> None:
     net = Net()
     left = net.input(np.array([[1, 1.2, 0.5, 1.3]], np.float32))
-    right = net.input(np.array([[1.8, -0.2, -2.4, 2.7]], np.float32))
+    values = np.array([[1.8, -0.2, -2.4, 2.7]], np.float32)
+    if op_type == "Div":  # a divisor of both signs stays in float, and one near 0 is no matter of 8 bits
+        values = np.maximum(np.abs(values), 0.7)
+    right = net.input(values)
     assert largest_error(net, net.node(op_type, left, right)) < 0.035
 
 

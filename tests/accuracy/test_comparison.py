@@ -53,10 +53,12 @@ def test_outputs_by_numpy() -> None:
     quantized = model.quantized()
     found = qmlir.compare(model.module, quantized, {"input": model.test}, limit=100).outputs[0]
     (exact,), (near,) = (qmlir.interpret(each, [model.test[:100]]).values() for each in (model.module, quantized))
-    difference = near.astype(np.float64) - exact
-    assert found.sqnr_db == pytest.approx(10 * np.log10((exact.astype(np.float64) ** 2).sum() / (difference**2).sum()))
-    assert found.max_error == pytest.approx(np.abs(difference).max())
-    assert found.mean_squared_error == pytest.approx((difference**2).mean())
+    difference = near.astype(np.float64) - exact  # batches of other sizes have float sums in another order
+    assert found.sqnr_db == pytest.approx(
+        10 * np.log10((exact.astype(np.float64) ** 2).sum() / (difference**2).sum()), rel=1e-4
+    )
+    assert found.max_error == pytest.approx(np.abs(difference).max(), rel=1e-4)
+    assert found.mean_squared_error == pytest.approx((difference**2).mean(), rel=1e-4)
     assert found.top1_agreement == (exact.argmax(1) == near.argmax(1)).mean()
 
 

@@ -285,13 +285,17 @@ class Program:
         """Write the program as a Python package of its own: NumPy and numba run it, qmlir is not needed.
 
         `qmlir.load_program(folder)`, or importing the package, gives it back. Raises `DiagnosticError` where the shapes
-        are not fixed, or where `folder` exists.
+        are not fixed, where `folder` exists, and where it cannot be written.
         """
+        with saved_whole(Path(folder)) as whole:
+            self.write(whole)
+
+    def write(self, folder: Path) -> None:
+        """What `save` writes, as far as it comes. Raises `OSError` where the disk does not take it."""
         if self._only is None:
             raise text_error("a program whose shapes are open can't be saved: give `load` the shapes of its inputs")
-        with saved_whole(Path(folder)) as copy:
-            shutil.copytree(self._only.folder, copy, ignore=shutil.ignore_patterns("*.pyc", cache.MANIFEST))
-            copy.chmod(0o777 & ~_umask())  # an entry of the cache is its owner's alone, a saved program need not be
+        shutil.copytree(self._only.folder, folder, ignore=shutil.ignore_patterns("*.pyc", cache.MANIFEST))
+        folder.chmod(0o777 & ~_umask())  # an entry of the cache is its owner's alone, a saved program need not be
 
 
 @contextmanager

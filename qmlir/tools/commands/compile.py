@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         progress=session.progress, tuned=not arguments.no_tuned,
     )  # fmt: skip
     with written_whole(output, PROGRAM) as aside:
-        program.save(aside)
+        program.write(aside)
     isa = host_isa() if arguments.isa == "host" else arguments.isa
     seconds = time.perf_counter() - started
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())

@@ -100,8 +100,8 @@ def test_a_program_is_saved_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
     def full(*_: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr("qmlir.targets.hybrid.Program.save", full)
-    with pytest.raises(OSError, match="no space left"):
+    monkeypatch.setattr("qmlir.targets.hybrid.Program.write", full)
+    with pytest.raises(DiagnosticError, match=r"cannot write '.*program': no space left$"):
         program.save(tmp_path / "program")
     assert list(tmp_path.iterdir()) == []
 
