@@ -109,7 +109,6 @@ def test_document(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, r
         (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("QMLIR_CACHE_DIR", str(tmp_path / "cache"))
     names: dict[str, Any] = {}
     found = list(_faults(step for block in blocks(path) for step in _steps(path, names, block, request)))
     assert not found, "\n\n".join(found)

@@ -8,13 +8,9 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 
 SMOKE = [
-    "dialects/quant/canonicalize.mlir",
-    "dialects/nn/invalid.mlir",
     "passes/general/inline.mlir",
-    "passes/primitive/nn_decompose.mlir",
     "text/numbers.mlir",
     "tools/qmlir_opt/bad_input.mlir",
-    "tools/qmlir_opt/print_ir.mlir",
     "tools/qmlir_opt/weights.mlir",
 ]
 
