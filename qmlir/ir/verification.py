@@ -93,6 +93,8 @@ def _verify_ports(function: FuncOp) -> None:
 
 
 def _verify_own_rules(op: Operation) -> None:
+    if twice := sorted(op.attributes.keys() & op.properties.keys()):
+        raise op_error(op, f"has '{twice[0]}' as a property and as an attribute: text has one place for both")
     try:
         with faults_of_xdsl(lambda reason: op_error(op, f"cannot be verified: {reason}")):
             _verify_as_defined(op)

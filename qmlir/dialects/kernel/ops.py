@@ -352,9 +352,13 @@ class ContractionOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
         for value in (*self.operands, *self.results):
             if not isinstance(value.type, holders):
                 raise VerifyException(f"works on tensors only or on memory only, found {value.type}")
+        self._verify_properties()
         if self.schedule is None or not self.schedule.packed:
             self._verify_operands()
         self._verify_epilogue()
+
+    def _verify_properties(self) -> None:
+        """Raise `VerifyException` for properties that are wrong whether operands are packed or not."""
 
     def _verify_operands(self) -> None:
         shape, _ = shaped(self.target)
@@ -458,6 +462,14 @@ class ConvOp(ContractionOp):
     def terms(self) -> int:
         return math.prod(shaped(self.w)[0][1:])
 
+    def _verify_properties(self) -> None:
+        strides, dilations = integer_list(self.strides), integer_list(self.dilations)
+        if len(strides) != len(dilations):
+            spatial = len(shaped(self.x)[0]) - 2
+            raise VerifyException(f"takes {spatial} strides and dilations, found {list(strides)} and {list(dilations)}")
+        if min(*strides, *dilations, self.group_count) < 1:
+            raise VerifyException("strides, dilations and groups must be 1 or more")
+
     def sum_shape(self) -> tuple[int, ...]:
         x, w = list(shaped(self.x)[0]), list(shaped(self.w)[0])
         strides, dilations = list(integer_list(self.strides)), list(integer_list(self.dilations))
@@ -465,8 +477,6 @@ class ConvOp(ContractionOp):
             raise VerifyException(f"takes x and w of three dimensions or more, as many each, found {x} and {w}")
         if {len(strides), len(dilations)} != {len(x) - 2}:
             raise VerifyException(f"takes {len(x) - 2} strides and dilations, found {strides} and {dilations}")
-        if min(*strides, *dilations, self.group_count) < 1:
-            raise VerifyException("strides, dilations and groups must be 1 or more")
         if x[-1] != w[-1] * self.group_count or w[0] % self.group_count:
             raise VerifyException(
                 f"has {x[-1]} input and {w[0]} output channels for {self.group_count} groups of {w[-1]}"

@@ -196,9 +196,11 @@ class WinogradOp(ContractionOp):
             raise VerifyException(f"takes images of {tile} elements or more along each axis, found {x[1:-1]}")
         return (x[0], *(size - TAPS + 1 for size in x[1:-1]), w[0])
 
-    def _verify_operands(self) -> None:
+    def _verify_properties(self) -> None:
         if self.algorithm.data not in ALGORITHMS:
             raise VerifyException(f"computes by '{self.algorithm.data}', there are {', '.join(ALGORITHMS)}")
+
+    def _verify_operands(self) -> None:
         super()._verify_operands()
         if self.weight_zero_points is not None or self.weight_zero_point.value.data or self.weight_unsigned is not None:
             raise VerifyException("takes weights that are signed, and without zero points")

@@ -82,3 +82,12 @@ func.func @inputs_of_one_name(%x: i32 {nn.name = "input1"}, %input1: i32) {
 ^bb0(%x: i32, %y: i32):
   func.return
 }) {sym_name = "attributes_of_one", function_type = (i32, i32) -> (), arg_attrs = [{}]} : () -> ()
+
+// -----
+
+// Text writes properties and attributes in one place.
+func.func @twice(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error @+1 {{has 'alpha' as a property and as an attribute: text has one place for both}}
+  %0 = "nn.leaky_relu"(%x) <{alpha = 1.000000e-01 : f64}> {alpha = 2 : i32} : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %0 : tensor<2xf32>
+}

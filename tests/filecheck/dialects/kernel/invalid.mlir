@@ -275,3 +275,26 @@ func.func @joined_to_a_byte(%a: i8) {
   %0 = kernel.join %a, %a, %a, %a : i16
   func.return
 }
+
+// -----
+
+// What packing leaves as it is is looked at in packed operations, too.
+func.func @packed_windows(%x: memref<1x3x2x12xi8>, %w: memref<1x1x2x1x1x32xi16>, %y: memref<1x1x2x12xi32>) {
+  // expected-error @+1 {{strides, dilations and groups must be 1 or more}}
+  kernel.conv ins(%x, %w : memref<1x3x2x12xi8>, memref<1x1x2x1x1x32xi16>) outs(%y : memref<1x1x2x12xi32>) attributes {strides = array<i64: 1, 1>, dilations = array<i64: -500, 1>, groups = 12 : i64, schedule = #kernel.schedule<variant = "depthwise_pairs", rows = 2, vectors = 2, lanes = 8, k_unroll = 2, packed = true>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return
+}
+
+// -----
+
+func.func @packed_algorithm(%x: memref<1x6x6x2xi8>, %w: memref<1x2x1x3x3x4xi8>, %y: memref<1x4x4x4xi32>) {
+  // expected-error @+1 {{computes by 'f8', there are f2, f4, f4_taps}}
+  kernel.winograd ins(%x, %w : memref<1x6x6x2xi8>, memref<1x2x1x3x3x4xi8>) outs(%y : memref<1x4x4x4xi32>) attributes {algorithm = "f8", strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, schedule = #kernel.schedule<variant = "product", rows = 2, vectors = 1, lanes = 4, k_unroll = 2, packed = true>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return
+}
