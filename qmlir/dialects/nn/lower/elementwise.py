@@ -8,6 +8,7 @@ import numpy as np
 from xdsl.dialects import math
 from xdsl.dialects.builtin import FloatAttr, f64, i32, i64
 from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineMap
 
 from qmlir.arithmetic.requantization import Mode, accumulator_scale
 from qmlir.dialects.kernel.lowering import quantized
@@ -174,7 +175,8 @@ def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, places: in
     own = quantized.centred(at, value, map_)
     ratio = np.ldexp(source, -places).astype(np.float64) / common.astype(np.float64)
     mode, zero_point = quantized.requantization_of(at), np.zeros((), np.int64)
-    rescaled = quantized.rescaling(at, mode, np.asarray(ratio), zero_point, quantized.ANY, i64, map_)
+    every = AffineMap.identity(map_.num_dims)  # the common scale may vary along axes that the operand has not
+    rescaled = quantized.rescaling(at, mode, np.asarray(ratio), zero_point, quantized.ANY, i64, every)
 
     def read(scalars: Sequence[Scalar]) -> Scalar:
         integers, parameters = quantized.split(scalars, own.inputs, rescaled.inputs)

@@ -173,3 +173,13 @@ def test_a_table_has_a_place_for_all_that_its_operand_may_hold(storage: str) -> 
     everything = np.arange(low, low + (1 << bits)).astype(f"{storage[0]}{max(bits // 8, 1)}")
     types = [f"tensor<{1 << bits}x!quant.uniform<{each}:f32, 0.05:3>>" for each in (storage, "i8")]
     check("nn.sigmoid", types[:1], types[1:], given={"input0": everything}, seeds=(0,))
+
+
+@pytest.mark.parametrize("name", ["add", "max"])
+def test_a_common_scale_varies_along_an_axis_that_an_operand_lacks(name: str) -> None:
+    rows = "!quant.uniform<i8:f32:0, {0.5, 0.25, 0.125, 1.0}>"
+    check(
+        f"nn.{name} {{requantize = #kernel.requantize<single_round>}}",
+        [f"tensor<4x3x{rows}>", "tensor<3x!quant.uniform<i8:f32, 0.3>>"],
+        ["tensor<4x3x!quant.uniform<i8:f32, 0.4:1>>"],
+    )
