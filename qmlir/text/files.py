@@ -7,6 +7,7 @@ looked for.
 import errno
 import json
 import os
+import shutil
 import stat
 from os import PathLike
 from typing import Any
@@ -33,6 +34,14 @@ def read_json(path: str | PathLike[str]) -> Any:
         return json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError):
         return None
+
+
+def reason_of(error: OSError) -> str:
+    """Why something cannot be written, in a few words; where many files were copied, why the first one was not."""
+    if isinstance(error, shutil.Error):
+        failed: list[tuple[str, str, str]] = error.args[0]
+        return failed[0][2]
+    return error.strerror or str(error)
 
 
 def is_file_name(name: str) -> bool:

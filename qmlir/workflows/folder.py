@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.emission import has_parts
-from qmlir.text.files import is_file_name, read_json
+from qmlir.text.files import is_file_name, read_json, reason_of
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.weights import write_atomically
 from qmlir.workflows.asked import recipe_text
@@ -152,14 +152,6 @@ def _check_parent(path: Path) -> None:
         raise text_error(f"cannot write '{path}': no permission to write into '{parent}'")
 
 
-def _reason(error: OSError) -> str:
-    """Why something cannot be written, in a few words; where many files were copied, why the first one was not."""
-    if isinstance(error, shutil.Error):
-        failed: list[tuple[str, str, str]] = error.args[0]
-        return failed[0][2]
-    return error.strerror or str(error)
-
-
 @contextmanager
 def written_whole(path: Path, kind: Kind = QUANTIZED) -> Generator[Path]:
     """The path of a folder to make, which takes the place of `path` where the block ends well, and otherwise goes.
@@ -177,7 +169,7 @@ def written_whole(path: Path, kind: Kind = QUANTIZED) -> Generator[Path]:
             target.rename(old)
         aside.rename(target)
     except OSError as error:
-        raise text_error(f"cannot write '{path}': {_reason(error)}") from error
+        raise text_error(f"cannot write '{path}': {reason_of(error)}") from error
     finally:
         if old.exists() and not target.exists():
             old.rename(target)

@@ -53,6 +53,7 @@ from qmlir.targets.cpu.parallel import helper_count, process_limit
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
 from qmlir.targets.cpu.tuned import UNTUNED, Tuned, tuned_for
 from qmlir.text.elements import dense_dtype
+from qmlir.text.files import reason_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
 
@@ -311,10 +312,8 @@ def saved_whole(target: Path) -> Generator[Path]:
         with TemporaryDirectory(prefix=f".{target.name[:50]}-", dir=target.parent) as aside:
             yield Path(aside) / "program"
             (Path(aside) / "program").rename(target)
-    except shutil.Error as error:  # of several files: why the first of them could not be written
-        raise text_error(f"cannot write '{target}': {error.args[0][0][2]}") from error
     except OSError as error:
-        raise text_error(f"cannot write '{target}': {error.strerror or error}") from error
+        raise text_error(f"cannot write '{target}': {reason_of(error)}") from error
 
 
 def _umask() -> int:
