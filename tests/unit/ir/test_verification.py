@@ -1,6 +1,6 @@
 """The verifier on what no text can say, and on a module of real size."""
 
-import time
+import cProfile
 
 import numpy as np
 import pytest
@@ -47,20 +47,20 @@ def test_the_error_does_not_hold_the_module() -> None:
     constant = ConstantOp(dense(weights.tobytes(), TensorType(f32, weights.shape)))
     wrong = ReluOp.create(operands=[constant.result], result_types=[TensorType(f32, [7])])
     module = ModuleOp([FuncOp("main", ((), ()), Region(Block([constant, wrong, ReturnOp()])))])
-    started = time.perf_counter()
     with pytest.raises(DiagnosticError) as caught:
         verify(module)
-    assert time.perf_counter() - started < 0.5
     assert len(str(caught.value)) < 500
     assert not getattr(caught.value, "__notes__", [])
 
 
-def test_ten_thousand_operations() -> None:
-    count = 10_000
-    chain = "\n".join(f"  %{number + 1} = nn.relu %{number} : tensor<2xf32>" for number in range(count))
-    source = f"func.func @main(%0: tensor<2xf32>) {{\n{chain}\n  func.return\n}}"
-    module = parse_module(default_environment().new_context(), source)
-    started = time.perf_counter()
-    verify(module)
-    # 0.5 s on the machine that we measure on; the benchmark holds the bar of 1 s, this only what is out of proportion.
-    assert time.perf_counter() - started < 5
+def test_calls_grow_with_the_operations() -> None:
+    def calls(count: int) -> int:
+        chain = "\n".join(f"  %{number + 1} = nn.relu %{number} : tensor<2xf32>" for number in range(count))
+        source = f"func.func @main(%0: tensor<2xf32>) {{\n{chain}\n  func.return\n}}"
+        module = parse_module(default_environment().new_context(), source)
+        profile = cProfile.Profile()
+        profile.runcall(verify, module)
+        return sum(entry.callcount for entry in profile.getstats())
+
+    once = calls(500)
+    assert calls(2000) <= 4.1 * once
