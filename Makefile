@@ -24,8 +24,8 @@ test: $(STAMP) ## run the test suite, but for the referees and most of the confo
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not referee and not conformance and not sweep'
 
 lint: $(STAMP) ## ruff, pyright in strict mode, and the import rules
-	$(BIN)/ruff check qmlir tests
-	$(BIN)/ruff format --check qmlir tests
+	$(BIN)/ruff check qmlir benchmarks docs/generator tests
+	$(BIN)/ruff format --check qmlir benchmarks docs/generator tests
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
@@ -44,16 +44,16 @@ conformance: $(STAMP) ## run all of ONNX's node tests at the integer level and c
 bench: bench-ir bench-onnx bench-compiled ## measure everything that is timed, other runtimes beside
 
 bench-ir: $(STAMP) ## measure parsing, verifying and printing of large modules
-	$(BIN)/python -m qmlir.tools.bench_ir
+	$(BIN)/python -m benchmarks.ir
 
 bench-onnx: $(STAMP) ## measure ONNX import and the interpreter on a real model
-	$(BIN)/python -m qmlir.tools.bench_onnx
+	$(BIN)/python -m benchmarks.onnx_import
 
 bench-accuracy: $(STAMP) ## measure the accuracy of quantized models, ONNX Runtime's beside
-	$(BIN)/python -m qmlir.tools.bench_accuracy
+	$(BIN)/python -m benchmarks.accuracy
 
 bench-compiled: $(STAMP) ## measure compiled programs on 1 and 2 threads, ONNX Runtime and OpenVINO beside (pip install -e '.[peers]')
-	$(BIN)/python -m qmlir.tools.bench_compiled --threads 1 2
+	$(BIN)/python -m benchmarks.compiled --threads 1 2
 
 demo: $(STAMP) ## take a trained model from ONNX to an exact int8 program, with a report, into build/demo
 	$(BIN)/python -m qmlir.tools.demo

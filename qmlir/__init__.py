@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from qmlir.api import report as report
     from qmlir.api import search as search
     from qmlir.api import tune as tune
-    from qmlir.reporting.notebook import load_ipython_extension as load_ipython_extension
-    from qmlir.reporting.notebook import unload_ipython_extension as unload_ipython_extension
+    from qmlir.workflows.reporting.notebook import load_ipython_extension as load_ipython_extension
+    from qmlir.workflows.reporting.notebook import unload_ipython_extension as unload_ipython_extension
 
 __all__ = [
     "InputError",
@@ -40,7 +40,7 @@ __all__ = [
     "tune",
 ]
 
-_NOTEBOOK = "qmlir.reporting.notebook"
+_NOTEBOOK = "qmlir.workflows.reporting.notebook"
 _EXTENSION = frozenset({"load_ipython_extension", "unload_ipython_extension"})
 """What `%load_ext qmlir` and `%unload_ext qmlir` look for."""
 

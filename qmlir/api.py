@@ -6,41 +6,41 @@ from typing import TYPE_CHECKING, Any
 from qmlir.ir.collection import paused_collection
 
 if TYPE_CHECKING:
-    from qmlir.inspection.inspecting import inspect as inspect
     from qmlir.interpreter.run import interpret as interpret
-    from qmlir.profiles.file import Profile as Profile
-    from qmlir.reporting.making import report as report
+    from qmlir.quantization.profiles.file import Profile as Profile
     from qmlir.targets.compiling import compile_for as compile
     from qmlir.targets.compiling import load_saved as load_program
     from qmlir.targets.cpu.compiler import Program as Program
-    from qmlir.targets.cpu.numba.runtime.errors import InputError as InputError
+    from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError as InputError
     from qmlir.workflows.comparing import compare as compare
     from qmlir.workflows.explaining import explain as explain
     from qmlir.workflows.exporting import export_onnx as export_onnx
+    from qmlir.workflows.inspection.inspecting import inspect as inspect
     from qmlir.workflows.loading import load as load
     from qmlir.workflows.partitioning import partition as partition
     from qmlir.workflows.profiling import profile as profile
     from qmlir.workflows.quantizing import quantize as quantize
+    from qmlir.workflows.reporting.making import report as report
     from qmlir.workflows.searching import search as search
     from qmlir.workflows.tuning import tune as tune
 
 _COMPILING = "qmlir.targets.compiling"
 _LATE = {
-    "InputError": ("qmlir.targets.cpu.numba.runtime.errors", "InputError"),
-    "Profile": ("qmlir.profiles.file", "Profile"),
+    "InputError": ("qmlir.targets.cpu.emitters.numba.runtime.errors", "InputError"),
+    "Profile": ("qmlir.quantization.profiles.file", "Profile"),
     "Program": ("qmlir.targets.cpu.compiler", "Program"),
     "compile": (_COMPILING, "compile_for"),
     "load_program": (_COMPILING, "load_saved"),
     "compare": ("qmlir.workflows.comparing", "compare"),
     "explain": ("qmlir.workflows.explaining", "explain"),
     "export_onnx": ("qmlir.workflows.exporting", "export_onnx"),
-    "inspect": ("qmlir.inspection.inspecting", "inspect"),
+    "inspect": ("qmlir.workflows.inspection.inspecting", "inspect"),
     "interpret": ("qmlir.interpreter.run", "interpret"),
     "load": ("qmlir.workflows.loading", "load"),
     "partition": ("qmlir.workflows.partitioning", "partition"),
     "profile": ("qmlir.workflows.profiling", "profile"),
     "quantize": ("qmlir.workflows.quantizing", "quantize"),
-    "report": ("qmlir.reporting.making", "report"),
+    "report": ("qmlir.workflows.reporting.making", "report"),
     "search": ("qmlir.workflows.searching", "search"),
     "tune": ("qmlir.workflows.tuning", "tune"),
 }

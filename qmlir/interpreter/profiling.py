@@ -27,10 +27,10 @@ from qmlir.interpreter.progress import bar
 from qmlir.interpreter.recording import MOMENTUM, Ranges, Recorder, Totals
 from qmlir.interpreter.samples import Data, Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
-from qmlir.profiles.digest import model_digest
-from qmlir.profiles.file import Profile
-from qmlir.profiles.given import has_parameters
-from qmlir.profiles.keys import keyed_values
+from qmlir.quantization.profiles.digest import model_digest
+from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.given import has_parameters
+from qmlir.quantization.profiles.keys import keyed_values
 from qmlir.text.parsing import load_module
 from qmlir.text.printing import PrintOptions, Weights, save_module
 

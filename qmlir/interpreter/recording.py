@@ -22,7 +22,7 @@ from qmlir.arithmetic.statistics import BatchRanges, NotFiniteError, Statistics
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.interpreter.machine import Listener
 from qmlir.ir.diagnostics import DiagnosticError, op_error
-from qmlir.profiles.keys import functions_of
+from qmlir.quantization.profiles.keys import functions_of
 
 Array = npt.NDArray[Any]
 F64 = npt.NDArray[np.float64]

@@ -37,7 +37,7 @@ from qmlir.onnx.held import as_held, from_held
 from qmlir.onnx.ports import declared_type
 from qmlir.onnx.reading import OnnxModel
 from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE
-from qmlir.profiles.attached import STATS
+from qmlir.quantization.profiles.attached import STATS
 
 MAX_NAMED = 3
 """How many operations a warning names."""

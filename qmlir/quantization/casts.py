@@ -21,9 +21,9 @@ from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import CalibratedQuantizedType, UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.provenance import Origin, origins_of, set_origins
-from qmlir.profiles.attached import STATS
-from qmlir.profiles.given import given_type
 from qmlir.quantization.decisions import Decisions
+from qmlir.quantization.profiles.attached import STATS
+from qmlir.quantization.profiles.given import given_type
 from qmlir.quantization.retyping import mark_kept_in_float
 
 

@@ -26,7 +26,6 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.diagnostics import emit_remark, emit_warning, op_error
 from qmlir.ir.interfaces import FixedRange, Quantizable, Slot
 from qmlir.ir.provenance import describe
-from qmlir.profiles.given import given_type
 from qmlir.quantization import sums
 from qmlir.quantization.accumulators import Accumulators
 from qmlir.quantization.assignment import Assignment
@@ -35,6 +34,7 @@ from qmlir.quantization.domains import undefined_constants, within_domains
 from qmlir.quantization.element_types import fixed_type, type_from_range, weight_type
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.observed import Observed, observed
+from qmlir.quantization.profiles.given import given_type
 from qmlir.quantization.reasons import Basis, Range, Reason
 from qmlir.quantization.recipe import Choice, Recipe
 from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, place_of, slots_of

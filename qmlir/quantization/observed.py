@@ -11,7 +11,7 @@ from qmlir.arithmetic.schemes import Grid
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.quant.types import CalibratedQuantizedType
-from qmlir.profiles.attached import statistics_of
+from qmlir.quantization.profiles.attached import statistics_of
 from qmlir.quantization.recipe import Choice
 
 

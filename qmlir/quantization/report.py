@@ -1,6 +1,6 @@
 """What a quantized module computes in integers and what it leaves in float: `coverage`, by provenance.
 
-It gives data; who prints it decides how. How far off the values are, `qmlir.comparison` says.
+It gives data; who prints it decides how. How far off the values are, `qmlir.workflows.comparison` says.
 """
 
 from collections import Counter
@@ -19,8 +19,8 @@ from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.ir.diagnostics import printable
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
 from qmlir.ir.provenance import origins_of
-from qmlir.profiles.keys import functions_of, is_constant
 from qmlir.quantization.decisions import Decisions
+from qmlir.quantization.profiles.keys import functions_of, is_constant
 from qmlir.quantization.retyping import KEEP_FLOAT
 
 CASTS = (QuantizeCastOp, DequantizeCastOp, StorageCastOp)

@@ -23,15 +23,15 @@ from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.signature import inputs_of, outputs_of
-from qmlir.partitioning.partition import outline_host, target_of
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.retyping import is_open
 from qmlir.specialization.specialize import specialize
 from qmlir.target import HOST, Running, find_target
 from qmlir.targets.cpu.compiler import Program, load_program, module_bytes, module_of_bytes, open_port, saved_whole
-from qmlir.targets.cpu.numba.runtime import program as runtime
+from qmlir.targets.cpu.emitters.numba.runtime import program as runtime
 from qmlir.targets.emission import FORMAT, MANIFEST, emitted, part_module
 from qmlir.targets.lowering import Runnable, execute_for
+from qmlir.targets.partitioning.partition import outline_host, target_of
 from qmlir.text.files import is_file_name
 from qmlir.text.parsing import load_module
 from qmlir.text.printing import PrintOptions, Weights, save_module

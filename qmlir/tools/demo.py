@@ -19,15 +19,14 @@ from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.api import compile, interpret, load, report
-from qmlir.inspection.values import bytes_text
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.differences import difference_of
 from qmlir.ir.diagnostics import text_error, without_remarks
 from qmlir.ir.preservation import EVERY_BIT
-from qmlir.peers import onnx_runtime
-from qmlir.peers.packages import installed_version, is_installed
+from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa
-from qmlir.targets.cpu.numba.emit import emit_module
+from qmlir.targets.peers import onnx_runtime
+from qmlir.targets.peers.packages import installed_version, is_installed
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.weights import made_folder, write_atomically
 from qmlir.tools.benchmark import Timing, interleaved
@@ -35,6 +34,7 @@ from qmlir.tools.command import console, main_of
 from qmlir.tools.streams import Streams
 from qmlir.workflows.descending import descend
 from qmlir.workflows.folder import QuantizedFolder, save_quantized
+from qmlir.workflows.inspection.values import bytes_text
 from qmlir.workflows.quantizing import Quantized, quantize_with_profile
 from qmlir.workflows.summary import summarize, weight_bytes
 

@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, ModuleO
 from xdsl.dialects.func import FuncOp
 
 import qmlir
-from qmlir.inspection.inspecting import inspect
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.interpreter.values import value_dtype
@@ -24,12 +23,13 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.ir.signature import inputs_of
 from qmlir.onnx.reading import read_model
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
-from qmlir.peers.quantizers import is_quantized, modern
-from qmlir.peers.sessions import peer_of, peer_runs
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
+from qmlir.targets.peers.quantizers import is_quantized, modern
+from qmlir.targets.peers.sessions import peer_of, peer_runs
 from qmlir.tools.sizes import with_one_sample
 from qmlir.workflows.folder import QuantizedFolder
+from qmlir.workflows.inspection.inspecting import inspect
 
 Array = npt.NDArray[Any]
 Run = Callable[[], object]

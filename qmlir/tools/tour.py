@@ -20,7 +20,6 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from qmlir.api import compile, interpret, load
-from qmlir.comparison.errors import ErrorSums
 from qmlir.interpreter.differences import difference_of
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import op_error, without_remarks
@@ -30,12 +29,13 @@ from qmlir.levels import LEVELS
 from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.pipelines import QUANTIZE, pipeline_values
 from qmlir.specialization.inputs import function_of
+from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa
-from qmlir.targets.cpu.numba.emit import emit_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.text.weights import made_folder, write_atomically
 from qmlir.tools.command import console, main_of
 from qmlir.tools.streams import Streams
+from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.descending import GRAPH, descend
 from qmlir.workflows.profiling import profile
 

@@ -26,12 +26,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 
-from qmlir.comparison import compare as comparing
-from qmlir.comparison.compare import Comparison
-from qmlir.comparison.compiled import CompiledSubject
-from qmlir.comparison.lowered import STAGES, LoweredSubject
-from qmlir.comparison.onnx_runtime import EXACT, OnnxRuntimeSubject
-from qmlir.comparison.subjects import ModuleSubject, ProgramSubject, Subject
 from qmlir.environment import default_environment
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import nearest_name, text_error
@@ -40,11 +34,17 @@ from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.peers.onnx_runtime import Options
 from qmlir.pipelines import QUANTIZE, kept_composites
-from qmlir.profiles.keys import ENTRY
+from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.targets.cpu.compiler import load_program
 from qmlir.targets.cpu.package import KERNELS
+from qmlir.targets.peers.onnx_runtime import Options
+from qmlir.workflows.comparison import compare as comparing
+from qmlir.workflows.comparison.compare import Comparison
+from qmlir.workflows.comparison.compiled import CompiledSubject
+from qmlir.workflows.comparison.lowered import STAGES, LoweredSubject
+from qmlir.workflows.comparison.onnx_runtime import EXACT, OnnxRuntimeSubject
+from qmlir.workflows.comparison.subjects import ModuleSubject, ProgramSubject, Subject
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
 

@@ -16,7 +16,7 @@ from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import COMPILE, QUANTIZE, NamedPipeline, QuantizeSettings, quantize_pipeline
-from qmlir.profiles.file import Profile
+from qmlir.quantization.profiles.file import Profile
 
 GRAPH = "graph"
 

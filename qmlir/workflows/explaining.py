@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, cast
 
-from qmlir.inspection.explaining import Explanation, explain_node
 from qmlir.ir.diagnostics import text_error
 from qmlir.pipelines import QuantizeSettings
-from qmlir.profiles.file import Profile
+from qmlir.quantization.profiles.file import Profile
 from qmlir.workflows.folder import SUMMARY, QuantizedFolder
+from qmlir.workflows.inspection.explaining import Explanation, explain_node
 from qmlir.workflows.loading import load
 
 

@@ -8,10 +8,10 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.dialects.quant.target import TARGETS, set_targets, targets_of
 from qmlir.ir.diagnostics import op_error, text_error, without_remarks
 from qmlir.ir.verification import verify
-from qmlir.partitioning.choices import Preferences
-from qmlir.partitioning.partition import partition as divide
-from qmlir.partitioning.report import PartitionReport
 from qmlir.target import find_targets
+from qmlir.targets.partitioning.choices import Preferences
+from qmlir.targets.partitioning.partition import partition as divide
+from qmlir.targets.partitioning.report import PartitionReport
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import PROFILE
-from qmlir.profiles.file import Profile
+from qmlir.quantization.profiles.file import Profile
 
 
 def profile(

@@ -14,9 +14,9 @@ from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import QuantizeSettings, quantize_pipeline
-from qmlir.profiles.file import Profile
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.options import watched
+from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.report import float_reasons
 from qmlir.workflows.profiling import profile

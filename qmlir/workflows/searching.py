@@ -28,15 +28,15 @@ from typing import IO, Any, TypeVar, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.comparison.errors import ErrorSums
 from qmlir.dialects.quant.target import targets_of
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, nearest_name, text_error, without_remarks
 from qmlir.pipelines import QuantizeSettings, kept_composites, quantize_options, target_text
-from qmlir.profiles.digest import model_digest
-from qmlir.profiles.file import Profile
+from qmlir.quantization.profiles.digest import model_digest
+from qmlir.quantization.profiles.file import Profile
 from qmlir.text.parsing import read_source
 from qmlir.text.printing import module_text
+from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.evaluating import (
     Accuracy,
     Array,

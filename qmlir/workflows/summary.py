@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.inspection.values import bytes_of, bytes_text
 from qmlir.quantization.report import Coverage, coverage
+from qmlir.workflows.inspection.values import bytes_of, bytes_text
 from qmlir.workflows.quantizing import Quantized
 
 _IN_FLOAT_LISTED = 100

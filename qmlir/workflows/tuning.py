@@ -26,14 +26,14 @@ from qmlir.interpreter.progress import bar
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.ir.diagnostics import op_error, text_error, without_remarks
 from qmlir.ir.provenance import origins_of
-from qmlir.passes.scheduled.candidates import candidates
-from qmlir.passes.scheduled.kernel_identity import kernel_identity
-from qmlir.passes.scheduled.tuning_file import TunedKernel, key_of
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
+from qmlir.targets.cpu.scheduled.candidates import candidates
+from qmlir.targets.cpu.scheduled.kernel_identity import kernel_identity
+from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, key_of
 from qmlir.targets.cpu.tuned import OnTrouble, read_store, store_path, write_store
 from qmlir.workflows.isolating import alone, schedule_number, scheduled_variants
 

@@ -25,9 +25,9 @@ from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import QUANTIZE, QuantizeSettings, pipeline_values
-from qmlir.profiles.keys import functions_of
 from qmlir.quantization.decide import decide
 from qmlir.quantization.options import make_recipe, simple_rules
+from qmlir.quantization.profiles.keys import functions_of
 from qmlir.quantization.recipe import Choice, Recipe, Rule, make_rule
 from qmlir.workflows.rules import Table, rules_of_file, table_text
 

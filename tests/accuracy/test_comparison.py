@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import qmlir
-from qmlir.comparison.compare import Comparison
-from qmlir.tools.bench_accuracy import MODELS, NAMES, Digits, measure_layers
+from benchmarks.accuracy import MODELS, NAMES, Digits, measure_layers
+from qmlir.workflows.comparison.compare import Comparison
 
 pytestmark = pytest.mark.skipif(not MODELS.is_dir(), reason="the trained models are not here")
 

@@ -12,6 +12,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import SSAValue
 
 import qmlir
+from benchmarks.architectures import ARCHITECTURES, random_inputs, with_random_weights
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.softmax import SoftmaxOp
 from qmlir.dialects.quant.types import UniformQuantizedType
@@ -19,7 +20,6 @@ from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.signature import Port, inputs_of, outputs_of, set_ports
 from qmlir.ir.verification import verify
 from qmlir.specialization.inputs import function_of
-from qmlir.tools.architectures import ARCHITECTURES, random_inputs, with_random_weights
 
 SAMPLES = 2
 """Images that the ranges of values come from; a third one is compared."""

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from benchmarks.accuracy import MODELS, Digits, measure_layers
 from qmlir.quantization.report import coverage
-from qmlir.tools.bench_accuracy import MODELS, Digits, measure_layers
 
 pytestmark = pytest.mark.skipif(not MODELS.is_dir(), reason="the trained models are not here")
 

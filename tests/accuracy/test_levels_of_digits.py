@@ -5,13 +5,13 @@ from functools import cache
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from benchmarks.accuracy import MODELS, Digits
 from qmlir.environment import default_environment
 from qmlir.interpreter.execution import Execution
 from qmlir.passmanager.execution import VerifyExecution
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import COMPILE
-from qmlir.tools.bench_accuracy import MODELS, Digits
 
 pytestmark = pytest.mark.skipif(not MODELS.is_dir(), reason="the trained models are not here")
 

@@ -13,6 +13,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
+from qmlir.analysis.readings import ranges_of
 from qmlir.dialects.kernel.attributes import ISAS
 from qmlir.dialects.kernel.ops import ContractionOp, shaped
 from qmlir.environment import default_environment
@@ -21,7 +22,6 @@ from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.preservation import ROUNDED
 from qmlir.ir.verification import verify
-from qmlir.passes.integer.readings import ranges_of
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import CLEAN, COMPILE

@@ -41,7 +41,7 @@ def test_statements() -> None:
 
 
 def test_every_mutant_of_a_module_compiles_to_another_tree() -> None:
-    path = "qmlir/bufferization/slices.py"
+    path = "qmlir/targets/cpu/scheduled/bufferization/slices.py"
     mutants = list(mutants_of(path))
     assert len({each.key for each in mutants}) == len(mutants) > 50
     codes = {compile(applied(each), path, "exec").co_consts for each in mutants}
@@ -58,7 +58,8 @@ def test_a_seed_draws_the_same_whatever_else_there_is() -> None:
 
 def test_the_command_kills_and_lists_survivors() -> None:
     """The tests of slices notice that slices are no longer apart; what they do not call, they cannot notice."""
-    path, before = "qmlir/bufferization/slices.py", (ROOT / "qmlir/bufferization/slices.py").read_bytes()
+    path = "qmlir/targets/cpu/scheduled/bufferization/slices.py"
+    before = (ROOT / path).read_bytes()
     noticed, unnoticed = (
         "DYNAMIC_INDEX in each  ->  DYNAMIC_INDEX not in each",
         "_ranges(op) is not None  ->  _ranges(op)",
@@ -66,7 +67,7 @@ def test_the_command_kills_and_lists_survivors() -> None:
     lines = {each.line for each in mutants_of(path) if noticed in str(each) or unnoticed in str(each)}
     only = [word for line in lines for word in ("--only", f"{path}:{line}")]
     command = [sys.executable, "-m", "tests.mutants", *only, "--verbose", "--tests"]
-    command.append("tests/unit/bufferization/test_slices.py")
+    command.append("tests/unit/targets/cpu/scheduled/bufferization/test_slices.py")
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
     verdicts = [line for line in said.splitlines() if line.endswith(" s)")]
     assert [": killed by tests/unit/" in line for line in verdicts if noticed in line] == [True]
@@ -77,7 +78,11 @@ def test_the_command_kills_and_lists_survivors() -> None:
 def test_an_explanation_whose_code_has_changed_has_no_mutant() -> None:
     """The command lists those, and those that are killed; so that who changes code need not run it, no test does."""
     entry = Explained(
-        "qmlir/bufferization/slices.py", "is_static", "_ranges(op) is not None", "_ranges(op) is None", ""
+        "qmlir/targets/cpu/scheduled/bufferization/slices.py",
+        "is_static",
+        "_ranges(op) is not None",
+        "_ranges(op) is None",
+        "",
     )
     gone = [replace(entry, before="no such code"), replace(entry, path="qmlir/no_such.py")]
     (_, found), *others = mutants_explained([entry, *gone])

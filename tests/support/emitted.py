@@ -15,8 +15,8 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.ir.builtin_types import as_dense
 from qmlir.ir.verification import verify
-from qmlir.targets.cpu.numba.emit import emit_module
-from qmlir.targets.cpu.numba.runtime.program import places_of
+from qmlir.targets.cpu.emitters.numba.emit import emit_module
+from qmlir.targets.cpu.emitters.numba.runtime.program import places_of
 from qmlir.text.elements import dense_array
 from qmlir.text.parsing import parse_module
 
@@ -35,7 +35,7 @@ def imported(source: str, folder: Path) -> ModuleType:
     name = f"emitted_{next(_numbers)}"
     path = folder / f"{name}.py"
     path.write_text(source)
-    spec = importlib.util.spec_from_file_location(f"qmlir.targets.cpu.numba.{name}", path)
+    spec = importlib.util.spec_from_file_location(f"qmlir.targets.cpu.emitters.numba.{name}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -1,7 +1,7 @@
 """Reports for tests: hand-made ones, of any size, with names that would break a page that took them for markup."""
 
-from qmlir.reporting.layout import layout
-from qmlir.reporting.model import (
+from qmlir.workflows.reporting.layout import layout
+from qmlir.workflows.reporting.model import (
     Edge,
     ErrorFigures,
     Figure,

@@ -6,15 +6,15 @@ import pytest
 
 import qmlir
 import qmlir.ir.interfaces
+from docs.generator import pages
+from docs.generator.importers import operators_by_operation
+from docs.generator.operations import COLUMNS, ends_in_an_error, faults, matrix
+from docs.generator.reasons import REASONS
 from qmlir import registry
 from qmlir.pipelines import PIPELINES
 from qmlir.registry.contribution import FIELDS
 from qmlir.registry.package import GROUPS
 from qmlir.tools import qmlir_cli
-from qmlir.tools.reference import pages
-from qmlir.tools.reference.importers import operators_by_operation
-from qmlir.tools.reference.operations import COLUMNS, ends_in_an_error, faults, matrix
-from qmlir.tools.reference.reasons import REASONS
 from tests.support.documents import ROOT
 
 TESTS = ROOT / "tests"
@@ -29,9 +29,7 @@ def generated() -> dict[str, str]:
 def test_pages_are_what_the_code_says(generated: dict[str, str]) -> None:
     there = {path.relative_to(REFERENCE).as_posix(): path.read_text("utf-8") for path in REFERENCE.rglob("*.md")}
     assert sorted(there) == sorted(generated)
-    assert [name for name in there if there[name] != generated[name]] == [], (
-        "python -m qmlir.tools.reference docs/reference"
-    )
+    assert [name for name in there if there[name] != generated[name]] == [], "python -m docs.generator docs/reference"
 
 
 @pytest.mark.parametrize("dialect", sorted(registry.DIALECTS))

@@ -34,7 +34,7 @@ from qmlir.onnx.export.functions import Group, with_functions
 from qmlir.onnx.export.naming import Names, hint_of, names_of
 from qmlir.onnx.export.unsigned import unsigned_values
 from qmlir.onnx.export.writing import packed_constants, written
-from qmlir.profiles.attached import STATS
+from qmlir.quantization.profiles.attached import STATS
 from qmlir.registry.faults import one_line
 
 NEWEST_OPSET = defs.onnx_opset_version()

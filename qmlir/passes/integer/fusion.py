@@ -24,10 +24,7 @@ from xdsl.ir.affine import (
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.traits import IsTerminator
 
-from qmlir.dialects.kernel.ops import ContractionOp, ReshapeOp, shaped
-from qmlir.ir.builtin_types import as_dense, as_integer
-from qmlir.ir.provenance import hand_on_fused
-from qmlir.passes.integer.readings import (
+from qmlir.analysis.readings import (
     Assembly,
     Reading,
     Structured,
@@ -47,7 +44,10 @@ from qmlir.passes.integer.readings import (
     readings_of,
     shape_of,
 )
-from qmlir.passes.integer.shapes import only_unit_axes_differ, real_axes
+from qmlir.analysis.shapes import only_unit_axes_differ, real_axes
+from qmlir.dialects.kernel.ops import ContractionOp, ReshapeOp, shaped
+from qmlir.ir.builtin_types import as_dense, as_integer
+from qmlir.ir.provenance import hand_on_fused
 from qmlir.text.elements import dense_array
 
 MOST_READINGS = 12

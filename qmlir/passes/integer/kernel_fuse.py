@@ -7,11 +7,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from qmlir.analysis.readings import forget_origins_in_bodies
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 from qmlir.passes.integer import fusion, scalar_simplification
-from qmlir.passes.integer.readings import forget_origins_in_bodies
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,7 @@ from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from qmlir.dialects.kernel.ops import ContractionOp
-from qmlir.dialects.simd.base import bits_of, is_signless
-from qmlir.ir.builtin_types import tensor as tensor_of
-from qmlir.ir.preservation import EVERY_BIT, Preservation
-from qmlir.ir.provenance import origins_of, set_origins, set_tensor_names
-from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.ir.statistics import count
-from qmlir.passes.integer.fusion import MOST_OPERATIONS
-from qmlir.passes.integer.readings import (
+from qmlir.analysis.readings import (
     Assembly,
     Structured,
     computes_only,
@@ -31,6 +23,14 @@ from qmlir.passes.integer.readings import (
     readings_of,
     with_element,
 )
+from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.simd.base import bits_of, is_signless
+from qmlir.ir.builtin_types import tensor as tensor_of
+from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.ir.provenance import origins_of, set_origins, set_tensor_names
+from qmlir.ir.rewriting import apply_patterns_greedily
+from qmlir.ir.statistics import count
+from qmlir.passes.integer.fusion import MOST_OPERATIONS
 
 _WIDENING = (arith.ExtSIOp, arith.ExtUIOp, arith.AddiOp, arith.SubiOp, arith.SIToFPOp, arith.UIToFPOp, arith.MulfOp)
 """What a stored integer goes through to its real value: one instruction each."""

@@ -13,15 +13,15 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from qmlir.analysis.intervals import bits_of, signed_range
+from qmlir.analysis.magnitudes import Magnitudes
+from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.arithmetic.quotients import reciprocal_parts, rounds_alike
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.kernel.ops import ContractionOp, RequantizeOp
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
-from qmlir.passes.integer.intervals import bits_of, signed_range
-from qmlir.passes.integer.magnitudes import Magnitudes
 from qmlir.passes.integer.scalar_simplification import constant_of
-from qmlir.passes.integer.value_ranges import ValueRanges
 
 _MOST = (1 << 31) - (1 << 16)
 """What may become an i32 to which a zero point of 16 bits is added."""

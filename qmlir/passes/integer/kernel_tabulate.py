@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.analysis.readings import Structured, computes_only, forget_origins_in_bodies
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.builtin_types import dense
 from qmlir.ir.evaluation import evaluate
@@ -22,7 +23,6 @@ from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
-from qmlir.passes.integer.readings import Structured, computes_only, forget_origins_in_bodies
 
 _BYTES = np.arange(-128, 128, dtype=np.int8)
 """Every byte, in the order of the table."""

@@ -17,11 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from qmlir.dialects.kernel.ops import MatMulOp, ReshapeOp
-from qmlir.ir.builtin_types import AnyTensor, as_dense, dense, integer_list, ranked_tensor
-from qmlir.ir.provenance import merged_origins, origins_of, set_origins
-from qmlir.passes.integer.fusion import EraseUnused
-from qmlir.passes.integer.readings import (
+from qmlir.analysis.readings import (
     Assembly,
     Reading,
     Structured,
@@ -36,7 +32,11 @@ from qmlir.passes.integer.readings import (
     readings_of,
     shape_of,
 )
-from qmlir.passes.integer.shapes import common_groups, only_unit_axes_differ, real_axes
+from qmlir.analysis.shapes import common_groups, only_unit_axes_differ, real_axes
+from qmlir.dialects.kernel.ops import MatMulOp, ReshapeOp
+from qmlir.ir.builtin_types import AnyTensor, as_dense, dense, integer_list, ranked_tensor
+from qmlir.ir.provenance import merged_origins, origins_of, set_origins
+from qmlir.passes.integer.fusion import EraseUnused
 from qmlir.text.elements import dense_array
 
 Order = list[int]

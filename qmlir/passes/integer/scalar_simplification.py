@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from qmlir.analysis.readings import defining
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.builtin_types import as_integer
-from qmlir.passes.integer.readings import defining
 
 Range = tuple[int, int]
 

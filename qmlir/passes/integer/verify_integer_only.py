@@ -7,9 +7,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from qmlir.analysis.float_operations import float_operation_between
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.preservation import EVERY_BIT, Preservation
-from qmlir.passes.integer.float_operations import float_operation_between
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, note
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
-from qmlir.profiles.attached import attach, calibrated_type
-from qmlir.profiles.digest import model_digest
-from qmlir.profiles.file import Profile
-from qmlir.profiles.given import has_parameters
-from qmlir.profiles.keys import KeyedValue, functions_of, keyed_values
+from qmlir.quantization.profiles.attached import attach, calibrated_type
+from qmlir.quantization.profiles.digest import model_digest
+from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.given import has_parameters
+from qmlir.quantization.profiles.keys import KeyedValue, functions_of, keyed_values
 
 SHOWN = 3
 """So many of the problems stand in the message itself; the notes have all."""

@@ -14,8 +14,8 @@ from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
-from qmlir.profiles.given import has_parameters
-from qmlir.profiles.keys import KeyedValue, keyed_values
+from qmlir.quantization.profiles.given import has_parameters
+from qmlir.quantization.profiles.keys import KeyedValue, keyed_values
 
 
 def _observer_of(keyed: KeyedValue) -> ObserveOp | None:

@@ -37,10 +37,10 @@ from qmlir.specialization.flow import parameter_inputs
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu import cache
+from qmlir.targets.cpu.emitters.numba.runtime import program as runtime
+from qmlir.targets.cpu.emitters.numba.runtime.helper import COLLECTED
 from qmlir.targets.cpu.host import host_isa, runs_here
 from qmlir.targets.cpu.key import program_key
-from qmlir.targets.cpu.numba.runtime import program as runtime
-from qmlir.targets.cpu.numba.runtime.helper import COLLECTED
 from qmlir.targets.cpu.package import (
     INIT,
     KERNELS,

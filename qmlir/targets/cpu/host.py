@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from functools import cache
 
-from qmlir.targets.cpu.numba.runtime.processor import FEATURES, processor_features
+from qmlir.targets.cpu.emitters.numba.runtime.processor import FEATURES, processor_features
 
 
 @cache

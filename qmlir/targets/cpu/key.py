@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import registry
 from qmlir.ir.fingerprint import fingerprint
+from qmlir.targets.cpu.emitters.numba.runtime.processor import processor_name
 from qmlir.targets.cpu.host import host_features
-from qmlir.targets.cpu.numba.runtime.processor import processor_name
 
 _SUFFIXES = (".py", ".mlir")
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.memref import GlobalOp
 
-from qmlir.targets.cpu.numba.emit import emit_module
+from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.package import write_package
 from qmlir.targets.cpu.target import TARGET
 from qmlir.targets.cpu.tuned import UNTUNED, Tuned

@@ -27,15 +27,15 @@ import numpy as np
 import numpy.typing as npt
 
 from qmlir.ir.diagnostics import text_error
-from qmlir.targets.cpu.numba.runtime.errors import DamagedError
-from qmlir.targets.cpu.numba.runtime.machine_code import is_for_here
+from qmlir.targets.cpu.emitters.numba.runtime.errors import DamagedError
+from qmlir.targets.cpu.emitters.numba.runtime.machine_code import is_for_here
 from qmlir.targets.cpu.parallel import helped
 
 INIT = "__init__.py"
 KERNELS = "kernels.py"
 CONSTANTS = "constants.safetensors"
 RUNTIME = "runtime"
-_RUNTIME_PACKAGE = "qmlir.targets.cpu.numba.runtime"
+_RUNTIME_PACKAGE = "qmlir.targets.cpu.emitters.numba.runtime"
 
 _INIT = '''"""A compiled neural network: `program(inputs)` gives the outputs by name."""
 

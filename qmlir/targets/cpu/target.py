@@ -16,7 +16,7 @@ TARGET = Target(
     supports=(Support("*", weight=Accepted(granularities=("channel", "tensor", "block"))),),
     raises=("*",),
     lowering="compile",
-    emit="qmlir.targets.cpu.numba.emit:emit_module",
+    emit="qmlir.targets.cpu.emitters.numba.emit:emit_module",
     suffix=".py",
     execute="qmlir.targets.cpu.execute:execute",
 )

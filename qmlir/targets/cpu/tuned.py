@@ -14,10 +14,10 @@ from pathlib import Path
 import llvmlite
 
 from qmlir.ir.diagnostics import DiagnosticError, text_error
-from qmlir.passes.scheduled.tuning_file import TunedKernel, Tuning, tuning_text
 from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE, TUNED, cache_directory, is_private
+from qmlir.targets.cpu.emitters.numba.runtime.processor import processor_name
 from qmlir.targets.cpu.host import host_features
-from qmlir.targets.cpu.numba.runtime.processor import processor_name
+from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, Tuning, tuning_text
 from qmlir.text.weights import write_atomically
 
 OnTrouble = Callable[[str], None]

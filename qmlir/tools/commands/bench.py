@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from rich import box
 from rich.table import Table
 
-from qmlir.peers.packages import TITLES, installed_version
 from qmlir.specialization.options import parse_shapes
+from qmlir.targets.peers.packages import TITLES, installed_version
 from qmlir.tools.arguments import add_data, add_isa, add_model, add_shapes, add_threads, load_model
 from qmlir.tools.benchmark import Timing, interleaved
 from qmlir.tools.frame import Command, Session

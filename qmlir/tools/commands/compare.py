@@ -9,7 +9,6 @@ from dataclasses import asdict
 from rich import box
 from rich.table import Table
 
-from qmlir.comparison.compare import Comparison, ValueComparison
 from qmlir.ir.diagnostics import LINES, printable
 from qmlir.specialization.options import parse_shapes
 from qmlir.tools.arguments import add_data, add_model, add_shapes, load_model
@@ -17,6 +16,7 @@ from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
 from qmlir.tools.tables import cells, table_text
 from qmlir.workflows.comparing import LEVELS, RUNTIMES, Side, compare
+from qmlir.workflows.comparison.compare import Comparison, ValueComparison
 
 SORTS = ("model", "sqnr")
 """Orders of the table: that of the model, or the worst first."""

@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from qmlir.inspection.values import bytes_text
 from qmlir.ir.diagnostics import op_error
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
@@ -29,6 +28,7 @@ from qmlir.tools.arguments import (
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import shapes_text, with_one_sample
 from qmlir.workflows.folder import PROGRAM, check_target, written_whole
+from qmlir.workflows.inspection.values import bytes_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

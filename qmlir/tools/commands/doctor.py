@@ -13,17 +13,17 @@ from typing import Any
 
 from qmlir import registry
 from qmlir.environment import Environment, default_environment
-from qmlir.inspection.values import bytes_text
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.peers.packages import TITLES, installed_version, is_installed
 from qmlir.pipelines import unknown_points
 from qmlir.registry.faults import fault_listener, one_line
 from qmlir.registry.package import WITHOUT_VARIABLE
 from qmlir.targets.cpu import cache
+from qmlir.targets.cpu.emitters.numba.runtime.processor import processor_name
 from qmlir.targets.cpu.host import available_cores, host_features, host_isa
-from qmlir.targets.cpu.numba.runtime.processor import processor_name
+from qmlir.targets.peers.packages import TITLES, installed_version, is_installed
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.listing import contents
+from qmlir.workflows.inspection.values import bytes_text
 
 _PACKAGES = ("xdsl", "numpy", "numba", "llvmlite", "onnx", "safetensors", "ml_dtypes", "rich")
 

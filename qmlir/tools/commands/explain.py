@@ -4,7 +4,6 @@ import argparse
 
 from qmlir.api import explain
 from qmlir.dialects.kernel.attributes import ISAS
-from qmlir.inspection.wording import explanation_text
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.specialization.inputs import check_known_inputs, function_of
 from qmlir.specialization.options import parse_shapes
@@ -12,6 +11,7 @@ from qmlir.tools.arguments import add_isa, add_model, add_shapes, add_threads
 from qmlir.tools.frame import Command, Session, plain
 from qmlir.tools.sizes import Shapes, shapes_text, with_one_sample
 from qmlir.workflows.folder import QuantizedFolder
+from qmlir.workflows.inspection.wording import explanation_text
 from qmlir.workflows.loading import load
 
 

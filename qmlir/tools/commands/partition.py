@@ -3,12 +3,12 @@
 import argparse
 from pathlib import Path
 
-from qmlir.inspection.partition_table import partition_text
-from qmlir.partitioning.choices import Preferences
+from qmlir.targets.partitioning.choices import Preferences
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.tools.arguments import add_model, add_output, add_shapes, add_target, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.folder import check_file
+from qmlir.workflows.inspection.partition_table import partition_text
 from qmlir.workflows.partitioning import partition
 
 

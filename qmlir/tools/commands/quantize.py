@@ -6,7 +6,7 @@ from pathlib import Path
 from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.pipelines import QUANTIZE
-from qmlir.profiles.file import Profile
+from qmlir.quantization.profiles.file import Profile
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.tools.arguments import (
     add_data,

@@ -5,7 +5,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from qmlir.inspection.values import bytes_text
 from qmlir.specialization.options import parse_shapes
 from qmlir.tools.arguments import (
     add_data,
@@ -18,8 +17,9 @@ from qmlir.tools.arguments import (
     load_model,
 )
 from qmlir.tools.frame import Command, Session
+from qmlir.workflows.inspection.values import bytes_text
 
-_MAKING = "qmlir.reporting.making"
+_MAKING = "qmlir.workflows.reporting.making"
 """Imported where a report is made: it needs the compiler, and numba takes its time."""
 
 OUTPUT = "report.html"

@@ -17,7 +17,7 @@ from qmlir.interpreter.machine import Interpreter
 from qmlir.interpreter.run import Array
 from qmlir.ir.diagnostics import nearest_name, printable, text_error
 from qmlir.targets.compiling import compile_for, load_saved
-from qmlir.targets.cpu.numba.runtime.errors import InputError
+from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError
 from qmlir.targets.emission import has_parts
 from qmlir.text.weights import write_atomically
 from qmlir.tools.arguments import (

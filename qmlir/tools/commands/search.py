@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.api import load
 from qmlir.ir.diagnostics import printable
-from qmlir.profiles.file import Profile
+from qmlir.quantization.profiles.file import Profile
 from qmlir.text.weights import write_atomically
 from qmlir.tools.arguments import (
     add_data,

@@ -7,7 +7,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.peers.onnx_runtime import Options, Session
+from qmlir.targets.peers.onnx_runtime import Options, Session
 
 EXACT = Options(optimization="none")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import qmlir
-from qmlir.tools.architectures import ARCHITECTURES, random_inputs, with_random_weights
+from benchmarks.architectures import ARCHITECTURES, random_inputs, with_random_weights
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install -e '.[peers]'")
 

@@ -17,8 +17,8 @@ import pytest
 from onnx import ModelProto, helper
 
 import qmlir
-from qmlir.peers.onnx_runtime import Options, Session
-from qmlir.peers.quantizers import FORMS, Form, modern, quantize
+from qmlir.targets.peers.onnx_runtime import Options, Session
+from qmlir.targets.peers.quantizers import FORMS, Form, modern, quantize
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
 from tests.referee.onnxruntime.test_digits import MODELS, digits_input
 

@@ -11,7 +11,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper
 
 import qmlir
-from qmlir.peers.onnx_runtime import Options, Session
+from qmlir.targets.peers.onnx_runtime import Options, Session
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
 from tests.support.nets import Net
 

@@ -10,14 +10,14 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from benchmarks.accuracy import MODELS, Digits
 from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.peers.onnx_runtime import Options, Session
 from qmlir.targets.cpu.host import host_isa
+from qmlir.targets.peers.onnx_runtime import Options, Session
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
-from qmlir.tools.bench_accuracy import MODELS, Digits
 from tests.levels.generator import Case, case_of
 from tests.referee.onnxruntime.exported import EXACT, FORMS, check_exported
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime

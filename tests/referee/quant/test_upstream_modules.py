@@ -8,10 +8,10 @@ import pytest
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute
 
+from benchmarks.accuracy import MODELS, Digits
 from qmlir.environment import default_environment
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
-from qmlir.tools.bench_accuracy import MODELS, Digits
 from tests.levels.generator import case_of
 from tests.support.upstream import MLIR_OPT, needs_mlir_opt
 

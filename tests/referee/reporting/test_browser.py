@@ -16,7 +16,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from qmlir.reporting.render import write_page
+from qmlir.workflows.reporting.render import write_page
 from tests.support.report_pages import EVIL, chain
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")

@@ -19,8 +19,8 @@ from qmlir.interpreter.profiling import run_profile
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.passes.primitive.nn_decompose import NnDecompose
-from qmlir.profiles.file import Profile
-from qmlir.profiles.keys import keyed_values
+from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.keys import keyed_values
 from qmlir.text.parsing import parse_module
 
 MODELS = Path(__file__).resolve().parents[3].parent / "shared" / "models"

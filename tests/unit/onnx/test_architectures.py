@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 import qmlir
+from benchmarks.architectures import ARCHITECTURES, FOLDER, filled, random_inputs, with_random_weights
 from qmlir.dialects.nn.ops.softmax import SoftmaxOp
 from qmlir.environment import default_environment
 from qmlir.interpreter.machine import Listener
@@ -21,7 +22,6 @@ from qmlir.interpreter.run import interpret
 from qmlir.ir.verification import verify
 from qmlir.text.parsing import load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
-from qmlir.tools.architectures import ARCHITECTURES, FOLDER, filled, random_inputs, with_random_weights
 
 STANDARD = {Path(each.url).stem.removeprefix("light_"): each for each in load_model_tests(kind="real") if each.url}
 SMALL = "squeezenet"

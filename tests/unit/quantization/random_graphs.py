@@ -22,7 +22,7 @@ from qmlir.interpreter.run import interpret
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.profiles.attached import attach, calibrated_type
+from qmlir.quantization.profiles.attached import attach, calibrated_type
 
 ENVIRONMENT = default_environment()
 Array = np.ndarray

@@ -14,12 +14,12 @@ import qmlir
 from qmlir.dialects.quant.description import Description, Support
 from qmlir.environment import default_environment, plugins
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.partitioning.choices import Preferences
-from qmlir.partitioning.partition import partition as divide
 from qmlir.specialization.specialize import specialize
 from qmlir.target import PART, Running
-from qmlir.targets.cpu.numba.runtime.program import InputError
+from qmlir.targets.cpu.emitters.numba.runtime.program import InputError
 from qmlir.targets.hybrid import HybridProgram, compile_parts
+from qmlir.targets.partitioning.choices import Preferences
+from qmlir.targets.partitioning.partition import partition as divide
 from qmlir.text.parsing import parse_module
 from qmlir.workflows.partitioning import partition
 from tests.levels.generator import case_of

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import qmlir
-from qmlir.comparison.subjects import ModuleSubject
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.tools import qmlir_cli
+from qmlir.workflows.comparison.subjects import ModuleSubject
 
 MODEL = Path(__file__).parents[3] / "docs" / "examples" / "digits.onnxtxt"
 IMAGES = np.random.default_rng(5).uniform(-1, 1, (16, 4)).astype(np.float32)

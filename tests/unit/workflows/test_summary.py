@@ -3,8 +3,8 @@
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.environment import default_environment
-from qmlir.inspection.values import bytes_text
 from qmlir.text.parsing import parse_module
+from qmlir.workflows.inspection.values import bytes_text
 from qmlir.workflows.summary import weight_bytes
 
 TEXT = """

@@ -11,6 +11,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
+from qmlir.analysis.contraction_ranges import winograd
+from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp
 from qmlir.dialects.kernel.winograd import ALGORITHMS
 from qmlir.environment import default_environment
@@ -19,9 +21,7 @@ from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.upstream.scalars import element_of, wrap
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
-from qmlir.passes.integer.contraction_ranges import winograd
 from qmlir.passes.integer.kernel_analyze_ranges import ContractionBounds, KernelAnalyzeRanges, bounds_of
-from qmlir.passes.integer.value_ranges import ValueRanges
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import COMPILE

@@ -16,9 +16,9 @@ import pytest
 import qmlir
 from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.compiler import Program
-from qmlir.targets.cpu.numba.runtime.entry import entry
-from qmlir.targets.cpu.numba.runtime.errors import DamagedError
-from qmlir.targets.cpu.numba.runtime.machine_code import FILE, digest_of, is_for_here, loaded
+from qmlir.targets.cpu.emitters.numba.runtime.entry import entry
+from qmlir.targets.cpu.emitters.numba.runtime.errors import DamagedError
+from qmlir.targets.cpu.emitters.numba.runtime.machine_code import FILE, digest_of, is_for_here, loaded
 from qmlir.targets.cpu.package import KERNELS, load_package
 from qmlir.text.printing import save_module
 from tests.unit.targets.cpu.conftest import quantized
@@ -36,8 +36,8 @@ print(*sys.modules)
 
 NOT_NEEDED = (
     "numba", "onnx", "onnxruntime", "rich", "email.mime", "qmlir.targets.cpu.lowering", "qmlir.targets.cpu.linking",
-    "qmlir.interpreter.run", "qmlir.passes.integer", "qmlir.passes.loops", "qmlir.onnx.importer", "qmlir.onnx.reading",
-    "qmlir.workflows.quantizing",
+    "qmlir.interpreter.run", "qmlir.passes.integer", "qmlir.targets.cpu.loops", "qmlir.onnx.importer",
+    "qmlir.onnx.reading", "qmlir.workflows.quantizing",
 )  # fmt: skip
 """What a warm start has no use for."""
 

@@ -15,8 +15,8 @@ import pytest
 
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.targets.cpu.numba.runtime.constants import mapped
-from qmlir.targets.cpu.numba.runtime.errors import DamagedError, InputError
+from qmlir.targets.cpu.emitters.numba.runtime.constants import mapped
+from qmlir.targets.cpu.emitters.numba.runtime.errors import DamagedError, InputError
 from qmlir.targets.cpu.package import CONSTANTS, INIT, KERNELS, RUNTIME, load_package, write_package
 
 SOURCE = """

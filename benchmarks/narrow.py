@@ -1,0 +1,94 @@
+"""Weights of 4 bits against weights of 8, ours against ours: matrix products of the same numbers, in turns.
+
+The models are in ONNX: a product between casts, as quantizers write it. Its parts are raised to a product of integers,
+so that integers come in and go out. Outputs are equal, or it is an error.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from onnx import TensorProto, helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
+
+import qmlir
+from benchmarks.contest import Contest
+from benchmarks.layers import kernel_row
+from qmlir.environment import default_environment
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.pipelines import QUANTIZE
+from qmlir.tools.benchmark import Row, Section, ratio_row, with_rate
+
+Array = npt.NDArray[Any]
+
+_OPSET, _IR_VERSION = 21, 10
+"""The first with integers of 4 bits."""
+
+PRODUCTS: Sequence[tuple[int, int, int, float | None]] = ((1, 4096, 4096, 0.6), (128, 1024, 1024, 1.0))
+"""Rows, terms and columns, and the bar of the time with 4 bits over that with 8."""
+
+_TYPES = {"i8": np.dtype(np.int8), "i4": np.dtype(ml_dtypes.int4)}
+
+_SPREAD = 40.0
+"""The standard deviation of outputs in their steps: most of them do not saturate."""
+
+
+def product(rows: int, weights: Array, element: str) -> ModuleOp:
+    """A product of i8 by `weights`, whole numbers of 4 bits, that are stored as `element`; integers out."""
+    terms, columns = weights.shape
+    dtype = _TYPES[element]
+    deviation = np.sqrt(terms) * float(weights.std()) * 256 / np.sqrt(12)
+    constants: dict[str, Array] = {
+        "w": weights.astype(dtype),
+        "x_scale": np.array(1, np.float32),
+        "x_zero": np.array(3, np.int8),
+        "w_scale": np.linspace(0.5, 1.0, columns, dtype=np.float32),
+        "w_zero": np.zeros(columns, dtype),
+        "y_scale": np.array(deviation / _SPREAD, np.float32),
+        "y_zero": np.array(0, np.int8),
+    }
+    nodes = [
+        helper.make_node("DequantizeLinear", ["x", "x_scale", "x_zero"], ["x_real"]),
+        helper.make_node("DequantizeLinear", ["w", "w_scale", "w_zero"], ["w_real"], axis=1),
+        helper.make_node("MatMul", ["x_real", "w_real"], ["y_real"]),
+        helper.make_node("QuantizeLinear", ["y_real", "y_scale", "y_zero"], ["y"]),
+    ]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.INT8, [rows, terms])]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.INT8, [rows, columns])]
+    initializers = [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    graph = helper.make_graph(nodes, "product", inputs, outputs, initializers)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
+    module, environment = qmlir.load(model), default_environment()
+    passes = parse_pipeline(QUANTIZE.text("propagate", "raise"), environment.passes)
+    PassManager(environment.new_context(), passes).run(module)
+    return module
+
+
+def _rows(rows: int, terms: int, columns: int, bar: float | None, contest: Contest) -> Iterator[Row]:
+    generator, title = np.random.default_rng(0), f"matmul {rows}x{terms}x{columns}"
+    weights = generator.integers(-7, 8, (terms, columns))
+    inputs = {"x": generator.integers(-128, 128, (rows, terms)).astype(np.int8)}
+    contest.say(f"{title}: compiling")
+    for isa in ("host", *contest.isas):
+        suffix = "" if isa == "host" else f", {isa}"
+        programs = {name: qmlir.compile(product(rows, weights, name), isa=isa) for name in _TYPES}
+        narrow, wide = (programs[name](inputs)["y"] for name in ("i4", "i8"))
+        np.testing.assert_array_equal(narrow, wide, title)
+        found = contest.times({name: partial(program, inputs) for name, program in programs.items()})
+        products, peak = rows * terms * columns, contest.peak(1).int8
+        for name, timing in found.items():
+            row = timing.row(f"weights of {name}{suffix}", 1e6, "us", title)
+            yield with_rate(row, timing.median, products, peak)
+        for name, program in programs.items():
+            yield kernel_row(title, f"weights of {name}{suffix}", program, inputs, products, peak)
+        yield ratio_row(title, f"i4 over i8{suffix}", found["i4"], [found["i8"]], None if suffix else bar)
+
+
+def narrow_section(contest: Contest) -> Section:
+    """All products, on one thread."""
+    rows = [row for each in PRODUCTS for row in _rows(*each, contest)]
+    return Section("Weights of 4 bits against 8, i8 activations, calls from Python", rows)

@@ -1,0 +1,223 @@
+"""The most multiply-adds a second that this machine does, measured: a register tile over a few KB that stay in L1.
+
+The kernel is written in the loops of the compiler and goes through its emission, so it does what the best of our own
+kernels can do: dot products of the host's instruction set for integers, fused multiply-adds for f32. Nothing is read
+from beyond L1 and nothing is stored inside the loop.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from qmlir.environment import default_environment
+from qmlir.ir.verification import verify
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.targets.cpu.emitters.numba.emit import emit_module
+from qmlir.targets.cpu.host import host_features, host_isa
+from qmlir.targets.cpu.package import load_package, write_package
+from qmlir.text.parsing import parse_module
+
+_ROWS, _DEPTH, _STEPS = 6, 64, 1 << 16
+"""Positions of the tile, steps until memory is read again from its start, and steps in one call, about half a
+millisecond of them."""
+
+_SECONDS = 0.15
+"""How long each is measured: the fastest call counts."""
+
+_WIDE, _NARROW = 4, 2
+"""Vectors of the tile with 32 registers and with 16."""
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """What one step multiplies: vectors of `element`, which sum groups into `lanes` lanes of `sum_element`."""
+
+    element: str
+    sum_element: str
+    lanes: int
+    group: int
+    vectors: int
+    splat: str
+    """How one position is repeated in a vector."""
+
+    step: str
+    """How it is multiplied and added."""
+
+    @property
+    def operand(self) -> str:
+        """The type of what is multiplied."""
+        return f"vector<{self.lanes * self.group}x{self.element}>"
+
+    @property
+    def sums(self) -> str:
+        """The type of what is added to."""
+        return f"vector<{self.lanes}x{self.sum_element}>"
+
+    @property
+    def products(self) -> int:
+        """The multiply-adds of one call."""
+        return _STEPS * _ROWS * self.vectors * self.lanes * self.group
+
+
+_GROUP_SPLAT = "{name} = simd.load_group_splat %x[{place}] : {memory} to {operand}"
+_DOT = '{name} = simd.dot_accumulate {sum}, {x}, {w} {{signs = "{signs}"}} : {sums}, {operand}, {operand} -> {sums}'
+_ONE_SPLAT = (
+    "{name}_one = memref.load %x[{place}] : {memory}\n"
+    "        {name} = vector.broadcast {name}_one : {element} to {operand}"
+)
+_FUSED = "{name} = vector.fma {x}, {w}, {sum} : {sums}"
+_APART = "{name}_product = arith.mulf {x}, {w} : {sums}\n        {name} = arith.addf {sum}, {name}_product : {sums}"
+
+
+def _bytes(lanes: int, vectors: int) -> _Tile:
+    return _Tile("i8", "i32", lanes, 4, vectors, _GROUP_SPLAT, _DOT.replace("{signs}", "us"))
+
+
+def _pairs(lanes: int, vectors: int) -> _Tile:
+    return _Tile("i16", "i32", lanes, 2, vectors, _GROUP_SPLAT, _DOT.replace("{signs}", "ss"))
+
+
+_INTEGERS = {
+    "avx512-vnni": _bytes(16, _WIDE),
+    "avx2-vnni": _bytes(8, _NARROW),
+    "avx2": _pairs(8, _NARROW),
+    "neon": _bytes(4, _WIDE),
+    "generic": _pairs(4, _NARROW),
+}
+"""The tile of integers by instruction set."""
+
+_LANES = {"avx512-vnni": (16, _WIDE), "avx2-vnni": (8, _NARROW), "avx2": (8, _NARROW), "neon": (4, _WIDE)}
+"""Lanes of f32 and vectors of the tile, by instruction set."""
+
+
+def _floats(isa: str) -> _Tile:
+    """Fused multiply-adds where the processor has them: without, a call of the C library would stand for each."""
+    lanes, vectors = _LANES.get(isa, (4, _NARROW))
+    is_fused = bool({"fma", "neon"} & host_features())
+    return _Tile("f32", "f32", lanes, 1, vectors, _ONE_SPLAT, _FUSED if is_fused else _APART)
+
+
+def _text(tile: _Tile, isa: str) -> str:
+    """The module: sums of all positions and vectors in registers, in one loop."""
+    names = [(row, vector) for row in range(_ROWS) for vector in range(tile.vectors)]
+    width, elements = tile.lanes * tile.group, tile.vectors * tile.lanes * tile.group
+    x_memory = f"memref<{_DEPTH * _ROWS * tile.group}x{tile.element}>"
+    w_memory = f"memref<{_DEPTH * elements}x{tile.element}>"
+    out_memory = f"memref<{len(names) * tile.lanes}x{tile.sum_element}>"
+    types = ", ".join([tile.sums] * len(names))
+
+    def listed(prefix: str) -> str:
+        return ", ".join(f"%{prefix}{row}_{vector}" for row, vector in names)
+
+    zero = "0" if tile.sum_element == "i32" else "0.0"
+    lines = [f"%zero = arith.constant dense<{zero}> : {tile.sums}"]
+    lines += ["%c0 = arith.constant 0 : index", "%c1 = arith.constant 1 : index"]
+    lines += [f"%steps = arith.constant {_STEPS} : index", f"%mask = arith.constant {_DEPTH - 1} : index"]
+    lines += [f"%x_step = arith.constant {_ROWS * tile.group} : index", f"%w_step = arith.constant {elements} : index"]
+    start = ", ".join(f"%b{row}_{vector} = %zero" for row, vector in names)
+    lines += [f"%all:{len(names)} = scf.for %i = %c0 to %steps step %c1 iter_args({start}) -> ({types}) {{"]
+    body = ["%k = arith.andi %i, %mask : index"]
+    body += ["%xk = arith.muli %k, %x_step : index", "%wk = arith.muli %k, %w_step : index"]
+    for vector in range(tile.vectors):
+        body += [f"%wo{vector} = arith.constant {vector * width} : index"]
+        body += [f"%wp{vector} = arith.addi %wk, %wo{vector} : index"]
+        body += [f"%w{vector} = simd.load %w[%wp{vector}] : {w_memory} to {tile.operand}"]
+    for row in range(_ROWS):
+        body += [
+            f"%xo{row} = arith.constant {row * tile.group} : index",
+            f"%xp{row} = arith.addi %xk, %xo{row} : index",
+        ]
+        body += [
+            tile.splat.format(
+                name=f"%x{row}", place=f"%xp{row}", memory=x_memory, operand=tile.operand, element=tile.element
+            )
+        ]
+        for vector in range(tile.vectors):
+            body += [
+                tile.step.format(
+                    name=f"%n{row}_{vector}", sum=f"%b{row}_{vector}", x=f"%x{row}", w=f"%w{vector}",
+                    sums=tile.sums, operand=tile.operand,
+                )
+            ]  # fmt: skip
+    lines += [f"  {line}" for line in body]
+    lines += [f"  scf.yield {listed('n')} : {types}", "}"]
+    for place in range(len(names)):
+        lines += [f"%o{place} = arith.constant {place * tile.lanes} : index"]
+        lines += [f"simd.store %all#{place}, %out[%o{place}] : {tile.sums}, {out_memory}"]
+    text = "\n    ".join(lines)
+    return f"""
+builtin.module attributes {{kernel.target = #kernel.target<isa = "{isa}">}} {{
+  func.func @main(%x: {x_memory}, %w: {w_memory}, %out: {out_memory} {{nn.result}}) {{
+    {text}
+    func.return
+  }}
+}}
+"""
+
+
+_numbers = count()
+
+
+def _program(tile: _Tile, isa: str) -> Callable[[], object]:
+    """The compiled kernel with its input."""
+    environment = default_environment()
+    context = environment.new_context()
+    module = parse_module(context, _text(tile, isa), "peak.mlir")
+    verify(module)
+    PassManager(context, parse_pipeline("simd-legalize", environment.passes)).run(module)
+    with TemporaryDirectory(prefix="qmlir-peak-") as folder:
+        write_package(Path(folder), emit_module(module), {})
+        program = load_package(Path(folder), f"qmlir_peak_{next(_numbers)}").program
+    generator = np.random.default_rng(0)
+    dtype = {"i8": np.int8, "i16": np.int16, "f32": np.float32}[tile.element]
+    # Small: neither sums of f32 nor those of integers leave their range.
+    x, w = (
+        generator.integers(0, 3, size).astype(dtype)
+        for size in (_DEPTH * _ROWS * tile.group, _DEPTH * tile.vectors * tile.lanes * tile.group)
+    )
+    return lambda: program([x, w])
+
+
+def _shortest(run: Callable[[], object]) -> float:
+    shortest, end = math.inf, time.perf_counter() + _SECONDS
+    while (start := time.perf_counter()) < end:
+        run()
+        shortest = min(shortest, time.perf_counter() - start)
+    return shortest
+
+
+@dataclass(frozen=True)
+class Peak:
+    """Multiply-adds a second."""
+
+    int8: float
+    f32: float
+
+
+@cache
+def _kernels(isa: str) -> tuple[tuple[int, Callable[[], object]], ...]:
+    tiles = (_INTEGERS[isa], _floats(isa))
+    return tuple((tile.products, _program(tile, isa)) for tile in tiles)
+
+
+def measure_peak(threads: int = 1, isa: str | None = None) -> Peak:
+    """The peak of integers and of f32 on so many threads, which compute at the same time, by an instruction set.
+
+    `isa` is the host's where it is left out.
+    """
+    rates: list[float] = []
+    with ThreadPoolExecutor(threads) as pool:
+        for products, run in _kernels(isa or host_isa()):
+            run()
+            found = pool.map(_shortest, [run] * threads)
+            rates.append(sum(products / each for each in found))
+    return Peak(*rates)

@@ -1,0 +1,106 @@
+"""What compiling, starting and memory of a program take: tasks of `bench_process`, each in a fresh process.
+
+The first finds an empty cache.
+"""
+
+import contextlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import qmlir
+from benchmarks.subjects import INT8, Say, Subject
+from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE
+from qmlir.tools.benchmark import Row
+
+STARTED: Mapping[str, tuple[float, float]] = {"resnet50": (45, 1.5), "mobilenetv2": (45, 1.5)}
+"""The models whose compiling, starting and memory are measured, with the bars of a cold compile and a warm start in
+seconds."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """What a task took from the start of its process to its end."""
+
+    seconds: float
+    processor_seconds: float
+    """Of all threads together: on a shared machine, the more telling figure."""
+
+    peak_bytes: int
+
+
+def _in_process(cache: Path, *task: str | Path) -> Process:
+    """Run a task of `bench_process`."""
+    command = [sys.executable, "-m", "benchmarks.process", *map(str, task)]
+    # An installed package has its bytecode: a checkout keeps it unless somebody forbids it.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    start, before = time.perf_counter(), os.times()
+    done = subprocess.run(
+        command, env={**environment, DIRECTORY_VARIABLE: str(cache)}, capture_output=True, text=True, check=False
+    )
+    seconds, after = time.perf_counter() - start, os.times()
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed: {done.stderr}")
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return Process(seconds, used, int(json.loads(done.stdout.splitlines()[-1])["peak_bytes"]))
+
+
+def starts(subject: Subject, say: Say) -> list[Row]:
+    """Compiling, starting and memory of one model."""
+    with TemporaryDirectory(prefix="qmlir-bench-") as folder:
+        return _starts(subject, Path(folder), say)
+
+
+def _starts(subject: Subject, folder: Path, say: Say) -> list[Row]:
+    module, inputs, saved = subject.module_file(INT8), subject.inputs_file, folder / "saved_program"
+    cache = folder / "cache"
+    run = partial(_in_process, cache)
+    say(f"{subject.name}: compiling in a fresh process")
+    cold = [run("compile", module, inputs)]
+    warm = [run("compile", module, inputs) for _ in range(3)]
+    with _cache_at(cache):
+        qmlir.compile(qmlir.load(module)).save(saved)
+    run("saved", saved, inputs)
+    imported = [run("saved", saved, inputs) for _ in range(3)]
+    base, mega = run("imports").peak_bytes, 1e6
+    cold_bar, warm_bar = STARTED[subject.name]
+
+    def row(what: str, figures: Sequence[float], bar: float | None, unit: str) -> Row:
+        low, high = (min(figures), max(figures)) if len(figures) > 1 else (None, None)
+        return Row(f"{subject.name} int8: {what}", statistics.median(figures), bar, unit, low, high)
+
+    def rows_of(what: str, processes: Sequence[Process], bar: float) -> list[Row]:
+        return [
+            row(what, [each.seconds for each in processes], bar, "s"),
+            row(f"{what}, processor time", [each.processor_seconds for each in processes], None, "s"),
+        ]
+
+    return [
+        *rows_of("cold compile to the first result", cold, cold_bar),
+        *rows_of("warm start from the cache to the first result", warm, warm_bar),
+        *rows_of("import of the saved program to the first result", imported, 2),
+        row("peak memory of the compile", [each.peak_bytes / mega for each in cold], 1500, "MB"),
+        row("peak memory of a warm start and run", [each.peak_bytes / mega for each in warm], None, "MB"),
+        row("saved program, over NumPy and numba", [(each.peak_bytes - base) / mega for each in imported], 250, "MB"),
+    ]
+
+
+@contextlib.contextmanager
+def _cache_at(folder: Path) -> Generator[None]:
+    before = os.environ.get(DIRECTORY_VARIABLE)
+    os.environ[DIRECTORY_VARIABLE] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[DIRECTORY_VARIABLE]
+        else:
+            os.environ[DIRECTORY_VARIABLE] = before

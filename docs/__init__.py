@@ -1,0 +1,1 @@
+"""The documents, and the generator of their reference pages."""

@@ -1,0 +1,27 @@
+"""The reference pages of the documentation, generated from the code: `python -m docs.generator docs/reference`.
+
+Dialects and operations from their definitions, passes, pipelines and extension points from theirs, commands from
+their parsers, and the matrix of operations from the tables that import, infer, interpret, quantize and lower. A test
+holds the pages equal.
+"""
+
+from pathlib import Path
+
+from docs.generator import commands, dialects, extension, operations, passes, pdl, targets
+
+
+def pages(tests: Path) -> dict[str, str]:
+    """Every page by its path inside `docs/reference/`.
+
+    `tests` is the folder of the tests: their FileCheck files have an example of each operation. Raises
+    `DiagnosticError` where an operation has none, or where a hole of the matrix has no reason, or a reason no hole.
+    """
+    return {
+        **dialects.pages(tests),
+        "passes.md": passes.page(),
+        "pdl.md": pdl.page(),
+        "targets.md": targets.page(),
+        "commands.md": commands.page(),
+        "extension.md": extension.page(),
+        "operations.md": operations.page(tests),
+    }

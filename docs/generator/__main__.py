@@ -1,0 +1,46 @@
+"""`python -m docs.generator [--check] FOLDER`: write the reference pages, or compare those that are there."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from docs.generator import pages
+from qmlir.text.weights import write_atomically
+from qmlir.tools.command import Streams, console, main_of
+
+_TESTS = Path(__file__).resolve().parents[2] / "tests"
+
+
+def _argument_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m docs.generator", description=__doc__, allow_abbrev=False)
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="where the pages are: docs/reference")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 where a page is not the same")
+    parser.add_argument("--tests", type=Path, default=_TESTS, metavar="FOLDER", help="the folder of the tests")
+    return parser
+
+
+def _differences(folder: Path, generated: dict[str, str]) -> list[str]:
+    there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.md")}
+    wrong = [name for name, text in generated.items() if name not in there or there[name].read_text("utf-8") != text]
+    return sorted({*wrong, *(there.keys() - generated.keys())})
+
+
+def _run(arguments: argparse.Namespace, streams: Streams) -> int:
+    generated = pages(arguments.tests)
+    wrong = _differences(arguments.folder, generated)
+    if not arguments.check:
+        for name in wrong:
+            path: Path = arguments.folder / name
+            if name in generated:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(path, generated[name].encode())
+            else:
+                path.unlink()
+        return 0
+    for name in wrong:
+        streams.stderr.write(f"{arguments.folder / name}: is not what the code says; generate it anew\n")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    console(lambda: main_of(_argument_parser, _run)(sys.argv[1:]))

@@ -1,0 +1,79 @@
+"""The page of PDL patterns: what is matched and made, and the functions that a pattern calls by name."""
+
+from docs.generator.markdown import GENERATED, code, summary, table
+from qmlir import registry
+from qmlir.pdl.matching import COMMUTATIVE
+from qmlir.pdl.natives import Role, native_functions
+
+_INTRODUCTION = """\
+A PDL file holds patterns as text: what to find in a module of any dialects, and what to put in its place. `apply-pdl`
+([passes](passes.md)) applies it anywhere in a pipeline, `qmlir-opt --pdl-file` in front of one, and a package ships it
+as `Contribution.pdl`. The operations of PDL are those of
+[upstream MLIR](https://mlir.llvm.org/docs/Dialects/PDLOps/), in xDSL's syntax."""
+
+_MATCHING = """\
+## What is matched
+
+- The operation that `pdl.rewrite` names is the root. `pdl.rewrite` without one stands for a pattern of several roots:
+  operations that the last one does not reach are looked for among the users of what is known. New operations stand in
+  front of the first root, and what the pattern takes must be there already.
+- `pdl.operands`, `pdl.types` and `pdl.results` stand for any number; one range in a list takes what the others leave.
+- An operation without operands or result types in its text has none. An attribute that is left out has its default.
+- Where there is a choice, each is tried until all constraints hold. `{isNegated = true}` turns a constraint round.
+- A pattern of more benefit is tried first. What nothing uses any more is erased.
+
+## What is made
+
+- An operation without result types gets those that its operands imply, where it infers them.
+- A new operation stands for all nodes of the model whose operations the match takes away, a constant for those of
+  constants; its results keep the names of the tensors that they replace.
+- `pdl.rewrite %root with "name"(…)` leaves all of it to a function, whose first parameter may be the
+  `PatternRewriter`.
+- Whatever is wrong (a function that nobody has, an operation that does not verify) is an error that names the pattern,
+  the line of its file, and the operation where it was tried. `--pass-statistics` tells how often each one fitted."""
+
+_OWN = """\
+## Functions of a package
+
+A package adds functions as tables from name to function, `pdl.constraints` and `pdl.rewrites` of its
+`Contribution.tables`. The annotations say what a function takes and gives: `Operation`, `SSAValue`, `Typed` (the type
+of a value, or a type; `qmlir.pdl.signatures`), `Attribute`, `TypeAttribute`, and `int`, `float`, `str`, `bool`,
+`tuple[int, ...]`, `tuple[str, ...]` for what an attribute holds. A constraint returns whether it holds, or a result or
+`None`; one on an attribute that holds something else does not hold. An exception is an error at the line of the
+pattern."""
+
+_TITLES = {"graph": "Operations and values", "provenance": "Provenance", "quantized_types": "Types"}
+
+
+def _functions(role: Role) -> str:
+    parts: list[str] = []
+    if role is Role.CONSTRAINT:
+        said = "The first two operands of these operations of the pattern may stand in either order."
+        parts.append(table(("constraint", "what it asks"), [(code(f"{COMMUTATIVE}(ops…: operation)"), said)]).rstrip())
+    for row in registry.TREE.tables[f"pdl.{role}s"]:
+        subject = row.partition(":")[0].rpartition(".")[2]
+        there = native_functions(role)
+        rows = [(code(str(there[name])), summary(there[name].function)) for name in registry.load(row)]
+        parts.append(f"### {_TITLES[subject]}")
+        parts.append(table((str(role), "what it asks" if role is Role.CONSTRAINT else "what it gives"), rows).rstrip())
+    return "\n\n".join(parts)
+
+
+def page() -> str:
+    """The page."""
+    return (
+        "\n\n".join(
+            (
+                GENERATED,
+                "# Patterns as text",
+                _INTRODUCTION,
+                _MATCHING,
+                "## Constraints",
+                _functions(Role.CONSTRAINT),
+                "## Functions in rewrites",
+                _functions(Role.REWRITE),
+                _OWN,
+            )
+        )
+        + "\n"
+    )

@@ -1,0 +1,238 @@
+"""Which numbers every value of the integer level may be: one walk forwards over a function, loops until nothing grows.
+
+A tensor has one interval for all of its elements. Arguments may be anything of their type; structured operations are
+bounded by their bodies, sums by the number of their terms, contractions by their weights (`contraction_ranges`).
+"""
+
+import math
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import arith, scf, tensor
+from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import FillOp, IndexOp
+from xdsl.dialects.linalg.ops import YieldOp as StructuredYieldOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from qmlir.analysis.contraction_ranges import channel_interval, sum_interval
+from qmlir.analysis.intervals import (
+    ANY_FLOAT,
+    EMPTY,
+    Interval,
+    bits_of,
+    constant_interval,
+    range_of_type,
+    signed_range,
+    times,
+    transfer,
+    wrapped,
+)
+from qmlir.dialects.kernel.ops import ContractionOp, RequantizeOp, ReshapeOp, YieldOp, shaped
+from qmlir.ir.builtin_types import ranked_tensor
+
+_MOST_ROUNDS = 4
+"""How often a loop is walked before what still grows may be anything of its type."""
+
+_SAME_ELEMENTS = (ReshapeOp, tensor.ExtractSliceOp, tensor.ExtractOp, tensor.CastOp, tensor.CollapseShapeOp,
+                  tensor.ExpandShapeOp)  # fmt: skip
+"""What gives elements of its first operand."""
+
+_ALL_ELEMENTS = (tensor.InsertSliceOp, tensor.InsertOp)
+"""What gives elements of its first two operands."""
+
+_TERMINATORS = (StructuredYieldOp, scf.YieldOp, YieldOp)
+
+
+class ValueRanges:
+    """The interval of every value of a function."""
+
+    def __init__(self, function: FuncOp):
+        self.of: dict[SSAValue, Interval] = {}
+        self._block(function.body.block, [])
+
+    def __getitem__(self, value: SSAValue) -> Interval:
+        found = self.of.get(value)
+        return range_of_type(value.type) if found is None else found
+
+    def _block(self, block: Block, arguments: Sequence[Interval]) -> list[Interval]:
+        """Walk over a block whose arguments are given; what its end hands on."""
+        for value, interval in zip(block.args, arguments, strict=False):
+            self.of[value] = interval
+        for value in block.args[len(arguments) :]:
+            self.of[value] = range_of_type(value.type)
+        for op in block.ops:
+            self._operation(op)
+        last = block.last_op
+        return [] if last is None or not isinstance(last, _TERMINATORS) else [self[value] for value in last.operands]
+
+    def _operation(self, op: Operation) -> None:
+        found = self._results(op)
+        for place, result in enumerate(op.results):
+            self.of[result] = found[place] if place < len(found) else range_of_type(result.type)
+
+    def _results(self, op: Operation) -> Sequence[Interval]:
+        match op:
+            case arith.ConstantOp():
+                return [constant_interval(op)]
+            case tensor.EmptyOp():
+                return [EMPTY]
+            case ContractionOp():
+                return [self._contraction(op)]
+            case RequantizeOp():
+                return [self._requantized(op)]
+            case FillOp():
+                return [self[op.operands[0]]]
+            case IndexOp():
+                return [self._index(op)]
+            case LinalgStructuredOperation():
+                return self._structured(op)
+            case scf.ForOp():
+                return self._carried(op.body.block, [range_of_type(IndexType())], [self[each] for each in op.iter_args])
+            case scf.IfOp():
+                return self._choice([op.true_region, op.false_region])
+            case _ if isinstance(op, _SAME_ELEMENTS):
+                return [self[op.operands[0]]]
+            case _ if isinstance(op, _ALL_ELEMENTS):
+                return [self[op.operands[0]].joined(self[op.operands[1]])]
+            case _ if op.regions:
+                for region in op.regions:
+                    for block in region.blocks:
+                        self._block(block, [])
+                return []
+            case _:
+                return self._scalar(op)
+
+    def _scalar(self, op: Operation) -> Sequence[Interval]:
+        if len(op.results) != 1:
+            return []
+        found = transfer(op, [self[value] for value in op.operands])
+        return [] if found is None else [found]
+
+    def _requantized(self, op: RequantizeOp) -> Interval:
+        bits = bits_of(op.result.type)
+        assert bits is not None
+        return wrapped(Interval(*op.limits), bits)
+
+    def _choice(self, regions: Sequence[Region]) -> list[Interval]:
+        ends = [self._block(region.block, []) for region in regions if region.blocks]
+        return [first.joined(second) for first, second in zip(*ends, strict=True)] if len(ends) == 2 else []
+
+    def _carried(self, block: Block, before: list[Interval], initial: list[Interval]) -> list[Interval]:
+        """What a block that runs any number of times hands on: its arguments behind `before`, of all rounds."""
+        carried = initial
+        for _ in range(_MOST_ROUNDS):
+            after = [old.joined(new) for old, new in zip(carried, self._block(block, [*before, *carried]), strict=True)]
+            if all(new.is_in(old) for old, new in zip(carried, after, strict=True)):
+                return after
+            carried = after
+        widest = [range_of_type(value.type) for value in block.args[len(before) :]]
+        self._block(block, [*before, *widest])
+        return widest
+
+    # --- Structured operations ----------------------------------------------------------------------------------------
+
+    def _index(self, op: IndexOp) -> Interval:
+        """The number of a step, of an operation whose operands say how many there are."""
+        parent = op.parent_op()
+        if isinstance(parent, LinalgStructuredOperation):
+            steps = _steps(parent)[op.dim.value.data]
+            if steps is not None:
+                return Interval(0, max(steps - 1, 0))
+        if isinstance(parent, ContractionOp):
+            return Interval(0, max(shaped(parent.target)[0][op.dim.value.data] - 1, 0))
+        return range_of_type(IndexType())
+
+    def _structured(self, op: LinalgStructuredOperation) -> Sequence[Interval]:
+        block, outputs = op.body.block, list(op.outputs)
+        inputs = [self[value] for value in op.operands[: len(op.operands) - len(outputs)]]
+        initial = [self[value] for value in outputs]
+        kinds = [attribute.data for attribute in op.get_iterator_types()]
+        if IteratorType.REDUCTION not in kinds:
+            return self._block(block, [*inputs, *initial])
+        if None in _steps(op):
+            return self._carried(block, inputs, initial)
+        terms = math.prod(
+            steps or 0 for steps, kind in zip(_steps(op), kinds, strict=True) if kind is IteratorType.REDUCTION
+        )
+        sums = [self._sum(block, place, len(inputs), inputs, initial, terms) for place in range(len(outputs))]
+        if None not in sums:
+            found = cast(list[Interval], sums)
+            self._block(block, [*inputs, *found])
+            return found
+        return self._carried(block, inputs, initial)
+
+    def _sum(
+        self, block: Block, place: int, first: int, inputs: list[Interval], initial: list[Interval], terms: int
+    ) -> Interval | None:
+        """What an output holds during and after a sum of so many terms; `None` where it is no sum."""
+        argument, last = block.args[first + place], cast(Operation, block.last_op)
+        addition = last.operands[place].owner
+        uses = list(argument.uses)
+        if not isinstance(addition, arith.AddiOp) or [use.operation for use in uses] != [addition]:
+            return None
+        self._block(block, [*inputs, *initial])
+        term = self[addition.rhs if addition.lhs is argument else addition.lhs].whole
+        bits = bits_of(argument.type)
+        if bits is None or term.is_empty or initial[place].is_empty:
+            return None
+        total = times(term, Interval(terms, terms))
+        start = initial[place].whole
+        # Before the last term the sum holds fewer of them.
+        low, high = min(start.low, start.low + total.low), max(start.high, start.high + total.high)
+        return wrapped(Interval(low, high), bits)
+
+    # --- Contractions -------------------------------------------------------------------------------------------------
+
+    def _contraction(self, op: ContractionOp) -> Interval:
+        block = op.body.block
+        bits = bits_of(op.accumulator_type)
+        total = self.sums(op)
+        sums = ANY_FLOAT if total is None or bits is None else wrapped(total, bits)
+        rest = [
+            channel_interval(op, value, map_.data, self[value])
+            for value, map_ in zip(op.epilogue, op.epilogue_maps, strict=True)
+        ]
+        (result,) = self._block(block, [sums, *rest])
+        return result.whole
+
+    def sums(self, op: ContractionOp) -> Interval | None:
+        """The exact sums of a contraction by channel, whatever its accumulator holds; `None` of floats."""
+        return sum_interval(op, self[op.x], self[op.w])
+
+
+def _steps(op: LinalgStructuredOperation) -> list[int | None]:
+    """How many steps each iterator has, `None` where no operand's axis says it."""
+    found: list[int | None] = [None] * len(op.get_iterator_types())
+    for value, attribute in zip(op.operands, op.get_indexing_maps(), strict=True):
+        type_ = ranked_tensor(value.type)
+        if type_ is None:
+            continue
+        for expression, size in zip(attribute.data.results, type_.get_shape(), strict=True):
+            if isinstance(expression, AffineDimExpr) and size >= 0:
+                found[expression.position] = size
+    return found
+
+
+def may_wrap(ranges: ValueRanges, op: Operation) -> bool:
+    """Whether an addition, subtraction or product may leave the range of its type."""
+    if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp):
+        return False
+    bits = bits_of(op.result.type)
+    if bits is None or bits == 1:
+        return False
+    lhs, rhs = ranges[op.lhs], ranges[op.rhs]
+    if lhs.is_empty or rhs.is_empty:
+        return False
+    match op:
+        case arith.AddiOp():
+            exact = Interval(lhs.low + rhs.low, lhs.high + rhs.high)
+        case arith.SubiOp():
+            exact = Interval(lhs.low - rhs.high, lhs.high - rhs.low)
+        case _:
+            exact = times(lhs, rhs)
+    own = signed_range(bits)
+    return not exact.within(own.low, own.high)

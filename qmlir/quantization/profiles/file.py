@@ -1,0 +1,234 @@
+"""The profile of a model, and its file: JSON that a person can read and compare.
+
+A profile holds what was seen of each value by its key (ranges, sums, histograms), and never scales: schemes and
+calibrators are chosen later. In the file keys are sorted, each value is a block, numbers are exact. What is derived
+(mean, std) is there for the reader, and must agree with the sums.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from math import isfinite
+from os import PathLike
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+from qmlir.arithmetic.statistics import Statistics
+from qmlir.ir.diagnostics import text_error
+from qmlir.quantization.profiles.digest import ModelDigest
+from qmlir.text.parsing import read_source
+from qmlir.text.weights import write_atomically
+
+FORMAT = "qmlir-profile"
+VERSION = 1
+
+_EXTREME_SAMPLES = "extreme_samples"
+
+_LARGEST_EXPONENT = 1 << 13
+"""Denominators of sums of squares of f64 are at most 2^2148."""
+
+
+class ProfileError(ValueError):
+    """A text is no profile; the message says why."""
+
+
+def _tool() -> str:
+    return f"qmlir {version('qmlir')}"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What was seen of each value of a model, by its key."""
+
+    model: ModelDigest
+    samples: int
+    values: Mapping[str, Statistics]
+    passes: str = ""
+    """The pipeline that the model went through before it ran, for the reader."""
+
+    tool: str = field(default_factory=_tool)
+    """Who made the profile."""
+
+    extreme_samples: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """The samples, counted from 0, that rule the range of a value: the first with its smallest number, and the first
+    with its largest; of a model with a batch size of its own the first sample of that batch. It may not be known."""
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the profile, whole or not at all. Raises `DiagnosticError`."""
+        write_atomically(Path(path), self.to_text())
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> "Profile":
+        """Read and check a profile. Raises `DiagnosticError`, one line, where the file cannot be read or is none."""
+        try:
+            return Profile.from_text(read_source(Path(path)))
+        except ProfileError as error:
+            raise text_error(f"'{path}' is no profile: {error}") from error
+
+    def to_text(self) -> str:
+        """The text of the file."""
+        return "".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        head = {
+            "format": FORMAT,
+            "model": {"structure": self.model.structure, "weights": self.model.weights},
+            "passes": self.passes,
+            "samples": self.samples,
+            "tool": self.tool,
+        }
+        yield "{\n"
+        for name, content in head.items():
+            yield f"  {_json(name)}: {_json(content)},\n"
+        yield '  "values": {'
+        for place, key in enumerate(sorted(self.values)):
+            yield f"{',' if place else ''}\n    {_json(key)}: {{"
+            entry = _entry(self.values[key])
+            if key in self.extreme_samples:
+                entry[_EXTREME_SAMPLES] = list(self.extreme_samples[key])
+            yield ",".join(f"\n      {_json(name)}: {_json(entry[name])}" for name in sorted(entry))
+            yield "\n    }"
+        yield f'\n  }},\n  "version": {VERSION}\n}}\n'
+
+    @staticmethod
+    def from_text(text: str) -> "Profile":
+        """What `to_text` gave. Raises `ProfileError`."""
+        found = _parsed(text)
+        if not isinstance(found, dict) or "format" not in found:
+            raise ProfileError(f'it has no "format": "{FORMAT}"')
+        head = cast(dict[str, Any], found)
+        if head["format"] != FORMAT:
+            raise ProfileError(f"its format is {head['format']!r}, not '{FORMAT}'")
+        if head.get("version") != VERSION:
+            raise ProfileError(f"its version is {head.get('version')!r}, this qmlir reads {VERSION}")
+        model, values = _of_type(head, "model", dict), _of_type(head, "values", dict)
+        digest = ModelDigest(_of_type(model, "structure", str), _of_type(model, "weights", str))
+        samples = _of_type(head, "samples", int)
+        if samples < 1:
+            raise ProfileError(f"it is of {samples} samples, at least 1 is accepted")
+        extremes = {key: known for key, entry in values.items() if (known := _extreme_samples(key, entry, samples))}
+        statistics = {key: _statistics(key, entry) for key, entry in values.items()}
+        passes, tool = _of_type(head, "passes", str), _of_type(head, "tool", str)
+        return Profile(digest, samples, statistics, passes, tool, extremes)
+
+
+def _json(content: Any) -> str:
+    return json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+def _entry(statistics: Statistics) -> dict[str, Any]:
+    fields = statistics.to_dict()
+    if statistics.axis is None:
+        for name in ("axis", "axis_minima", "axis_maxima"):
+            del fields[name]
+    if statistics.batches is None:
+        del fields["batches"]
+    return {**fields, "mean": statistics.mean, "std": statistics.deviation}
+
+
+def _parsed(text: str) -> Any:
+    def refuse(constant: str) -> NoReturn:
+        raise ProfileError(f"it holds {constant}, numbers must be finite")
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        entries = dict(pairs)
+        if len(entries) < len(pairs):
+            keys = [key for key, _ in pairs]
+            raise ProfileError(f"'{next(key for key in keys if keys.count(key) > 1)}' is there twice")
+        return entries
+
+    try:
+        return json.loads(text, parse_constant=refuse, object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        what = "it is cut off" if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated") else error.msg
+        raise ProfileError(f"line {error.lineno}, column {error.colno}: {what}") from error
+    except RecursionError as error:
+        raise ProfileError("it is nested too deeply") from error
+    except ValueError as error:  # a number of thousands of digits
+        raise ProfileError(str(error)) from error
+
+
+def _of_type(fields: dict[str, Any], name: str, type_: type[Any]) -> Any:
+    if name not in fields:
+        raise ProfileError(f'it has no "{name}"')
+    if type(fields[name]) is not type_:
+        wanted = {dict: "an object", list: "a list", str: "a string", int: "a whole number"}[type_]
+        raise ProfileError(f'its "{name}" is {wanted}, found {type(fields[name]).__name__}')
+    return fields[name]
+
+
+def _extreme_samples(key: str, entry: Any, samples: int) -> tuple[int, int] | None:
+    """The samples that rule a range, `None` where the file does not say them."""
+    found: Any = cast(dict[str, Any], entry).get(_EXTREME_SAMPLES) if isinstance(entry, dict) else None
+    if found is None:
+        return None
+    numbers = cast(list[Any], found) if isinstance(found, list) else []
+    if len(numbers) != 2 or not all(type(each) is int and 0 <= each < samples for each in numbers):
+        raise ProfileError(
+            f"value '{key}': its \"{_EXTREME_SAMPLES}\" are two of {samples} samples, found {_json(found)}"
+        )
+    return numbers[0], numbers[1]
+
+
+def _statistics(key: str, entry: Any) -> Statistics:
+    try:
+        if not isinstance(entry, dict):
+            raise ProfileError(f"it is an object, found {type(entry).__name__}")
+        given = {name: each for name, each in cast(dict[str, Any], entry).items() if name != _EXTREME_SAMPLES}
+        _check_sums(given)
+        missing: dict[str, Any] = {"axis": None, "axis_minima": [], "axis_maxima": [], "batches": None}
+        statistics = Statistics.from_dict({**missing, **given})
+        _check(statistics)
+        expected = _entry(statistics)
+    except (ValueError, OverflowError, ZeroDivisionError) as error:
+        raise ProfileError(f"value '{key}': {' '.join(str(error).split())}") from error
+    for name in sorted({*given, *expected}):
+        if given.get(name) != expected.get(name):
+            raise ProfileError(f"value '{key}': its \"{name}\" does not agree with what else it says")
+    return statistics
+
+
+def _check_sums(entry: dict[str, Any]) -> None:
+    """Refuse exponents that no sum has, before a number of so many bits is made."""
+    moments, batches = _of_type(entry, "moments", dict), entry.get("batches")
+    sums = [moments.get(name) for name in ("total", "sizes", "squares")]
+    if batches is not None:
+        sums += _of_type(_of_type(entry, "batches", dict), "totals", list)
+    for each in sums:
+        parts = cast(list[Any], each) if isinstance(each, list) else []
+        if len(parts) != 2 or not all(type(part) is int for part in parts) or not 0 <= parts[1] < _LARGEST_EXPONENT:
+            raise ProfileError(f"a sum is a whole number and an exponent, found {_json(each)[:40]}")
+
+
+def _check(statistics: Statistics) -> None:
+    """Raise `ValueError` where no values have such statistics."""
+    moments, histogram = statistics.moments, statistics.histogram
+    if moments.count < 1:
+        raise ValueError(f"its count is {moments.count}, at least 1 is accepted")
+    if not isfinite(statistics.minimum) or not isfinite(statistics.maximum):
+        raise ValueError("its range is not finite")
+    if not statistics.minimum <= statistics.mean <= statistics.maximum:
+        raise ValueError(
+            f"its range {statistics.minimum} to {statistics.maximum} is without the mean {statistics.mean}"
+        )
+    if not 0 <= moments.zeros <= moments.count or moments.squares < 0 or moments.sizes < 0:
+        raise ValueError("its moments are those of no values")
+    if (histogram.counts < 0).any():
+        raise ValueError(f"a count of its histogram is {int(histogram.counts.min())}, negative counts are not accepted")
+    if histogram.counts.ndim != 1 or not histogram.counts.size or histogram.total != moments.count:
+        raise ValueError(f"its histogram holds {histogram.total} of {moments.count} values")
+    edges = histogram.edges
+    if not (edges[0] <= statistics.minimum <= edges[1] and edges[-2] <= statistics.maximum <= edges[-1]):
+        raise ValueError(
+            f"its range {statistics.minimum} to {statistics.maximum} is not that of its histogram, "
+            f"{edges[0]} to {edges[-1]}"
+        )
+    if (statistics.axis is None) != (statistics.axis_minima.size == 0):
+        raise ValueError("ranges along an axis need an axis, and an axis needs ranges")
+    if statistics.axis is not None:
+        low, high = statistics.axis_minima, statistics.axis_maxima
+        if low.shape != high.shape or (low > high).any():
+            raise ValueError("of its ranges along the axis, each minimum must be at most its maximum")
+        if low.min() != statistics.minimum or high.max() != statistics.maximum:
+            raise ValueError("its ranges along the axis do not make up its range")

@@ -1,0 +1,420 @@
+"""A module of loops as one Python module: a compiled function for each kernel, and `main`, which calls them all.
+
+The source says what it needs: `CONSTANTS` (name, NumPy type, elements) in the order in which `main` takes their
+addresses, `INPUTS` and `OUTPUTS` (name, NumPy type of the caller's array, shape, whether NaN is refused, the width of
+integers that do not fill their NumPy type), `CALLS` (the kernel of each call, and the model's nodes that it is for),
+`ARENA_BYTES`. It imports its runtime as `.runtime.operations`, so it lies
+beside a copy of `qmlir.targets.cpu.emitters.numba.runtime`.
+"""
+
+import hashlib
+import json
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import func, memref, scf
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, RankedStructure, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
+from qmlir.dialects.kernel.hand_made import HandMadeOp
+from qmlir.ir.budgets import budget, over
+from qmlir.ir.builtin_types import as_dense
+from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.ir.provenance import origins_of
+from qmlir.ir.signature import REFUSES_NAN, Port, inputs_of, memory_outputs_of
+from qmlir.targets.cpu.emitters.numba.elements import caller_dtype, item_size, memory_name, register_name, unfilled_bits
+from qmlir.targets.cpu.emitters.numba.families import EMISSIONS
+from qmlir.targets.cpu.emitters.numba.families.shares import divided_parts, write_divided, write_for_one
+from qmlir.targets.cpu.emitters.numba.function import (
+    BY_HAND,
+    INDENT,
+    SLACK,
+    EmitOperation,
+    FunctionWriter,
+    Tables,
+    memref_type,
+)
+from qmlir.targets.cpu.emitters.numba.memory_use import is_written
+from qmlir.targets.cpu.emitters.numba.runtime import operations
+from qmlir.targets.cpu.emitters.numba.text import Index, Names, Text, name_text
+
+ALIGNMENT = 64
+"""Bytes: buffers begin at multiples in the arena."""
+
+_OF_THE_MODULE = (
+    "main", "steps", "arena", "constants", "kernels", "np", "together", "ARENA_BYTES", "CALLS", "CONSTANTS",
+    "DIGEST", "INPUTS", "KERNELS", "OUTPUTS", "TEAM",
+)  # fmt: skip
+"""Names that the emitted module has itself."""
+
+
+def _is_operation(name: str) -> bool:
+    """Whether emitted code may import something of this name: a variable would hide it."""
+    return name.startswith(("LANES_", BY_HAND)) or hasattr(operations, name)
+
+
+class _ModuleWriter:
+    """The parts of the Python module while they grow."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self.tables = Tables()
+        self.names = Names(_OF_THE_MODULE, _is_operation)
+        self.globals = {op.sym_name.data: op for op in module.ops if isinstance(op, memref.GlobalOp)}
+        self.functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+        self.calls: defaultdict[str, list[func.CallOp]] = defaultdict(list)
+        """What calls each kernel."""
+
+        for op in self.functions["main"].walk() if "main" in self.functions else ():
+            if isinstance(op, func.CallOp):
+                self.calls[op.callee.root_reference.data].append(op)
+        self.kernels: dict[str, str] = {}
+        self.divided: set[str] = set()
+        """The kernels whose loops threads divide."""
+
+        self.by_hand: set[str] = set()
+        """Those that call what a person wrote."""
+
+        self.texts: list[str] = []
+
+    def kernel(self, function: FuncOp) -> None:
+        """Write a kernel: arguments are flat arrays, each beginning where its memory does."""
+        if function.function_type.outputs.data:
+            raise op_error(function, "returns values: a kernel writes into memory")
+        name = self.names.new(function.sym_name.data)
+        self.kernels[function.sym_name.data] = name
+        write = FunctionWriter(EMISSIONS, self.tables, Names(self.reserved(), _is_operation))
+        arguments = [self.argument(write, function, value) for value in function.body.block.args]
+        if parts := divided_parts(function, self.calls[function.sym_name.data]):
+            self.divided.add(function.sym_name.data)
+            arguments[:0] = _OF_THREADS
+            write_divided(write, parts)
+        else:
+            write.block(function.body.block)
+        is_by_hand = any(isinstance(op, HandMadeOp) for op in function.walk())
+        if is_by_hand:
+            self.by_hand.add(function.sym_name.data)
+        self.texts.append(self.function(write, name, arguments, _comment(function), is_by_hand=is_by_hand))
+
+    def reserved(self) -> list[str]:
+        """Names that no variable of a function may have."""
+        return ["np", "True", "range", "max", "min", "team", "number", *self.kernels.values()]
+
+    def argument(self, write: FunctionWriter, function: FuncOp, value: SSAValue) -> tuple[str, str]:
+        """The name and the type of an argument."""
+        type_ = memref_type(value)
+        if type_ is None:
+            return write.variable(value, "n"), f"value {register_name(function, value.type)}"
+        name = write.names.new(write.hint(value, "x"))
+        write.array_memory(function, value, name)
+        kind = memory_name(function, type_.get_element_type())
+        return name, kind if is_written(value) else f"const {kind}"
+
+    def function(
+        self,
+        write: FunctionWriter,
+        name: str,
+        arguments: Sequence[tuple[str, str]],
+        comment: str = "",
+        *,
+        is_by_hand: bool = False,
+    ) -> str:
+        """The source of a function; one by hand calls what somebody wrote."""
+        types = ", ".join([*(f'"{kind}"' for _, kind in arguments), *(["by_hand=True"] if is_by_hand else [])])
+        self.tables.imported.add("kernel")
+        head = [
+            f"@kernel({types})",
+            f"def {name}({', '.join(each for each, _ in arguments)}):",
+            *([f'{INDENT}"""{comment}"""'] if comment else []),
+        ]
+        return "\n".join([*head, *(write.lines or [f"{INDENT}pass"])])
+
+
+_OF_THREADS = [("team", "int64"), ("number", "value index")]
+"""What a function takes in front that all threads of a team run: who they are, and which of them it is."""
+
+
+def _quoted(text: str) -> str:
+    """A Python string in ASCII, in double quotes."""
+    return json.dumps(text)
+
+
+def _comment(function: FuncOp) -> str:
+    return _quoted(", ".join(map(str, origins_of(function))))[1:-1]
+
+
+class _MainWriter:
+    """The function that calls the kernels: its memory is the arena, constants, and the arrays of the caller."""
+
+    def __init__(self, parts: _ModuleWriter, function: FuncOp) -> None:
+        self.parts = parts
+        self.main = function
+        self.arena_bytes = 0
+        self.arena_is_written = False
+        self.constants: dict[str, str] = {}
+        self.call_rows: list[str] = []
+        self.is_together = bool(parts.divided)
+        """Whether threads run the steps, each all of them."""
+
+        self.threads = _threads(function)
+        self.for_one: list[tuple[str, str]] = []
+        """Calls for one thread that come behind each other, and what they call: the others wait for all together."""
+
+        emissions: dict[type[Operation], EmitOperation] = {
+            **EMISSIONS,
+            memref.AllocOp: cast(EmitOperation, self._allocate),
+            memref.GetGlobalOp: cast(EmitOperation, self._get_global),
+            func.CallOp: cast(EmitOperation, self._call),
+        }
+        self.write = FunctionWriter(
+            emissions, parts.tables, Names(("kernels", "arena", "constants", *parts.reserved()), _is_operation)
+        )
+
+    def _allocate(self, write: FunctionWriter, op: memref.AllocOp) -> None:
+        type_ = op.memref.type
+        if op.dynamic_sizes or not isinstance(type_.layout, NoneAttr):
+            raise op_error(op, f"allocates {type_}: compiled are known sizes without a layout")
+        element = type_.get_element_type()
+        count = math.prod(type_.get_shape())
+        start = -(-self.arena_bytes // ALIGNMENT) * ALIGNMENT
+        self.arena_bytes = start + count * item_size(element)
+        if self.arena_bytes > budget("arena-bytes"):
+            raise op_error(op, f"needs an arena whose bytes are {over('arena-bytes', self.arena_bytes)}")
+        kind = memory_name(op, element)
+        if kind == "int8":
+            write.array_memory(op, op.memref, "arena", Index(constant=start), start + count)
+            return
+        name = write.names.new(write.hint(op.memref, "buffer"))
+        view = write.call("view", name_text("arena"), start, count, f'"{kind}"')
+        write.line(f"{name} = {view}")
+        write.array_memory(op, op.memref, name)
+
+    def _get_global(self, write: FunctionWriter, op: memref.GetGlobalOp) -> None:
+        symbol = op.name_.string_value()
+        if symbol not in self.parts.globals:
+            raise op_error(op, f"names @{symbol}, and the module has no such memref.global")
+        named = self.parts.globals[symbol]
+        if named.type != op.memref.type:
+            raise op_error(op, f"has the type {op.memref.type}, and @{symbol} {named.type}")
+        value = as_dense(named.initial_value)
+        if value is None or _contents(value.type) != _contents(named.type):
+            found = "none" if value is None else value.type
+            raise op_error(
+                named, f"has the type {named.type}, and takes a value of that shape and element, found {found}"
+            )
+        if symbol not in self.constants:
+            self.constants[symbol] = write.names.new(symbol)
+        write.array_memory(op, op.memref, self.constants[symbol])
+
+    def _call(self, write: FunctionWriter, op: func.CallOp) -> None:
+        symbol = op.callee.root_reference.data
+        if symbol not in self.parts.kernels:
+            raise op_error(op, f"calls @{symbol}, and the module has no such kernel")
+        order = list(self.parts.kernels)
+        arguments = [self._given(write, value) for value in op.arguments]
+        is_divided = symbol in self.parts.divided
+        if is_divided:
+            arguments[:0] = map(name_text, ("team", "number"))
+        call = write.call("call", name_text("kernels"), order.index(symbol), *arguments)
+        line = f"{call}  # {self.parts.kernels[symbol]}"
+        if is_divided or not self.is_together:
+            write.line(line)
+        else:
+            self.for_one.append((line, symbol))
+            if not self._is_for_one(op.next_op):
+                is_by_hand = any(called in self.parts.by_hand for _, called in self.for_one)
+                with write_for_one(write, is_for_first=is_by_hand):
+                    for each, _ in self.for_one:
+                        write.line(each)
+                self.for_one.clear()
+        nodes = json.dumps([str(origin) for origin in origins_of(op)])
+        self.call_rows.append(f"({_quoted(self.parts.kernels[symbol])}, {nodes})")
+
+    def _is_for_one(self, op: Operation | None) -> bool:
+        """Whether what comes next in a block, from an operation on, is a call for one thread."""
+        while op is not None and not isinstance(op, func.CallOp | scf.ForOp):
+            op = op.next_op
+        return isinstance(op, func.CallOp) and op.callee.root_reference.data not in self.parts.divided
+
+    def _given(self, write: FunctionWriter, value: SSAValue) -> Text:
+        if memref_type(value) is None:
+            return write.text(value)
+        memory = write.memory(value)
+        if memory.offset.number == 0:
+            return name_text(memory.array)
+        return write.call("tail", name_text(memory.array), memory.offset)
+
+    def text(self) -> str:
+        """The source of the function."""
+        write, parts, function = self.write, self.parts, self.main
+        ports = [parts.argument(write, function, value) for value in function.body.block.args]
+        count = len(inputs_of(function))  # they come first, and the caller's arrays may be read-only
+        ports[:count] = [(name, f"const {kind.removeprefix('const ')}") for name, kind in ports[:count]]
+        write.block(function.body.block)
+        write.lines[:0] = self._constant_lines()
+        if self.is_together:
+            write.lines[:0] = self._job_lines(ports)
+            return parts.function(write, "steps", [*_OF_THREADS, ("job", "const int64")])
+        arguments = [("kernels", "const int64"), ("arena", "int8"), ("constants", "const int64"), *ports]
+        return parts.function(write, "steps", arguments)
+
+    def _job_lines(self, ports: Sequence[tuple[str, str]]) -> list[str]:
+        """The arrays that a job is done on, of which threads get the addresses."""
+        sizes = [math.prod(_memory(value).get_shape()) for value in self.main.body.block.args]
+        kinds = [kind.removeprefix("const ") for _, kind in ports]
+        rows = [
+            ("kernels", len(self.parts.kernels), "int64"),
+            ("arena", self.arena_bytes + SLACK, "int8"),
+            ("constants", len(self.constants), "int64"),
+            *((name, size, kind) for (name, _), size, kind in zip(ports, sizes, kinds, strict=True)),
+        ]
+        return [
+            f"{INDENT}{name} = {self.write.call('array_at', name_text('job'), number, size, _quoted(kind))}"
+            for number, (name, size, kind) in enumerate(rows)
+        ]
+
+    def run_line(self) -> str:
+        """What `main` does."""
+        if not self.is_together:
+            return f"{INDENT}steps(KERNELS, arena, constants, *arrays)"
+        return f"{INDENT}TEAM(steps, KERNELS, arena, constants, *arrays)"
+
+    def _constant_lines(self) -> list[str]:
+        """The arrays of the constants, which come as one table of addresses: fewer arguments to unpack."""
+        lines: list[str] = []
+        for number, (symbol, name) in enumerate(self.constants.items()):
+            count = math.prod(self.parts.globals[symbol].type.get_shape())
+            made = self.write.call("array_at", name_text("constants"), number, count, f'"{self._kind(symbol)}"')
+            lines.append(f"{INDENT}{name} = {made}")
+        return lines
+
+    def _kind(self, symbol: str) -> str:
+        op = self.parts.globals[symbol]
+        return memory_name(op, _memory_element(op))
+
+    def constant_rows(self) -> list[str]:
+        """The rows of `CONSTANTS`."""
+        rows: list[str] = []
+        for symbol in self.constants:
+            type_ = self.parts.globals[symbol].type
+            rows.append(f"({_quoted(symbol)}, {_quoted(self._kind(symbol))}, {math.prod(type_.get_shape())})")
+        return rows
+
+
+def _memory(value: SSAValue) -> MemRefType[Attribute]:
+    type_ = memref_type(value)
+    assert type_ is not None
+    return type_
+
+
+def _contents(type_: RankedStructure[Attribute]) -> tuple[tuple[int, ...], Attribute]:
+    """How many elements there are of which type."""
+    return type_.get_shape(), type_.get_element_type()
+
+
+def _memory_element(op: memref.GlobalOp) -> Attribute:
+    return op.type.get_element_type()
+
+
+def _port_rows(function: FuncOp, ports: Sequence[Port], refuses: frozenset[str]) -> list[str]:
+    rows: list[str] = []
+    for port in ports:
+        caller = port.of_caller()
+        type_ = cast(TensorType[Attribute], caller.type)
+        element = type_.get_element_type()
+        dtype, shape = caller_dtype(function, element), tuple(type_.get_shape())
+        row = (_quoted(port.name), _quoted(dtype), shape, port.name in refuses, unfilled_bits(element))
+        rows.append(f"({', '.join(map(str, row))})")
+    return rows
+
+
+def _refusing(function: FuncOp) -> frozenset[str]:
+    """The names of the inputs that must be numbers."""
+    entries = function.arg_attrs
+    ports = inputs_of(function)
+    if entries is None:
+        return frozenset()
+    return frozenset(port.name for port, entry in zip(ports, entries.data, strict=False) if REFUSES_NAN in entry.data)
+
+
+def _table(name: str, rows: Sequence[str]) -> str:
+    if not rows:
+        return f"{name} = []"
+    body = "".join(f"{INDENT}{row},\n" for row in rows)
+    return f"{name} = [\n{body}]"
+
+
+_OF_ALL = (func.CallOp, scf.ForOp, scf.YieldOp, func.ReturnOp, memref.AllocOp, memref.GetGlobalOp)
+
+
+def _import_line(row: str, name: str) -> str:
+    """What imports a function that somebody wrote."""
+    module, _, function = row.partition(":")
+    return f"from {module} import {function} as {name}"
+
+
+def _threads(main: FuncOp) -> int:
+    """How many threads go through the steps of @main: what the target of the module says, otherwise two.
+
+    One alone where @main reads memory or decides something, which each thread would for itself.
+    """
+    module = main.parent_op()
+    if not all(isinstance(op, _OF_ALL) or is_side_effect_free(op) for op in main.body.walk()):
+        return 1
+    target = None if module is None else module.attributes.get(TARGET)
+    return target.threads if isinstance(target, TargetAttr) and target.threads > 1 else 2
+
+
+def emit_module(module: ModuleOp) -> str:
+    """The Python source of a module of loops.
+
+    Raises `DiagnosticError` where the module has no @main, and for what has no compiled form.
+    """
+    parts = _ModuleWriter(module)
+    main = parts.functions.get("main")
+    if main is None or main.is_declaration:
+        raise text_error("a module without a function @main cannot be emitted")
+    for function in parts.functions.values():
+        if function is not main and not function.is_declaration:
+            parts.kernel(function)
+    writer = _MainWriter(parts, main)
+    steps = writer.text()
+    parts.tables.imported.add("addresses")
+    head = ['"""Kernels of a neural network, emitted by qmlir; `main` runs them over the arena."""', ""]
+    if parts.tables.lanes:
+        head.append("import numpy as np")
+    if len(head) > 2:
+        head.append("")
+    names = "".join(f"{INDENT}{name},\n" for name in sorted(parts.tables.imported))
+    head.append(f"from .runtime.operations import (\n{names})")
+    if writer.is_together:
+        head.append("from .runtime.threads import together")
+    written = [_import_line(row, name) for row, name in parts.tables.functions.items()]
+    head.extend(written)
+    tables = "\n".join(
+        [
+            _table("CONSTANTS", writer.constant_rows()),
+            _table("INPUTS", _port_rows(main, inputs_of(main), _refusing(main))),
+            _table("OUTPUTS", _port_rows(main, memory_outputs_of(main), frozenset())),
+            _table("CALLS", writer.call_rows),
+            f"ARENA_BYTES = {writer.arena_bytes + SLACK}",
+            *(f"{name} = np.array({numbers}, np.{kind})" for (kind, numbers), name in parts.tables.lanes.items()),
+        ]
+    )
+    # The function that calls all others comes last: it is called by its address, too.
+    kernels = f"KERNELS = addresses({', '.join([*parts.kernels.values(), 'steps'])})"
+    if writer.is_together:
+        kernels += f"\nTEAM = together(DIGEST, {writer.threads})"
+    call = (
+        "def main(arena, constants, *arrays):\n"
+        f'{INDENT}"""Compute: `arrays` are inputs and memory for outputs, each flat; constants are addresses."""\n'
+        f"{writer.run_line()}"
+    )
+    body = [*parts.texts, steps, kernels, call]
+    digest = hashlib.sha256("\n".join([*written, tables, *body]).encode()).hexdigest()[:24]
+    first = "\n".join([*head, "", f'DIGEST = "{digest}"', tables])
+    return "\n\n\n".join([first, *body]) + "\n"

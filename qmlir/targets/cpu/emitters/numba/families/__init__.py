@@ -1,0 +1,16 @@
+"""What each operation of the loops level becomes in the emitted code, a table for each family of dialects."""
+
+from collections.abc import Mapping
+
+from xdsl.ir import Operation
+
+from qmlir.targets.cpu.emitters.numba.families import control, hand_made, memory, registers, scalars
+from qmlir.targets.cpu.emitters.numba.function import EmitOperation
+
+EMISSIONS: Mapping[type[Operation], EmitOperation] = {
+    **scalars.EMISSIONS,
+    **registers.EMISSIONS,
+    **memory.EMISSIONS,
+    **control.EMISSIONS,
+    **hand_made.EMISSIONS,
+}

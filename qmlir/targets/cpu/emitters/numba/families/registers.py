@@ -1,0 +1,276 @@
+"""`vector` and `simd` in the emitted code: functions of the runtime on vectors of one axis."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+
+from xdsl.dialects import vector
+from xdsl.dialects.vector import CombiningKindFlag as Kind
+from xdsl.ir import Operation, SSAValue
+
+from qmlir.dialects.simd import ops as simd
+from qmlir.dialects.simd.base import bits_of, element_of, is_signless, lanes_of
+from qmlir.ir.builtin_types import integer_list
+from qmlir.ir.diagnostics import op_error
+from qmlir.targets.cpu.emitters.numba.elements import item_size
+from qmlir.targets.cpu.emitters.numba.families.memory import as_memory, load_value
+from qmlir.targets.cpu.emitters.numba.families.scalars import (
+    compared,
+    constant_predicate,
+    converted,
+    define_call,
+    infix,
+)
+from qmlir.targets.cpu.emitters.numba.function import SLACK, EmitOperation, FunctionWriter, Memory
+from qmlir.targets.cpu.emitters.numba.text import Index, Text
+
+
+def _place(
+    write: FunctionWriter,
+    op: Operation,
+    memory: SSAValue,
+    indices: tuple[SSAValue, ...],
+    elements: int = 1,
+    slack: int = 0,
+) -> tuple[Memory, Index]:
+    """A memory, and the place of `elements` elements behind each other in it: rows of a memory go on in the next.
+
+    So many bytes of `slack` may be read behind it.
+    """
+    found, places = write.memory(memory), [write.index(index) for index in indices]
+    inside = replace(found, offset=Index()).place(places)
+    write.check_places(op, inside, elements, found.reach + 1 + slack // item_size(found.element))
+    return found, found.place(places)
+
+
+# --- Memory -----------------------------------------------------------------------------------------------------------
+
+
+def _known_count(write: FunctionWriter, count: SSAValue, vector: SSAValue) -> int:
+    """How many lanes are read or written, as far as it is known: what depends on the inputs may be none."""
+    return min(max(write.index(count).number or 0, 0), lanes_of(vector))
+
+
+def _load(write: FunctionWriter, op: simd.LoadOp | vector.LoadOp) -> None:
+    memory, place = _place(write, op, op.operands[0], tuple(op.indices), lanes_of(op.result), SLACK)
+    load_value(write, op, op.result, memory, "load", place, lanes_of(op.result))
+
+
+def _load_partial(write: FunctionWriter, op: simd.LoadPartialOp) -> None:
+    memory, place = _place(write, op, op.memory, op.indices, _known_count(write, op.count, op.result))
+    load_value(write, op, op.result, memory, "load_partial", place, write.index(op.count), lanes_of(op.result))
+
+
+def _load_group_splat(write: FunctionWriter, op: simd.LoadGroupSplatOp) -> None:
+    memory, place = _place(write, op, op.memory, op.indices, slack=SLACK)
+    load_value(write, op, op.result, memory, "load_group_splat", place, lanes_of(op.result))
+
+
+def _masked_load(write: FunctionWriter, op: vector.MaskedLoadOp) -> None:
+    memory, place = _place(write, op, op.base, tuple(op.indices), 0)
+    others = as_memory(write, op, memory, write.text(op.pass_thru))
+    load_value(write, op, op.result, memory, "load_masked", place, write.text(op.mask), others)
+
+
+def _store(write: FunctionWriter, op: simd.StoreOp | vector.StoreOp) -> None:
+    memory, place = _place(write, op, op.operands[1], tuple(op.indices), lanes_of(op.vector))
+    value = as_memory(write, op, memory, write.text(op.vector))
+    write.line(str(write.call("store", Text(memory.array), place, value)))
+
+
+def _store_partial(write: FunctionWriter, op: simd.StorePartialOp) -> None:
+    memory, place = _place(write, op, op.memory, op.indices, _known_count(write, op.count, op.vector))
+    value = as_memory(write, op, memory, write.text(op.vector))
+    write.line(str(write.call("store_partial", Text(memory.array), place, value, write.index(op.count))))
+
+
+def _prefetch(write: FunctionWriter, op: simd.PrefetchOp) -> None:
+    memory = write.memory(op.memory)  # a place that is not there is prefetched without harm
+    place = memory.place([write.index(op.index)])
+    write.line(str(write.call("prefetch", Text(memory.array), place, op.level.value.data)))
+
+
+def _masked_store(write: FunctionWriter, op: vector.MaskedStoreOp) -> None:
+    memory, place = _place(write, op, op.base, tuple(op.indices), 0)
+    value = as_memory(write, op, memory, write.text(op.value_to_store))
+    write.line(str(write.call("store_masked", Text(memory.array), place, write.text(op.mask), value)))
+
+
+def _gather(write: FunctionWriter, op: simd.GatherOp) -> None:
+    memory = write.memory(op.table)
+    places = write.text(op.places)
+    if memory.offset.number != 0:
+        raise op_error(op, "reads a table that does not begin where its array does")
+    load_value(write, op, op.result, memory, "gather", places)
+
+
+def _look_up(write: FunctionWriter, op: simd.LookUpOp) -> None:
+    memory = write.memory(op.table)
+    place = memory.place([Index()])
+    write.define(op.result, write.call("look_up", Text(memory.array), place, write.text(op.places)))
+
+
+# --- Lanes ------------------------------------------------------------------------------------------------------------
+
+
+def _broadcast(write: FunctionWriter, op: vector.BroadcastOp) -> None:
+    write.define(op.vector, write.call("splat", write.text(op.source), lanes_of(op.vector)))
+
+
+def _lane_of(write: FunctionWriter, op: vector.ExtractOp | vector.InsertOp) -> Index:
+    (static,) = integer_list(op.static_position)
+    return write.index(op.dynamic_position[0]) if op.dynamic_position else Index(constant=static)
+
+
+def _extract(write: FunctionWriter, op: vector.ExtractOp) -> None:
+    define_call(write, op.result, write.call("lane", write.text(op.vector), _lane_of(write, op)))
+
+
+def _insert(write: FunctionWriter, op: vector.InsertOp) -> None:
+    lane = _lane_of(write, op)
+    write.define(op.result, write.call("with_lane", write.text(op.dest), lane, write.text(op.source)))
+
+
+def _shuffle(write: FunctionWriter, op: vector.ShuffleOp) -> None:
+    lanes = (max(lane, 0) for lane in integer_list(op.mask))  # any lane will do where none is asked for
+    write.define(op.result, write.call("shuffle", write.text(op.v1), write.text(op.v2), *lanes))
+
+
+def _create_mask(write: FunctionWriter, op: vector.CreateMaskOp) -> None:
+    (count,) = op.mask_dim_sizes
+    write.define(op.mask_vector, write.call("lanes_below", write.index(count), lanes_of(op.mask_vector)))
+
+
+def _vector_bits(write: FunctionWriter, op: vector.BitcastOp) -> None:
+    write.define(op.result, converted(write, op, "bits_", op.source, op.result.type))
+
+
+def _fma(write: FunctionWriter, op: vector.FMAOp) -> None:
+    write.define(op.res, write.call("fma", *(write.text(value) for value in op.operands)))
+
+
+_FOLDS: Mapping[Kind, str] = {
+    Kind.ADD: "add",
+    Kind.MUL: "mul",
+    Kind.MINUI: "minui",
+    Kind.MINSI: "minsi",
+    Kind.MINNUMF: "minnumf",
+    Kind.MAXUI: "maxui",
+    Kind.MAXSI: "maxsi",
+    Kind.MAXNUMF: "maxnumf",
+    Kind.AND: "and",
+    Kind.OR: "or",
+    Kind.XOR: "xor",
+    Kind.MAXIMUMF: "maximumf",
+    Kind.MINIMUMF: "minimumf",
+}
+_OPERATORS = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^"}
+
+
+def _reduction(write: FunctionWriter, op: vector.ReductionOp) -> None:
+    name, value = _FOLDS[op.kind.data], write.text(op.vector)
+    if op.acc is None:
+        define_call(write, op.dest, write.call(f"fold_{name}", value))
+        return
+    start = write.text(op.acc)
+    # The accumulator comes first: floats are not associative.
+    lanes = lanes_of(op.vector)
+    found = start
+    for lane in range(lanes):
+        each = write.call("lane", value, lane)
+        found = infix(_OPERATORS[name], found, each) if name in _OPERATORS else write.call(name, found, each)
+        kept = write.names.new("folded")
+        write.line(f"{kept} = {found}")
+        found = Text(kept, frozenset({kept}))
+    define_call(write, op.dest, found)
+
+
+def _dot_accumulate(write: FunctionWriter, op: simd.DotAccumulateOp) -> None:
+    is_bytes = is_signless(element_of(op.x), 8)
+    if is_bytes and op.signs.data != simd.Signs.US:
+        raise op_error(op, "multiplies signed bytes, which no instruction here does: run simd-legalize")
+    name = "dot_us" if is_bytes else "dot_pairs"
+    write.define(op.result, write.call(name, *(write.text(value) for value in op.operands)))
+
+
+def _multiply_pairs(write: FunctionWriter, op: simd.MultiplyPairsOp) -> None:
+    write.define(op.result, write.call("multiply_pairs", *(write.text(value) for value in op.operands)))
+
+
+_PREFIXES = {
+    simd.Conversion.EXTUI: "unsigned_",
+    simd.Conversion.UITOFP: "unsigned_",
+    simd.Conversion.FPTOUI: "unsigned_",
+    simd.Conversion.BITCAST: "bits_",
+}
+
+
+def _convert(write: FunctionWriter, op: simd.ConvertOp) -> None:
+    prefix = _PREFIXES.get(simd.Conversion(op.kind.data), "")
+    write.define(op.result, converted(write, op, prefix, op.value, op.result.type))
+
+
+def _round_to_int(write: FunctionWriter, op: simd.RoundToIntOp) -> None:
+    write.define(op.result, write.call("round_to_int", write.text(op.value)))
+
+
+def _narrow(write: FunctionWriter, op: simd.NarrowOp) -> None:
+    kind = "i" if op.unsigned is None else "u"
+    name = f"narrow_{kind}{bits_of(element_of(op.result))}"
+    write.define(op.result, write.call(name, *(write.text(value) for value in op.values)))
+
+
+def _compare(write: FunctionWriter, op: simd.CompareOp) -> None:
+    predicate = op.predicate.data
+    if not constant_predicate(write, op, predicate, op.result):
+        write.define(op.result, compared(write, predicate, op.lhs, op.rhs))
+
+
+def _select(write: FunctionWriter, op: simd.SelectOp) -> None:
+    write.define(op.result, write.call("select", *(write.text(value) for value in op.operands)))
+
+
+def _interleave(write: FunctionWriter, op: simd.InterleaveOp) -> None:
+    name = op.name.removeprefix("simd.")
+    write.define(op.result, write.call(name, write.text(op.lhs), write.text(op.rhs), op.block_lanes))
+
+
+def _reduce_add(write: FunctionWriter, op: simd.ReduceAddOp) -> None:
+    define_call(write, op.result, write.call("reduce_add", write.text(op.value)))
+
+
+EMISSIONS = cast(
+    dict[type[Operation], EmitOperation],
+    {
+        vector.BitcastOp: _vector_bits,
+        vector.BroadcastOp: _broadcast,
+        vector.CreateMaskOp: _create_mask,
+        vector.ExtractOp: _extract,
+        vector.FMAOp: _fma,
+        vector.InsertOp: _insert,
+        vector.LoadOp: _load,
+        vector.MaskedLoadOp: _masked_load,
+        vector.MaskedStoreOp: _masked_store,
+        vector.ReductionOp: _reduction,
+        vector.ShuffleOp: _shuffle,
+        vector.StoreOp: _store,
+        simd.LoadOp: _load,
+        simd.LoadPartialOp: _load_partial,
+        simd.LoadGroupSplatOp: _load_group_splat,
+        simd.PrefetchOp: _prefetch,
+        simd.StoreOp: _store,
+        simd.StorePartialOp: _store_partial,
+        simd.GatherOp: _gather,
+        simd.LookUpOp: _look_up,
+        simd.DotAccumulateOp: _dot_accumulate,
+        simd.MultiplyPairsOp: _multiply_pairs,
+        simd.ConvertOp: _convert,
+        simd.RoundToIntOp: _round_to_int,
+        simd.NarrowOp: _narrow,
+        simd.CompareOp: _compare,
+        simd.SelectOp: _select,
+        simd.InterleaveLowOp: _interleave,
+        simd.InterleaveHighOp: _interleave,
+        simd.ReduceAddOp: _reduce_add,
+    },
+)

@@ -1,0 +1,300 @@
+"""`arith` and `math` in the emitted code: Python's operators and functions of the runtime, on scalars and vectors.
+
+A family is a table from operation to operator or function; sums of indices are folded into one expression.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from qmlir.dialects.simd.base import as_vector
+from qmlir.ir.builtin_types import AnyDense, as_dense, as_integer
+from qmlir.ir.diagnostics import op_error
+from qmlir.targets.cpu.emitters.numba.elements import literal, memory_name, register_name
+from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
+from qmlir.targets.cpu.emitters.numba.text import Index, Text, reads_of
+from qmlir.text.elements import dense_array
+
+INFIX: Mapping[type[Operation], str] = {
+    arith.AddiOp: "+",
+    arith.SubiOp: "-",
+    arith.MuliOp: "*",
+    arith.AndIOp: "&",
+    arith.OrIOp: "|",
+    arith.XOrIOp: "^",
+    arith.ShLIOp: "<<",
+    arith.ShRSIOp: ">>",
+    arith.AddfOp: "+",
+    arith.SubfOp: "-",
+    arith.MulfOp: "*",
+    arith.DivfOp: "/",
+}
+"""Operations that Python has an operator for."""
+
+FUNCTIONS: Mapping[type[Operation], str] = {
+    arith.DivSIOp: "divsi",
+    arith.DivUIOp: "divui",
+    arith.FloorDivSIOp: "floordivsi",
+    arith.CeilDivSIOp: "ceildivsi",
+    arith.CeilDivUIOp: "ceildivui",
+    arith.RemSIOp: "remsi",
+    arith.RemUIOp: "remui",
+    arith.MinSIOp: "minsi",
+    arith.MaxSIOp: "maxsi",
+    arith.MinUIOp: "minui",
+    arith.MaxUIOp: "maxui",
+    arith.ShRUIOp: "shrui",
+    arith.MinimumfOp: "minimumf",
+    arith.MaximumfOp: "maximumf",
+    arith.MinnumfOp: "minnumf",
+    arith.MaxnumfOp: "maxnumf",
+    arith.SelectOp: "select",
+    math.AbsFOp: "absf",
+    math.AbsIOp: "absi",
+    math.AcosOp: "acos",
+    math.AcoshOp: "acosh",
+    math.AsinOp: "asin",
+    math.AsinhOp: "asinh",
+    math.AtanOp: "atan",
+    math.Atan2Op: "atan2",
+    math.AtanhOp: "atanh",
+    math.CbrtOp: "cbrt",
+    math.CeilOp: "ceil",
+    math.CopySignOp: "copysign",
+    math.CosOp: "cos",
+    math.CoshOp: "cosh",
+    math.CountLeadingZerosOp: "ctlz",
+    math.CountTrailingZerosOp: "cttz",
+    math.CtPopOp: "ctpop",
+    math.ErfOp: "erf",
+    math.ExpOp: "exp",
+    math.Exp2Op: "exp2",
+    math.ExpM1Op: "expm1",
+    math.FloorOp: "floor",
+    math.FmaOp: "fma",
+    math.FPowIOp: "fpowi",
+    math.IPowIOp: "ipowi",
+    math.LogOp: "log",
+    math.Log10Op: "log10",
+    math.Log1pOp: "log1p",
+    math.Log2Op: "log2",
+    math.PowFOp: "pow",
+    math.RoundOp: "round_away",
+    math.RoundEvenOp: "roundeven",
+    math.RsqrtOp: "rsqrt",
+    math.SinOp: "sin",
+    math.SinhOp: "sinh",
+    math.SqrtOp: "sqrt",
+    math.TanOp: "tan",
+    math.TanhOp: "tanh",
+    math.TruncOp: "trunc",
+}
+"""Operations that the runtime has a function for."""
+
+CONVERSIONS: Mapping[type[Operation], str] = {
+    arith.ExtSIOp: "",
+    arith.ExtUIOp: "unsigned_",
+    arith.TruncIOp: "",
+    arith.IndexCastOp: "",
+    arith.SIToFPOp: "",
+    arith.UIToFPOp: "unsigned_",
+    arith.FPToSIOp: "",
+    arith.FPToUIOp: "unsigned_",
+    arith.ExtFOp: "",
+    arith.TruncFOp: "",
+    arith.BitcastOp: "bits_",
+}
+"""Conversions, by what stands in front of the name of the element that they give."""
+
+SYMBOLS = {"eq": "==", "ne": "!=", "slt": "<", "sle": "<=", "sgt": ">", "sge": ">="}
+"""Predicates of integers that Python has an operator for."""
+
+FLOAT_SYMBOLS = {"oeq": "==", "une": "!=", "olt": "<", "ole": "<=", "ogt": ">", "oge": ">="}
+"""Predicates of floats that Python has an operator for."""
+
+
+def infix(symbol: str, a: Text, b: Text) -> Text:
+    """Two operands and an operator between them."""
+    return Text(f"{a.inner} {symbol} {b.inner}", reads_of((a, b)), is_atom=False)
+
+
+def _infix(write: FunctionWriter, op: Operation) -> None:
+    result = op.results[0]
+    if not isinstance(result.type, IndexType):
+        write.define(result, infix(INFIX[type(op)], *(write.text(value) for value in op.operands)))
+        return
+    a, b = (write.index(value) for value in op.operands)
+    found = _folded(type(op), a, b)
+    if found is None:
+        found = Index.of(infix(INFIX[type(op)], a.as_text(), b.as_text()))
+    write.define(result, found)
+
+
+def _folded(kind: type[Operation], a: Index, b: Index) -> Index | None:
+    if kind is arith.AddiOp:
+        return a.plus(b)
+    if kind is arith.SubiOp:
+        return a.plus(b.times(-1))
+    if kind is arith.MuliOp and a.number is not None:
+        return b.times(a.number)
+    if kind is arith.MuliOp and b.number is not None:
+        return a.times(b.number)
+    return None
+
+
+def define_call(write: FunctionWriter, result: SSAValue, call: Text) -> None:
+    """Let `result` be what a function gives."""
+    write.define(result, Index.of(call) if isinstance(result.type, IndexType) else call)
+
+
+def _function(write: FunctionWriter, op: Operation) -> None:
+    define_call(write, op.results[0], write.call(FUNCTIONS[type(op)], *map(write.text, op.operands)))
+
+
+def _negated(write: FunctionWriter, op: arith.NegfOp) -> None:
+    value = write.text(op.operand)
+    write.define(op.result, Text(f"-{value.inner}", value.reads, is_atom=False))
+
+
+def _conversion(write: FunctionWriter, op: Operation) -> None:
+    source, result = op.operands[0], op.results[0]
+    if isinstance(source.type, IndexType) and isinstance(result.type, IndexType):
+        write.define(result, write.index(source))
+        return
+    define_call(write, result, converted(write, op, CONVERSIONS[type(op)], source, result.type))
+
+
+def converted(write: FunctionWriter, op: Operation, prefix: str, source: SSAValue, type_: Attribute) -> Text:
+    """A conversion to the elements of `type_`."""
+    name = register_name(op, type_)
+    if name == "index" and prefix == "bits_":
+        prefix = ""
+    return write.call(f"{prefix}{name}", write.text(source))
+
+
+def compared(write: FunctionWriter, predicate: str, a: SSAValue, b: SSAValue) -> Text:
+    """A comparison by a predicate of `arith.cmpi` or `arith.cmpf`."""
+    operands = write.text(a), write.text(b)
+    vector = as_vector(a.type)
+    element = a.type if vector is None else vector.get_element_type()
+    is_float = predicate in _FLOAT_PREDICATES and not _is_integer(element)
+    symbol = (FLOAT_SYMBOLS if is_float else SYMBOLS).get(predicate)
+    if symbol is not None and not isinstance(element, IndexType):
+        return infix(symbol, *operands)
+    names = {"eq": "ieq", "ne": "ine", "ord": "ordered", "uno": "unordered"}
+    return write.call(names.get(predicate, predicate), *operands)
+
+
+_FLOAT_PREDICATES = frozenset(arith.CMPF_COMPARISON_OPERATIONS)
+
+
+def _is_integer(element: Attribute) -> bool:
+    return not isinstance(element, AnyFloat)
+
+
+def constant_predicate(write: FunctionWriter, op: Operation, predicate: str, result: SSAValue) -> bool:
+    """Write a comparison that does not depend on its operands; whether this is one."""
+    if predicate not in ("true", "false"):
+        return False
+    value = Text(f"i1({-1 if predicate == 'true' else 0})")
+    write.use("i1")
+    vector = as_vector(result.type)
+    write.define(result, value if vector is None else write.call("splat", value, vector.get_shape()[0]))
+    return True
+
+
+def _compare_integers(write: FunctionWriter, op: arith.CmpiOp) -> None:
+    predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    write.define(op.result, compared(write, predicate, op.lhs, op.rhs))
+
+
+def _compare_floats(write: FunctionWriter, op: arith.CmpfOp) -> None:
+    predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    if not constant_predicate(write, op, predicate, op.result):
+        write.define(op.result, compared(write, predicate, op.lhs, op.rhs))
+
+
+def _constant(write: FunctionWriter, op: arith.ConstantOp) -> None:
+    if isinstance(op.result.type, IndexType):
+        text, _ = literal(op, op.value)
+        write.values[op.result] = Index(constant=int(text))
+        return
+    dense = as_dense(op.value)
+    if dense is not None:
+        write.define(op.result, dense_vector(write, op, dense))
+        return
+    text, calls = literal(op, op.value)
+    write.use(*calls)
+    write.values[op.result] = Text(text)
+
+
+def dense_vector(write: FunctionWriter, op: Operation, dense: AnyDense) -> Text:
+    """The vector of a dense attribute: one number in all lanes, or lanes that a table of the module holds."""
+    vector = as_vector(dense.type)
+    if vector is None or vector.get_num_dims() != 1:
+        raise op_error(op, f"is the constant {dense.type}: compiled are scalars and vectors of one axis")
+    lanes, element = vector.get_shape()[0], vector.get_element_type()
+    array = dense_array(dense)
+    memory = memory_name(op, element)
+    name = register_name(op, dense.type)
+    raw = array.view(f"u{array.itemsize}")
+    if (raw == raw[0]).all():
+        text, calls = literal(op, _attribute(array[0], element))
+        write.use(*calls)
+        return write.call("splat", text, lanes)
+    bits = array.view("uint16") if memory == "uint16" else array
+    if bits.dtype.kind == "f":
+        numbers = ", ".join(float(each).hex() for each in bits)
+        key = (memory, f"[float.fromhex(text) for text in {numbers.split(', ')}]")
+    else:
+        key = (memory, str(bits.tolist()))
+    table = write.tables.lanes.setdefault(key, f"LANES_{len(write.tables.lanes)}")
+    loaded = write.call("load", Text(table), 0, lanes)
+    return loaded if _is_whole(name) else write.call(name if name not in ("f16", "bf16") else f"bits_{name}", loaded)
+
+
+def _attribute(value: Any, element: Attribute) -> Attribute:
+    if isinstance(element, AnyFloat):
+        return FloatAttr(float(value), element)
+    return IntegerAttr(int(value), as_integer(element) or IndexType())
+
+
+def _is_whole(name: str) -> bool:
+    """Whether registers and memory hold an element alike."""
+    return name in ("i8", "i16", "i32", "i64", "f32", "f64")
+
+
+def _add_with_carry(write: FunctionWriter, op: arith.AddUIExtendedOp) -> None:
+    a, b = write.text(op.lhs), write.text(op.rhs)
+    total = write.names.new("total")
+    write.line(f"{total} = {infix('+', a, b)}")
+    write.values[op.sum] = Text(total, frozenset({total}))
+    write.define(op.overflow, write.call("ult", Text(total, frozenset({total})), a))
+
+
+def _multiply_extended(write: FunctionWriter, op: arith.MulSIExtendedOp | arith.MulUIExtendedOp) -> None:
+    a, b = write.text(op.lhs), write.text(op.rhs)
+    name = "mulsi_high" if isinstance(op, arith.MulSIExtendedOp) else "mului_high"
+    write.define(op.results[0], infix("*", a, b))
+    write.define(op.results[1], write.call(name, a, b))
+
+
+EMISSIONS: dict[type[Operation], EmitOperation] = {
+    **dict.fromkeys(INFIX, _infix),
+    **dict.fromkeys(FUNCTIONS, _function),
+    **dict.fromkeys(CONVERSIONS, _conversion),
+} | cast(
+    dict[type[Operation], EmitOperation],
+    {
+        arith.ConstantOp: _constant,
+        arith.NegfOp: _negated,
+        arith.CmpiOp: _compare_integers,
+        arith.CmpfOp: _compare_floats,
+        arith.AddUIExtendedOp: _add_with_carry,
+        arith.MulSIExtendedOp: _multiply_extended,
+        arith.MulUIExtendedOp: _multiply_extended,
+    },
+)

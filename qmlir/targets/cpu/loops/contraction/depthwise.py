@@ -1,0 +1,308 @@
+"""Register tiles of depthwise convolutions of bytes: rows of a window in a lane, so that a dot product sums them.
+
+A column of the window, four registers of bytes from four rows or two of 16 bits from two, is interleaved once and added
+to every position of the tile whose window has it. Interleaving leaves the channels in another order: what the epilogue
+has for each channel is brought into it in front of the positions, and the bytes that the epilogue gives are brought
+back out of it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DenseArrayBase, VectorType, i8, i16, i32, i64
+from xdsl.dialects.vector import ShuffleOp
+from xdsl.ir import Attribute, SSAValue
+
+from qmlir.dialects.kernel.interleaved import QUAD, interleaved_channels, rows_there
+from qmlir.dialects.kernel.ops import ContractionOp, shaped
+from qmlir.dialects.simd.base import bits_of, element_of, lanes_of, vector
+from qmlir.dialects.simd.ops import (
+    Conversion,
+    ConvertOp,
+    InterleaveHighOp,
+    InterleaveLowOp,
+    StoreOp,
+    StorePartialOp,
+)
+from qmlir.ir.diagnostics import op_error
+from qmlir.targets.cpu.loops.affine import Index, emit_place
+from qmlir.targets.cpu.loops.contraction.epilogue import write_body
+from qmlir.targets.cpu.loops.contraction.geometry import Reading, add, times
+from qmlir.targets.cpu.loops.contraction.steps import load
+from qmlir.targets.cpu.loops.contraction.tiles import Registers, TileWriter
+from qmlir.targets.cpu.loops.emitter import Emitter
+from qmlir.targets.cpu.loops.vectors import VectorEmitter
+
+_IMAGE_AXES = 3
+"""Batch, rows, columns: a window of a single position has one axis for all of them."""
+
+
+def _shuffled(emit: Emitter, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
+    """The chosen lanes of two vectors, those of `b` counted behind those of `a`."""
+    mask = DenseArrayBase.from_list(i64, list(lanes))
+    return emit.insert(ShuffleOp(a, b, mask, result_type=vector(len(lanes), element_of(a))))
+
+
+def _bits(emit: Emitter, value: SSAValue, element: Attribute) -> SSAValue:
+    """The bits of a vector as elements of another type."""
+    lanes = lanes_of(value) * bits_of(element_of(value)) // bits_of(element)
+    return emit.insert(ConvertOp(value, Conversion.BITCAST, vector(lanes, element)))
+
+
+@dataclass(frozen=True)
+class _Block:
+    """What all positions of a block of channels share."""
+
+    channel: Index
+    valid: int
+    weights: list[list[list[SSAValue]]]
+    """By the rows of a lane, column, and register."""
+
+    initial: list[SSAValue]
+    """What sums begin with."""
+
+    parameters: list[list[SSAValue]] | None
+    """Epilogue operands by register; `None` where one is not the same at all positions."""
+
+    def count(self, width: int) -> int | None:
+        """How many of so many channels are there, `None` for all of them."""
+        return self.valid if self.valid < width else None
+
+
+class InterleavedWriter(TileWriter):
+    """Writes the loops of a depthwise convolution whose packed weights have rows of the window in a lane."""
+
+    def __init__(self, op: ContractionOp, emit: Emitter):
+        super().__init__(op, emit)
+        variant, vectors, lanes = self.schedule.variant, self.schedule.vectors, self.schedule.lanes
+        self.group = self.step.group
+        """The rows of the window that a lane has, and the registers of sums."""
+        if vectors != self.group or lanes % QUAD:
+            accepted = f"accepted are {self.group} vectors of a multiple of {QUAD} lanes"
+            found = f"found {vectors} vectors of {lanes} lanes"
+            raise op_error(op, f"is interleaved in blocks of 128 bits by '{variant}' loops: {found}, {accepted}")
+        if len(self.geometry.taps) != _IMAGE_AXES:
+            raise op_error(op, f"has no window of rows and columns, which '{variant}' loops go through")
+        self.width = self.group * self.schedule.lanes
+        geometry = self.geometry
+        self.rows_there = rows_there(
+            shaped(op.x)[0][1], geometry.positions[1], geometry.strides[1], geometry.dilations[1]
+        )
+
+    def write(self, emit: Emitter) -> None:
+        vectors = VectorEmitter.of(emit, self.schedule.lanes)
+        rows, blocks = math.prod(self.geometry.positions[:-1]), -(-self.geometry.channels // self.width)
+        if self.threads and rows > blocks:  # more of them are easier to divide evenly
+            self._over_rows(vectors, [], self._over_blocks)
+        else:
+            self._over_blocks(vectors, [])
+
+    def _over_blocks(self, emit: VectorEmitter, done: list[Index]) -> None:
+        """All blocks of channels, in the row `done` or in all rows."""
+        whole, rest = divmod(self.geometry.channels, self.width)
+        if whole:
+            self._loop(emit, whole, lambda inner, block: self._write_pieces(inner, block, self.width, done))
+        if rest:
+            self._write_pieces(emit, whole, rest, done)
+
+    def _over_rows(
+        self, emit: VectorEmitter, done: list[Index], write: Callable[[VectorEmitter, list[Index]], None]
+    ) -> None:
+        """`write` for each row of the result, of which the places `done` are known."""
+        axis = len(done)
+        if axis == self.geometry.tile_axis:
+            write(emit, done)
+        else:
+            count = self.geometry.positions[axis]
+            self._loop(emit, count, lambda inner, place: self._over_rows(inner, [*done, place], write))
+
+    def _write_pieces(self, emit: VectorEmitter, block: Index, valid: int, done: list[Index]) -> None:
+        """The channels of a block, those that don't fill it in registers of half the size, and half of that."""
+        first = 0
+        while first < valid:
+            lanes = self._lanes_for(valid - first)
+            count = min(valid - first, self.group * lanes)
+            self._write_channels(emit.with_lanes(lanes), block, first, count, done)
+            first += count
+
+    def _lanes_for(self, channels: int) -> int:
+        """As many lanes as the schedule has, or half of them, and half again, where there are not so many channels."""
+        lanes = self.schedule.lanes
+        while lanes % (2 * QUAD) == 0 and channels < self.group * lanes:
+            lanes //= 2
+        return lanes
+
+    def _write_channels(self, emit: VectorEmitter, block: Index, first: int, valid: int, done: list[Index]) -> None:
+        """Channels of a block from `first` on, in the row `done` or in all of them."""
+        channel = add(emit, times(emit, block, self.width), first)
+        row_groups, columns = self.geometry.taps[1:]
+        weights = [
+            [
+                [
+                    load(
+                        emit,
+                        self.geometry.w,
+                        [0, block, rows, column, 0, vector * self.width + first],
+                        self.group * emit.lanes,
+                    )
+                    for vector in range(self.group)
+                ]
+                for column in range(columns)
+            ]
+            for rows in range(row_groups)
+        ]
+        start = self.epilogue.start
+        initial = [emit.constant(0, i32)] * self.group
+        if start is not None:
+            initial = self._parameter(emit, self.geometry.readings[start.operand], channel, valid)
+        shared = _Block(channel, valid, weights, initial, self._parameters(emit, channel, valid))
+
+        self._over_rows(emit, done, lambda inner, row: self._write_row(inner, shared, row))
+
+    def _write_row(self, emit: VectorEmitter, block: _Block, done: list[Index]) -> None:
+        rows = self.schedule.rows
+        whole, rest = divmod(self.geometry.positions[-1], rows)
+        if whole:
+            self._loop(
+                emit,
+                whole,
+                lambda inner, tile: self._write_columns(inner, block, [*done, times(inner, tile, rows)], rows),
+            )
+        if rest:
+            self._write_columns(emit, block, [*done, whole * rows], rest)
+
+    def _parameters(self, emit: VectorEmitter, channel: Index, valid: int) -> list[list[SSAValue]] | None:
+        """The epilogue operands of a block in the order of the sums, where each is of the channels alone."""
+        axis = len(self.geometry.positions)
+        readings = self.geometry.readings
+        if not self.epilogue.is_vector_work or any(each.map_.used_dims() - {axis} for each in readings):
+            return None
+        return [self._parameter(emit, each, channel, valid) for each in readings]
+
+    def _parameter(self, emit: VectorEmitter, reading: Reading, channel: Index, valid: int) -> list[SSAValue]:
+        dims: list[Index] = [*(0 for _ in self.geometry.positions), channel]
+        place = emit_place(emit, reading.map_, dims, (*self.geometry.positions, self.geometry.channels))
+        if not reading.map_.used_dims():
+            return [emit.splat(emit.load(reading.memory, place))] * self.group
+        width = self.group * emit.lanes
+        whole = load(emit, reading.memory, place, width, valid if valid < width else None)
+        return [_shuffled(emit, whole, whole, row) for row in self._channels(emit).tolist()]
+
+    def _write_columns(self, emit: VectorEmitter, block: _Block, positions: Sequence[Index], rows: int) -> None:
+        """A tile: each column of its windows, added to the positions that have it."""
+        sums: Registers = [block.initial for _ in range(rows)]
+        stride, dilation = self.geometry.strides[-1], self.geometry.dilations[-1]
+        uses: dict[int, list[tuple[int, int]]] = {}
+        for row in range(rows):
+            for tap in range(self.geometry.taps[-1]):
+                uses.setdefault(row * stride + tap * dilation, []).append((row, tap))
+        for column in sorted(uses):
+            for rows_of_lane, weights in enumerate(block.weights):
+                lanes = self._interleaved(emit, block, positions, rows_of_lane, column)
+                for row, tap in uses[column]:
+                    sums[row] = [
+                        self.step.add(emit, *each) for each in zip(sums[row], lanes, weights[tap], strict=True)
+                    ]
+        self._finish(emit, block, sums, positions)
+
+    def _interleaved(
+        self, emit: VectorEmitter, block: _Block, positions: Sequence[Index], group: int, column: int
+    ) -> list[SSAValue]:
+        """A group of rows of a column of `x`, counted from the first of the tile, as the lanes of as many registers."""
+        read: list[SSAValue] = []
+        for row in range(self.group * group, min(self.group * (group + 1), self.rows_there)):
+            window = self.geometry.window_place(emit, positions, [0, row, 0], block.channel)
+            place = window.column(emit, column)
+            read.append(self.step.read(emit, self.geometry.x, place, block.count(self.group * emit.lanes)))
+        read += [read[-1]] * (self.group - len(read))  # whose weights are 0
+        if self.group < QUAD:
+            return self._halves(emit, read[0], read[1], 8)
+        first, second = (self._halves(emit, read[pair], read[pair + 1], 16) for pair in (0, 2))
+        pairs = zip(*([_bits(emit, each, i16) for each in half] for half in (first, second)), strict=True)
+        return [_bits(emit, each, i8) for low, high in pairs for each in self._halves(emit, low, high, 8)]
+
+    def _channels(self, emit: VectorEmitter) -> npt.NDArray[Any]:
+        """The channel of each lane of the registers of sums."""
+        return interleaved_channels(emit.lanes, self.group)
+
+    def _places(self, emit: VectorEmitter) -> npt.NDArray[Any]:
+        """Where the channels of a block are, in order: lanes of interleaved registers, counted through all of them."""
+        return np.asarray(np.argsort(self._channels(emit), axis=None))
+
+    def _halves(self, emit: VectorEmitter, a: SSAValue, b: SSAValue, block: int) -> list[SSAValue]:
+        return [emit.insert(kind(a, b, block)) for kind in (InterleaveLowOp, InterleaveHighOp)]
+
+    def _finish(self, emit: VectorEmitter, block: _Block, sums: Registers, positions: Sequence[Index]) -> None:
+        """The epilogue of a tile, on registers as they are interleaved where that is possible."""
+        if block.parameters is None:
+            count = -(-block.valid // emit.lanes)
+            ordered = [self._in_order(emit, registers)[:count] for registers in sums]
+            self.epilogue.write(emit, ordered, positions, block.channel, block.valid)
+            return
+        for row, registers in enumerate(sums):
+            stored = self._result(emit, registers, block.parameters)
+            place = [*positions[:-1], add(emit, positions[-1], row), block.channel]
+            indices = [emit.index(each) for each in place]
+            count = block.count(self.group * emit.lanes)
+            if count is None:
+                emit.builder.insert(StoreOp(stored, self.geometry.y, indices))
+            else:
+                emit.builder.insert(StorePartialOp(stored, self.geometry.y, indices, emit.index(count)))
+
+    def _result(
+        self, emit: VectorEmitter, registers: Sequence[SSAValue], parameters: Sequence[Sequence[SSAValue]]
+    ) -> SSAValue:
+        """What becomes of the sums of one position, as one vector of channels in order."""
+        start, saturation = self.epilogue.start, self.epilogue.saturation
+        written = [
+            write_body(
+                emit, self.op.body.block, [register, *(each[vector] for each in parameters)],
+                {} if start is None else {start.total: register}, None if saturation is None else saturation.value,
+            )
+            for vector, register in enumerate(registers)
+        ]  # fmt: skip
+        written = [each if isinstance(each.type, VectorType) else emit.splat(each) for each in written]
+        if saturation is None:
+            return self._joined(emit, written)
+        saturated = saturation.write(emit, written)
+        return _shuffled(emit, saturated, saturated, self._places(emit).tolist())
+
+    def _in_order(self, emit: VectorEmitter, registers: Sequence[SSAValue]) -> list[SSAValue]:
+        """Interleaved registers as registers of channels in order."""
+        whole, lanes = self._joined(emit, registers), emit.lanes
+        return [
+            _shuffled(emit, whole, whole, range(first, first + lanes)) for first in range(0, self.group * lanes, lanes)
+        ]
+
+    def _joined(self, emit: VectorEmitter, registers: Sequence[SSAValue]) -> SSAValue:
+        """Interleaved registers as one of channels in order."""
+        registers, step = _untruncated(emit, registers)
+        register, lane = np.divmod(self._places(emit), emit.lanes)
+        # Each pair gives its channels at their places, with the same mask; then the pairs are mixed.
+        mask = (register % 2 * lanes_of(registers[0]) + lane * step).tolist()
+        pairs = [_shuffled(emit, registers[first], registers[first + 1], mask) for first in range(0, self.group, 2)]
+        if len(pairs) == 1:
+            return pairs[0]
+        places = np.arange(register.size)
+        return _shuffled(emit, pairs[0], pairs[1], np.where(register < 2, places, places.size + places).tolist())
+
+
+def _untruncated(emit: VectorEmitter, registers: Sequence[SSAValue]) -> tuple[list[SSAValue], int]:
+    """Registers of bytes that integers were truncated to, as the bytes of these, and how many those have each.
+
+    Bytes are chosen out of them as cheaply as out of others, and the truncation is saved.
+    """
+    owners = [each.owner for each in registers]
+    truncations = [each for each in owners if isinstance(each, ConvertOp) and each.kind.data == Conversion.TRUNCI]
+    if len(truncations) < len(registers) or element_of(registers[0]) != i8:
+        return list(registers), 1
+    wide = [each.value for each in truncations]
+    for each in truncations:
+        if not each.result.uses:
+            each.detach()
+            each.erase()
+    return [_bits(emit, each, i8) for each in wide], bits_of(element_of(wide[0])) // 8

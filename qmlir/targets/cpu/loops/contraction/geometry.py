@@ -1,0 +1,186 @@
+"""Where the elements of a packed contraction lie: positions, windows, blocks of channels, and places in memory.
+
+Products of matrices and convolutions are alike here: a position of the result is one of `x` times a stride, and each
+tap moves it. Where `x`, the result and what the epilogue reads have their positions without gaps and no window, all
+positions become one axis.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+
+from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
+from qmlir.ir.builtin_types import integer_list
+from qmlir.ir.diagnostics import op_error
+from qmlir.targets.cpu.loops.affine import Index, emit_expression, strides_of
+from qmlir.targets.cpu.loops.contraction.steps import STEPS, Operand
+from qmlir.targets.cpu.loops.emitter import Emitter
+from qmlir.targets.cpu.loops.nests import collapse_axes, memref_type
+
+
+def add(emit: Emitter, a: Index, b: Index) -> Index:
+    """`a + b`, folded where both are known."""
+    return emit_expression(emit, AffineExpr.dimension(0) + AffineExpr.dimension(1), [a, b], [1, 1])
+
+
+def times(emit: Emitter, a: Index, factor: int) -> Index:
+    """`a * factor`, folded where it is known."""
+    return emit_expression(emit, AffineExpr.dimension(0) * factor, [a], [1])
+
+
+def _strides(value: SSAValue) -> tuple[int | None, ...]:
+    type_ = memref_type(value)
+    assert type_ is not None
+    return strides_of(type_) or (None,) * type_.get_num_dims()
+
+
+def without_gaps(value: SSAValue, first: int, last: int) -> bool:
+    """Whether the axes from `first` to `last` lie in memory as one."""
+    shape, strides = shaped(value)[0], _strides(value)
+    axes = [axis for axis in range(first, last + 1) if shape[axis] != 1]
+    steps = [(strides[outer], strides[inner], shape[inner]) for outer, inner in pairwise(axes)]
+    return all(inner is not None and outer == inner * size for outer, inner, size in steps)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An epilogue operand: memory, and the place that it has for each dimension of the (joined) result."""
+
+    memory: SSAValue
+    map_: AffineMap
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The sizes and the memory of a contraction, joined where it could be.
+
+    `positions` are the dimensions of the result before the channels; `batches` of them choose the weights.
+    """
+
+    x: Operand
+    w: SSAValue
+    y: SSAValue
+    readings: tuple[Reading, ...]
+    positions: tuple[int, ...]
+    strides: tuple[int, ...]
+    taps: tuple[int, ...]
+    dilations: tuple[int, ...]
+    steps: int
+    groups: int
+    batches: int
+    channels: int
+    terms: int
+    row: int | None
+
+    @property
+    def tile_axis(self) -> int:
+        """The position that tiles run along."""
+        return len(self.positions) - 1
+
+    def window_place(self, emit: Emitter, positions: Sequence[Index], taps: Sequence[Index], offset: Index) -> "Window":
+        """Where the window of a position begins, moved by `taps` and by an offset of channels."""
+        moved = [
+            add(emit, times(emit, position, stride), times(emit, tap, dilation))
+            for position, stride, tap, dilation in zip(positions, self.strides, taps, self.dilations, strict=True)
+        ]
+        if self.row is None:
+            return Window(self, tuple(moved), offset)
+        return Window(self, tuple(moved[:-1]), add(emit, times(emit, moved[-1], self.row), offset))
+
+
+@dataclass(frozen=True)
+class Window:
+    """A place in `x`; rows of a tile lie `stride` positions behind each other."""
+
+    geometry: Geometry
+    leading: tuple[Index, ...]
+    last: Index
+
+    def moved(self, emit: Emitter, terms: Index) -> "Window":
+        """The place so many terms further on."""
+        return Window(self.geometry, self.leading, add(emit, self.last, terms))
+
+    def row(self, emit: Emitter, row: int) -> list[Index]:
+        """The place of a row of the tile."""
+        return self.column(emit, row * self.geometry.strides[-1])
+
+    def column(self, emit: Emitter, column: int) -> list[Index]:
+        """The place so many positions of `x` further on."""
+        if self.geometry.row is not None:
+            return [*self.leading, add(emit, self.last, column * self.geometry.row)]
+        return [*self.leading[:-1], add(emit, self.leading[-1], column), self.last]
+
+
+def _join_positions(
+    op: ContractionOp, emit: Emitter, x: SSAValue, y: SSAValue, readings: Sequence[Reading]
+) -> tuple[SSAValue, SSAValue, tuple[Reading, ...]] | None:
+    """`x`, the result and the epilogue operands with one axis for all positions, `None` where that is not possible."""
+    rank = len(shaped(y)[0])
+    groups = [list(range(rank - 1)), [rank - 1]]
+    identity = AffineMap.identity(rank)
+    for reading in readings:
+        is_joined = reading.map_ == identity and without_gaps(reading.memory, 0, rank - 2)
+        if not is_joined and any(each != AffineDimExpr(rank - 1) for each in reading.map_.results):
+            return None
+    if not all(without_gaps(value, 0, rank - 2) for value in (x, y)):
+        return None
+
+    def rejoined(reading: Reading) -> Reading:
+        if reading.map_ == identity:
+            return Reading(collapse_axes(emit, reading.memory, groups), AffineMap.identity(2))
+        return Reading(reading.memory, AffineMap(2, 0, tuple(AffineExpr.dimension(1) for _ in reading.map_.results)))
+
+    return collapse_axes(emit, x, groups), collapse_axes(emit, y, groups), tuple(map(rejoined, readings))
+
+
+def geometry_of(op: ContractionOp, emit: Emitter) -> Geometry:
+    """The geometry of a contraction with packed weights; views are written where `emit` stands.
+
+    Raises `DiagnosticError` where `x` has gaps that the variant cannot read over.
+    """
+    assert op.schedule is not None
+    assert op.outs is not None
+    step = STEPS[op.schedule.variant]
+    x, y, packed = op.x, op.outs, shaped(op.w)[0]
+    shape, sizes = shaped(y)[0], shaped(x)[0]
+    positions, terms = shape[:-1], sizes[-1]
+    leading = len(positions)
+    strides, taps, dilations = [1] * leading, [1] * leading, [1] * leading
+    groups, batches = 1, 0
+    if isinstance(op, ConvOp):
+        strides[1:], dilations[1:] = integer_list(op.strides), integer_list(op.dilations)
+        taps[1:] = packed[2:-2]
+        groups = 1 if step.is_lanewise else op.group_count
+    elif packed[0] > 1:
+        batches = leading - 1
+    readings = tuple(
+        Reading(value, attribute.data) for value, attribute in zip(op.epilogue, op.epilogue_maps, strict=True)
+    )
+    is_plain = sizes[:-1] == positions and not batches and math.prod(taps) == 1
+    if leading > 1 and is_plain and (joined := _join_positions(op, emit, x, y, readings)) is not None:
+        x, y, readings = joined
+        positions, strides, taps, dilations = (math.prod(positions),), [1], [1], [1]
+        leading = 1
+    row: int | None = None
+    own_terms = terms // op.group_count if isinstance(op, ConvOp) else terms
+    is_run_of_taps = not step.is_lanewise and packed[-2] > -(-own_terms // (step.group * step.parts))
+    if without_gaps(x, leading - 1, leading) and innermost_is_dense(x):
+        # Positions and terms as one axis: runs of terms go on through the taps beside each other.
+        axes = [[axis] for axis in range(leading - 1)]
+        x, row = collapse_axes(emit, x, [*axes, [leading - 1, leading]]), terms
+    elif is_run_of_taps or (step.reads_neighbours and not innermost_is_dense(x)):
+        raise op_error(op, f"reads runs of memory, found gaps in {x.type}: its last two axes must lie as one")
+    return Geometry(
+        Operand(x, op.input_unsigned is not None, op.accumulator_type), op.w, y, readings, positions, tuple(strides),
+        tuple(taps), tuple(dilations), packed[-2], groups, batches, shape[-1], terms, row,
+    )  # fmt: skip
+
+
+def innermost_is_dense(value: SSAValue) -> bool:
+    """Whether neighbours along the last axis lie beside each other."""
+    strides = _strides(value)
+    return bool(strides) and (strides[-1] == 1 or shaped(value)[0][-1] == 1)

@@ -1,0 +1,105 @@
+"""Any contraction as plain loops over scalars, on operands as they are: what has no schedule, or a `scalar` one."""
+
+from collections.abc import Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import AnyFloat, IndexType
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
+from qmlir.ir.builtin_types import integer_list
+from qmlir.targets.cpu.loops.affine import Index
+from qmlir.targets.cpu.loops.contraction.epilogue import for_each, write_element
+from qmlir.targets.cpu.loops.contraction.geometry import Reading, add, times
+from qmlir.targets.cpu.loops.emitter import Emitter, bits_of
+
+
+class ScalarWriter:
+    """Writes the loops of one contraction: an element after the other, its terms in row-major order."""
+
+    def __init__(self, op: ContractionOp):
+        assert op.outs is not None
+        self.op = op
+        self.y = op.outs
+        self.accumulator: Attribute = op.accumulator_type
+        pairs = zip(op.epilogue, op.epilogue_maps, strict=True)
+        self.readings = tuple(Reading(value, attribute.data) for value, attribute in pairs)
+
+    def write(self, emit: Emitter) -> None:
+        """Write all loops where `emit` stands."""
+        for_each(emit, shaped(self.y)[0], self._write_element)
+
+    def _write_element(self, emit: Emitter, place: list[SSAValue]) -> None:
+        zero = emit.constant(0, self.accumulator)
+        total = self._sum(emit, zero, place, [], shaped(self.op.w)[0][self._terms_axis() :])
+        write_element(emit, self.op, self.readings, self.y, total, place)
+
+    def _terms_axis(self) -> int:
+        return 1 if isinstance(self.op, ConvOp) else len(shaped(self.op.w)[0]) - 1
+
+    def _sum(
+        self, emit: Emitter, total: SSAValue, place: Sequence[SSAValue], terms: list[SSAValue], sizes: Sequence[int]
+    ) -> SSAValue:
+        if not sizes:
+            return self._added(emit, total, place, terms)
+        block = Block(arg_types=[IndexType(), self.accumulator])
+        loop = scf.ForOp(emit.index(0), emit.index(sizes[0]), emit.index(1), [total], block)
+        inner = emit.at(Builder(InsertPoint.at_end(block)))
+        inner.builder.insert(scf.YieldOp(self._sum(inner, block.args[1], place, [*terms, block.args[0]], sizes[1:])))
+        emit.builder.insert(loop)
+        return loop.results[0]
+
+    def _added(self, emit: Emitter, total: SSAValue, place: Sequence[SSAValue], terms: list[SSAValue]) -> SSAValue:
+        x_place, w_place = self._places(emit, place, terms)
+        x = self._centred(
+            emit, emit.load(self.op.x, x_place), self.op.input_unsigned is not None,
+            emit.constant(self.op.input_zero_point.value.data, self.accumulator) if self._has_offset(0) else None,
+        )  # fmt: skip
+        offset = None
+        if self.op.weight_zero_points is not None:
+            offset = self._widened(emit, emit.load(self.op.weight_zero_points, [place[-1]]), is_unsigned=False)
+        elif self._has_offset(1):
+            offset = emit.constant(self.op.weight_zero_point.value.data, self.accumulator)
+        w = self._centred(emit, emit.load(self.op.w, w_place), self.op.weight_unsigned is not None, offset)
+        is_float = isinstance(self.accumulator, AnyFloat)
+        product = emit.binary(arith.MulfOp if is_float else arith.MuliOp, x, w)
+        return emit.binary(arith.AddfOp if is_float else arith.AddiOp, total, product)
+
+    def _has_offset(self, operand: int) -> bool:
+        zero_points = (self.op.input_zero_point, self.op.weight_zero_point)
+        return zero_points[operand].value.data != 0 and not isinstance(self.accumulator, AnyFloat)
+
+    def _places(
+        self, emit: Emitter, place: Sequence[SSAValue], terms: Sequence[SSAValue]
+    ) -> tuple[list[Index], list[Index]]:
+        op = self.op
+        if not isinstance(op, ConvOp):
+            batches = list(place[:-2]) if len(shaped(op.w)[0]) > 2 else []
+            return [*place[:-1], *terms], [*batches, place[-1], *terms]
+        moved = [
+            add(emit, times(emit, position, stride), times(emit, tap, dilation))
+            for position, stride, tap, dilation in zip(
+                place[1:-1], integer_list(op.strides), terms[:-1], integer_list(op.dilations), strict=True
+            )
+        ]
+        channel: Index = terms[-1]
+        if op.group_count > 1:
+            size = op.channels() // op.group_count
+            group = emit.binary(arith.DivUIOp, place[-1], emit.index(size))
+            channel = add(emit, times(emit, group, shaped(op.w)[0][-1]), channel)
+        return [place[0], *moved, channel], [place[-1], *terms]
+
+    def _centred(self, emit: Emitter, value: SSAValue, is_unsigned: bool, offset: SSAValue | None) -> SSAValue:
+        wide = self._widened(emit, value, is_unsigned=is_unsigned)
+        return wide if offset is None else emit.binary(arith.SubiOp, wide, offset)
+
+    def _widened(self, emit: Emitter, value: SSAValue, *, is_unsigned: bool) -> SSAValue:
+        if value.type == self.accumulator:
+            return value
+        if isinstance(value.type, AnyFloat):
+            return emit.convert(arith.ExtFOp, value, self.accumulator)
+        difference = bits_of(self.accumulator) - bits_of(value.type)
+        kind = arith.TruncIOp if difference < 0 else arith.ExtUIOp if is_unsigned else arith.ExtSIOp
+        return emit.convert(kind, value, self.accumulator)

@@ -1,0 +1,66 @@
+"""Contractions of bytes by few bits: products of some steps are added in 16 bits before they join the sums of 32.
+
+One instruction multiplies bytes and adds neighbours to 16 bits, where one of pairs of 16 bits takes half as many
+elements. It would saturate; how many steps fit is known from the bits of the weights (`SHORT_STEPS`), so it never does.
+"""
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i16
+from xdsl.ir import SSAValue
+
+from qmlir.dialects.kernel.variants import SHORT_STEPS
+from qmlir.dialects.simd.ops import DotAccumulateOp, MultiplyPairsOp
+from qmlir.targets.cpu.loops.affine import Index
+from qmlir.targets.cpu.loops.contraction.geometry import Window, add, times
+from qmlir.targets.cpu.loops.contraction.steps import load
+from qmlir.targets.cpu.loops.contraction.tiles import Registers, TileWriter
+from qmlir.targets.cpu.loops.vectors import VectorEmitter
+
+
+class ShortSumWriter(TileWriter):
+    """Writes the loops of a contraction whose steps go in runs of `SHORT_STEPS`."""
+
+    def _sum_steps(
+        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], valid: int
+    ) -> Registers:
+        count = SHORT_STEPS[self.schedule.variant]
+        whole, rest = divmod(self.geometry.steps, count)
+        if whole:
+            sums = self._carried(
+                emit, whole, sums,
+                lambda inner, run, before: self._run(inner, before, window, weights, times(inner, run, count), count),
+            )  # fmt: skip
+        return self._run(emit, sums, window, weights, whole * count, rest) if rest else sums
+
+    def _run(
+        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], first: Index, count: int
+    ) -> Registers:
+        """So many steps from `first` on, added in 16 bits, then to the sums: neighbours times 1."""
+
+        def added(inner: VectorEmitter, number: Index, before: Registers) -> Registers:
+            step = add(inner, first, add(inner, number, 1))
+            products = self._products(inner, len(sums), len(sums[0]), window, weights, step)
+            return [
+                [inner.binary(arith.AddiOp, *each) for each in zip(*rows, strict=True)]
+                for rows in zip(before, products, strict=True)
+            ]
+
+        short = self._products(emit, len(sums), len(sums[0]), window, weights, first)
+        if count > 1:
+            short = self._carried(emit, count - 1, short, added)
+        ones = emit.with_lanes(2 * emit.lanes).constant(1, i16)
+        return [
+            [emit.insert(DotAccumulateOp(total, products, ones)) for total, products in zip(*rows, strict=True)]
+            for rows in zip(sums, short, strict=True)
+        ]
+
+    def _products(
+        self, emit: VectorEmitter, rows: int, vectors: int, window: Window, weights: list[Index], step: Index
+    ) -> list[list[SSAValue]]:
+        """The products of one step of a tile, neighbours added."""
+        width = self.schedule.lanes * self.step.group
+        loaded = [load(emit, self.geometry.w, [*weights, step, vector * width], width) for vector in range(vectors)]
+        self._prefetch(emit, [*weights[2:], step], rows)
+        moved = window.moved(emit, times(emit, step, self.step.group))
+        read = [self.step.read(emit, self.geometry.x, moved.row(emit, row), None) for row in range(rows)]
+        return [[emit.insert(MultiplyPairsOp(x, each)) for each in loaded] for x in read]

@@ -1,0 +1,395 @@
+"""Register tiles: loops over blocks of channels and runs of positions, sums in registers, then the epilogue.
+
+The order is groups, blocks of channels, positions, tiles: the weights of a block stay in the nearest cache while the
+positions pass; where the schedule says so, those of the next block are asked for meanwhile. Where it cuts the positions
+into panels (`block`), all blocks go over the rows of `x` of a panel before the next one: they stay in the second cache.
+What does not fill a tile is a smaller tile behind the loop, of a size that is known too.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import is_side_effect_free
+
+from qmlir.dialects.kernel.attributes import ScheduleAttr
+from qmlir.dialects.kernel.ops import ContractionOp, shaped
+from qmlir.dialects.simd.base import bits_of
+from qmlir.dialects.simd.ops import PrefetchOp
+from qmlir.targets.cpu.loops.affine import Index
+from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue
+from qmlir.targets.cpu.loops.contraction.geometry import Geometry, Window, add, geometry_of, times
+from qmlir.targets.cpu.loops.contraction.steps import STEPS, load
+from qmlir.targets.cpu.loops.emitter import Emitter
+from qmlir.targets.cpu.loops.nests import collapse_axes
+from qmlir.targets.cpu.loops.vectors import VectorEmitter
+
+Registers = list[list[SSAValue]]
+
+_EVEN = 14
+"""Steps of a loop that threads may divide alone: their shares are about equal."""
+
+_DIVIDED = 2
+"""Loops that threads divide, as if they were one: blocks of channels alone may be too few to be shared evenly."""
+
+LINE_BYTES = 64
+"""What one prefetch brings."""
+
+
+class TileWriter:
+    """Writes the loops of one contraction with packed weights."""
+
+    def __init__(self, op: ContractionOp, emit: Emitter):
+        assert op.schedule is not None
+        self.op = op
+        self.schedule: ScheduleAttr = op.schedule
+        self.geometry: Geometry = geometry_of(op, emit)
+        self.step = STEPS[op.schedule.variant]
+        self.epilogue = Epilogue(op, self.geometry, is_started=True, spare=self.step.spare)
+        self.threads = _DIVIDED if op.schedule.threads else 0
+        """How many of the next loops threads divide."""
+        self.weights: SSAValue | None = None
+        """All packed weights in a row, where they are prefetched."""
+        self.ahead: Index = 0
+        """The first of the weights that the tile which is written asks for."""
+        self.panel: Index | None = None
+        """The first position of the panel that is written, where there are several."""
+
+    def write(self, emit: Emitter) -> None:
+        """Write all loops where `emit` stands."""
+        vectors = VectorEmitter.of(emit, self.schedule.lanes)
+        if self.schedule.prefetch:
+            self.weights = collapse_axes(emit, self.geometry.w, [list(range(len(shaped(self.geometry.w)[0])))])
+        self._loop(vectors, self.geometry.groups, self._write_group)
+
+    def _loop(self, emit: VectorEmitter, count: int, write: Callable[[VectorEmitter, Index], None]) -> None:
+        """`write` for 0 to below `count`; the outermost loops are those that threads may divide."""
+        if count == 1:
+            write(emit, 0)
+            return
+        block = Block(arg_types=[IndexType()])
+        bounds = emit.index(0), emit.index(count), emit.index(1)
+        inner = emit.at(Builder(InsertPoint.at_end(block)))
+        divided, self.threads = self.threads, max(self.threads - 1, 0)
+        write(inner, block.args[0])
+        self.threads = divided
+        if divided:
+            inner.builder.insert(scf.ReduceOp())
+            loop = scf.ParallelOp([bounds[0]], [bounds[1]], [bounds[2]], Region(block))
+            emit.builder.insert(_with_two_axes(loop) if divided == _DIVIDED and self._keeps_positions() else loop)
+        else:
+            inner.builder.insert(scf.YieldOp())
+            emit.builder.insert(scf.ForOp(*bounds, [], block))
+
+    def _keeps_positions(self) -> bool:
+        """Whether a thread has some positions and all channels, not the reverse: what it reads, it has written before.
+
+        That is good where less memory is taken by the weights, which all threads read then.
+        """
+        x, y, w = (_bytes(value) for value in (self.op.x, self.geometry.y, self.geometry.w))
+        return x + y > w
+
+    def _write_group(self, emit: VectorEmitter, group: Index) -> None:
+        width = self.schedule.vectors * self.schedule.lanes
+        channels = self.geometry.channels // self.geometry.groups
+        whole, rest = divmod(channels, width)
+        if whole and self._panels > 1:
+            self._loop(
+                emit,
+                self._panels,
+                lambda inner, panel: self._loop(
+                    inner, whole, lambda inside, block: self._write_panel(inside, group, block, width, panel)
+                ),
+            )
+        elif whole:
+            self._loop(emit, whole, lambda inner, block: self._write_block(inner, group, block, width))
+        if rest:
+            self._write_block(emit, group, whole, rest)
+
+    @property
+    def _tiles(self) -> int:
+        """The tiles of a run, the smaller one at its end among them."""
+        return -(-self.geometry.positions[-1] // self.schedule.rows)
+
+    @property
+    def _panels(self) -> int:
+        """Into how many panels the positions are cut: 1 where the schedule doesn't say so, or they are no one run."""
+        block = self.schedule.block
+        tiles = block // self.schedule.rows if block > 1 else 0
+        return -(-self._tiles // tiles) if tiles and len(self.geometry.positions) == 1 else 1
+
+    @property
+    def _panel_tiles(self) -> int:
+        """The tiles of a panel: the last one may have less."""
+        return -(-self._tiles // self._panels)
+
+    def _write_panel(self, emit: VectorEmitter, group: Index, block: Index, valid: int, panel: Index) -> None:
+        """A block of channels at the positions of a panel."""
+        rows, first = self.schedule.rows, times(emit, panel, self._panel_tiles)
+        self.panel = times(emit, first, rows)
+        last = emit.insert(arith.MinSIOp(emit.index(add(emit, first, self._panel_tiles)), emit.index(self._tiles)))
+        body = Block(arg_types=[IndexType()])
+        inner = emit.at(Builder(InsertPoint.at_end(body)))
+        if self.geometry.positions[-1] % rows:
+            self._write_any_tile(inner, group, block, valid, [], body.args[0])
+        else:
+            self._write_tile(inner, group, block, valid, [times(inner, body.args[0], rows)], rows)
+        inner.builder.insert(scf.YieldOp())
+        emit.builder.insert(scf.ForOp(emit.index(first), last, emit.index(1), [], body))
+        self.panel = None
+
+    def _write_block(self, emit: VectorEmitter, group: Index, block: Index, valid: int) -> None:
+        """A block of channels, of which `valid` are there, at all positions."""
+
+        def outer(inner: VectorEmitter, done: list[Index]) -> None:
+            axis = len(done)
+            if axis == self.geometry.tile_axis:
+                self._write_tiles(inner, group, block, valid, done)
+            else:
+                self._loop(inner, self.geometry.positions[axis], lambda each, place: outer(each, [*done, place]))
+
+        outer(emit, [])
+
+    def _write_tiles(
+        self, emit: VectorEmitter, group: Index, block: Index, valid: int, positions: Sequence[Index]
+    ) -> None:
+        rows = self.schedule.rows
+        whole, rest = divmod(self.geometry.positions[-1], rows)
+        if whole and rest and self.threads:
+            # Threads divide blocks and tiles together, so that the smaller tile is one more step of the loop.
+            self._loop(
+                emit, whole + 1, lambda inner, tile: self._write_any_tile(inner, group, block, valid, positions, tile)
+            )
+            return
+        if whole:
+            self._loop(
+                emit,
+                whole,
+                lambda inner, tile: self._write_tile(
+                    inner, group, block, valid, [*positions, times(inner, tile, rows)], rows
+                ),
+            )
+        if rest:
+            self._write_tile(emit, group, block, valid, [*positions, whole * rows], rest)
+
+    def _write_any_tile(
+        self, emit: VectorEmitter, group: Index, block: Index, valid: int, positions: Sequence[Index], tile: Index
+    ) -> None:
+        """A tile of a run, of which the last one is smaller."""
+        rows = self.schedule.rows
+        whole, rest = divmod(self.geometry.positions[-1], rows)
+        regions: list[Region] = []
+        for place, count in ((times(emit, tile, rows), rows), (whole * rows, rest)):
+            branch = Block()
+            inside = emit.at(Builder(InsertPoint.at_end(branch)))
+            self._write_tile(inside, group, block, valid, [*positions, place], count)
+            inside.builder.insert(scf.YieldOp())
+            regions.append(Region(branch))
+        is_whole = emit.insert(arith.CmpiOp(emit.index(tile), emit.index(whole), "slt"))
+        emit.builder.insert(scf.IfOp(is_whole, [], regions[0], regions[1]))
+
+    def _write_tile(
+        self, emit: VectorEmitter, group: Index, block: Index, valid: int, positions: Sequence[Index], rows: int
+    ) -> None:
+        width = self.schedule.vectors * self.schedule.lanes
+        channels = self.geometry.channels // self.geometry.groups
+        channel = add(emit, times(emit, group, channels), times(emit, block, width))
+        weights = self._weight_row(emit, group, block, positions)
+        terms = self.geometry.terms // self.geometry.groups
+        offset = channel if self.step.is_lanewise else times(emit, group, terms)
+        self.ahead = self._ahead(emit, weights, positions)
+        initial = self.epilogue.initial(emit, channel, valid)
+        sums = self._sum_taps(emit, [initial] * rows, [], weights, positions, offset, valid)
+        if self.epilogue.start is None:
+            sums = self.step.totals(emit, sums)
+        self.epilogue.write(emit, sums, positions, channel, valid)
+
+    def _weight_row(self, emit: VectorEmitter, group: Index, block: Index, positions: Sequence[Index]) -> list[Index]:
+        """The place of the weights of a block: its group, or the batch of the positions."""
+        sizes = self.geometry.positions
+        for axis in range(self.geometry.batches):
+            group = add(emit, times(emit, group, sizes[axis]), positions[axis])
+        return [group, block]
+
+    @property
+    def _block_size(self) -> int:
+        """The packed weights of a block of channels."""
+        return math.prod(shaped(self.geometry.w)[0][2:])
+
+    @property
+    def _due(self) -> int:
+        """How many of the weights of the next block each position that this one is used for asks for."""
+        count = math.prod(self.geometry.positions)
+        return -(-self._block_size // (count if self._panels == 1 else self._panel_tiles * self.schedule.rows))
+
+    def _ahead(self, emit: VectorEmitter, weights: Sequence[Index], positions: Sequence[Index]) -> Index:
+        """Where the weights of the next block that a tile asks for begin: each position has its share of them."""
+        if self.weights is None:
+            return 0
+        block = _joined(emit, weights, shaped(self.geometry.w)[0][:2])
+        next_ = times(emit, add(emit, block, 1), self._block_size)
+        place = _joined(emit, positions, self.geometry.positions)
+        if self.panel is not None:
+            place = emit.insert(arith.SubiOp(emit.index(place), emit.index(self.panel)))
+        return add(emit, next_, times(emit, place, self._due))
+
+    def _prefetch(self, emit: VectorEmitter, step: Sequence[Index], rows: int) -> None:
+        """Ask for what is due in a step of a tile; behind the last block there is nothing, which does no harm."""
+        if self.weights is None:
+            return
+        sizes = shaped(self.geometry.w)[0][2:-1]
+        due = -(-self._due * rows // math.prod(sizes))
+        first = add(emit, self.ahead, times(emit, _joined(emit, step, sizes), due))
+        for line in range(0, due, LINE_BYTES * 8 // bits_of(shaped(self.weights)[1])):
+            emit.builder.insert(PrefetchOp(self.weights, emit.index(add(emit, first, line)), self.schedule.prefetch))
+
+    def _prefetch_rows(self, emit: VectorEmitter, window: Window, step: Index, rows: int) -> None:
+        """Ask for what is due of the next tile's rows of `x`, which are no longer in the nearest cache."""
+        x, row = self.geometry.x.memory, self.geometry.row
+        if self.panel is None or row is None or not self.schedule.prefetch:
+            return
+        due = -(-rows * row // self.geometry.steps)
+        first = add(emit, add(emit, window.last, rows * row), times(emit, step, due))
+        for line in range(0, due, LINE_BYTES * 8 // bits_of(self.geometry.x.element)):
+            emit.builder.insert(PrefetchOp(x, emit.index(add(emit, first, line)), self.schedule.prefetch))
+
+    def _carried(
+        self,
+        emit: VectorEmitter,
+        count: int,
+        sums: Registers,
+        write: Callable[[VectorEmitter, Index, Registers], Registers],
+    ) -> Registers:
+        """`write` for 0 to below `count`, each with the sums of the one before."""
+        if count == 1:
+            return write(emit, 0, sums)
+        flat = [register for row in sums for register in row]
+        block = Block(arg_types=[IndexType(), *(register.type for register in flat)])
+        inner = emit.at(Builder(InsertPoint.at_end(block)))
+        after = write(inner, block.args[0], _like(sums, block.args[1:]))
+        inner.builder.insert(scf.YieldOp(*(register for row in after for register in row)))
+        loop = scf.ForOp(emit.index(0), emit.index(count), emit.index(1), flat, block)
+        emit.builder.insert(loop)
+        return _like(sums, loop.results)
+
+    def _sum_taps(
+        self, emit: VectorEmitter, sums: Registers, taps: list[Index], weights: list[Index],
+        positions: Sequence[Index], offset: Index, valid: int,
+    ) -> Registers:  # fmt: skip
+        axis = len(taps)
+        if axis < len(self.geometry.taps):
+            return self._carried(
+                emit,
+                self.geometry.taps[axis],
+                sums,
+                lambda inner, tap, before: self._sum_taps(
+                    inner, before, [*taps, tap], weights, positions, offset, valid
+                ),
+            )
+        window = self.geometry.window_place(emit, positions, taps, offset)
+        # A packed weight has the taps of the window only, and x has no axis of taps where positions were joined.
+        count = len(shaped(self.op.w)[0]) - 4
+        own: list[Index] = taps[-count:] if 0 < count <= len(taps) else [0] * count
+        return self._sum_steps(emit, sums, window, [*weights, *own], valid)
+
+    def _sum_steps(
+        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], valid: int
+    ) -> Registers:
+        """The steps of one run of terms."""
+        return self._carried(
+            emit,
+            self.geometry.steps,
+            sums,
+            lambda inner, step, before: self._step(inner, before, window, weights, step, valid),
+        )
+
+    def _step(
+        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], step: Index, valid: int
+    ) -> Registers:
+        """One step of all sums: the weights of the block, and each row of `x`."""
+        lanes, group = self.schedule.lanes, self.step.group
+        loaded = [
+            load(emit, self.geometry.w, [*weights, step, vector * lanes * group], lanes * group)
+            for vector in range(len(sums[0]))
+        ]
+        self._prefetch(emit, [*weights[2:], step], len(sums))
+        self._prefetch_rows(emit, window, step, len(sums))
+        moved = window.moved(emit, times(emit, step, group * self.step.parts))
+        for part in range(self.step.parts):
+            own = [self.step.part(emit, each, part) for each in loaded]
+            sums = self._add_part(emit, sums, moved.moved(emit, part * group), own, valid)
+        return sums
+
+    def _add_part(
+        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[SSAValue], valid: int
+    ) -> Registers:
+        """A group of terms added to all sums."""
+        after: Registers = []
+        for row, registers in enumerate(sums):
+            place = window.row(emit, row)
+            if self.step.is_lanewise:
+                read = [self._read_channels(emit, place, vector, valid) for vector in range(len(registers))]
+            else:
+                read = [self.step.read(emit, self.geometry.x, place, None)] * len(registers)
+            after.append([self.step.add(emit, *each) for each in zip(registers, read, weights, strict=True)])
+        return after
+
+    def _read_channels(self, emit: VectorEmitter, place: list[Index], vector: int, valid: int) -> SSAValue:
+        first = vector * self.schedule.lanes
+        count = valid - first if valid < first + self.schedule.lanes else None
+        return self.step.read(emit, self.geometry.x, [*place[:-1], add(emit, place[-1], first)], count)
+
+
+def _joined(emit: Emitter, place: Sequence[Index], sizes: Sequence[int]) -> Index:
+    """The number of a place among all of them, the last axis the fastest."""
+    number: Index = 0
+    for each, size in zip(place, sizes, strict=True):
+        number = add(emit, times(emit, number, size), each)
+    return number
+
+
+def _bytes(value: SSAValue) -> int:
+    shape, element = shaped(value)
+    return math.prod(shape) * max(bits_of(element) // 8, 1)
+
+
+def _with_two_axes(outer: scf.ParallelOp) -> scf.ParallelOp:
+    """A loop with nothing but another one of enough steps in it as one loop of two axes: threads divide the last."""
+    inner = next((op for op in outer.body.block.ops if isinstance(op, scf.ParallelOp)), None)
+    if inner is None or not isinstance(inner.next_op, scf.ReduceOp) or _steps_of(inner) < _EVEN:
+        return outer
+    if not all(op is inner or op is inner.next_op or is_side_effect_free(op) for op in outer.body.block.ops):
+        return outer
+    low, high = [*outer.lowerBound, *inner.lowerBound], [*outer.upperBound, *inner.upperBound]
+    step = [*outer.step, *inner.step]
+    block, region = outer.body.block, inner.body.block
+    end = inner.next_op
+    inner.detach()
+    end.detach()
+    end.erase()
+    region.args[0].replace_all_uses_with(block.insert_arg(IndexType(), 1))
+    for op in list(region.ops):
+        op.detach()
+        block.add_op(op)
+    body = outer.detach_region(0)
+    for op in (inner, outer):
+        op.erase()
+    return scf.ParallelOp(low, high, step, body)
+
+
+def _steps_of(loop: scf.ParallelOp) -> int:
+    """The steps of a loop from 0 on, by 1."""
+    end = loop.upperBound[0].owner
+    assert isinstance(end, arith.ConstantOp)
+    assert isinstance(end.value, IntegerAttr)
+    return end.value.value.data
+
+
+def _like(sums: Registers, flat: Sequence[SSAValue]) -> Registers:
+    """The registers of `flat` by rows, as those of `sums` are."""
+    width = len(sums[0])
+    return [list(flat[start : start + width]) for start in range(0, len(flat), width)]

@@ -1,0 +1,101 @@
+"""`convert-kernel-to-loops`: structured computations on memory become loops."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from qmlir import registry
+from qmlir.dialects.kernel.attributes import SCHEDULE
+from qmlir.dialects.kernel.hand_made import HandMadeOp
+from qmlir.ir.conversion import Legality, convert
+from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.statistics import count
+from qmlir.targets.cpu.loops.borders import BorderToFills
+from qmlir.targets.cpu.loops.divided import DivideLoops
+from qmlir.targets.cpu.loops.join import ExpandJoin
+from qmlir.targets.cpu.loops.requantize import ExpandRequantize
+from qmlir.targets.cpu.loops.reshapes import ReshapeToViews
+from qmlir.targets.cpu.loops.structured import CopyToLoops, StructuredToLoops
+
+PATTERN_SET = "kernel.to_loops"
+"""The pattern set of the registry by which a package makes loops of operations of its own."""
+
+PATTERNS = (
+    BorderToFills(), StructuredToLoops(), CopyToLoops(), ReshapeToViews(), ExpandRequantize(), ExpandJoin(),
+    DivideLoops(),
+)  # fmt: skip
+"""`linalg`, copies, reshapes, requantization, and loops that threads divide."""
+
+
+def _is_done(op: Operation) -> bool:
+    """Whether a loop stays one, as nothing says that threads divide it; what a person wrote is called as it is."""
+    return isinstance(op, HandMadeOp) or (isinstance(op, scf.ForOp) and SCHEDULE not in op.attributes)
+
+
+_LEGALITY = Legality(
+    illegal_dialects=frozenset({"kernel", "linalg", "tensor"}),
+    illegal_operations=(memref.CopyOp, scf.ForOp),
+    is_kept=_is_done,
+    accepted="structured operations on memory, after kernel-bufferize",
+)
+
+
+@dataclass(frozen=True)
+class ConvertKernelToLoops(ModulePass):
+    """Make every structured computation on memory a nest of `scf` loops, as its schedule says.
+
+    Loops run in row-major order of the output, reductions inside in the order of their iterators, so that every float
+    sum adds the same terms in the same order. Neighbouring loops that walk through memory without gaps become one, and
+    axes of one step behind the others are none: of 1x1000x1x1 the channels are neighbours, for vectors, too. What the
+    body asks of `kernel.requantize` is written out in `arith`. Patterns come from the registry's set
+    `kernel.to_loops`, and so may those of another package; what none of them takes is an error.
+
+    Before:
+
+    ```mlir
+    func.func @relu(%x: memref<2x3x4xi8>, %y: memref<2x3x4xi8>) {
+      linalg.generic {
+          indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
+          iterator_types = ["parallel", "parallel", "parallel"]}
+          ins(%x : memref<2x3x4xi8>) outs(%y : memref<2x3x4xi8>) {
+      ^bb0(%a: i8, %b: i8):
+        %zero = arith.constant 0 : i8
+        %0 = arith.maxsi %a, %zero : i8
+        linalg.yield %0 : i8
+      }
+      func.return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @relu(%x: memref<2x3x4xi8>, %y: memref<2x3x4xi8>) {
+      %zero = arith.constant 0 : i8
+      %c0 = arith.constant 0 : index
+      %c24 = arith.constant 24 : index
+      %c1 = arith.constant 1 : index
+      %0 = memref.collapse_shape %x [[0 : i64, 1 : i64, 2 : i64]] : memref<2x3x4xi8> into memref<24xi8>
+      %1 = memref.collapse_shape %y [[0 : i64, 1 : i64, 2 : i64]] : memref<2x3x4xi8> into memref<24xi8>
+      scf.for %i = %c0 to %c24 step %c1 {
+        %2 = memref.load %0[%i] : memref<24xi8>
+        %3 = arith.maxsi %2, %zero : i8
+        memref.store %3, %1[%i] : memref<24xi8>
+      }
+      func.return
+    }
+    ```
+    """
+
+    name = "convert-kernel-to-loops"
+    # Sums of floats add the same terms in another order.
+    preserves: ClassVar[Preservation] = ROUNDED
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        statistics = convert(op, registry.patterns(PATTERN_SET), _LEGALITY, ctx)
+        count("operations made loops", sum(statistics.counts.values()))

@@ -1,0 +1,357 @@
+"""Structured operations on vectors: the innermost loop of a nest in steps of so many lanes, where operands allow it.
+
+Outside that loop everything is as `structured` writes it, inside each operation of the body stands once for all lanes.
+What a vector leaves over is one partial vector, or for a reduction a loop over scalars.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TypeGuard
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, MemRefType, StridedLayoutAttr
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr, AffineExpr
+from xdsl.rewriter import InsertPoint
+
+from qmlir.dialects.kernel.attributes import ScheduleAttr
+from qmlir.dialects.kernel.ops import scalar_of
+from qmlir.dialects.simd.base import is_signless
+from qmlir.dialects.simd.memory import BYTE_VALUES
+from qmlir.dialects.simd.ops import GatherOp, StoreOp, StorePartialOp
+from qmlir.targets.cpu.loops.affine import Index, strides_of
+from qmlir.targets.cpu.loops.byte_sums import TERMS, add_bytes, sums_bytes, widened_term
+from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form, is_held
+from qmlir.targets.cpu.loops.contraction.geometry import add, innermost_is_dense
+from qmlir.targets.cpu.loops.contraction.steps import load
+from qmlir.targets.cpu.loops.emitter import Emitter, bits_of
+from qmlir.targets.cpu.loops.nests import Access, Nest, Plan, memref_type
+from qmlir.targets.cpu.loops.vectors import VectorEmitter
+from qmlir.targets.cpu.loops.writer import LoopWriter
+
+_FEWEST_STEPS = 4
+"""Steps of the innermost loop from which on vectors are worth it."""
+
+_CHAINS = (4, 2, 1)
+"""Vectors that a reduction combines side by side, where that divides its steps: one waits for the other otherwise.
+
+On Zen 4 the largest of 64 floats, NaN considered, takes 13 cycles a vector in one chain."""
+
+_NEUTRAL: Mapping[type[Operation], float | None] = {
+    arith.AddiOp: 0,
+    arith.MuliOp: 1,
+    arith.AndIOp: -1,
+    arith.OrIOp: 0,
+    arith.XOrIOp: 0,
+    arith.MaxUIOp: 0,
+    arith.MinUIOp: -1,
+    arith.MaxSIOp: None,  # by the width
+    arith.MinSIOp: None,
+    arith.MaximumfOp: -math.inf,
+    arith.MinimumfOp: math.inf,
+    arith.AddfOp: 0,
+}
+"""What combines in any order, and the number that changes nothing; sums of floats only where they say so."""
+
+
+def _is_free(op: Operation) -> bool:
+    """Whether `op` combines terms in any order."""
+    if isinstance(op, arith.AddfOp):
+        return FastMathFlag.REASSOC in op.fastmath.data
+    return type(op) in _NEUTRAL
+
+
+def _neutral(kind: type[Operation], element: Attribute) -> float:
+    number = _NEUTRAL[kind]
+    if number is not None:
+        return number
+    half = 1 << (bits_of(element) - 1)
+    return -half if kind is arith.MaxSIOp else half - 1
+
+
+def terms_for(nest: Nest, plan: Plan, schedule: ScheduleAttr) -> int:
+    """How many steps of the innermost loop each lane takes at a time: more than one where it sums bytes."""
+    is_carried = plan.carried == len(plan.order) - 1
+    is_sum = schedule.k_unroll == TERMS and is_carried and sums_bytes(nest.body)
+    return TERMS if is_sum and nest.ranges[plan.order[-1]] >= schedule.lanes * TERMS else 1
+
+
+def lanes_for(nest: Nest, plan: Plan, lanes: int) -> int:
+    """How many steps of the innermost loop are one step on vectors of at most `lanes`; 1 where it runs over scalars."""
+    if not plan.order or lanes == 1:
+        return 1
+    dim = plan.order[-1]
+    steps = nest.ranges[dim]
+    if steps < _FEWEST_STEPS or not _is_lanewise(nest, dim):
+        return 1
+    if plan.carried < len(plan.order):
+        is_fit = _combinations(nest) is not None and steps >= lanes
+    else:
+        is_fit = all(dim in output.map_.used_dims() for output in nest.outputs)
+    return min(lanes, 1 << (steps - 1).bit_length()) if is_fit else 1
+
+
+def _is_lanewise(nest: Nest, dim: int) -> bool:
+    """Whether each operand moves from element to element or not at all, and vectors do for the body."""
+    *body, _ = nest.body.ops
+    return all(_is_beside(access, dim) and _is_held(access) for access in nest.accesses) and all(
+        _is_scalar(op, nest, dim)
+        if isinstance(op, IndexOp)
+        else has_form(op) or _reads_a_row(op, nest, dim) or _reads_along(op, nest, dim)
+        for op in body
+    )
+
+
+def _is_scalar(op: IndexOp, nest: Nest, dim: int) -> bool:
+    """Whether the number of an iterator is one for all lanes, or only says where a row of memory is read."""
+    return op.dim.value.data != dim or all(_reads_along(use.operation, nest, dim) for use in op.result.uses)
+
+
+def _reads_along(op: Operation, nest: Nest, dim: int) -> TypeGuard[memref.LoadOp]:
+    """Whether `op` reads neighbours in memory at the steps of `dim`."""
+    if not isinstance(op, memref.LoadOp) or not op.indices or not innermost_is_dense(op.memref):
+        return False
+    *leading, last = op.indices
+    is_step = isinstance(last.owner, IndexOp) and last.owner.dim.value.data == dim
+    return is_step and is_held(op.res.type, in_memory=True) and not any(_moves(value, nest, dim) for value in leading)
+
+
+def _reads_a_row(op: Operation, nest: Nest, dim: int) -> bool:
+    """Whether `op` reads a table of several axes, of which the steps of `dim` need one row of bytes."""
+    if not isinstance(op, memref.LoadOp) or len(op.indices) < 2:
+        return False
+    type_ = memref_type(op.memref)
+    is_table = type_ is not None and type_.get_shape()[-1] == BYTE_VALUES and is_signless(op.res.type, 8)
+    return is_table and not any(_moves(value, nest, dim) for value in op.indices[:-1])
+
+
+def _moves(value: SSAValue, nest: Nest, dim: int) -> bool:
+    """Whether a value of the body is another one at the next step of `dim`."""
+    for access in nest.accesses:
+        if access.argument is value:
+            return memref_type(access.value) is not None and dim in access.map_.used_dims()
+    op = value.owner
+    if not isinstance(op, Operation) or op.parent is not nest.body:
+        return False
+    if isinstance(op, IndexOp):
+        return op.dim.value.data == dim
+    return any(_moves(operand, nest, dim) for operand in op.operands)
+
+
+def _is_held(access: Access) -> bool:
+    type_ = memref_type(access.value)
+    element = access.value.type if type_ is None else type_.get_element_type()
+    return isinstance(element, AnyFloat) or is_held(element, in_memory=True)
+
+
+def _is_beside(access: Access, dim: int) -> bool:
+    type_ = memref_type(access.value)
+    if type_ is None or dim not in access.map_.used_dims():
+        return True
+    *leading, last = access.map_.results
+    strides = strides_of(type_)
+    is_apart = all(dim not in each.used_dims() for each in leading)
+    return strides is not None and strides[-1] == 1 and is_apart and _counts_by_one(last, dim)
+
+
+def _counts_by_one(expression: AffineExpr, dim: int) -> bool:
+    match expression:
+        case AffineDimExpr():
+            return expression.position == dim
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Add):
+            using = [each for each in (expression.lhs, expression.rhs) if dim in each.used_dims()]
+            return len(using) == 1 and _counts_by_one(using[0], dim)
+        case _:
+            return False
+
+
+def _combinations(nest: Nest) -> list[Operation] | None:
+    """The operation that puts each output together, where its terms may come in any order: no sum of floats."""
+    found: list[Operation] = []
+    for output, value in zip(nest.outputs, nest.body.ops.last.operands if nest.body.ops.last else (), strict=True):
+        op, uses = value.owner, list(output.argument.uses)
+        if not isinstance(op, Operation) or not _is_free(op) or [use.operation for use in uses] != [op]:
+            return None
+        if [use.operation for use in value.uses] != [nest.body.last_op]:
+            return None
+        found.append(op)
+    return found
+
+
+class LaneWriter(LoopWriter):
+    """Writes the loops of a nest whose innermost one goes over `lanes` elements at a time.
+
+    Sums hand on vectors of so many lanes, or of as many as `terms` elements each are.
+    """
+
+    def __init__(self, nest: Nest, plan: Plan, threads: bool, lanes: int, terms: int = 1):
+        super().__init__(nest, plan, threads)
+        self.lanes = lanes
+        self.terms = terms
+        self.inner = plan.order[-1]
+        self.whole = nest.ranges[self.inner] // lanes * lanes
+        """The steps that are whole vectors."""
+        self.first = 0
+        """Where the loop over scalars begins, which a reduction leaves over."""
+
+    def _bounds(self, emit: Emitter, dim: int) -> tuple[SSAValue, SSAValue, SSAValue]:
+        low, high, step = super()._bounds(emit, dim)
+        return (emit.index(self.first), high, step) if dim == self.inner else (low, high, step)
+
+    def _level(self, emit: Emitter, depth: int) -> None:
+        is_innermost = depth == len(self.plan.order) - 1
+        if not is_innermost or depth >= self.plan.carried:
+            super()._level(emit, depth)
+            return
+        self._advance(emit, False)
+        wide = VectorEmitter.of(emit, self.lanes)
+        if self.whole:
+            block = Block(arg_types=[IndexType()])
+            bounds = emit.index(0), emit.index(self.whole), emit.index(self.lanes)
+            if self.threads and depth == 0:
+                low, high, step = bounds
+                emit.builder.insert(scf.ParallelOp([low], [high], [step], Region(block)))
+            else:
+                emit.builder.insert(scf.ForOp(*bounds, [], block))
+            body = wide.at(Builder(InsertPoint.at_end(block)))
+            self._store_vectors(body, block.args[0], None)
+            self._close(body)
+        rest = self.nest.ranges[self.inner] - self.whole
+        if rest:
+            self._store_vectors(wide, self.whole, rest)
+
+    def _store_vectors(self, emit: VectorEmitter, place: Index, count: int | None) -> None:
+        self.dims[self.inner] = place
+        values = self._vector_values(emit, [*self.loads, *self._read_outputs()], count)
+        for output, value in zip(self.nest.outputs, self.terminator.operands, strict=True):
+            vector = self._vector(emit, values, value)
+            indices = [emit.index(index) for index in self._place(emit, output)]
+            if count is None:
+                emit.builder.insert(StoreOp(vector, output.value, indices))
+            else:
+                emit.builder.insert(StorePartialOp(vector, output.value, indices, emit.index(count)))
+
+    def _read_outputs(self) -> list[Access]:
+        return [output for output in self.nest.outputs if output.argument.uses]
+
+    def _carried_level(self, emit: Emitter, depth: int, before: Sequence[SSAValue]) -> list[SSAValue]:
+        if depth != len(self.plan.order) - 1:
+            return super()._carried_level(emit, depth, before)
+        combinations = _combinations(self.nest)
+        assert combinations is not None
+        wide = VectorEmitter.of(emit, self.lanes // self.terms)
+        chains = next(count for count in _CHAINS if self.whole // self.lanes % count == 0)
+        starts = [
+            wide.constant(_neutral(type(op), value.type), value.type)
+            for op, value in zip(combinations, before, strict=True)
+        ] * chains
+        block = Block(arg_types=[IndexType(), *(start.type for start in starts)])
+        loop = scf.ForOp(emit.index(0), emit.index(self.whole), emit.index(self.lanes * chains), starts, block)
+        body = wide.at(Builder(InsertPoint.at_end(block))).with_lanes(self.lanes)
+        yielded: list[SSAValue] = []
+        for chain in range(chains):
+            place = add(body, block.args[0], chain * self.lanes)
+            yielded += self._chain_values(body, combinations, place, block.args[1 + len(yielded) :])
+        body.builder.insert(scf.YieldOp(*yielded))
+        emit.builder.insert(loop)
+        totals = [
+            emit.binary(type(op), start, _folded(wide, type(op), loop.results[place :: len(combinations)]))
+            for place, (op, start) in enumerate(zip(combinations, before, strict=True))
+        ]
+        if self.whole == self.nest.ranges[self.inner]:
+            return totals
+        self.first = self.whole
+        return super()._carried_level(emit, depth, totals)
+
+    def _chain_values(
+        self, emit: VectorEmitter, combinations: Sequence[Operation], place: Index, so_far: Sequence[SSAValue]
+    ) -> list[SSAValue]:
+        """The totals of one chain behind a step."""
+        self.dims[self.inner] = place
+        carried: dict[SSAValue, SSAValue] = {
+            output.argument: value for output, value in zip(self.nest.outputs, so_far, strict=False)
+        }
+        values = self._vector_values(emit, self.loads, None, carried)
+        return [values[op.results[0]] for op in combinations]
+
+    def _sum_of_bytes(self, emit: VectorEmitter, values: Mapping[SSAValue, SSAValue], total: Operation) -> SSAValue:
+        term = widened_term(total)
+        assert term is not None
+        (before,) = (values[value] for value in total.operands if value is not term.result)
+        return add_bytes(emit, before, self._vector(emit, values, term.input), term)
+
+    def _vector_values(
+        self, emit: VectorEmitter, accesses: Sequence[Access], count: int | None,
+        carried: Mapping[SSAValue, SSAValue] | None = None,
+    ) -> dict[SSAValue, SSAValue]:  # fmt: skip
+        """What the body computes for all lanes; what is the same in all of them may stay a scalar."""
+        values: dict[SSAValue, SSAValue] = {**self.values, **(carried or {})}
+        for access in accesses:
+            if memref_type(access.value) is None:
+                values[access.argument] = access.value
+            elif self.inner in access.map_.used_dims():
+                values[access.argument] = load(emit, access.value, self._place(emit, access), emit.lanes, count)
+            else:
+                values[access.argument] = emit.load(access.value, self._place(emit, access))
+        combined = {value.owner for value in self.terminator.operands} if self.terms > 1 else set[Operation | Block]()
+        for op in self.pending:
+            form = form_of(op)
+            if op in combined:
+                values[op.results[0]] = self._sum_of_bytes(emit, values, op)
+            elif self.terms > 1 and any(use.operation in combined for value in op.results for use in value.uses):
+                continue  # what widens a term
+            elif form is None:  # the number of another iterator
+                assert isinstance(op, IndexOp)
+                values[op.result] = emit.index(self.dims[op.dim.value.data])
+            elif _reads_along(op, self.nest, self.inner):
+                table, *place = (values.get(operand, operand) for operand in op.operands)
+                values[op.res] = load(emit, table, place, emit.lanes, count)
+            elif isinstance(op, memref.LoadOp) and len(op.indices) > 1:
+                values[op.res] = self._look_up(emit, values, op)
+            else:
+                operands = [self._vector(emit, values, operand) for operand in op.operands]
+                values[op.results[0]] = form.write(emit, op, operands)
+        return values
+
+    def _look_up(self, emit: VectorEmitter, values: Mapping[SSAValue, SSAValue], op: memref.LoadOp) -> SSAValue:
+        """The bytes at the places of all lanes in one row of a table."""
+        table, *rows, places = (values.get(operand, operand) for operand in op.operands)
+        ones = [1] * len(rows)
+        found = memref_type(table)
+        assert found is not None
+        whole = memref.SubviewOp.infer_result_type(found, [*rows, 0], [*ones, BYTE_VALUES], [*ones, 1])
+        layout = StridedLayoutAttr([1], whole.get_offset())
+        row = memref.SubviewOp.get(
+            table, [*rows, 0], [*ones, BYTE_VALUES], [*ones, 1], MemRefType(op.res.type, [BYTE_VALUES], layout)
+        )
+        emit.builder.insert(row)
+        return emit.insert(GatherOp(row.result, self._splat(emit, places), emit.typed(op.res.type)))
+
+    @staticmethod
+    def _splat(emit: VectorEmitter, value: SSAValue) -> SSAValue:
+        return value if scalar_of(value.type) != value.type else emit.splat(value)
+
+    def _vector(self, emit: VectorEmitter, values: Mapping[SSAValue, SSAValue], value: SSAValue) -> SSAValue:
+        """A value of the body as a vector, memory as it is."""
+        found = values.get(value, value)
+        if isinstance(found.type, MemRefType) or scalar_of(found.type) != found.type:
+            return found
+        match value.owner:
+            case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as number):
+                return emit.constant(number.value.data, value.type)
+            case _:
+                return emit.splat(found)
+
+
+def _folded(emit: VectorEmitter, kind: type[Operation], values: Sequence[SSAValue]) -> SSAValue:
+    """All lanes put together: chains in pairs, then the upper half with the lower one until one lane is left."""
+    while len(values) > 1:
+        values = [emit.binary(kind, *pair) for pair in zip(values[::2], values[1::2], strict=True)]
+    (value,), lanes = values, emit.lanes
+    while lanes > 1:
+        lanes //= 2
+        value = emit.binary(kind, emit.part(value, 0, lanes), emit.part(value, lanes, lanes))
+    return emit.lane(value, 0)

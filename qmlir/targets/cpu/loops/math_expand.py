@@ -1,0 +1,68 @@
+"""`math-expand`: functions that no CPU has an instruction for become the steps that define them."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ContainerType, ModuleOp, VectorType
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.ir.rewriting import apply_patterns_greedily
+from qmlir.targets.cpu.loops.emitter import Emitter
+from qmlir.targets.cpu.loops.expansion import expanded, function_name
+from qmlir.targets.cpu.loops.vectors import VectorEmitter
+
+
+class Expand(RewritePattern):
+    """A function of f32 or a shorter float by its definition."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        name = function_name(op)
+        if name is None:
+            return
+        type_, emitter = op.results[0].type, Emitter(rewriter, rewriter)
+        if isinstance(type_, VectorType) and type_.get_num_dims() == 1:
+            emitter = VectorEmitter.of(emitter, type_.get_shape()[0])
+        elif isinstance(type_, ContainerType):
+            return
+        rewriter.replace(op, [], [expanded(emitter, name, op.operands)])
+
+
+@dataclass(frozen=True)
+class MathExpand(ModulePass):
+    """Write the functions of `math` on f32, f16 and bf16, scalars or vectors, as the steps that define them.
+
+    The interpreter computes `math.exp` of f32 by the same steps, so not a bit changes, and compiled code that rounds in
+    each step gives the same ones too. What is left are additions, products, divisions, square roots, comparisons,
+    choices and operations on bits, which a compiler computes for many values at once. Functions of f64 stay: the C
+    library has them.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: f32) -> f32 {
+      %0 = math.rsqrt %x : f32
+      func.return %0 : f32
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: f32) -> f32 {
+      %0 = math.sqrt %x : f32
+      %1 = arith.constant 1.0 : f32
+      %2 = arith.divf %1, %0 : f32
+      func.return %2 : f32
+    }
+    ```
+    """
+
+    name = "math-expand"
+    preserves: ClassVar[Preservation] = EVERY_BIT
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_patterns_greedily(op, [Expand()], ctx, folding=False)

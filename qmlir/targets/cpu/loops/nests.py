@@ -1,0 +1,275 @@
+"""A structured operation on memory as a nest of loops to be: accesses, iterators, and which iterators become one loop.
+
+Iterators collapse where every operand has them as neighbouring axes without a gap, so that a kernel on an image is one
+long loop. The number of an iterator stays; one that was collapsed into another is gone from all maps. Axes of one step
+behind all others are gone, too: neighbours along the axis before them lie beside each other in memory.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, MemRefType, NoneAttr, StridedLayoutAttr, i64
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+
+from qmlir.ir.affine_bounds import lies_outside
+from qmlir.ir.builtin_types import memref_type
+from qmlir.ir.diagnostics import op_error
+from qmlir.targets.cpu.loops.affine import plain_axes, step_along, strides_of
+from qmlir.targets.cpu.loops.emitter import Emitter
+
+
+@dataclass(frozen=True)
+class Access:
+    """An operand, the map that gives its element at each point, and the argument of the body that is this element."""
+
+    value: SSAValue
+    map_: AffineMap
+    argument: BlockArgument
+
+    def steps(self, rank: int) -> list[int]:
+        """How far the operand moves in memory with each iterator."""
+        type_ = memref_type(self.value)
+        strides = None if type_ is None else strides_of(type_)
+        return [0 if strides is None else step_along(dim, self.map_, strides, rank) for dim in range(rank)]
+
+
+@dataclass(frozen=True)
+class Nest:
+    """What is to be computed at each point of an iteration space, outputs behind the inputs."""
+
+    body: Block
+    ranges: tuple[int, ...]
+    is_reduction: tuple[bool, ...]
+    inputs: tuple[Access, ...]
+    outputs: tuple[Access, ...]
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        return self.inputs + self.outputs
+
+    @property
+    def loops(self) -> list[int]:
+        """The iterators with more or less than one step."""
+        return [dim for dim, count in enumerate(self.ranges) if count != 1]
+
+    def is_running(self, dim: int) -> bool:
+        """Whether an iterator becomes a loop."""
+        return self.ranges[dim] != 1
+
+    def indexed(self) -> set[int]:
+        """The iterators whose number the body asks for."""
+        return {op.dim.value.data for op in self.body.walk() if isinstance(op, IndexOp)}
+
+
+def nest_of(op: LinalgStructuredOperation) -> Nest:
+    """The nest of a structured operation on memory. Raises `DiagnosticError` where a size is unknown."""
+    maps = [attribute.data for attribute in op.get_indexing_maps()]
+    accesses = [
+        Access(value, map_, argument)
+        for value, map_, argument in zip(op.operands, maps, op.body.block.args, strict=True)
+    ]
+    counts: dict[int, int] = {}
+    for access in accesses:
+        type_ = memref_type(access.value)
+        if type_ is None:
+            continue
+        for axis, size in zip(plain_axes(access.map_), type_.get_shape(), strict=True):
+            if size < 0:
+                raise op_error(op, f"works on {type_}: loops are made for known sizes only")
+            if axis is not None:
+                counts.setdefault(axis, size)
+    kinds = [attribute.data for attribute in op.get_iterator_types()]
+    if len(counts) != len(kinds):
+        raise op_error(op, "has an iterator that no operand's axis gives a number of steps")
+    inputs = len(op.inputs)
+    ranges = tuple(counts[axis] for axis in range(len(kinds)))
+    for number, access in enumerate(accesses):
+        type_ = memref_type(access.value)
+        sizes = () if type_ is None else type_.get_shape()
+        for axis, (expression, size) in enumerate(zip(access.map_.results, sizes, strict=type_ is not None)):
+            if lies_outside(expression, ranges, size):
+                raise op_error(op, f"leaves operand {number}: {expression} is not below {size} along axis {axis}")
+    return Nest(
+        op.body.block,
+        ranges,
+        tuple(kind is IteratorType.REDUCTION for kind in kinds),
+        tuple(accesses[:inputs]),
+        tuple(accesses[inputs:]),
+    )
+
+
+# --- Order ------------------------------------------------------------------------------------------------------------
+
+_LONG_ENOUGH = 8
+"""Steps of a parallel loop inside a reduction, from which on it is better than a sum in a register."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The order of the loops; from the place `carried` on they are reductions that hand scalars on."""
+
+    order: tuple[int, ...]
+    carried: int
+
+
+def _writes_its_own_elements(nest: Nest) -> bool:
+    """Whether each step of the parallel iterators has elements of its own in every output."""
+    parallel = {dim for dim in nest.loops if not nest.is_reduction[dim]}
+    return all(
+        parallel <= set(plain_axes(output.map_)) and set(output.map_.used_dims()) & set(nest.loops) <= parallel
+        for output in nest.outputs
+    )
+
+
+def plan_of(nest: Nest) -> Plan:
+    """Row-major order of the output, reductions inside and in their own order, so that every sum keeps its order.
+
+    Where neighbours in memory are steps of a parallel iterator, that one goes inside the reductions, and sums stay in
+    the output's memory: the innermost loop then has no dependence from step to step.
+    """
+    if not _writes_its_own_elements(nest):
+        return Plan(tuple(nest.loops), len(nest.loops))
+    steps = nest.outputs[0].steps(len(nest.ranges))
+    parallel = sorted((dim for dim in nest.loops if not nest.is_reduction[dim]), key=lambda dim: -abs(steps[dim]))
+    reductions = [dim for dim in nest.loops if nest.is_reduction[dim]]
+    if not reductions:
+        return Plan(tuple(parallel), len(parallel))
+    inner = _contiguous(nest)
+    if inner in parallel and nest.ranges[inner] >= _LONG_ENOUGH and abs(steps[inner]) == 1:
+        outer = [dim for dim in parallel if dim != inner]
+        order = (*outer, *reductions, inner)
+        return Plan(order, len(order))
+    return Plan((*parallel, *reductions), len(parallel))
+
+
+def _contiguous(nest: Nest) -> int | None:
+    """The iterator along which the largest input has its neighbours."""
+    sizes = {
+        access: math.prod(type_.get_shape())
+        for access in nest.inputs
+        if (type_ := memref_type(access.value)) is not None and access.argument.uses
+    }
+    if not sizes:
+        return None
+    steps = max(sizes, key=sizes.__getitem__).steps(len(nest.ranges))
+    return next((dim for dim in nest.loops if abs(steps[dim]) == 1), None)
+
+
+# --- Collapsing -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Axes:
+    """Neighbouring axes of an operand that become one."""
+
+    axes: list[int]
+    size: int
+    stride: int | None
+    expression: AffineExpr
+
+    def takes(self, dim: int) -> bool:
+        return isinstance(self.expression, AffineDimExpr) and self.expression.position == dim
+
+
+@dataclass
+class _Operand:
+    """The axes of one operand while iterators are collapsed."""
+
+    access: Access
+    groups: list[_Axes] = field(default_factory=list[_Axes])
+
+    def place_of(self, dim: int) -> int | None:
+        return next((place for place, group in enumerate(self.groups) if group.takes(dim)), None)
+
+    def joined(self, outer: int, inner: int) -> list[_Axes] | None:
+        """The groups when the two iterators are one; `None` where the operand does not allow it."""
+        using = [place for place, group in enumerate(self.groups) if group.expression.used_dims() & {outer, inner}]
+        if not using:
+            return self.groups
+        first, last = self.place_of(outer), self.place_of(inner)
+        if first is None or last is None or using != [first, last]:
+            return None
+        a, b = self.groups[first], self.groups[last]
+        if any(group.size != 1 for group in self.groups[first + 1 : last]) or b.stride is None:
+            return None
+        if a.stride != b.size * b.stride:
+            return None
+        axes = [axis for group in self.groups[first : last + 1] for axis in group.axes]
+        joined = _Axes(axes, a.size * b.size, b.stride, a.expression)
+        return [*self.groups[:first], joined, *self.groups[last + 1 :]]
+
+
+def collapse(emit: Emitter, nest: Nest, plan: Plan) -> tuple[Nest, Plan]:
+    """Make neighbouring loops one where all operands allow it, and axes of one step at the end part of those before."""
+    operands = [_operand(access) for access in nest.accesses]
+    ranges, order, carried = list(nest.ranges), list(plan.order), plan.carried
+    apart = nest.indexed()
+    place = 0
+    while place + 1 < len(order):
+        outer, inner = order[place : place + 2]
+        joined = [operand.joined(outer, inner) for operand in operands]
+        # A loop that carries scalars stays apart from one that does not, as reductions do from parallel loops.
+        is_alike = nest.is_reduction[outer] == nest.is_reduction[inner] and place + 1 != carried
+        if not is_alike or apart & {outer, inner} or any(groups is None for groups in joined):
+            place += 1
+            continue
+        for operand, groups in zip(operands, joined, strict=True):
+            operand.groups = groups or []
+        ranges[outer] *= ranges[inner]
+        ranges[inner] = 1
+        del order[place + 1]
+        carried -= place + 1 < carried
+    accesses = tuple(_collapsed(emit, operand) for operand in operands)
+    inputs = len(nest.inputs)
+    collapsed = replace(nest, ranges=tuple(ranges), inputs=accesses[:inputs], outputs=accesses[inputs:])
+    return collapsed, Plan(tuple(order), carried)
+
+
+def _operand(access: Access) -> _Operand:
+    type_ = memref_type(access.value)
+    if type_ is None:
+        return _Operand(access)
+    strides = strides_of(type_) or (None,) * len(type_.get_shape())
+    axes = zip(type_.get_shape(), strides, access.map_.results, strict=True)
+    groups = [_Axes([axis], *each) for axis, each in enumerate(axes)]
+    last = max((axis for axis, group in enumerate(groups) if group.size != 1), default=None)
+    if last is not None and groups[last].stride is not None:
+        groups[last].axes += range(last + 1, len(groups))
+        del groups[last + 1 :]
+    return _Operand(access, groups)
+
+
+def _collapsed(emit: Emitter, operand: _Operand) -> Access:
+    access, groups = operand.access, operand.groups
+    type_ = memref_type(access.value)
+    if type_ is None or all(len(group.axes) == 1 for group in groups):
+        return access
+    value = collapse_axes(emit, access.value, [group.axes for group in groups])
+    map_ = AffineMap(access.map_.num_dims, 0, tuple(group.expression for group in groups))
+    return Access(value, map_, access.argument)
+
+
+def reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+    """Groups of axes as the attribute of `memref.collapse_shape` and `memref.expand_shape`."""
+    return ArrayAttr([ArrayAttr([IntegerAttr(axis, i64) for axis in group]) for group in groups])
+
+
+def collapse_axes(emit: Emitter, value: SSAValue, groups: Sequence[Sequence[int]]) -> SSAValue:
+    """Memory with each group of neighbouring axes, which have no gaps between them, as one axis."""
+    type_ = memref_type(value)
+    assert type_ is not None
+    shape, strides, layout = type_.get_shape(), strides_of(type_), type_.layout
+    sizes = [math.prod(shape[axis] for axis in group) for group in groups]
+    if isinstance(layout, StridedLayoutAttr) and strides is not None:
+        # The innermost axis of more than one step says how far apart neighbours are.
+        inner = [next((axis for axis in reversed(group) if shape[axis] != 1), group[-1]) for group in groups]
+        layout = StridedLayoutAttr([strides[axis] for axis in inner], layout.get_offset())
+    result = MemRefType(type_.get_element_type(), sizes, NoneAttr() if layout == NoneAttr() else layout)
+    properties = {"reassociation": reassociation(groups)}
+    return emit.insert(memref.CollapseShapeOp(operands=[value], result_types=[result], properties=properties))

@@ -1,0 +1,128 @@
+"""Reductions whose order counts, eight rows in the lanes of one vector: each lane adds up its own row, in its order.
+
+The rows are read in squares, eight steps of each at a time, which interleavings turn around in registers.
+"""
+
+from copy import copy
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from qmlir.dialects.simd.ops import InterleaveHighOp, InterleaveLowOp, StoreOp
+from qmlir.ir.builtin_types import memref_type
+from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form
+from qmlir.targets.cpu.loops.contraction.geometry import add
+from qmlir.targets.cpu.loops.contraction.steps import load
+from qmlir.targets.cpu.loops.emitter import Emitter
+from qmlir.targets.cpu.loops.nests import Access, Nest, Plan
+from qmlir.targets.cpu.loops.side_by_side import rows_for
+from qmlir.targets.cpu.loops.vectors import VectorEmitter
+from qmlir.targets.cpu.loops.writer import LoopWriter
+
+LANES = 8
+"""The rows of a square, and its steps."""
+
+
+def _element(access: Access) -> object:
+    type_ = memref_type(access.value)
+    return None if type_ is None else type_.get_element_type()
+
+
+def takes_squares(nest: Nest, plan: Plan, lanes: int) -> bool:
+    """Whether eight rows may be the lanes of a vector of as many or more.
+
+    Inputs are floats whose steps lie beside each other in memory, outputs have their rows so, and the body has a form
+    on vectors.
+    """
+    if lanes < LANES or rows_for(nest, plan) != LANES or nest.ranges[plan.order[-1]] % LANES:
+        return False
+    row, step = plan.order[-2:]
+    rank, (*body, _) = len(nest.ranges), nest.body.ops
+    used = [access for access in nest.inputs if access.argument.uses]
+    return (
+        all(isinstance(_element(access), AnyFloat) for access in nest.accesses)
+        and all(access.steps(rank)[step] == 1 and access.steps(rank)[row] for access in used)
+        and all(output.steps(rank)[row] == 1 for output in nest.outputs)
+        and all(not isinstance(op, IndexOp) and has_form(op) for op in body)
+    )
+
+
+class TransposedWriter(LoopWriter):
+    """Writes a reduction of eight rows as one loop that hands a vector of their scalars on."""
+
+    def _level(self, emit: Emitter, depth: int) -> None:
+        if depth != self.plan.carried - 1:
+            super()._level(emit, depth)
+            return
+        dim, inner = self.plan.order[depth:]
+        block = Block(arg_types=[IndexType()])
+        bounds = emit.index(0), emit.index(self.nest.ranges[dim]), emit.index(LANES)
+        if self.threads and depth == 0:
+            low, high, step = bounds
+            emit.builder.insert(scf.ParallelOp([low], [high], [step], Region(block)))
+        else:
+            emit.builder.insert(scf.ForOp(*bounds, [], block))
+        body = VectorEmitter.of(emit, LANES).at(Builder(InsertPoint.at_end(block)))
+        self.dims[dim] = block.args[0]
+        before = [load(body, output.value, self._place(body, output), LANES, None) for output in self.nest.outputs]
+        after = self._sums(body, dim, inner, before)
+        for output, total in zip(self.nest.outputs, after, strict=True):
+            indices = [body.index(index) for index in self._place(body, output)]
+            body.builder.insert(StoreOp(total, output.value, indices))
+        self._close(body)
+
+    def _sums(self, emit: VectorEmitter, dim: int, inner: int, before: list[SSAValue]) -> list[SSAValue]:
+        block = Block(arg_types=[IndexType(), *(value.type for value in before)])
+        loop = scf.ForOp(
+            emit.index(0), emit.index(self.nest.ranges[inner]), emit.index(LANES), before, block
+        )  # fmt: skip
+        body = emit.at(Builder(InsertPoint.at_end(block)))
+        self.dims[inner] = block.args[0]
+        columns = [self._turned(body, access, dim) for access in self.loads]
+        so_far: list[SSAValue] = list(block.args[1:])
+        for step in range(LANES):
+            values: dict[SSAValue, SSAValue] = {
+                access.argument: column[step] for access, column in zip(self.loads, columns, strict=True)
+            }
+            values |= {output.argument: value for output, value in zip(self.nest.outputs, so_far, strict=True)}
+            so_far = self._step(body, values)
+        body.builder.insert(scf.YieldOp(*so_far))
+        emit.builder.insert(loop)
+        return list(loop.results)
+
+    def _turned(self, emit: VectorEmitter, access: Access, dim: int) -> list[SSAValue]:
+        """A square of an operand: a vector of all rows for each step."""
+        rows: list[SSAValue] = []
+        for row in range(LANES):
+            at = copy(self)
+            at.dims = list(self.dims)
+            at.dims[dim] = add(emit, self.dims[dim], row)
+            rows.append(load(emit, access.value, at._place(emit, access), LANES, None))
+        half = LANES // 2
+        for _ in range(LANES.bit_length() - 1):
+            rows = [
+                emit.insert(kind(rows[place], rows[place + half]))
+                for place in range(half)
+                for kind in (InterleaveLowOp, InterleaveHighOp)
+            ]
+        return rows
+
+    def _step(self, emit: VectorEmitter, values: dict[SSAValue, SSAValue]) -> list[SSAValue]:
+        for op in self.pending:
+            form = form_of(op)
+            assert form is not None
+            values[op.results[0]] = form.write(emit, op, [self._vector(emit, values, each) for each in op.operands])
+        return [self._vector(emit, values, value) for value in self.terminator.operands]
+
+    def _vector(self, emit: VectorEmitter, values: dict[SSAValue, SSAValue], value: SSAValue) -> SSAValue:
+        if value in values:
+            return values[value]
+        match value.owner:
+            case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as number):
+                return emit.constant(number.value.data, value.type)
+            case _:
+                return emit.splat(value)

@@ -1,0 +1,161 @@
+"""How long each buffer of a function is used, and which may take over the memory of one that ends.
+
+Time is counted in operations of the function's own block that do something, views and constants do not: what is used
+inside a loop is used as long as the loop runs. The output of a kernel takes over the memory of an input where the
+kernel allows it (`kernel.may_overwrite`), the input is not used afterwards, and no other argument of the call lies in
+it.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import ConstantLike
+
+from qmlir.dialects.kernel.ops import ReshapeOp
+from qmlir.ir.builtin_types import integer_list
+from qmlir.ir.diagnostics import op_error
+from qmlir.targets.cpu.scheduled.arena.placement import Lifetime
+from qmlir.targets.cpu.scheduled.bufferization.outlining import MAY_OVERWRITE
+from qmlir.targets.cpu.scheduled.bufferization.slices import memory_type
+from qmlir.text.elements import dense_dtype
+
+_VIEWS = (memref.SubviewOp, memref.CastOp, ReshapeOp, memref.ViewOp)
+
+
+@dataclass(eq=False)
+class Buffer:
+    """The memory of one allocation, or of several that take it over from each other."""
+
+    allocations: list[memref.AllocOp]
+    values: list[SSAValue]
+    size: int
+    start: int
+    end: int
+
+    def lifetime(self) -> Lifetime:
+        """The same as numbers."""
+        return Lifetime(self.size, self.start, self.end)
+
+
+def bytes_of(op: memref.AllocOp) -> int:
+    """The size of an allocation. Raises `DiagnosticError` where that is not known."""
+    type_ = op.memref.type
+    dtype = dense_dtype(type_.get_element_type())
+    if dtype is None or any(size < 0 for size in type_.get_shape()):
+        raise op_error(op, f"allocates {type_}: accepted are known sizes of integers and floats")
+    return math.prod(type_.get_shape()) * dtype.itemsize
+
+
+def _views(value: SSAValue) -> Iterator[SSAValue]:
+    """`value` and every view of its memory."""
+    yield value
+    for use in value.uses:
+        if isinstance(use.operation, _VIEWS):
+            yield from _views(use.operation.results[0])
+
+
+def _takes_no_time(op: Operation) -> bool:
+    """Whether `op` only says where something is."""
+    is_constant = op.has_trait(ConstantLike, value_if_unregistered=False)
+    return is_constant or isinstance(op, (*_VIEWS, memref.AllocOp, memref.GetGlobalOp))
+
+
+class Lifetimes:
+    """The buffers of `function`, whose kernels are in `kernels` by name."""
+
+    def __init__(self, function: FuncOp, kernels: Mapping[str, FuncOp]):
+        self._kernels = kernels
+        self._block = function.body.block
+        self._steps: dict[Operation, int] = {}
+        self._running: list[Operation] = []
+        for op in self._block.ops:
+            self._steps[op] = len(self._running)
+            if not _takes_no_time(op):
+                self._running.append(op)
+        self._of: dict[SSAValue, Buffer] = {}
+        self.unused: list[memref.AllocOp] = []
+        """Allocations that nothing uses."""
+        for op in self._block.ops:
+            if isinstance(op, memref.AllocOp):
+                self._found(op)
+        for op in self._block.ops:
+            if isinstance(op, CallOp):
+                self._take_over(op)
+
+    def operations(self) -> Sequence[Operation]:
+        """The operation of each step."""
+        return self._running
+
+    def buffers(self) -> list[Buffer]:
+        """The buffers, in the order of their first allocations."""
+        return list(dict.fromkeys(self._of[value] for value in self._of))
+
+    def _found(self, op: memref.AllocOp) -> None:
+        views = list(_views(op.memref))
+        users = (use.operation for view in views for use in view.uses)
+        steps = [self._step(user) for user in users if not isinstance(user, _VIEWS)]
+        if not steps:
+            self.unused.append(op)
+            return
+        buffer = Buffer([op], views, bytes_of(op), min(steps), max(steps))
+        for view in views:
+            self._of[view] = buffer
+
+    def _step(self, op: Operation) -> int:
+        ancestor = self._block.find_ancestor_op_in_block(op)
+        assert ancestor is not None
+        return self._steps[ancestor]
+
+    def _take_over(self, call: CallOp) -> None:
+        kernel = self._kernels.get(call.callee.string_value())
+        if kernel is None or not kernel.arg_attrs:
+            return
+        for written, entry in enumerate(kernel.arg_attrs):
+            allowed = entry.data.get(MAY_OVERWRITE)
+            if isinstance(allowed, DenseArrayBase):
+                places = integer_list(cast(DenseArrayBase[IntegerType], allowed))
+                self._take_over_argument(call, written, set(places))
+
+    def _take_over_argument(self, call: CallOp, written: int, allowed: set[int]) -> None:
+        step, target = self._steps[call], self._whole(call.arguments[written])
+        if target is None or target.start != step:
+            return
+        for place in sorted(allowed):
+            source = self._whole(call.arguments[place])
+            if source is None or source is target or source.end != step or source.size != target.size:
+                continue
+            others = {number for number, value in enumerate(call.arguments) if self._of.get(value) is source}
+            if not others <= allowed or not all(self._whole(call.arguments[each]) for each in others):
+                continue
+            self._merge(source, target)
+            return
+
+    def _whole(self, value: SSAValue) -> Buffer | None:
+        """The buffer that `value` is all of."""
+        buffer = self._of.get(value)
+        source = value.owner
+        while isinstance(source, ReshapeOp | memref.CastOp):
+            source = source.source.owner
+        return buffer if isinstance(source, memref.AllocOp) else None
+
+    def _merge(self, first: Buffer, second: Buffer) -> None:
+        first.end = second.end
+        first.allocations += second.allocations
+        first.values += second.values
+        self._of.update(dict.fromkeys(second.values, first))
+
+
+def names_of(buffer: Buffer) -> str:
+    """What a picture calls a buffer: the names of its values and their types."""
+    parts: list[str] = []
+    for op in buffer.allocations:
+        type_: Attribute = op.memref.type
+        shape = "x".join(map(str, memory_type(type_).get_shape())) or "scalar"
+        parts.append(f"{op.memref.name_hint or 'buffer'} {shape} {memory_type(type_).get_element_type()}")
+    return ", ".join(parts)

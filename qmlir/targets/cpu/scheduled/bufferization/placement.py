@@ -1,0 +1,228 @@
+"""Where a buffer lies that need not be memory of its own: in the slice that it would be copied to, or in a result.
+
+A tensor whose last use is `insert_slice` is written straight into the destination: concatenations and padding then move
+nothing. The destination must be one chain from an empty tensor: fills, and insertions of slices that have no element in
+common, each value used once. What the chain begins with moves in front of the operation that writes the tensor. What an
+iteration of a loop leaves for the next is written where that looks for it, if nobody reads there any more. A tensor
+that the function returns, itself or under another shape, is written into the memory of that result.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.dialects import scf, tensor
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import ConstantLike
+
+from qmlir.dialects.kernel.ops import ReshapeOp
+from qmlir.ir.statistics import count
+from qmlir.targets.cpu.scheduled.bufferization.aliases import Aliases
+from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style, is_tensor
+from qmlir.targets.cpu.scheduled.bufferization.slices import are_disjoint, bounds, is_static
+
+
+@dataclass
+class Placement:
+    """For values that begin a buffer (`Aliases.buffers`): where it lies instead of in memory of its own."""
+
+    in_slices: dict[SSAValue, tensor.InsertSliceOp] = field(default_factory=dict[SSAValue, tensor.InsertSliceOp])
+    """The insertion whose slice of its destination is the buffer."""
+    in_loops: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """The argument of a loop's body whose memory is the buffer, for the next iteration to find it there."""
+    in_results: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """The number of the result of the function, among those that are tensors."""
+
+
+class _Chain:
+    """Insertions one after the other, the last one first, and what they begin with: `None` where that is not known."""
+
+    def __init__(self, insertions: Sequence[tensor.InsertSliceOp], begin: list[Operation] | None):
+        self.insertions = insertions
+        self.begin = begin
+        self._numbers = {op: number for number, op in enumerate(insertions)}
+        boxes = [bounds(op) for op in insertions] if begin is not None else []
+        self._low, self._high = (np.array([box[end] for box in boxes]) for end in (0, 1))
+
+    def is_apart(self, insertion: tensor.InsertSliceOp) -> bool:
+        """Whether what `insertion` writes has no element in common with what earlier ones write."""
+        number = self._numbers[insertion]
+        low, high = self._low[number + 1 :], self._high[number + 1 :]
+        meets = np.all((low <= self._high[number]) & (high >= self._low[number]), axis=-1)
+        near: list[int] = np.flatnonzero(meets).tolist()
+        return all(are_disjoint(insertion, self.insertions[number + 1 + each]) for each in near)
+
+
+class _Placer:
+    def __init__(self, aliases: Aliases):
+        self.aliases = aliases
+        self.found = Placement()
+        self.begins: dict[SSAValue, list[Operation]] = {}
+        """For each value placed in a slice, what must stand in front of it: the beginning of the destination."""
+        self._chains: dict[Operation, _Chain] = {}
+
+    # --- Slices -------------------------------------------------------------------------------------------------------
+
+    def place_in_slice(self, insertion: tensor.InsertSliceOp) -> None:
+        aliases = self.aliases
+        root = aliases.place(insertion.source)
+        if not aliases.is_in_place(insertion, 0) or root in self.found.in_slices or not is_static(insertion):
+            return
+        writer = aliases.buffers.get(root)
+        family = aliases.family(root)
+        if writer is None or writer.parent is not insertion.parent or family.is_reshaped:
+            return
+        if family.last_use > aliases.position[insertion] or family is aliases.family(insertion.dest):
+            return
+        begin = self._beginning(insertion)
+        if begin is None:
+            return
+        self.found.in_slices[root] = insertion
+        self.begins[root] = begin
+        self._move_in_front(begin, writer)
+        count("tensors written into a slice")
+
+    def _beginning(self, insertion: tensor.InsertSliceOp) -> list[Operation] | None:
+        """What the destination of `insertion` begins with, if that is a chain; `None` otherwise."""
+        if insertion not in self._chains:
+            chain = self._chain_to(insertion)
+            self._chains.update(dict.fromkeys(chain.insertions, chain))
+        chain = self._chains[insertion]
+        return chain.begin if chain.begin is not None and chain.is_apart(insertion) else None
+
+    def _chain_to(self, last: tensor.InsertSliceOp) -> "_Chain":
+        """The chain that ends in `last`; those that end in earlier insertions are its beginnings."""
+        begin: list[Operation] = []
+        insertions = [last]
+        value: SSAValue = last.dest
+        while True:
+            op = value.owner
+            if not isinstance(op, Operation) or op.parent is not last.parent or not value.has_one_use():
+                return _Chain(insertions, None)
+            if isinstance(op, tensor.InsertSliceOp):
+                if not self.aliases.is_in_place(op, 0):
+                    return _Chain(insertions, None)
+                insertions.append(op)
+                value = op.dest
+            elif isinstance(op, tensor.EmptyOp):
+                return _Chain(insertions, [op, *begin])
+            else:
+                constants = self._movable(op)
+                if constants is None:
+                    return _Chain(insertions, None)
+                begin[:0] = [*constants, op]
+                value = op.operands[destination_of(op)]
+
+    def _movable(self, op: Operation) -> Sequence[Operation] | None:
+        """The constants that `op` takes besides its destination, where it takes nothing else; `None` otherwise."""
+        style = destination_style(op)
+        if style is None or len(op.results) != 1 or not self.aliases.is_in_place(op, 0):
+            return None
+        destination = destination_of(op)
+        sources = [value.owner for place, value in enumerate(op.operands) if place != destination]
+        inside = [operand.owner for each in op.walk() if each is not op for operand in each.operands]
+        sources += [owner for owner in inside if not op.is_ancestor(owner)]
+        constants = [source for source in sources if isinstance(source, Operation)]
+        is_plain = all(source.has_trait(ConstantLike, value_if_unregistered=False) for source in constants)
+        return constants if is_plain and len(constants) == len(sources) else None
+
+    def _move_in_front(self, begin: Sequence[Operation], writer: Operation) -> None:
+        """Move what stands behind `writer` in front of it, with what that lies in."""
+        position = self.aliases.position
+        for op in begin:
+            if position[op] < position[writer] or op is writer:
+                continue
+            if isinstance(op, tensor.EmptyOp):
+                self._move_in_front(self.begins.get(op.tensor, ()), writer)
+            if op.parent is not writer.parent:  # a constant of an outer block stands in front anyhow
+                continue
+            block = writer.parent
+            assert block is not None
+            op.detach()
+            block.insert_op_before(op, writer)
+            position[op] = position[writer] - 1  # behind all that the writer stands behind, as far as anybody asks
+
+    # --- Loops --------------------------------------------------------------------------------------------------------
+
+    def place_in_loop(self, loop: scf.ForOp) -> None:
+        end = loop.body.block.last_op
+        for argument, value in zip(loop.body.block.args[1:], () if end is None else end.operands, strict=True):
+            if not is_tensor(value):
+                continue
+            root = self.aliases.place(value)
+            writer = self.aliases.buffers.get(root)
+            if writer is None or writer.parent is not loop.body.block or root in self.found.in_slices:
+                continue
+            if root not in self.found.in_loops and self._is_free(argument, root, writer, loop):
+                self.found.in_loops[root] = argument
+                count("tensors written for the next iteration")
+
+    def _is_free(self, argument: SSAValue, root: SSAValue, writer: Operation, loop: scf.ForOp) -> bool:
+        """Whether nobody in the body looks at the memory of `argument` from where `root` is written.
+
+        The writer itself may, element by element; not where its destination has a value to begin with, since that is
+        copied to the memory of `root` first.
+        """
+        if isinstance(writer, tensor.EmptyOp):  # it is written by its one user
+            writer = next(iter(root.uses)).operation
+        position, style = self.aliases.position, destination_style(writer)
+        for member in self.aliases.family(argument).everyone:
+            if not loop.body.block.is_ancestor(member.owner):
+                continue
+            if isinstance(member.owner, Operation) and position[member.owner] >= position[writer]:
+                return False
+            for use in member.uses:
+                reads_alone = (
+                    use.operation is writer
+                    and style is not None
+                    and len(style.destinations()) == 1
+                    and not style.destinations()[0].is_read
+                    and self.aliases.place(member) is self.aliases.place(argument)
+                    and style.may_overwrite(use.index, 0)
+                )
+                if position[use.operation] >= position[writer] and not reads_alone:
+                    return False
+        return True
+
+    # --- Results ------------------------------------------------------------------------------------------------------
+
+    def place_in_results(self, end: ReturnOp) -> None:
+        for number, value in enumerate(filter(is_tensor, end.operands)):
+            root = self._root_under_shapes(value)
+            writer = self.aliases.buffers.get(root)
+            if writer is None or writer.parent is not end.parent:
+                continue
+            if root not in self.found.in_results and root not in self.found.in_slices:
+                self.found.in_results[root] = number
+                count("tensors written into a result")
+
+    def _root_under_shapes(self, value: SSAValue) -> SSAValue:
+        root = self.aliases.place(value)
+        while isinstance(root.owner, ReshapeOp):
+            root = self.aliases.place(root.owner.source)
+        return root
+
+
+def destination_of(op: Operation) -> int:
+    """The operand over which an operation with one result in place writes it."""
+    style = destination_style(op)
+    assert style is not None
+    operand = style.destinations()[0].operand
+    assert operand is not None
+    return operand
+
+
+def place_buffers(aliases: Aliases) -> Placement:
+    """Where the buffers of a function lie, after moving the beginnings of destinations in front of what writes them."""
+    placer = _Placer(aliases)
+    end = aliases.function.body.block.last_op
+    insertions = [op for op in aliases.function.walk() if isinstance(op, tensor.InsertSliceOp)]
+    for insertion in reversed(insertions):
+        placer.place_in_slice(insertion)
+    for op in aliases.function.walk():
+        if isinstance(op, scf.ForOp):
+            placer.place_in_loop(op)
+    if isinstance(end, ReturnOp):
+        placer.place_in_results(end)
+    return placer.found

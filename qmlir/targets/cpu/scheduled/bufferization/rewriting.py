@@ -1,0 +1,361 @@
+"""Rewriting a function from tensors to memory, as `Aliases` and `Placement` have decided.
+
+Operations are visited in order. Each is replaced by one on the memory of its operands, behind the allocations and
+copies that it needs; memory that is allocated inside a loop or a choice is taken in front of it.
+"""
+
+from collections.abc import Sequence
+
+from xdsl.dialects import memref, scf, tensor
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    MemRefType,
+    UnitAttr,
+    i64,
+)
+from xdsl.dialects.func import CallOp, ReturnOp
+from xdsl.dialects.linalg import ops as linalg
+from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.traits import ConstantLike
+
+from qmlir.dialects.kernel.ops import ReshapeOp
+from qmlir.ir.builtin_types import tensor as tensor_type
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.provenance import hand_on
+from qmlir.ir.signature import RESULT
+from qmlir.ir.statistics import count
+from qmlir.targets.cpu.scheduled.bufferization.aliases import Aliases
+from qmlir.targets.cpu.scheduled.bufferization.destinations import (
+    destination_style,
+    has_tensors,
+    is_tensor,
+    is_tensor_type,
+    results_written,
+)
+from qmlir.targets.cpu.scheduled.bufferization.globals import ALIGNMENT, Globals
+from qmlir.targets.cpu.scheduled.bufferization.placement import Placement
+from qmlir.targets.cpu.scheduled.bufferization.slices import is_contiguous, memory_type, reshaped_type, subview
+
+
+def memory_for(type_: Attribute) -> MemRefType[Attribute]:
+    """Memory without gaps for a tensor."""
+    found = tensor_type(type_)
+    return MemRefType(found.get_element_type(), found.get_shape())
+
+
+def allocation(type_: MemRefType[Attribute]) -> memref.AllocOp:
+    """Memory of its own."""
+    return memref.AllocOp.build(
+        operands=[[], []], result_types=[type_], properties={"alignment": IntegerAttr(ALIGNMENT, i64)}
+    )
+
+
+def copy_of(source: SSAValue, destination: SSAValue) -> linalg.GenericOp:
+    """The operation that copies memory."""
+    type_ = memory_type(source.type)
+    rank, element = type_.get_num_dims(), type_.get_element_type()
+    block = Block(arg_types=[element, element])
+    block.add_op(linalg.YieldOp(block.args[0]))
+    maps = [AffineMapAttr(AffineMap.identity(rank))] * 2
+    kinds = [IteratorTypeAttr(IteratorType.PARALLEL)] * rank
+    return linalg.GenericOp([source], [destination], Region(block), maps, kinds)
+
+
+class Rewriter:
+    """One function on its way to memory."""
+
+    def __init__(self, aliases: Aliases, placement: Placement, constants: Globals):
+        self._function = aliases.function
+        self._aliases = aliases
+        self._placement = placement
+        self._globals = constants
+        self._memory: dict[SSAValue, SSAValue] = {}
+        self._results: list[SSAValue] = []
+
+    # --- The function -------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        function, block = self._function, self._function.body.block
+        type_: FunctionType = function.function_type
+        old = list(block.args)
+        for argument in old:
+            new = block.insert_arg(memory_for(argument.type) if is_tensor(argument) else argument.type, len(block.args))
+            new.name_hint = argument.name_hint
+            if is_tensor(argument):
+                self._memory[argument] = new
+            else:
+                argument.replace_all_uses_with(new)
+        for result in type_.outputs:
+            if is_tensor_type(result):
+                self._results.append(block.insert_arg(memory_for(result), len(block.args)))
+        self._visit_block(block)
+        for argument in old:
+            block.erase_arg(argument)
+        self._set_signature()
+
+    def _set_signature(self) -> None:
+        function = self._function
+        type_: FunctionType = function.function_type
+        arguments = _entries(function.arg_attrs, len(type_.inputs))
+        results = list(zip(type_.outputs, _entries(function.res_attrs, len(type_.outputs)), strict=True))
+        memory = [DictionaryAttr({RESULT: UnitAttr(), **entry.data}) for each, entry in results if is_tensor_type(each)]
+        others = [(each, entry) for each, entry in results if not is_tensor_type(each)]
+        function.function_type = FunctionType.from_lists(
+            [argument.type for argument in function.body.block.args], [each for each, _ in others]
+        )
+        function.arg_attrs = ArrayAttr([*arguments, *memory])
+        function.res_attrs = ArrayAttr([entry for _, entry in others]) if any(e.data for _, e in others) else None
+
+    # --- Operations ---------------------------------------------------------------------------------------------------
+
+    def _visit_block(self, block: Block) -> None:
+        replaced = [op for op in list(block.ops) if self._visit(op)]
+        for op in reversed(replaced):
+            op.detach()
+            op.erase()
+
+    def _visit(self, op: Operation) -> bool:
+        """Write `op` on memory; whether it is replaced by that."""
+        match op:
+            case tensor.EmptyOp():
+                self._memory[op.tensor] = self._buffer(op.tensor, op)
+            case tensor.ExtractSliceOp():
+                shape = tensor_type(op.result.type).get_shape()
+                view = self._insert(subview(self._memory[op.source], op, shape), op)
+                self._memory[op.result] = self._named(view, op.result)
+            case tensor.InsertSliceOp():
+                self._visit_insertion(op)
+            case tensor.ExtractOp():
+                load = memref.LoadOp.get(self._memory[op.tensor], op.indices)
+                op.result.replace_all_uses_with(self._insert(load, op))
+            case tensor.InsertOp():
+                whole = self._written(op, 0)
+                self._insert_all([memref.StoreOp.get(op.scalar, whole, op.indices)], op)
+                self._memory[op.result] = whole
+            case ReshapeOp() if is_tensor(op.result):
+                self._memory[op.result] = self._named(self._reshaped(op), op.result)
+            case scf.ForOp():
+                return self._visit_loop(op)
+            case scf.IfOp():
+                return self._visit_choice(op)
+            case CallOp() if has_tensors(op):
+                self._visit_call(op)
+            case ReturnOp():
+                self._visit_return(op)
+            case scf.YieldOp():
+                self._visit_yield(op)
+            case _:
+                return self._visit_other(op)
+        return True
+
+    def _visit_other(self, op: Operation) -> bool:
+        style = destination_style(op)
+        if style is not None and has_tensors(op):
+            self._visit_captures(op)
+            outs = [self._written(op, number) for number in range(len(op.results))]
+            new = style.on_memory(lambda value: self._memory.get(value, value), outs)
+            self._insert_all([new], op)
+            new.location = op.location
+            self._memory.update(zip(op.results, outs, strict=True))
+            return True
+        if any(map(is_tensor, op.results)) and op.has_trait(ConstantLike, value_if_unregistered=False):
+            get = self._globals.of(op)
+            self._memory[op.results[0]] = self._named(self._insert(get, self._top(op)), op.results[0])
+            return True
+        if any(map(is_tensor, op.results)) or (op.regions and any(map(has_tensors, op.walk()))):
+            raise op_error(
+                op,
+                "has no form on memory: accepted are operations in destination style, slices, reshapes, "
+                "scf.for, scf.if and calls",
+            )
+        for place, operand in enumerate(op.operands):
+            if is_tensor(operand):  # it reads tensors only: an expectation
+                op.operands[place] = self._memory[operand]
+        return False
+
+    def _visit_captures(self, op: Operation) -> None:
+        """What the regions of a structured operation read from outside."""
+        for region in op.regions:
+            for inner in list(region.walk()):
+                if isinstance(inner, tensor.ExtractOp):
+                    load = memref.LoadOp.get(self._memory[inner.tensor], inner.indices)
+                    inner.result.replace_all_uses_with(self._insert(load, inner))
+                    inner.detach()
+                    inner.erase()
+                elif has_tensors(inner):
+                    raise op_error(inner, "stands in the body of a structured operation: only tensor.extract may")
+
+    def _visit_insertion(self, op: tensor.InsertSliceOp) -> None:
+        whole = self._written(op, 0)
+        self._memory[op.result] = whole
+        if self._placement.in_slices.get(self._aliases.place(op.source)) is op:
+            return
+        shape = tensor_type(op.source.type).get_shape()
+        self._copy(self._memory[op.source], self._insert(subview(whole, op, shape), op), op)
+
+    def _reshaped(self, op: ReshapeOp) -> SSAValue:
+        source = self._memory[op.source]
+        if not is_contiguous(memory_type(source.type)):
+            own = self._allocate(memory_for(op.source.type), op)
+            self._copy(source, own, op)
+            source = own
+        shape = tensor_type(op.result.type).get_shape()
+        return self._insert(ReshapeOp(source, reshaped_type(memory_type(source.type), shape)), op)
+
+    def _visit_call(self, op: CallOp) -> None:
+        outs = {result: self._buffer(result, op) for result in op.results if is_tensor(result)}
+        arguments = [self._memory.get(value, value) for value in op.arguments]
+        scalars = [result for result in op.results if not is_tensor(result)]
+        call = CallOp(op.callee, [*arguments, *outs.values()], [result.type for result in scalars])
+        call.attributes |= op.attributes
+        self._insert_all([call], op)
+        self._memory |= outs
+        for old, new in zip(scalars, call.results, strict=True):
+            old.replace_all_uses_with(new)
+
+    def _visit_return(self, op: ReturnOp) -> None:
+        tensors = [value for value in op.operands if is_tensor(value)]
+        for number, (value, memory) in enumerate(zip(tensors, self._results, strict=True)):
+            if self._placement.in_results.get(self._root(value)) != number:
+                self._copy(self._memory[value], memory, op)
+        self._insert_all([ReturnOp(*(value for value in op.operands if not is_tensor(value)))], op)
+
+    def _root(self, value: SSAValue) -> SSAValue:
+        root = self._aliases.place(value)
+        while isinstance(root.owner, ReshapeOp):
+            root = self._aliases.place(root.owner.source)
+        return root
+
+    # --- Loops and choices --------------------------------------------------------------------------------------------
+
+    def _visit_loop(self, op: scf.ForOp) -> bool:
+        block = op.body.block
+        carried = [number for number, result in enumerate(op.results) if is_tensor(result)]
+        for number in carried:
+            memory = self._written(op, number)
+            self._memory[block.args[1 + number]] = self._memory[op.results[number]] = memory
+        self._visit_block(block)
+        if not carried:
+            return False
+        for number in reversed(carried):
+            block.erase_arg(block.args[1 + number])
+        scalars = [value for value in op.iter_args if not is_tensor(value)]
+        loop = scf.ForOp(op.lb, op.ub, op.step, scalars, op.detach_region(op.body))
+        self._replace_scalars(op, loop)
+        return True
+
+    def _visit_choice(self, op: scf.IfOp) -> bool:
+        for result in filter(is_tensor, op.results):
+            place = self._aliases.place(result)
+            self._memory[result] = self._buffer(result, op) if place is result else self._memory[place]
+        for region in op.regions:
+            if region.blocks:
+                self._visit_block(region.block)
+        if not any(map(is_tensor, op.results)):
+            return False
+        scalars = [result.type for result in op.results if not is_tensor(result)]
+        regions = [op.detach_region(region) for region in list(op.regions)]
+        self._replace_scalars(op, scf.IfOp(op.cond, scalars, regions[0], regions[1]))
+        return True
+
+    def _replace_scalars(self, op: Operation, new: Operation) -> None:
+        """Let `new` stand for `op`, of whose results it gives those that are no tensors."""
+        new.attributes |= op.attributes
+        self._insert_all([new], op)
+        scalars = [result for result in op.results if not is_tensor(result)]
+        for old, result in zip(scalars, new.results, strict=True):
+            old.replace_all_uses_with(result)
+
+    def _visit_yield(self, end: scf.YieldOp) -> None:
+        """Bring what a region gives to where it is looked for, as if all were copied at once; it gives scalars only."""
+        parent = end.parent_op()
+        assert parent is not None
+        tensors = [
+            (value, result) for value, result in zip(end.operands, parent.results, strict=True) if is_tensor(value)
+        ]
+        aliases = self._aliases
+        moved = [(value, result) for value, result in tensors if self._memory[value] is not self._memory[result]]
+        written = {aliases.family(result) for _, result in moved}
+        pairs: list[tuple[SSAValue, SSAValue]] = []
+        for value, result in moved:
+            source = self._memory[value]
+            if len(moved) > 1 and aliases.family(value) in written:
+                staged = self._allocate(memory_for(value.type), end)
+                self._copy(source, staged, end)
+                source = staged
+            pairs.append((source, self._memory[result]))
+        for source, destination in pairs:
+            self._copy(source, destination, end)
+        self._insert_all([scf.YieldOp(*(value for value in end.operands if not is_tensor(value)))], end)
+
+    # --- Memory -------------------------------------------------------------------------------------------------------
+
+    def _written(self, op: Operation, number: int) -> SSAValue:
+        """The memory for a result of `op`, holding what the result begins with where that is looked at."""
+        destination = results_written(op)[number]
+        result = op.results[number]
+        before = None if destination.operand is None else op.operands[destination.operand]
+        if before is not None and self._aliases.is_in_place(op, number):
+            return self._memory[before]
+        memory = self._buffer(result, op)
+        if before is not None and destination.is_read:
+            self._copy(self._memory[before], memory, op)
+        return memory
+
+    def _buffer(self, value: SSAValue, at: Operation) -> SSAValue:
+        """The memory of a value that begins a buffer."""
+        insertion = self._placement.in_slices.get(value)
+        if insertion is not None:
+            root = self._aliases.place(insertion.dest)
+            shape = tensor_type(insertion.source.type).get_shape()
+            return self._named(self._insert(subview(self._memory[root], insertion, shape), at), value)
+        argument = self._placement.in_loops.get(value)
+        if argument is not None:
+            return self._memory[argument]
+        number = self._placement.in_results.get(value)
+        if number is None:
+            return self._named(self._allocate(memory_for(value.type), at), value)
+        memory, shape = self._results[number], tensor_type(value.type).get_shape()
+        if memory_type(memory.type).get_shape() == shape:
+            return memory
+        return self._insert(ReshapeOp(memory, reshaped_type(memory_type(memory.type), shape)), at)
+
+    def _allocate(self, type_: MemRefType[Attribute], at: Operation) -> SSAValue:
+        return self._insert(allocation(type_), self._top(at))
+
+    def _copy(self, source: SSAValue, destination: SSAValue, at: Operation) -> None:
+        copy = copy_of(source, destination)
+        hand_on((at,), copy)
+        self._insert_all([copy], at)
+        count("copies")
+
+    def _top(self, op: Operation) -> Operation:
+        """The operation of the function's own block that `op` is, or is in."""
+        found = self._function.body.block.find_ancestor_op_in_block(op)
+        assert found is not None
+        return found
+
+    @staticmethod
+    def _named(value: SSAValue, like: SSAValue) -> SSAValue:
+        value.name_hint = like.name_hint
+        return value
+
+    def _insert(self, op: Operation, before: Operation) -> SSAValue:
+        self._insert_all([op], before)
+        return op.results[0]
+
+    @staticmethod
+    def _insert_all(ops: Sequence[Operation], before: Operation) -> None:
+        block = before.parent
+        assert block is not None
+        block.insert_ops_before(ops, before)
+
+
+def _entries(attributes: ArrayAttr[DictionaryAttr] | None, length: int) -> list[DictionaryAttr]:
+    return list(attributes) if attributes else [DictionaryAttr({}) for _ in range(length)]

@@ -1,0 +1,106 @@
+"""The schedules that a contraction may have: what a search tries, and all that a file of tuned schedules may say.
+
+Each gives the same numbers. Of integers every family of loops whose row of the table accepts the operation is there; of
+floats only the one of the table, because another may round otherwise.
+"""
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+
+from xdsl.dialects.builtin import AnyFloat, i32
+
+from qmlir.analysis.contraction_ranges import known_weights
+from qmlir.dialects.kernel.attributes import ScheduleAttr
+from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
+from qmlir.dialects.kernel.variants import GROUP, INTERLEAVED, SPLAT
+from qmlir.dialects.kernel.winograd import ALGORITHMS, Algorithm
+from qmlir.targets.cpu.scheduled.isas import REGISTER_COUNTS
+from qmlir.targets.cpu.scheduled.schedule_table import TABLE, Row, positions_of, schedule_for, schedule_of
+from qmlir.targets.cpu.scheduled.winograd_table import most_tiles, register_tiles, schedule_of_tile
+
+_OTHERS = 2
+"""Registers that hold no sums and no weights: what is multiplied with them, and a constant."""
+
+_MOST_VECTORS, _MOST_ROWS = 4, 14
+"""Larger tiles along one axis read more than they save."""
+
+_MOST_HEIGHTS = 3
+"""So many numbers of rows are tried for each number of vectors: smaller tiles read weights more often."""
+
+
+def has_winograd_form(op: ConvOp, form: Algorithm) -> bool:
+    """Whether an algorithm takes a convolution: constant weights of 3x3 taps beside each other, and a tile."""
+    shape, taps = shaped(op.target)[0], shaped(op.w)[0][1:-1]
+    return (
+        op.outs is None
+        and taps == (3, 3)
+        and {*op.strides.get_values(), *op.dilations.get_values(), op.group_count} == {1}
+        and min(shape[1:-1]) >= form.step
+        and min(shape) > 0
+        and shaped(op.x)[0][-1] > 0
+        and known_weights(op) is not None
+    )
+
+
+def _rows(positions: int, most: int) -> Iterator[int]:
+    """Rows of tiles from `most` on down: those that leave no rest, and those that make tiles of about one size."""
+    if positions <= most:
+        yield max(positions, 1)
+        return
+    fitting = (
+        rows
+        for rows in range(most, max(most // 2, 1) - 1, -1)
+        if positions % rows == 0 or rows == -(-positions // -(-positions // rows))
+    )
+    yield from islice(fitting, _MOST_HEIGHTS)
+
+
+def _tiles(op: ContractionOp, row: Row, isa: str) -> Iterator[tuple[int, int]]:
+    """Rows and vectors of the tiles that registers have room for."""
+    widths = (row.vectors,) if row.variant in INTERLEAVED else range(_MOST_VECTORS, 0, -1)
+    for vectors in widths:
+        most = (REGISTER_COUNTS[isa] - vectors - _OTHERS) // vectors
+        yield from ((rows, vectors) for rows in _rows(positions_of(op), min(most, _MOST_ROWS)) if most > 0)
+
+
+def _direct(op: ContractionOp, isa: str, threads: int) -> Iterator[ScheduleAttr]:
+    accepted = [row for row in TABLE if isa in row.isas and row.accepts(op)]
+    first = accepted[0]
+    for rows, vectors in _tiles(op, first, isa):
+        yield schedule_of(op, first, rows, vectors, threads)
+    if isinstance(op.accumulator_type, AnyFloat):
+        return
+    for row in accepted[1:]:
+        # Others with a fraction of the products in an instruction never catch up.
+        if row.variant != SPLAT or GROUP.get(first.variant, 1) == 1:
+            yield schedule_of(op, row, row.rows, row.vectors, threads)
+
+
+def _by_winograd(op: ConvOp, form: Algorithm, isa: str, threads: int) -> Iterator[ScheduleAttr]:
+    batch, height, width, outputs = shaped(op.target)[0]
+    inputs, count = shaped(op.x)[0][-1], batch * -(-height // form.step) * -(-width // form.step)
+    most = most_tiles(form, count, inputs, threads)
+    for tile in register_tiles(form, isa):
+        for number in sorted({-(-most // tile.rows), -(-most // (2 * tile.rows)), 1}, reverse=True):
+            yield schedule_of_tile(form, isa, tile, min(tile.rows * number, count), count, (inputs, outputs), threads)
+
+
+def _unthreaded(schedule: ScheduleAttr) -> ScheduleAttr:
+    numbers = (schedule.rows, schedule.vectors, schedule.lanes, schedule.k_unroll)
+    return ScheduleAttr.of(schedule.variant, *numbers, block=schedule.block, prefetch=schedule.prefetch)
+
+
+def candidates(op: ContractionOp, isa: str, threads: int) -> tuple[ScheduleAttr, ...]:
+    """The schedules that `op` may have on `isa`, each once, the one of the table first.
+
+    For several threads each schedule that divides the work is there without that, too.
+    """
+    if math.prod(shaped(op.target)[0]) == 0:
+        return (schedule_for(op, isa, threads),)
+    found = [schedule_for(op, isa, threads), *_direct(op, isa, threads)]
+    if isinstance(op, ConvOp) and op.accumulator_type == i32:
+        for form in ALGORITHMS.values():
+            if has_winograd_form(op, form):
+                found += _by_winograd(op, form, isa, threads)
+    return tuple(dict.fromkeys(each for made in found for each in (made, _unthreaded(made))))

@@ -1,0 +1,86 @@
+"""`kernel-assign-schedule`: which loops each contraction and structured operation becomes, by the instruction set."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.passes import ModulePass
+
+from qmlir.dialects.kernel.attributes import TARGET, TUNED, TargetAttr
+from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.variants import VARIANTS
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.ir.statistics import count
+from qmlir.targets.cpu.scheduled.elements_schedule import schedule_all_elements
+from qmlir.targets.cpu.scheduled.isas import IsaName, resolved_isa
+from qmlir.targets.cpu.scheduled.schedule_table import schedule_for
+from qmlir.targets.cpu.scheduled.tuned_choices import TunedChoices
+
+
+@dataclass(frozen=True)
+class KernelAssignSchedule(ModulePass):
+    """Write on each contraction which loops it becomes, and on the module what they may assume.
+
+    `isa` is `host` (the processor of this machine), `generic`, `avx2`, `avx2-vnni`, `avx512-vnni` or `neon`; `threads`
+    is how many threads may run: what has enough work is divided among them. The schedule comes from one table; an
+    operation that has one keeps it. `tuned` is a file of `qmlir tune`: contractions that it has a faster schedule for
+    get that, and `kernel.tuned`. A structured operation goes over vectors of as many elements as a register holds of
+    the widest number that it computes with.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<8x16xi8>, %w: tensor<32x16xi8>) -> tensor<8x32xi32> {
+      %0 = kernel.matmul ins(%x, %w : tensor<8x16xi8>, tensor<32x16xi8>) -> tensor<8x32xi32> {
+      ^bb0(%acc: i32):
+        kernel.yield %acc : i32
+      }
+      func.return %0 : tensor<8x32xi32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    builtin.module attributes {kernel.target = #kernel.target<isa = "generic">} {
+      func.func @main(%x: tensor<8x16xi8>, %w: tensor<32x16xi8>) -> tensor<8x32xi32> {
+        %0 = kernel.matmul ins(%x, %w : tensor<8x16xi8>, tensor<32x16xi8>) -> tensor<8x32xi32> attributes {
+          schedule = #kernel.schedule<variant = "splat", rows = 4, vectors = 2, lanes = 4>
+        } {
+        ^bb0(%acc: i32):
+          kernel.yield %acc : i32
+        }
+        func.return %0 : tensor<8x32xi32>
+      }
+    }
+    ```
+    """
+
+    name = "kernel-assign-schedule"
+    preserves: ClassVar[Preservation] = EVERY_BIT
+
+    isa: IsaName = "generic"
+    threads: int = 1
+    tuned: str = ""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        isa = resolved_isa(op, self.isa)
+        if self.threads < 1:
+            raise op_error(op, f"found threads = {self.threads}, accepted are 1 or more")
+        op.attributes[TARGET] = TargetAttr.of(isa, self.threads)
+        schedule_all_elements(op)
+        choices = TunedChoices(self.tuned, isa, self.threads)
+        for each in op.walk():
+            if not isinstance(each, ContractionOp):
+                continue
+            if each.schedule is None and (found := choices.schedule(each)) is not None:
+                each.schedule, each.attributes[TUNED] = found, UnitAttr()
+                count("contractions scheduled as a search found")
+            elif each.schedule is None:
+                each.schedule = schedule_for(each, isa, self.threads)
+                count("contractions scheduled")
+            elif each.schedule.variant not in VARIANTS:
+                accepted = ", ".join(VARIANTS)
+                raise op_error(each, f"has a schedule for '{each.schedule.variant}' loops, there are {accepted}")

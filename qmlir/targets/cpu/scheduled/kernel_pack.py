@@ -1,0 +1,342 @@
+"""`kernel-pack`: the operands of contractions in the layout of their schedules, zero points folded into the bias."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, f32, i16, i32
+from xdsl.dialects.func import ReturnOp
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.dialects.scf import YieldOp
+from xdsl.dialects.tensor import EmptyOp, ExtractSliceOp, InsertSliceOp
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, Use
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import ConstantLike
+
+from qmlir.analysis.readings import is_movement
+from qmlir.dialects.kernel.attributes import ScheduleAttr
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, unchanged
+from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.kernel.lowering.types import integer_types
+from qmlir.dialects.kernel.ops import ContractionOp, MatMulOp, ReshapeOp, shaped
+from qmlir.dialects.kernel.variants import (
+    DEPTHWISE_DOT,
+    I16_PAIRS,
+    NARROW_TERMS,
+    S8S8_DOT,
+    SCALAR,
+    SHORT_BITS,
+    SHORT_STEPS,
+    U8S2_DOT,
+    U8S4_DOT,
+    U8S8_DOT,
+    WEIGHT_BITS,
+)
+from qmlir.ir.preservation import ROUNDED, Preservation
+from qmlir.ir.rewriting import apply_patterns_greedily
+from qmlir.targets.cpu.scheduled import schedule_table
+from qmlir.targets.cpu.scheduled.bufferization.destinations import results_written
+from qmlir.targets.cpu.scheduled.elements_schedule import schedule_all_elements
+from qmlir.targets.cpu.scheduled.left_sums import scaled_sum_of, shifted_bias, shifted_scale
+from qmlir.targets.cpu.scheduled.packing import (
+    Array,
+    channel_map,
+    constant_of,
+    correction,
+    layout_of,
+    packed_element,
+    packed_weights,
+    row_correction,
+    row_map,
+)
+
+
+def input_offset(op: ContractionOp, variant: str) -> int:
+    """What the loops of a variant read instead of `x - z_x`, less that: `read = x - z_x + offset`."""
+    zero_point, is_unsigned = op.input_zero_point.value.data, op.input_unsigned is not None
+    match variant:
+        case v if v in (U8S8_DOT, U8S4_DOT, U8S2_DOT, *SHORT_STEPS, DEPTHWISE_DOT):
+            return zero_point + (0 if is_unsigned else 128)
+        case v if v == S8S8_DOT:
+            return zero_point - (128 if is_unsigned else 0)
+        case v if v == I16_PAIRS:
+            return 0
+        case _:
+            return zero_point
+
+
+_VIEWS = (ReshapeOp, ExtractSliceOp)
+
+
+def _first_in_memory(value: SSAValue) -> SSAValue:
+    """The first tensor in the memory of `value`: what it is a part of, and what it may be written over."""
+    while isinstance(value, OpResult):
+        op, result = value.op, value.index
+        written = results_written(op)
+        place = 0 if isinstance(op, _VIEWS) else written[result].operand if result < len(written) else None
+        if place is None or isinstance(op.operands[place].owner, EmptyOp):
+            break
+        value = op.operands[place]
+    return value
+
+
+def _next_in_memory(use: Use) -> Sequence[SSAValue]:
+    """The tensors that may be, or lie around, the memory that is used."""
+    user = use.operation
+    match user:
+        case YieldOp():
+            loop = user.parent_op()
+            return [] if loop is None else list(loop.results)
+        case InsertSliceOp():
+            return [user.result]
+        case _ if isinstance(user, _VIEWS):
+            return user.results
+        case _:
+            written = enumerate(results_written(user))
+            return [user.results[number] for number, each in written if each.operand == use.index]
+
+
+def _ends_elsewhere(value: SSAValue) -> bool:
+    """Whether a tensor may be no memory of the arena: an argument's, a result's, or a constant's."""
+    first = _first_in_memory(value)
+    owner = first.owner
+    if not isinstance(owner, Operation) or owner.has_trait(ConstantLike):
+        return True
+    if owner.regions and not results_written(owner):  # a choice may give what lies anywhere
+        return True
+    found: set[SSAValue] = {first}
+    waiting = [first]
+    while waiting:
+        for use in waiting.pop().uses:
+            if isinstance(use.operation, ReturnOp):
+                return True
+            new = [each for each in _next_in_memory(use) if each not in found]
+            found.update(new)
+            waiting += new
+    return False
+
+
+def _packed_input(op: ContractionOp, at: Lowering, variant: str, *, reads_past: bool) -> SSAValue:
+    """`x` as the loops read it: widened for pairs, and in memory of our own where they read past its end."""
+    identity = AffineMap.identity(len(shaped(op.x)[0]))
+    source = Input(op.x, identity, op.input_unsigned is not None)
+    zero_point = op.input_zero_point.value.data
+    if variant == I16_PAIRS and (zero_point or shaped(op.x)[1] != i16):
+
+        def centred(element: Scalar) -> Scalar:
+            return (element.to(i32) - zero_point).to(i16) if zero_point else element.to(i16)
+
+        return at.compute([source], shaped(op.x)[0], i16, centred)
+    if reads_past and _ends_elsewhere(op.x):
+        return at.compute([source], shaped(op.x)[0], shaped(op.x)[1], unchanged)
+    return op.x
+
+
+def _bias_of(op: ContractionOp) -> int | None:
+    """The epilogue operand that is nothing but a constant added to the sum of each channel."""
+    sums = op.body.block.args[0]
+    uses = list(sums.uses)
+    if len(uses) != 1 or not isinstance(uses[0].operation, arith.AddiOp):
+        return None
+    addition = uses[0].operation
+    other = addition.rhs if addition.lhs is sums else addition.lhs
+    if not isinstance(other, BlockArgument) or other.block is not op.body.block or len(list(other.uses)) != 1:
+        return None
+    index = other.index - 1
+    results = op.epilogue_maps.data[index].data.results
+    is_channel = len(results) == 1 and results[0] == AffineDimExpr(len(shaped(op.target)[0]) - 1)
+    return index if is_channel and constant_of(op.epilogue[index]) is not None else None
+
+
+@dataclass
+class _Epilogue:
+    """The epilogue operands of an operation that is packed, which a correction joins."""
+
+    op: ContractionOp
+    at: Lowering
+    values: list[SSAValue]
+    maps: list[AffineMapAttr]
+
+    def add(self, change: SSAValue | Array, map_: AffineMap | None = None) -> None:
+        """Add `change`, of each channel or as `map_` says, to each sum, by way of the bias where there is one."""
+        if isinstance(change, np.ndarray):
+            if not change.any():
+                return
+            place = _bias_of(self.op) if change.ndim == 1 else None
+            if place is not None:
+                bias = constant_of(self.values[place])
+                assert bias is not None
+                total = (bias.astype(np.int64) + change.astype(np.int64)).astype(bias.dtype)  # modulo 2^N, as sums are
+                self.values[place] = self.at.constant(total, self.op.accumulator_type)
+                return
+            value = self.at.constant(change, self.op.accumulator_type)
+        else:
+            value = change
+        block = self.op.body.block
+        sums = block.args[0]
+        argument = block.insert_arg(self.op.accumulator_type, len(block.args))
+        builder = Builder(InsertPoint.at_start(block))
+        addition = builder.insert(arith.AddiOp(sums, argument))
+        sums.replace_uses_with_if(addition.result, lambda use: use.operation is not addition)
+        self.values.append(value)
+        self.maps.append(AffineMapAttr(map_ or channel_map(self.op, len(shaped(value)[0]))))
+
+    def shift(self, weights: Array, spare: int) -> None:
+        """Take sums `2^spare` times as large, where every bit stays the same."""
+        found = scaled_sum_of(self.op.body.block)
+        if found is None or (isinstance(self.op, MatMulOp) and weights.ndim > 2):
+            return
+        is_by_channel = all(self._is_by_channel(place) for place in (found.bias, found.scale))
+        bias, scale = (constant_of(self.values[place]) for place in (found.bias, found.scale))
+        if not is_by_channel or bias is None or scale is None:
+            return
+        large, small = shifted_bias(bias, list(weights), spare), shifted_scale(scale, spare)
+        if large is None or small is None:
+            return
+        found.shift(spare)
+        self.values[found.bias] = self.at.constant(large, i32)
+        self.values[found.scale] = self.at.constant(small, f32)
+
+    def _is_by_channel(self, place: int) -> bool:
+        """Whether an epilogue operand has a number for each channel."""
+        results = self.maps[place].data.results
+        return len(results) == 1 and results[0] == AffineDimExpr(len(shaped(self.op.target)[0]) - 1)
+
+
+def _replacement(
+    op: ContractionOp, x: SSAValue, w: SSAValue, epilogue: _Epilogue, schedule: ScheduleAttr
+) -> ContractionOp:
+    outs = [] if op.outs is None else [op.outs]
+    properties: dict[str, Attribute] = dict(op.properties)
+    for name in ("weight_unsigned", "operandSegmentSizes", "schedule"):
+        properties.pop(name, None)
+    if schedule.variant == I16_PAIRS:
+        properties.pop("input_unsigned", None)
+    properties |= {
+        "input_zero_point": IntegerAttr(0, i32),
+        "weight_zero_point": IntegerAttr(0, i32),
+        "epilogue_maps": ArrayAttr(epilogue.maps),
+        "schedule": schedule.as_packed(),
+        "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 1, 0, len(epilogue.values), len(outs)]),
+    }
+    return type(op).create(
+        operands=[x, w, *epilogue.values, *outs],
+        result_types=list(op.result_types),
+        properties=properties,
+        attributes=dict(op.attributes),
+        regions=[op.detach_region(op.body)],
+    )
+
+
+def _refuse_wide(op: ContractionOp, at: Lowering, variant: str) -> None:
+    """Raise an error where a variant for weights of few bits is given others."""
+    bits = WEIGHT_BITS.get(variant, SHORT_BITS.get(variant))
+    if bits is None:
+        return
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    found = schedule_table.centred_weights(op)
+    if found is None or found[0] < low or found[1] > high:
+        kind = "of floats" if found is None else f"from {found[0]} to {found[1]}"
+        raise at.error(f"has weights {kind}: '{variant}' takes {low} to {high}")
+
+
+class PackContraction(RewritePattern):
+    """Give a contraction the operands that the loops of its schedule read."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ContractionOp, rewriter: PatternRewriter, /) -> None:
+        schedule = op.schedule
+        if schedule is None or schedule.packed or schedule.variant == SCALAR:
+            return
+        at = Lowering(op, rewriter, integer_types())
+        layout, element = layout_of(op, schedule), packed_element(op, schedule.variant)
+        terms = math.prod(layout.taps) * layout.run
+        if layout.parts > 1 and terms > NARROW_TERMS:
+            raise at.error(f"has sums of {terms} products: '{schedule.variant}' adds up to {NARROW_TERMS}")
+        weights = packed_weights(op, at, element)
+        _refuse_wide(op, at, schedule.variant)
+        epilogue = _Epilogue(op, at, list(op.epilogue), list(op.epilogue_maps.data))
+        change = correction(op, at, weights, input_offset(op, schedule.variant))
+        if change is not None:
+            epilogue.add(change)
+        by_row = row_correction(op, at, weights)
+        if by_row is not None:
+            epilogue.add(by_row, row_map(op))
+        if weights.array is not None:
+            if layout.parts > 1:
+                epilogue.shift(weights.array, 8 - 8 // layout.parts)
+            packed = at.constant(layout.pack(weights.array), element)
+        else:
+            assert weights.value is not None
+            if layout.parts > 1:
+                raise at.error(f"has weights that are computed: '{schedule.variant}' packs constants only")
+            packed = layout.pack_computed(at, weights.value)
+        x = _packed_input(op, at, schedule.variant, reads_past=layout.reads_past)
+        moved = op.w
+        rewriter.replace(op, _replacement(op, x, packed, epilogue, schedule))
+        while isinstance(movement := moved.owner, GenericOp) and is_movement(movement) and not moved.uses:
+            moved = movement.inputs[0]  # packing has read where that was moved from
+            rewriter.erase(movement)
+
+
+@dataclass(frozen=True)
+class KernelPack(ModulePass):
+    """Lay the weights of each scheduled contraction out as its loops read them.
+
+    Channels are padded to whole vectors and terms to whole groups, with zeros; zero points of the weights are taken
+    off and those of the input become a part of the bias. Where bytes don't hold weights without their zero point, they
+    keep it, and the product of the zero point with the sum of each row of the input is taken off the sums. Constants
+    are packed at once, computed weights by operations of their own. An input that loops read in groups past its end is
+    copied where it does not lie in the arena: an argument, a result, a constant. Of weights of 4 and of 2 bits, whose
+    sums are 16 and 64 times too large, a bias and a scale of each channel take up the factor where that is exact.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<1x2xi8>) -> tensor<1x2xi32> {
+      %w = arith.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi8>
+      %0 = kernel.matmul ins(%x, %w : tensor<1x2xi8>, tensor<2x2xi8>) -> tensor<1x2xi32> attributes {
+        input_zero_point = 3 : i32, schedule = #kernel.schedule<variant = "splat", lanes = 2>
+      } {
+      ^bb0(%acc: i32):
+        kernel.yield %acc : i32
+      }
+      func.return %0 : tensor<1x2xi32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<1x2xi8>) -> tensor<1x2xi32> {
+      %0 = arith.constant dense<[-9, -21]> : tensor<2xi32>
+      %1 = arith.constant dense<[[[[1, 3], [2, 4]]]]> : tensor<1x1x2x2xi32>
+      %2 = kernel.matmul ins(%x, %1 : tensor<1x2xi8>, tensor<1x1x2x2xi32>) epilogue(%0 : tensor<2xi32>)
+          -> tensor<1x2xi32> attributes {
+        epilogue_maps = [affine_map<(d0, d1) -> (d1)>],
+        schedule = #kernel.schedule<variant = "splat", lanes = 2, packed = true>
+      } {
+      ^bb0(%acc: i32, %change: i32):
+        %3 = arith.addi %acc, %change : i32
+        kernel.yield %3 : i32
+      }
+      func.return %2 : tensor<1x2xi32>
+    }
+    ```
+    """
+
+    name = "kernel-pack"
+    # Sums of floats add the same terms in another order.
+    preserves: ClassVar[Preservation] = ROUNDED
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_patterns_greedily(op, [PackContraction()], ctx)
+        schedule_all_elements(op)

@@ -1,0 +1,321 @@
+"""`kernel-share`: kernels that differ in scalar constants become one, which reads these from memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    BytesAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    FloatAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    PackableType,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    i64,
+)
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from qmlir.analysis.readings import INTEGER_DIVISIONS
+from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.equivalence import equivalent
+from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, hand_on
+from qmlir.ir.statistics import count
+from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style
+from qmlir.targets.cpu.scheduled.bufferization.globals import Globals
+from qmlir.targets.cpu.scheduled.bufferization.outlining import MAY_OVERWRITE
+
+_WIDTHS = (8, 16, 32, 64)
+"""Bits of integers that fill their memory."""
+
+
+def _is_number(type_: Attribute) -> bool:
+    return isinstance(type_, AnyFloat) or ((integer := as_integer(type_)) is not None and integer.width.data in _WIDTHS)
+
+
+def _numbers(function: FuncOp) -> list[arith.ConstantOp]:
+    """The scalar constants of a kernel that may as well come from memory, in order: those that shape no loop."""
+    return [
+        op
+        for op in function.walk()
+        if isinstance(op, arith.ConstantOp)
+        and isinstance(op.value, IntegerAttr | FloatAttr)
+        and _is_number(op.result.type)
+        and not any(isinstance(use.operation, INTEGER_DIVISIONS) and use.index == 1 for use in op.result.uses)
+    ]
+
+
+def _outline_of(function: FuncOp) -> FuncOp:
+    """A kernel without its name, what it stands for, and its numbers."""
+    model = function.clone()
+    model.sym_name = StringAttr("kernel")
+    for name in PROVENANCE_ATTRIBUTES:
+        model.attributes.pop(name, None)
+    for number in _numbers(model):
+        number.properties["value"] = UnitAttr()
+    return model
+
+
+def _groups(functions: Sequence[FuncOp]) -> list[list[FuncOp]]:
+    """Kernels that are equal but for their numbers."""
+    found: dict[object, list[tuple[FuncOp, list[FuncOp]]]] = {}
+    for function in functions:
+        model = _outline_of(function)
+        key = (function.function_type, function.arg_attrs, tuple(each.name for each in function.walk()))
+        rows = found.setdefault(key, [])
+        group = next((group for other, group in rows if equivalent(other, model)), None)
+        if group is None:
+            rows.append((model, [function]))
+        else:
+            group.append(function)
+    return [group for rows in found.values() for _, group in rows if len(group) > 1]
+
+
+@dataclass(frozen=True)
+class _Parameters:
+    """Numbers of one type in which the kernels of a group differ: constants of the first, and the values of each."""
+
+    element: Attribute
+    places: tuple[list[arith.ConstantOp], ...]
+    values: tuple[tuple[bytes, ...], ...]
+    """For each place, the value in each kernel, as memory holds it."""
+
+    def elements(self, kernel: int) -> DenseIntOrFPElementsAttr:
+        """The memory that makes the group's kernel one of them."""
+        packed = b"".join(row[kernel] for row in self.values)
+        return DenseIntOrFPElementsAttr(TensorType(cast(Any, self.element), [len(self.values)]), BytesAttr(packed))
+
+
+def _bytes(constant: arith.ConstantOp) -> bytes:
+    """A number as memory holds it: 0.0 and -0.0 differ."""
+    value = constant.value
+    assert isinstance(value, IntegerAttr | FloatAttr)
+    return cast(PackableType[Any], value.type).pack([value.value.data])
+
+
+def _parameters(group: Sequence[FuncOp]) -> list[_Parameters]:
+    """What the kernels of a group differ in, by type; numbers that agree in each kernel are one parameter."""
+    found: dict[Attribute, dict[tuple[bytes, ...], list[arith.ConstantOp]]] = {}
+    for numbers in zip(*map(_numbers, group), strict=True):
+        values = tuple(map(_bytes, numbers))
+        if len(set(values)) > 1:
+            found.setdefault(numbers[0].result.type, {}).setdefault(values, []).append(numbers[0])
+    return [_Parameters(element, tuple(rows.values()), tuple(rows)) for element, rows in found.items()]
+
+
+def _first_written(function: FuncOp) -> int:
+    """The place of the first argument that is written for sure; behind all where none is."""
+    arguments = function.body.block.args
+    written = [
+        arguments.index(op.operands[destination.operand])
+        for op in function.body.block.ops
+        if (style := destination_style(op)) is not None
+        for destination in style.destinations()
+        if destination.operand is not None and op.operands[destination.operand] in arguments
+    ]
+    return min(written, default=len(arguments))
+
+
+def _read_numbers(function: FuncOp, parameters: Sequence[_Parameters], place: int) -> None:
+    """Let `function` take its parameters as arguments from `place` on, and read them at its start."""
+    block = function.body.block
+    memories = [
+        block.insert_arg(MemRefType(each.element, [len(each.places)]), place + number)
+        for number, each in enumerate(parameters)
+    ]
+    loads: list[Operation] = []
+    for memory, each in zip(memories, parameters, strict=True):
+        memory.name_hint = "parameters"
+        for number, constants in enumerate(each.places):
+            index = arith.ConstantOp(IntegerAttr(number, IndexType()))
+            load = memref.LoadOp.get(memory, [index.result])
+            load.res.name_hint = constants[0].result.name_hint
+            loads += [index, load]
+            for constant in constants:
+                constant.result.replace_all_uses_with(load.res)
+                constant.detach()
+                constant.erase()
+    assert block.first_op is not None
+    block.insert_ops_before(loads, block.first_op)
+    function.function_type = FunctionType.from_lists([each.type for each in block.args], [])
+    if function.arg_attrs is not None:
+        entries = [_moved(entry, place, len(parameters)) for entry in function.arg_attrs]
+        entries[place:place] = [DictionaryAttr({})] * len(parameters)
+        function.arg_attrs = ArrayAttr(entries)
+
+
+def _moved(entry: DictionaryAttr, place: int, by: int) -> DictionaryAttr:
+    """What is said of an argument, after `by` others came in at `place`."""
+    others = entry.data.get(MAY_OVERWRITE)
+    if not isinstance(others, DenseArrayBase):
+        return entry
+    places = [int(each) + by * (each >= place) for each in others.get_values()]
+    return DictionaryAttr({**entry.data, MAY_OVERWRITE: DenseArrayBase.from_list(i64, places)})
+
+
+class _Caller:
+    """Hands parameters to calls: the memory of each lies at the start of the function that calls."""
+
+    def __init__(self, module: ModuleOp):
+        self._globals = Globals(module)
+        self._known: dict[tuple[FuncOp, Attribute], SSAValue] = {}
+        self._last: dict[FuncOp, Operation] = {}
+        self._calls: dict[str, list[CallOp]] = {}
+        for op in module.walk():
+            if isinstance(op, CallOp):
+                self._calls.setdefault(op.callee.string_value(), []).append(op)
+
+    def calls(self, function: FuncOp) -> list[CallOp]:
+        """The calls of a function."""
+        return self._calls.get(function.sym_name.data, [])
+
+    def hand(self, call: CallOp, kernel: FuncOp, elements: Sequence[DenseIntOrFPElementsAttr], place: int) -> None:
+        """Call `kernel` instead, with the parameters before the argument at `place`."""
+        arguments = list(call.arguments)
+        arguments[place:place] = [self._memory(call, each) for each in elements]
+        shared = CallOp(kernel.sym_name.data, arguments, [])
+        shared.attributes = dict(call.attributes)
+        shared.location = call.location
+        block = call.parent
+        assert block is not None
+        block.insert_op_before(shared, call)
+        call.detach()
+        call.erase()
+
+    def _memory(self, call: CallOp, elements: DenseIntOrFPElementsAttr) -> SSAValue:
+        function: Operation | None = call.parent_op()
+        while not isinstance(function, FuncOp):
+            assert function is not None
+            function = function.parent_op()
+        found = self._known.get((function, elements))
+        if found is None:
+            constant = arith.ConstantOp(elements)
+            constant.result.name_hint = "parameters"
+            memory = self._globals.of(constant)
+            if (last := self._last.get(function)) is not None:
+                function.body.block.insert_op_after(memory, last)
+            elif (first := function.body.block.first_op) is not None:
+                function.body.block.insert_op_before(memory, first)
+            self._last[function] = memory
+            found = self._known[function, elements] = memory.memref
+        return found
+
+
+@dataclass(frozen=True)
+class KernelShare(ModulePass):
+    """Make one kernel of those that differ in nothing but scalar constants, such as the scales of layers of one shape.
+
+    The constants in which they differ become elements of a small memory for each type, which every call hands over and
+    the kernel reads at its start; it stands in front of what is written. What all have in common stays in the body, and
+    so do sizes and what integers are divided by.
+
+    Before:
+
+    ```mlir
+    func.func private @mul_4_f32(%x: memref<4xf32>, %y: memref<4xf32> {kernel.may_overwrite = array<i64: 0>}) {
+      linalg.generic {
+          indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]
+      } ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {
+      ^bb0(%a: f32, %old: f32):
+        %scale = arith.constant 5.000000e-01 : f32
+        %0 = arith.mulf %a, %scale : f32
+        linalg.yield %0 : f32
+      }
+      func.return
+    }
+    func.func private @mul_4_f32_2(%x: memref<4xf32>, %y: memref<4xf32> {kernel.may_overwrite = array<i64: 0>}) {
+      linalg.generic {
+          indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]
+      } ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {
+      ^bb0(%a: f32, %old: f32):
+        %scale = arith.constant 2.500000e-01 : f32
+        %0 = arith.mulf %a, %scale : f32
+        linalg.yield %0 : f32
+      }
+      func.return
+    }
+    func.func @main(%x: memref<4xf32>, %y: memref<4xf32> {nn.result}) {
+      func.call @mul_4_f32(%x, %y) : (memref<4xf32>, memref<4xf32>) -> ()
+      func.call @mul_4_f32_2(%y, %y) : (memref<4xf32>, memref<4xf32>) -> ()
+      func.return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    "memref.global"() <{
+        sym_name = "parameters", type = memref<1xf32>, initial_value = dense<5.000000e-01> : tensor<1xf32>,
+        sym_visibility = "private", constant, alignment = 64 : i64
+    }> : () -> ()
+    "memref.global"() <{
+        sym_name = "parameters_2", type = memref<1xf32>, initial_value = dense<2.500000e-01> : tensor<1xf32>,
+        sym_visibility = "private", constant, alignment = 64 : i64
+    }> : () -> ()
+    func.func private @mul_4_f32(
+        %x: memref<4xf32>, %parameters: memref<1xf32>, %y: memref<4xf32> {kernel.may_overwrite = array<i64: 0>}) {
+      %c0 = arith.constant 0 : index
+      %scale = memref.load %parameters[%c0] : memref<1xf32>
+      linalg.generic {
+          indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]
+      } ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {
+      ^bb0(%a: f32, %old: f32):
+        %0 = arith.mulf %a, %scale : f32
+        linalg.yield %0 : f32
+      }
+      func.return
+    }
+    func.func @main(%x: memref<4xf32>, %y: memref<4xf32> {nn.result}) {
+      %0 = memref.get_global @parameters : memref<1xf32>
+      %1 = memref.get_global @parameters_2 : memref<1xf32>
+      func.call @mul_4_f32(%x, %0, %y) : (memref<4xf32>, memref<1xf32>, memref<4xf32>) -> ()
+      func.call @mul_4_f32(%y, %1, %y) : (memref<4xf32>, memref<1xf32>, memref<4xf32>) -> ()
+      func.return
+    }
+    ```
+    """
+
+    name = "kernel-share"
+    preserves: ClassVar[Preservation] = EVERY_BIT
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        caller = _Caller(op)
+        kernels = [each for each in op.ops if isinstance(each, FuncOp) and caller.calls(each) and _is_kernel(each)]
+        for group in _groups(kernels):
+            self._share(group, caller)
+
+    @staticmethod
+    def _share(group: Sequence[FuncOp], caller: _Caller) -> None:
+        kernel, *others = group
+        parameters, place = _parameters(group), _first_written(kernel)
+        if parameters:
+            _read_numbers(kernel, parameters, place)
+        for number, each in enumerate(group):
+            elements = [row.elements(number) for row in parameters]
+            for call in caller.calls(each):
+                caller.hand(call, kernel, elements, place)
+        for each in others:
+            hand_on([each, kernel], kernel)
+            each.detach()
+            each.erase()
+            count("kernels shared")
+
+
+def _is_kernel(function: FuncOp) -> bool:
+    """Whether only its calls know a function, which has a body and no results."""
+    is_private = function.sym_visibility == StringAttr("private")
+    return is_private and not function.is_declaration and not function.function_type.outputs.data

@@ -1,0 +1,220 @@
+"""`kernel-split-tables`: a table of 65,536 bytes that climbs slowly becomes a few of 256, which registers hold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i8, i16
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint
+
+from qmlir.analysis.readings import Structured
+from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.simd.memory import BYTE_VALUES
+from qmlir.ir.builtin_types import dense, ranked_tensor
+from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.ir.provenance import origins_of, set_origins
+from qmlir.ir.rewriting import apply_patterns_greedily
+from qmlir.ir.statistics import count
+from qmlir.passes.integer.kernel_tabulate import Chain, chains_to_bytes, cost_of, replace_chain
+from qmlir.targets.cpu.scheduled.isas import IsaName, resolved_isa
+from qmlir.targets.cpu.scheduled.kernel_tabulate_rows import WITH_TABLES
+from qmlir.targets.cpu.scheduled.row_tables import place_of
+
+_NUMBERS = np.arange(-(1 << 15), 1 << 15, dtype=np.int16)
+"""Every integer of 16 bits, in the order of a table."""
+
+_NEVER = BYTE_VALUES - 1
+"""What no byte exceeds."""
+
+_SLOW = 8
+"""The cost from which on an operation is one that a table saves; the others are as many in the tables' place."""
+
+_LEAST_COST = 16
+"""What the slow operations cost at least: reading one table that is not in registers."""
+
+_MOST_LIMITS = {True: 8, False: 3}
+"""Limits of a group in the epilogue of a contraction, which looks up as many bytes as a register has, and elsewhere.
+
+Beside numbers of 32 bits a loop over elements looks up 16 at a time, and four limits take as long as a table in memory
+(Zen 4, `docs/performance.md`).
+"""
+
+Table = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class SplitTable:
+    """A table by the upper byte of its places: the first entry of each 256, and the lower bytes behind which it moves.
+
+    An entry is the first one of its group plus `direction` times the number of limits that its lower byte exceeds.
+    """
+
+    first: Table
+    limits: Sequence[npt.NDArray[np.uint8]]
+    direction: int
+
+    @classmethod
+    def of(cls, table: Table, most: int) -> "SplitTable | None":
+        """Of 65,536 entries by signed place; `None` where a group goes up and down, or moves more than `most` steps."""
+        groups = table.astype(np.int16).reshape(BYTE_VALUES, BYTE_VALUES)
+        steps = np.diff(groups, axis=1)
+        direction = 1 if (steps >= 0).all() else -1
+        moves = steps * direction
+        wanted = int(moves.sum(axis=1).max())
+        if (moves < 0).any() or wanted > most:
+            return None
+        limits = np.full((wanted, BYTE_VALUES), _NEVER, np.uint8)
+        for group, each in enumerate(moves):
+            places = np.repeat(np.arange(len(each)), each)
+            limits[: len(places), group] = places
+        return cls(np.ascontiguousarray(groups[:, 0], np.int8), list(limits), direction)
+
+    def whole(self) -> Table:
+        """All entries, as the parts have them."""
+        lower = np.arange(BYTE_VALUES, dtype=np.uint8)
+        found = np.broadcast_to(self.first.astype(np.int16)[:, None], (BYTE_VALUES, BYTE_VALUES))
+        for limits in self.limits:
+            found = found + self.direction * (lower > limits[:, None])
+        return found.astype(np.int8).reshape(-1)
+
+
+def _is_slow(op: Operation) -> bool:
+    """Whether a table in registers saves `op`, which is none itself."""
+    type_ = ranked_tensor(op.tensor.type) if isinstance(op, tensor.ExtractOp) else None
+    return cost_of(op) >= _SLOW and (type_ is None or type_.get_shape() != (BYTE_VALUES,))
+
+
+def _best(op: Structured) -> tuple[Chain, SplitTable] | None:
+    """The last byte of a body that depends on one integer of 16 bits, where its table may be split."""
+    most = _MOST_LIMITS[isinstance(op, ContractionOp)]
+    for chain in chains_to_bytes(op.body.block, i16):
+        if sum(cost_of(each) for each in chain.gone() if _is_slow(each)) < _LEAST_COST:
+            continue
+        table = chain.table(_NUMBERS)
+        split = None if table is None else SplitTable.of(table, most)
+        if split is not None:
+            assert np.array_equal(split.whole(), cast(Table, table))  # for all places there are
+            return chain, split
+    return None
+
+
+def _look_ups(source: SSAValue, tables: Sequence[SSAValue], direction: int) -> list[Operation]:
+    """The first entry of the group of `source` in the first table, moved by the limits that the others have."""
+    made = Block()
+    builder = Builder(InsertPoint.at_end(made))
+    lower = builder.insert(arith.TruncIOp(source, i8)).result
+    bits = builder.insert(arith.ConstantOp(IntegerAttr(8, i16))).result
+    upper = builder.insert(arith.TruncIOp(builder.insert(arith.ShRSIOp(source, bits)).result, i8)).result
+    place = place_of(builder, upper)
+    first, *limits = tables
+    found = builder.insert(tensor.ExtractOp(first, [place], i8)).result
+    for limit in limits:
+        entry = builder.insert(tensor.ExtractOp(limit, [place], i8)).result
+        is_exceeded = builder.insert(arith.CmpiOp(lower, entry, "ugt")).result
+        less = builder.insert(arith.ExtSIOp(is_exceeded, i8)).result  # -1 where it is, as a comparison leaves it
+        found = builder.insert((arith.SubiOp if direction > 0 else arith.AddiOp)(found, less)).result
+    operations = list(made.ops)
+    for each in operations:
+        each.detach()
+    return operations
+
+
+class SplitTables(RewritePattern):
+    """The last byte that a split table may give comes from its parts."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        best = _best(op) if isinstance(op, Structured) else None
+        if best is None:
+            return
+        chain, split = best
+        tables = [
+            arith.ConstantOp(dense(each.tobytes(), TensorType(i8, each.shape))) for each in (split.first, *split.limits)
+        ]
+        for table in tables:
+            set_origins(table, origins_of(op))
+        rewriter.insert(tables)
+        replace_chain(chain, _look_ups(chain.source, [table.result for table in tables], split.direction), rewriter)
+
+
+@dataclass(frozen=True)
+class KernelSplitTables(ModulePass):
+    """Look up what a body computes from an integer of 16 bits in tables of 256 bytes by its upper byte.
+
+    A table of 65,536 bytes drives everything else out of the nearest cache, and is read element by element. Where it
+    climbs slowly, as a sigmoid does, or falls, 256 neighbouring entries have few values: one table has the first of
+    them, and others have limits, the lower bytes behind which the entry is one more, or one less. Four registers hold a
+    table of 256 bytes, and as many are looked up at a time as a register has, so this is done only where `isa` does so.
+    The parts come from all 65,536 results of the operations that they stand for, and are compared with them: no bit
+    changes. Chains stay that are cheap, that some number makes undefined, or whose groups go up and down, or far.
+
+    Before (run with `isa=avx512-vnni`):
+
+    ```mlir
+    func.func @main(%x: tensor<4xi16>) -> tensor<4xi8> {
+      %0 = tensor.empty() : tensor<4xi8>
+      %1 = linalg.generic {
+          indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+          ins(%x : tensor<4xi16>) outs(%0 : tensor<4xi8>) {
+      ^bb0(%a: i16, %o: i8):
+        %2 = arith.constant 255 : i16
+        %3 = arith.andi %a, %2 : i16
+        %4 = arith.sitofp %3 : i16 to f32
+        %5 = arith.constant 1.000000e+02 : f32
+        %6 = arith.divf %4, %5 : f32
+        %7 = math.sqrt %6 : f32
+        %8 = arith.constant 1.000000e+00 : f32
+        %9 = arith.minimumf %7, %8 : f32
+        %10 = arith.fptosi %9 : f32 to i8
+        linalg.yield %10 : i8
+      } -> tensor<4xi8>
+      func.return %1 : tensor<4xi8>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<4xi16>) -> tensor<4xi8> {
+      %0 = tensor.empty() : tensor<4xi8>
+      %first = arith.constant dense<0> : tensor<256xi8>
+      %limits = arith.constant dense<99> : tensor<256xi8>
+      %1 = linalg.generic {
+          indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+          ins(%x : tensor<4xi16>) outs(%0 : tensor<4xi8>) {
+      ^bb0(%a: i16, %o: i8):
+        %2 = arith.trunci %a : i16 to i8
+        %3 = arith.constant 8 : i16
+        %4 = arith.shrsi %a, %3 : i16
+        %5 = arith.trunci %4 : i16 to i8
+        %6 = arith.index_cast %5 : i8 to index
+        %7 = arith.constant -128 : index
+        %8 = arith.subi %6, %7 : index
+        %9 = tensor.extract %first[%8] : tensor<256xi8>
+        %10 = tensor.extract %limits[%8] : tensor<256xi8>
+        %11 = arith.cmpi ugt, %2, %10 : i8
+        %12 = arith.extsi %11 : i1 to i8
+        %13 = arith.subi %9, %12 : i8
+        linalg.yield %13 : i8
+      } -> tensor<4xi8>
+      func.return %1 : tensor<4xi8>
+    }
+    ```
+    """
+
+    name = "kernel-split-tables"
+    preserves: ClassVar[Preservation] = EVERY_BIT
+
+    isa: IsaName = "generic"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if resolved_isa(op, self.isa) in WITH_TABLES:
+            statistics = apply_patterns_greedily(op, [SplitTables()], ctx, folding=False)
+            count("tables split", statistics.counts[SplitTables.__name__])

@@ -1,0 +1,196 @@
+"""`kernel-winograd`: convolutions of 3x3 taps by one of Winograd's algorithms, where that is exact, and faster."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, UnitAttr, i8, i16, i32, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter
+
+from qmlir.analysis.contraction_ranges import Winograd, centred_weights, known_weights, winograd
+from qmlir.analysis.intervals import EMPTY
+from qmlir.analysis.value_ranges import ValueRanges
+from qmlir.dialects.kernel.attributes import TUNED
+from qmlir.dialects.kernel.lowering.lowering import Lowering
+from qmlir.dialects.kernel.lowering.types import integer_types
+from qmlir.dialects.kernel.ops import ConvOp, shaped
+from qmlir.dialects.kernel.winograd import ALGORITHMS, F2, VARIANTS, Algorithm, WinogradOp, part_counts
+from qmlir.ir.diagnostics import emit_remark
+from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.ir.statistics import count
+from qmlir.targets.cpu.scheduled.candidates import has_winograd_form
+from qmlir.targets.cpu.scheduled.isas import IsaName, resolved_isa
+from qmlir.targets.cpu.scheduled.tuned_choices import TunedChoices
+from qmlir.targets.cpu.scheduled.winograd_table import faster
+
+_CONV_ONLY = ("strides", "dilations", "groups", "weight_zero_point", "weight_unsigned")
+"""The properties of a convolution that are the same in each that becomes one of these."""
+
+
+AlgorithmName = Literal["f2", "f4", "f4_taps"]
+
+
+def _asked(op: ConvOp) -> Sequence[Algorithm]:
+    """The algorithm that a schedule says already."""
+    form = None if op.schedule is None else VARIANTS.get(op.schedule.variant)
+    return () if form is None else (form,)
+
+
+def _refused(op: ConvOp, bounds: Winograd | None) -> str:
+    """Why a convolution of this form cannot be computed so; empty where it can."""
+    if bounds is None or shaped(op.x)[1] not in (i8, i16):
+        return f"multiplies {shaped(op.x)[1]} by {shaped(op.w)[1]}, accepted are i8 and i16 by integers"
+    if op.accumulator_type != i32:
+        return f"sums in {op.accumulator_type}, accepted is i32"
+    if bounds.form.takes_taps:
+        taps = centred_weights(op, EMPTY)
+        if taps is None or not taps.within(-128, 127):
+            return f"multiplies by weights in {taps}, accepted are 8 bits"
+    if not bounds.fits:
+        return (
+            f"{bounds.name} needs inputs in {bounds.input} by weights in {bounds.weights} and sums in {bounds.sums}, "
+            "accepted are 16, 16 and 32 bits"
+        )
+    return ""
+
+
+def _first_exact(op: ConvOp, forms: Sequence[Algorithm], ranges: ValueRanges) -> tuple[Algorithm, Winograd | None]:
+    """The first algorithm that is exact, with its bounds; the last where none is."""
+    *others, last = forms
+    for form in others:
+        bounds = _proven(op, form, ranges)
+        if not _refused(op, bounds):
+            return form, bounds
+    return last, _proven(op, last, ranges)
+
+
+def _proven(op: ConvOp, form: Algorithm, ranges: ValueRanges) -> Winograd | None:
+    """The bounds of the fewest parts of the channels that fit; those of one where none do."""
+    first: Winograd | None = None
+    for parts in part_counts(shaped(op.x)[0][-1], form):
+        found = winograd(op, ranges[op.x], ranges[op.w], form=form, with_zero_point=True, parts=parts)
+        if found is None or found.fits:
+            return found
+        first = first or found
+    return first
+
+
+def _rewrite(op: ConvOp, form: Algorithm, parts: int) -> None:
+    rewriter = PatternRewriter(op)
+    at = Lowering(op, rewriter, integer_types())
+    weights = known_weights(op)
+    assert weights is not None
+    constant = at.constant(form.taken(weights), form.weight_element)
+    properties = {name: value for name, value in op.properties.items() if name not in _CONV_ONLY}
+    properties["algorithm"], properties["parts"] = StringAttr(form.name), IntegerAttr(parts, i64)
+    properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [1, 1, 0, len(op.epilogue), 0])
+    new = WinogradOp.create(
+        operands=[op.x, constant, *op.epilogue],
+        result_types=list(op.result_types),
+        properties=properties,
+        attributes=dict(op.attributes),
+        regions=[op.detach_region(op.body)],
+    )
+    before = [op.w] if op.weight_zero_points is None else [op.w, op.weight_zero_points]
+    rewriter.replace(op, new)
+    for value in before:
+        if isinstance(value.owner, ConstantOp) and not value.uses:
+            rewriter.erase(value.owner)
+
+
+@dataclass(frozen=True)
+class KernelWinograd(ModulePass):
+    """Compute convolutions of 3x3 taps by Winograd's algorithms where they are proven exact, and faster on `isa`.
+
+    Taken are convolutions of two axes with stride 1, dilation 1, one group and constant weights, by F(2x2, 3x3) or
+    F(4x4, 3x3). The proof is that of `kernel-analyze-ranges`: 16 bits hold the transformed inputs and weights, 32 four
+    times every sum, or 64 times, by the actual weights and what the input may be; where they don't, `parts` of the
+    channels may, the fewest, whose sums are added. Where which is faster is measured, in
+    one table, from which the fastest that is exact is taken; where none is, a remark says so and the convolution stays
+    direct. With `always` that table is not asked and it is `algorithm`, and not where a schedule on the convolution, or
+    the file `tuned` of `qmlir tune` for so many `threads`, says what loops it becomes. The weights are transformed
+    here, by matrices of integers, or with `f4_taps` by the loops.
+
+    Before (run with `always=true`):
+
+    ```mlir
+    func.func @main(%x: tensor<1x4x4x1xi8>) -> tensor<1x2x2x1xi32> {
+      %w = arith.constant dense<[[[[1], [2], [1]], [[0], [0], [0]], [[0], [0], [-1]]]]> : tensor<1x3x3x1xi8>
+      %0 = kernel.conv ins(%x, %w : tensor<1x4x4x1xi8>, tensor<1x3x3x1xi8>) -> tensor<1x2x2x1xi32> attributes {
+          strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} {
+      ^bb0(%sum: i32):
+        kernel.yield %sum : i32
+      }
+      func.return %0 : tensor<1x2x2x1xi32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<1x4x4x1xi8>) -> tensor<1x2x2x1xi32> {
+      %w = arith.constant dense<[[[[4], [8], [0], [4]], [[2], [3], [-1], [0]], [[2], [3], [-1], [0]],
+                                  [[0], [-2], [-2], [-4]]]]> : tensor<1x4x4x1xi16>
+      %0 = kernel.winograd ins(%x, %w : tensor<1x4x4x1xi8>, tensor<1x4x4x1xi16>) -> tensor<1x2x2x1xi32> {
+      ^bb0(%sum: i32):
+        kernel.yield %sum : i32
+      }
+      func.return %0 : tensor<1x2x2x1xi32>
+    }
+    ```
+    """
+
+    name = "kernel-winograd"
+    preserves: ClassVar[Preservation] = EVERY_BIT
+
+    isa: IsaName = "generic"
+    always: bool = False
+    algorithm: AlgorithmName = "f2"
+    threads: int = 1
+    tuned: str = ""
+
+    def _wanted(self, op: ConvOp, choices: TunedChoices) -> Sequence[Algorithm]:
+        """The algorithms that are wanted, the best first: a schedule that a search found, and chose, is put on `op`."""
+        if op.schedule is not None:
+            return _asked(op)
+        if self.always:
+            return (ALGORITHMS[self.algorithm],)
+        found = choices.schedule(op)
+        if found is None:
+            return faster(op, choices.isa)
+        if found.variant in VARIANTS:
+            op.schedule, op.attributes[TUNED] = found, UnitAttr()
+        return _asked(op)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        choices = TunedChoices(self.tuned, resolved_isa(op, self.isa), self.threads)
+        for function in op.ops:
+            if not isinstance(function, FuncOp) or function.is_declaration:
+                continue
+            wanted = [
+                (each, forms)
+                for each in function.walk()
+                if isinstance(each, ConvOp) and has_winograd_form(each, F2)
+                if (forms := [form for form in self._wanted(each, choices) if has_winograd_form(each, form)])
+            ]
+            if not wanted:
+                continue
+            ranges = ValueRanges(function)
+            chosen = [(each, *_first_exact(each, forms, ranges)) for each, forms in wanted]
+            for each, form, bounds in chosen:
+                refused = _refused(each, bounds)
+                if refused:
+                    emit_remark(each, f"stays direct: {refused}")
+                    if _asked(each):
+                        each.schedule = None
+                        each.attributes.pop(TUNED, None)
+                    count("convolutions that Winograd's algorithm does not fit")
+                    continue
+                emit_remark(each, f"is computed by {bounds}")
+                assert bounds is not None
+                _rewrite(each, form, bounds.parts)
+                count("convolutions by Winograd's algorithm")

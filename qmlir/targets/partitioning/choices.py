@@ -1,0 +1,185 @@
+"""Which targets may have an operation, why not the others, and what it costs to leave it to the host.
+
+A cost is in bytes: those of a value that goes over a border and `setup` for the transfer; `intensity` makes bytes of
+the work that a device would have done.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from qmlir.dialects.quant.description import Description
+from qmlir.dialects.quant.ops import CastOperation
+from qmlir.dialects.quant.sizes import bytes_of, elements_of
+from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
+from qmlir.quantization.supports import why_not
+from qmlir.target import HOST
+from qmlir.targets.partitioning.graph import Graph, graph_of
+from qmlir.targets.partitioning.phases import Plan, best_plan
+from qmlir.targets.partitioning.problem import HOST as HOST_PLACE
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """What weighs how much when operations are divided."""
+
+    setup: int = 4096
+    """The bytes that move in the time that a transfer takes to begin."""
+
+    intensity: float = 0.0
+    """How much a device must have to compute for each byte over its border; at 0 it gets all that it supports.
+
+    A product that is added counts as one, and so does an element of a result of what does not multiply.
+    """
+
+    minimum: int = 1
+    """Parts of fewer operations stay with the host, or go to the next target."""
+
+    def __post_init__(self) -> None:
+        if self.setup < 0 or self.intensity < 0 or self.minimum < 1:
+            raise ValueError("setup and intensity are 0 or more, and minimum is 1 or more")
+
+
+def is_free(op: Operation) -> bool:
+    """Whether `op` computes no new number: it is wherever the least goes over borders."""
+    if isinstance(op, CastOperation):
+        return True
+    return isinstance(op, Quantizable) and op.quantization_slots().shares_parameters
+
+
+def work(op: Operation) -> int:
+    """How much there is to compute: multiply-adds, or elements of results."""
+    if isinstance(op, MultipliesAndAdds):
+        return op.multiply_adds()
+    return sum(map(elements_of, op.results))
+
+
+@dataclass
+class _Candidate:
+    """An operation: the places that may have it, the preferred one first, and what is said against the others."""
+
+    places: list[int]
+    reasons: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def _host_only(op: Operation) -> str | None:
+    """Why no device may have `op`, whatever targets say of it."""
+    if isinstance(op, CallOp):
+        return "it is a call: inline it before, for its operations to be divided"
+    if not is_side_effect_free(op):
+        return "it acts beside its results"
+    return None
+
+
+class Division:
+    """The division of one function: candidates, the plan, and why operations are where they are."""
+
+    def __init__(self, function: FuncOp, targets: Sequence[Description], preferences: Preferences):
+        self._function, self._preferences = function, preferences
+        self._targets = targets
+        self.devices = tuple(target for target in targets if target.name != HOST)
+        self._candidates: dict[Operation, _Candidate] = {}
+        self.graph, self.plan = self._solved()
+        while small := self._too_small():
+            self._refuse(small)
+            self.graph, self.plan = self._solved()
+
+    def name_of(self, phase: int) -> str:
+        """The target whose turn it is in `phase`."""
+        place = self.graph.problem.place(phase)
+        return HOST if place == HOST_PLACE else self.devices[place - 1].name
+
+    def phases(self) -> list[int]:
+        """The phases of the parts, in order."""
+        return sorted({phase for phase in self.plan if self.graph.problem.place(phase) != HOST_PLACE})
+
+    def staying(self) -> Mapping[Operation, str]:
+        """The operations that the host has, each with the reason."""
+        pairs = zip(self.graph.operations, self.plan, strict=True)
+        return {op: self._reason(op) for op, phase in pairs if self.graph.problem.place(phase) == HOST_PLACE}
+
+    # How it comes about
+
+    def _solved(self) -> tuple[Graph, Plan]:
+        # What decides between places of one cost is less than any cost.
+        unit = 1 + sum(1 for _ in self._function.body.block.ops) * (1 + len(self.devices))
+
+        def crossing(value: SSAValue) -> int:
+            return unit * (self._preferences.setup + max(bytes_of(value), 1))
+
+        def costs(op: Operation) -> Mapping[int, int]:
+            places = self._candidate(op).places
+            if is_free(op):
+                return {place: rank for rank, place in enumerate(places)}
+            if not self._preferences.intensity:
+                return {places[0]: 0}
+            worth = unit * int(work(op) / self._preferences.intensity)
+            last = max(len(places) - 1, 1)
+            return {place: worth * rank // last + rank for rank, place in enumerate(places)}
+
+        graph = graph_of(self._function, 1 + len(self.devices), costs, crossing)
+        return graph, best_plan(graph.problem)
+
+    def _candidate(self, op: Operation) -> _Candidate:
+        found = self._candidates.get(op)
+        if found is None:
+            found = self._candidates[op] = self._new_candidate(op)
+        return found
+
+    def _new_candidate(self, op: Operation) -> _Candidate:
+        found = _Candidate([])
+        refused = _host_only(op)
+        for target in self._targets:
+            reason = refused or why_not(target, op)
+            if reason is not None:
+                found.reasons[target.name] = reason
+            elif target.name == HOST:
+                found.places.append(HOST_PLACE)
+            else:
+                found.places.append(1 + self.devices.index(target))
+        if HOST_PLACE not in found.places:
+            found.places.append(HOST_PLACE)
+        return found
+
+    def _too_small(self) -> dict[Operation, tuple[int, int]]:
+        """The operations of parts that are too small, each with its place and the number of those in the part."""
+        members: dict[int, list[Operation]] = {phase: [] for phase in self.phases()}
+        for op, phase in zip(self.graph.operations, self.plan, strict=True):
+            if phase in members:
+                members[phase].append(op)
+        return {
+            op: (self.graph.problem.place(phase), len(ops))
+            for phase, ops in members.items()
+            if len(ops) < self._preferences.minimum
+            for op in ops
+        }
+
+    def _refuse(self, small: Mapping[Operation, tuple[int, int]]) -> None:
+        for op, (place, count) in small.items():
+            candidate = self._candidate(op)
+            candidate.places.remove(place)
+            name = self.devices[place - 1].name
+            few = "1 operation" if count == 1 else f"{count} operations"
+            found = f"a part of {few} is smaller than minimum={self._preferences.minimum}"
+            candidate.reasons[name] = f"target '{name}' would compute it, but {found}"
+
+    def _reason(self, op: Operation) -> str:
+        candidate = self._candidate(op)
+        if candidate.places[0] == HOST_PLACE and not any(map(self._is_device, candidate.places)):
+            reasons = {name: text for name, text in candidate.reasons.items() if name != HOST}
+            return "; ".join(dict.fromkeys(reasons.values())) or "the module names no other target"
+        if candidate.places[0] == HOST_PLACE:
+            return f"target '{HOST}' comes first"
+        name = self.devices[candidate.places[0] - 1].name
+        if is_free(op):
+            return f"target '{name}' would compute it, and less goes over the border so: it computes no new number"
+        return (
+            f"target '{name}' would compute it, but more would go over the border "
+            f"than intensity={self._preferences.intensity:g} allows for what it computes"
+        )
+
+    def _is_device(self, place: int) -> bool:
+        return place != HOST_PLACE

@@ -1,0 +1,161 @@
+"""A plan as IR: what lies in one phase of a device becomes a private function, and its place in the caller a call.
+
+Operations move, nothing is computed otherwise. Values at a border keep the names that the model has for them: as
+`nn.name` of arguments and results, and as `tensor` of the call.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from qmlir.ir.provenance import origins_of, set_tensor_names, tensor_names
+from qmlir.ir.signature import NAME, Port, inputs_of, set_ports
+from qmlir.targets.partitioning.graph import Graph, captured, is_constant
+
+
+@dataclass(frozen=True)
+class Part:
+    """A function that holds the operations of one phase, and its call."""
+
+    phase: int
+    function: FuncOp
+    call: CallOp
+
+
+def _name(value: SSAValue, inputs: Mapping[SSAValue, str]) -> str:
+    """The model's name of a value, or else the part of the node that makes it; empty where neither is known."""
+    owner = value.owner
+    if not isinstance(owner, Operation):
+        return inputs.get(value, "")
+    name = tensor_names(owner)[owner.results.index(value)]
+    origins = origins_of(owner)
+    return name or (str(origins[-1]) if origins and len(owner.results) == 1 else "")
+
+
+def _ports(values: Sequence[SSAValue], inputs: Mapping[SSAValue, str], default: str) -> list[Port]:
+    """Names for arguments or results, no two the same; one without a name is called `default` and its place."""
+    found: list[Port] = []
+    names = [_name(value, inputs) for value in values]
+    taken = {f"{default}{place}" for place, name in enumerate(names) if not name}
+    for value, wanted in zip(values, names, strict=True):
+        name, number = wanted, 1
+        while name in taken:
+            number += 1
+            name = f"{wanted}#{number}"
+        taken.update({name} if name else ())
+        found.append(Port(name, value.type))
+    return found
+
+
+def _input_names(function: FuncOp) -> dict[SSAValue, str]:
+    """The names that the arguments of a function were given."""
+    given = [NAME in each.data for each in function.arg_attrs or ()]
+    named = zip(function.body.block.args, inputs_of(function), given, strict=False)
+    return {value: port.name for value, port, is_given in named if is_given}
+
+
+class Outliner:
+    """Takes the phases of devices out of a function, in order."""
+
+    def __init__(self, function: FuncOp, graph: Graph, plan: Sequence[int]):
+        self._function, self._graph, self._plan = function, graph, plan
+        self._inputs = _input_names(function)
+        terminator = function.body.block.last_op
+        self._returned = list(terminator.operands) if terminator is not None else []
+        self._terminator = terminator
+
+    def part(self, phase: int, name: str) -> Part:
+        """Move the operations of `phase` into a function `name`, which is not in the module yet."""
+        pairs = zip(self._graph.operations, self._plan, strict=True)
+        operations = [op for op, each in pairs if each == phase]
+        inside = set(operations)
+        made = {result for op in operations for result in op.results}
+        taken = dict.fromkeys(value for op in operations for value in captured(op) if value not in made)
+        constants = [value for value in taken if is_constant(value)]
+        arguments = [value for value in taken if not is_constant(value)]
+        results = [result for op in operations for result in op.results if self._is_given(result, inside)]
+        ins, outs = _ports(arguments, self._inputs, "input"), _ports(results, self._inputs, "output")
+        call = CallOp(name, arguments, [result.type for result in results])
+        block = self._function.body.block
+        block.insert_op_before(call, operations[0])
+        body = Block(arg_types=[value.type for value in arguments])
+        copies = _copies(constants, body)
+        for value, argument in zip(arguments, body.args, strict=True):
+            argument.name_hint = value.name_hint
+            copies[value] = argument
+        for old, new in zip(results, call.results, strict=True):
+            new.name_hint = old.name_hint
+            old.replace_uses_with_if(new, lambda use: _ancestor(block, use.operation) not in inside)
+        for op in operations:
+            op.detach()
+            body.add_op(op)
+        for old, new in copies.items():
+            old.replace_uses_with_if(new, lambda use: _ancestor(body, use.operation) is not None)
+        body.add_op(ReturnOp(*results))
+        types = ([value.type for value in arguments], [value.type for value in results])
+        function = FuncOp(name, types, Region(body), visibility="private")
+        set_ports(function, ins, outs)
+        set_tensor_names(call, [port.name for port in outs])
+        return Part(phase, function, call)
+
+    def _is_given(self, value: SSAValue, inside: set[Operation]) -> bool:
+        block = self._function.body.block
+        return any(_ancestor(block, use.operation) not in inside for use in value.uses)
+
+    def sort(self, parts: Sequence[Part]) -> None:
+        """Put what is left, and the calls of `parts`, in an order in which they can run; constants where they are used.
+
+        What is left stays in its order as far as that can be.
+        """
+        block = self._function.body.block
+        phases = dict(zip(self._graph.operations, self._plan, strict=True)) | {part.call: part.phase for part in parts}
+        left = sorted((op for op in block.ops if op in phases), key=phases.__getitem__)
+        placed: set[SSAValue] = set()
+        terminator = self._terminator
+        assert terminator is not None
+        for op in (*left, terminator):
+            for constant in [value for value in captured(op) if is_constant(value) and value not in placed]:
+                assert isinstance(constant.owner, Operation)
+                placed.update(constant.owner.results)
+                _move_before(constant.owner, terminator)
+            if op is not terminator:
+                _move_before(op, terminator)
+        for op in list(block.ops):
+            if op not in phases and op is not terminator and not any(result.uses for result in op.results):
+                op.detach()
+                op.erase()
+
+
+def _copies(constants: Sequence[SSAValue], body: Block) -> dict[SSAValue, SSAValue]:
+    """Copies of constants at the beginning of a part."""
+    found: dict[SSAValue, SSAValue] = {}
+    for value in constants:
+        if value in found:
+            continue
+        assert isinstance(value.owner, Operation)
+        copy = value.owner.clone()
+        body.add_op(copy)
+        found |= dict(zip(value.owner.results, copy.results, strict=True))
+    return found
+
+
+def _ancestor(block: Block, op: Operation) -> Operation | None:
+    return block.find_ancestor_op_in_block(op)
+
+
+def _move_before(op: Operation, place: Operation) -> None:
+    block = place.parent
+    assert block is not None
+    op.detach()
+    block.insert_op_before(op, place)
+
+
+def outlined(function: FuncOp, graph: Graph, plan: Sequence[int], names: Mapping[int, str]) -> list[Part]:
+    """Take each phase that `names` names out of `function`; the parts in order, not yet in the module."""
+    outliner = Outliner(function, graph, plan)
+    parts = [outliner.part(phase, names[phase]) for phase in sorted(names)]
+    if parts:
+        outliner.sort(parts)
+    return parts

@@ -1,0 +1,88 @@
+"""`quant-partition`: what a target computes becomes functions of that target, the host keeps the rest."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from qmlir.dialects.quant.target import TARGETS, targets_of
+from qmlir.ir.diagnostics import op_error
+from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.ir.statistics import count
+from qmlir.targets.partitioning.choices import Preferences
+from qmlir.targets.partitioning.partition import partition
+
+
+@dataclass(frozen=True)
+class QuantPartition(ModulePass):
+    """Give each operation to the first target of the module that computes it, and outline its parts as functions.
+
+    The targets are those that `quant-set-target` put on the module; `cpu` among them is the host, which keeps what no
+    other one computes. A part is a private function with the attribute `quant.target`; its arguments and results have
+    the names that the model has for them. Parts do not wait for each other in a circle. Constants are copied to where
+    they are used. What stays on the host has a remark that says why.
+
+    **Crossings** are the arguments and results of parts. What they cost together is the least that is found: the bytes
+    of each and `setup` for the transfer. What computes no new number (movement, max pooling, casts) is where the least
+    goes over the border. Everything else goes to the first target that computes it; with an `intensity` a device only
+    gets what it computes so often for each byte that would go over the border for it. Parts of fewer than `minimum`
+    operations stay with the host.
+
+    Before (run with `setup=64`):
+
+    ```mlir
+    !x = !quant.uniform<i8:f32, 0.25>
+    builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
+      func.func @main(%x: tensor<2x!x> {nn.name = "x"}) -> (tensor<2x!x> {nn.name = "y"}) {
+        %0 = nn.add %x, %x : (tensor<2x!x>, tensor<2x!x>) -> tensor<2x!x> {origin = "twice"}
+        %1 = nn.relu %0 : tensor<2x!x> {origin = "relu1"}
+        %2 = nn.sigmoid %1 : tensor<2x!x> {origin = "y"}
+        func.return %2 : tensor<2x!x>
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !x = !quant.uniform<i8:f32, 0.25>
+    builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
+      func.func private @main_dsp_0(%x: tensor<2x!x> {nn.name = "x"}) -> (tensor<2x!x> {nn.name = "relu1"})
+          attributes {quant.target = "dsp"} {
+        %0 = nn.add %x, %x : (tensor<2x!x>, tensor<2x!x>) -> tensor<2x!x> {origin = "twice"}
+        %1 = nn.relu %0 : tensor<2x!x> {origin = "relu1"}
+        func.return %1 : tensor<2x!x>
+      }
+      func.func @main(%x: tensor<2x!x> {nn.name = "x"}) -> (tensor<2x!x> {nn.name = "y"}) {
+        %0 = func.call @main_dsp_0(%x) {tensor = "relu1"} : (tensor<2x!x>) -> tensor<2x!x>
+        %1 = nn.sigmoid %0 : tensor<2x!x> {origin = "y"}
+        func.return %1 : tensor<2x!x>
+      }
+    }
+    ```
+    """
+
+    name = "quant-partition"
+    preserves: ClassVar[Preservation] = EVERY_BIT
+
+    setup: int = Preferences.setup
+    intensity: float = Preferences.intensity
+    minimum: int = Preferences.minimum
+
+    def __post_init__(self) -> None:
+        self.preferences()
+
+    def preferences(self) -> Preferences:
+        """What weighs how much. Raises `ValueError` for what has no meaning."""
+        return Preferences(self.setup, self.intensity, self.minimum)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        targets = targets_of(op)
+        if not targets:
+            raise op_error(op, f"says no {TARGETS} to divide it among: quant-set-target puts them there")
+        for report in partition(op, targets, self.preferences()):
+            count("parts", len(report.parts))
+            count("crossings", report.crossings)
+            count("bytes over borders", report.bytes)

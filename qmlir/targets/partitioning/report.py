@@ -1,0 +1,118 @@
+"""What a division came to, as plain data: the parts with what goes over their borders, and why the rest stayed."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+
+from qmlir.dialects.quant.sizes import type_bytes
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.interfaces import MultipliesAndAdds
+from qmlir.ir.signature import Port, inputs_of, outputs_of
+from qmlir.quantization.report import element_text
+from qmlir.targets.partitioning.graph import computing
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A value that goes over a border: its name in the model, its type, and its bytes."""
+
+    name: str
+    type: str
+    bytes: int
+
+    @staticmethod
+    def of(port: Port) -> "Crossing":
+        """The crossing of an argument or a result of a part."""
+        return Crossing(port.name, _type_text(port.type), type_bytes(port.type))
+
+
+@dataclass(frozen=True)
+class PartReport:
+    """A part: its function and target, how much it computes, and what it takes and gives."""
+
+    name: str
+    target: str
+    operations: int
+    multiply_adds: int
+    """Sizes that are not known count as 1."""
+
+    arguments: tuple[Crossing, ...]
+    results: tuple[Crossing, ...]
+
+    @property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """All of them."""
+        return (*self.arguments, *self.results)
+
+
+@dataclass(frozen=True)
+class Stay:
+    """An operation that the host has, and why."""
+
+    node: str
+    """The key of the node, or the name of the operation where it has none."""
+
+    operation: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class PartitionReport:
+    """How a function was divided."""
+
+    function: str
+    targets: tuple[str, ...]
+    parts: tuple[PartReport, ...]
+    stays: tuple[Stay, ...]
+    crossings: int
+    """How many values go over borders in a run."""
+
+    bytes: int
+    """Their bytes, elements packed as their types allow; for one sample where sizes are open."""
+
+    multiply_adds: int
+    """Those of all operations; the parts say how many of them devices do."""
+
+
+def _type_text(type_: Attribute) -> str:
+    ranked = ranked_tensor(type_)
+    if ranked is None:
+        return str(type_)
+    sizes = ["?" if size == DYNAMIC_INDEX else str(size) for size in ranked.get_shape()]
+    return "x".join([*sizes, element_text(ranked.get_element_type())])
+
+
+def _multiply_adds(function: FuncOp) -> int:
+    return sum(op.multiply_adds() for op in function.walk() if isinstance(op, MultipliesAndAdds))
+
+
+def part_report(function: FuncOp, target: str) -> PartReport:
+    """What is to be said of the function of a part."""
+    return PartReport(
+        function.sym_name.data,
+        target,
+        len(computing(function)),
+        _multiply_adds(function),
+        tuple(map(Crossing.of, inputs_of(function))),
+        tuple(map(Crossing.of, outputs_of(function))),
+    )
+
+
+def partition_report(
+    function: FuncOp, targets: Iterable[str], parts: Iterable[PartReport], stays: Iterable[Stay]
+) -> PartitionReport:
+    """The report of a function that was divided into `parts` and what stays."""
+    found = tuple(parts)
+    crossings = [each for part in found for each in part.crossings]
+    return PartitionReport(
+        function.sym_name.data,
+        tuple(targets),
+        found,
+        tuple(stays),
+        len(crossings),
+        sum(each.bytes for each in crossings),
+        _multiply_adds(function) + sum(part.multiply_adds for part in found),
+    )

@@ -1,0 +1,88 @@
+"""ONNX Runtime: a session with every option that changes numbers or times stated, called with arrays by name."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from inspect import isclass
+from os import PathLike, fspath
+from typing import Any, cast
+
+import numpy.typing as npt
+
+from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.targets.peers.packages import imported
+
+Array = npt.NDArray[Any]
+
+PACKAGE = "onnxruntime"
+
+OPTIMIZATIONS: Mapping[str, str] = {
+    "none": "ORT_DISABLE_ALL",
+    "basic": "ORT_ENABLE_BASIC",
+    "extended": "ORT_ENABLE_EXTENDED",
+    "all": "ORT_ENABLE_ALL",
+}
+"""Our names of the levels of graph optimization, and ONNX Runtime's."""
+
+_FATAL = 4
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is stated of a session."""
+
+    threads: int = 1
+    """Inside an operation; operations run one after the other."""
+
+    optimization: str = "all"
+    """Of the graph: with `none` it computes what the model says, in floats between casts."""
+
+    is_exact: bool = False
+    """Whether products of u8 and s8 are exact. Otherwise their sums saturate at 16 bits on x86 without VNNI, which is
+    faster: `session.x64quantprecision`."""
+
+    is_deterministic: bool = True
+    """Whether no kernel may give other bits in another run."""
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """What ONNX Runtime raises for a model that it cannot run: its classes have nothing in common but `Exception`."""
+    state: Any = imported(PACKAGE, "capi.onnxruntime_pybind11_state")
+    classes = (each for each in cast(dict[str, Any], vars(state)).values() if isclass(each))
+    return tuple(each for each in classes if issubclass(each, Exception))
+
+
+class Session:
+    """A model in ONNX Runtime, on the CPU."""
+
+    def __init__(self, model: str | PathLike[str] | bytes, options: Options = Options()) -> None:
+        """`model` is a file, or the bytes of one. Raises `DiagnosticError` where it cannot be run."""
+        runtime = imported(PACKAGE)
+        self.options = options
+        settings = runtime.SessionOptions()
+        settings.intra_op_num_threads, settings.inter_op_num_threads = options.threads, 1
+        settings.log_severity_level = _FATAL
+        settings.use_deterministic_compute = options.is_deterministic
+        if options.optimization not in OPTIMIZATIONS:
+            near = nearest_name(options.optimization, OPTIMIZATIONS)
+            raise text_error(f"no optimization '{options.optimization}'{near}, there are {', '.join(OPTIMIZATIONS)}")
+        settings.graph_optimization_level = getattr(runtime.GraphOptimizationLevel, OPTIMIZATIONS[options.optimization])
+        if options.is_exact:
+            settings.add_session_config_entry("session.x64quantprecision", "1")
+        source = model if isinstance(model, bytes) else fspath(model)
+        try:
+            self._session = runtime.InferenceSession(source, settings, providers=["CPUExecutionProvider"])
+        except _errors() as error:
+            raise text_error(f"ONNX Runtime cannot run the model: {' '.join(str(error).split())}") from error
+        self.input_names: tuple[str, ...] = tuple(each.name for each in self._session.get_inputs())
+        self.output_names: tuple[str, ...] = tuple(each.name for each in self._session.get_outputs())
+
+    def __call__(self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
+        """The outputs by name, or those of them that `outputs` names.
+
+        Raises `DiagnosticError` for inputs that do not fit.
+        """
+        names = list(self.output_names if outputs is None else outputs)
+        try:
+            return dict(zip(names, self._session.run(names, dict(inputs)), strict=True))
+        except (ValueError, *_errors()) as error:
+            raise text_error(f"ONNX Runtime refuses the inputs: {' '.join(str(error).split())}") from error

@@ -1,0 +1,233 @@
+"""Running two subjects on the same samples: the error of every value that both have, in the model's order."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, i1
+from xdsl.dialects.func import FuncOp
+
+from qmlir.dialects.quant.infer import element_type
+from qmlir.interpreter.progress import bar
+from qmlir.interpreter.samples import Data, Run, Samples
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.diagnostics import text_error
+from qmlir.ir.signature import inputs_of
+from qmlir.workflows.comparison.errors import Array, ErrorSums, TopOne
+from qmlir.workflows.comparison.names import INPUT, OUTPUT, Name, matched
+from qmlir.workflows.comparison.subjects import Subject
+
+
+@dataclass(frozen=True)
+class ValueComparison:
+    """How far one value of the candidate is from the reference, over all samples."""
+
+    key: str
+    """The reference's key: provenance, as in profiles; the port's name for an input."""
+
+    operation: str
+    """What gives it in the reference, `nn.conv`."""
+
+    reference_type: str
+    type: str
+    """The element types in the reference and in the candidate, `f32` and `i8`."""
+
+    elements: int
+    samples: int
+    sqnr_db: float
+    """`10 log10(sum reference² / sum difference²)`; infinite where all are equal."""
+
+    max_error: float
+    """The largest absolute difference."""
+
+    mean_error: float
+    """The mean of the absolute differences."""
+
+    mean_squared_error: float
+    largest: float
+    """The largest absolute value of the reference."""
+
+    is_limited: bool = False
+    """Whether the value saturates on purpose, because only a relu or a clip takes it that cuts the same off."""
+
+
+@dataclass(frozen=True)
+class OutputComparison(ValueComparison):
+    """How far an output of the candidate is from that of the reference; the key is its name."""
+
+    top1_agreement: float | None = None
+    """The share of samples with the same largest class, from 0 to 1; `None` where the output is no [N, C] of floats."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The values of a candidate against those of a reference."""
+
+    reference: str
+    candidate: str
+    values: tuple[ValueComparison, ...]
+    """Inputs that are quantized and all values inside that both have, in the order of the reference."""
+
+    outputs: tuple[OutputComparison, ...] = ()
+    samples: int = 0
+    unmatched: tuple[str, ...] = ()
+    """The keys of the reference that the candidate has no values of the same shape for."""
+
+    def first_below(self, bound_db: float) -> ValueComparison | None:
+        """The first value, outputs last, whose signal-to-noise ratio is below `bound_db`.
+
+        A value that saturates on purpose is passed over: what follows cuts the same off, and is compared itself.
+        """
+        return next((each for each in self.below(bound_db)), None)
+
+    def below(self, bound_db: float) -> Iterator[ValueComparison]:
+        """All values and outputs below `bound_db` but those that saturate on purpose, in order."""
+        # Not `< bound`: a ratio that is no number is below, too.
+        return (each for each in (*self.values, *self.outputs) if not each.is_limited and not each.sqnr_db >= bound_db)
+
+    def worst(self, count: int) -> tuple[ValueComparison, ...]:
+        """The `count` values with the smallest ratios, the smallest first, without those that saturate on purpose."""
+        told = (each for each in self.values if not each.is_limited)
+        return tuple(sorted(told, key=lambda each: each.sqnr_db)[:count])
+
+
+@dataclass
+class _Pair:
+    """One value that both have: its names, and what was seen of it."""
+
+    reference: Name
+    candidate: Name
+    sums: ErrorSums = field(default_factory=ErrorSums)
+    top1: TopOne = field(default_factory=TopOne)
+    samples: int = 0
+
+    def add(self, reference: Sequence[Array], found: Sequence[Array], samples: int) -> None:
+        steps = [
+            (one, other) for one, other in zip(*_aligned(reference, found), strict=False) if one.shape == other.shape
+        ]
+        for one, other in steps:
+            self.sums.add(one, other)
+            self.top1.add(one, other)
+        self.samples += samples if steps else 0
+
+    def fields(self) -> dict[str, Any]:
+        sums = self.sums
+        return {
+            "key": self.reference.key.removeprefix("output:") if self.is_output else self.reference.key,
+            "operation": self.candidate.operation if self.reference.operation == INPUT else self.reference.operation,
+            "reference_type": self.reference.type,
+            "type": self.candidate.type,
+            "elements": sums.elements,
+            "samples": self.samples,
+            "sqnr_db": sums.sqnr_db,
+            "max_error": sums.max_error,
+            "mean_error": sums.mean(sums.sizes),
+            "mean_squared_error": sums.mean(sums.noise),
+            "largest": sums.largest,
+            "is_limited": self.reference.is_limited or self.candidate.is_limited,
+        }
+
+    @property
+    def is_output(self) -> bool:
+        return self.reference.operation == OUTPUT
+
+
+def _aligned(reference: Sequence[Array], found: Sequence[Array]) -> tuple[Sequence[Array], Sequence[Array]]:
+    """The steps that belong together: what has one step is the last of what has several."""
+    if len(reference) == 1:
+        return reference, found[-1:]
+    return (reference[-1:], found) if len(found) == 1 else (reference, found)
+
+
+def _pairs(reference: Subject, candidate: Subject) -> list[_Pair]:
+    theirs = {name.key: name for name in candidate.names}
+    keys = matched(reference.names, candidate.names)
+    pairs = (_Pair(name, theirs[keys[name.key]]) for name in reference.names if name.key in keys)
+    # An input that both take as it is given is no result of either.
+    return [pair for pair in pairs if not pair.reference.operation == pair.candidate.operation == INPUT]
+
+
+def _open_sizes(function: FuncOp) -> int:
+    types = (ranked_tensor(port.type) for port in inputs_of(function))
+    return sum(type_.get_shape().count(DYNAMIC_INDEX) for type_ in types if type_ is not None)
+
+
+def _signature(subjects: Sequence[Subject]) -> FuncOp:
+    """The inputs by which samples are read: of the subject that leaves fewest sizes open."""
+    functions = [subject.signature for subject in subjects if subject.signature is not None]
+    if not functions:
+        raise text_error("a program does not say what its inputs are: compare it with a model")
+    return min(functions, key=_open_sizes)
+
+
+def arguments_of(function: FuncOp, run: Run) -> dict[str, Array]:
+    """The arguments of `run` by name, as a caller of `function` gives them."""
+    ports = inputs_of(function)
+    return {
+        port.name: value.astype(np.bool_) if element_type(port.of_caller().type) == i1 else value
+        for port, value in zip(ports, run.arguments, strict=True)
+    }
+
+
+def _limited(runs: Samples, limit: int | None) -> Iterator[Run]:
+    left = limit
+    for run in runs:
+        if left is not None and left < run.samples:
+            return
+        yield run
+        left = None if left is None else left - run.samples
+        if left == 0:
+            return
+
+
+def compare(
+    reference: Subject, candidate: Subject, data: Data, *, limit: int | None = None, progress: IO[str] | None = None
+) -> Comparison:
+    """The error of every value of `candidate` that `reference` has too, on the samples in `data` (or `limit` of them).
+
+    `data` is what `qmlir.profile` takes. Samples go through both in the batches of their types, one by one where the
+    batch size is open; memory does not grow with their number. A terminal as `progress` gets
+    a bar. Raises `DiagnosticError` for data that does not fit, and for subjects with nothing in common.
+    """
+    if limit is not None and limit < 1:
+        raise text_error(f"the limit is at least 1 sample, found {limit}")
+    function = _signature((reference, candidate))
+    pairs = _pairs(reference, candidate)
+    if not pairs:
+        raise text_error(f"{reference.name} and {candidate.name} have no value in common, not even an output")
+    runs = Samples(function, data)
+    total = runs.total if limit is None or runs.total is None else min(limit, runs.total)
+    samples = 0
+    with bar("comparing", total, progress) as advance:
+        for run in _limited(runs, limit):
+            inputs = arguments_of(function, run)
+            _add_run(pairs, reference.values(inputs), candidate.values(inputs), run.samples)
+            samples += run.samples
+            advance(run.samples)
+    if samples == 0:
+        raise text_error(f"a limit of {limit} is less than the batch that the model takes")
+    return _comparison(reference, candidate, pairs, samples)
+
+
+Values = Mapping[str, tuple[Array, ...]]
+
+
+def _add_run(pairs: Sequence[_Pair], reference: Values, found: Values, samples: int) -> None:
+    for pair in pairs:
+        one, other = reference.get(pair.reference.key), found.get(pair.candidate.key)
+        if one and other:
+            pair.add(one, other, samples)
+
+
+def _comparison(reference: Subject, candidate: Subject, pairs: Sequence[_Pair], samples: int) -> Comparison:
+    seen = [pair for pair in pairs if pair.samples]
+    known = {pair.reference.key for pair in seen}
+    return Comparison(
+        reference.name,
+        candidate.name,
+        tuple(ValueComparison(**pair.fields()) for pair in seen if not pair.is_output),
+        tuple(OutputComparison(**pair.fields(), top1_agreement=pair.top1.share) for pair in seen if pair.is_output),
+        samples,
+        tuple(name.key for name in reference.names if name.key not in known and name.operation != INPUT),
+    )

@@ -1,0 +1,168 @@
+"""A quantized module taken down to the integer level or to loops, as a subject with the quantized module's names.
+
+Below the quantized level a value is an array of plain integers, maybe with its channels last, that one kernel writes
+for several nodes. Which value it is, is told by provenance; what it stands for, by the quantized module's type.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from qmlir.dialects.quant.infer import element_type, storage_dtype
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.environment import default_environment
+from qmlir.interpreter.run import interpret
+from qmlir.interpreter.upstream.scalars import unsigned, wrap
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.ir.signature import outputs_of
+from qmlir.ir.verification import verify
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.pipelines import COMPILE
+from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.specialization.inputs import function_of
+from qmlir.specialization.specialize import specialize
+from qmlir.workflows.comparison.errors import Array
+from qmlir.workflows.comparison.names import ModuleNames, Name, matched, module_names
+from qmlir.workflows.comparison.subjects import Recorder, real, real_outputs
+
+STAGES: Mapping[str, tuple[str, ...]] = {
+    "integer": ("lower",),
+    "loops": ("lower", "fuse", "schedule", "bufferize", "loops"),
+}
+"""The stages of `COMPILE` that make each level below the quantized one."""
+
+
+def _shapes_of(inputs: Mapping[str, Array]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    return tuple(sorted((name, value.shape) for name, value in inputs.items()))
+
+
+def _channels_first(array: Array, shape: Sequence[int], *, may_move: bool) -> Array | None:
+    """`array` in the layout of `shape`, [N, C, …]; `None` where it has another shape, or where none can tell."""
+    if not may_move or len(shape) < 3:
+        return array if array.shape == tuple(shape) else None
+    last = (shape[0], *shape[2:], shape[1])
+    if array.shape == last == tuple(shape) and shape[1] > 1 and max(shape[2:]) > 1:
+        return None
+    if array.shape == last:
+        return np.moveaxis(array, -1, 1)
+    return array if array.shape == tuple(shape) else None
+
+
+def _stored(array: Array, element: UniformQuantizedType) -> Array:
+    """Plain integers as the stored ones of `element`: of their low bits."""
+    integers = wrap(array, IntegerType(element.bits))
+    return (integers if element.is_signed else unsigned(integers, IntegerType(element.bits))).astype(
+        storage_dtype(element)
+    )
+
+
+def _pairs(source: ModuleNames, found: ModuleNames) -> dict[str, str]:
+    """Which float and quantized values of the module are which values of its lowered form.
+
+    An operation of which several results are used becomes operations that nothing tells apart: it is left out. So is
+    what has other bits than the quantized type: it is on its way to that value.
+    """
+    several = {key for value, key in source.values.items() if sum(bool(each.uses) for each in _siblings(value)) > 1}
+    pairs = matched(inside(source.names), inside(found.names))
+    return {
+        key: there
+        for key, there in pairs.items()
+        if key not in several and _may_stand_for(source.by_key[key].type, found.by_key[there].type)
+    }
+
+
+def _siblings(value: SSAValue) -> Sequence[SSAValue]:
+    return value.owner.results if isinstance(value.owner, Operation) else (value,)
+
+
+def _may_stand_for(quantized: str, stored: str) -> bool:
+    """Whether elements of the one type, as tables show it, are elements of the other, or the floats behind a cast."""
+    if stored[0] not in "iu":
+        return True
+    return quantized[0] in "iu" and quantized[1:] == stored[1:]
+
+
+class _Lowered:
+    """The module for inputs of one shape, taken down; and which of its values are which of the model's."""
+
+    def __init__(self, module: ModuleOp, level: str, function: str, isa: str):
+        clone = module.clone()
+        environment = default_environment()
+        text = COMPILE.text(*STAGES[level], isa=isa, threads="1")
+        PassManager(environment.new_context(), parse_pipeline(text, environment.passes)).run(clone)
+        verify(clone)
+        self.module = clone
+        self.may_move = level != "integer"
+        source = module_names(module, function, integers=True)
+        self.found = module_names(clone, function, integers=True)
+        self.types = {key: value.type for value, key in source.values.items()}
+        self.pairs = _pairs(source, self.found)
+        self.turns = Counter(source.values.values())
+
+    def run(self, inputs: Mapping[str, Array], function: str) -> tuple[dict[str, Any], dict[str, tuple[Array, ...]]]:
+        recorder = Recorder(self.found, lambda value, type_: np.asarray(value))
+        outputs = interpret(self.module, inputs, function=function, listeners=[recorder])
+        values: dict[str, tuple[Array, ...]] = {}
+        for key, there in self.pairs.items():
+            written = recorder.found.get(there, [])
+            if self.turns[key] == 1:
+                written = written[-1:]  # what comes before it brought operands into another layout
+            arrays = [self._real(each, self.types[key]) for each in written]
+            known = tuple(each for each in arrays if each is not None)
+            if len(known) == self.turns[key]:
+                values[key] = known
+        return outputs, values
+
+    def _real(self, array: Array, type_: Attribute) -> Array | None:
+        """What the kernel computed as the floats that the quantized type says, `None` where it is of another kind."""
+        ranked, element = ranked_tensor(type_), element_type(type_)
+        if ranked is None:
+            return None
+        placed = _channels_first(array, ranked.get_shape(), may_move=self.may_move)
+        if placed is None:
+            return None
+        if placed.dtype.kind not in "iub":
+            return placed  # of a quantized value, too: the last kernel writes what the cast behind it gives
+        return real(_stored(placed, element), type_) if isinstance(element, UniformQuantizedType) else None
+
+
+def inside(names: Sequence[Name]) -> list[Name]:
+    """The values that are neither inputs nor outputs."""
+    return [name for name in names if name.origins]
+
+
+class LoweredSubject:
+    """`module`, float or quantized, in the interpreter at a level below the quantized one: `integer` or `loops`.
+
+    It is taken down for the shapes of the inputs that it is given. Values that have no kernel of their own any more, as
+    those inside a fused one, are missing, and so are those of whose layout nothing tells. Raises `DiagnosticError` for
+    another level, and for what has no form there.
+    """
+
+    def __init__(self, module: ModuleOp, level: str, name: str = "", *, function: str = ENTRY, isa: str = "generic"):
+        if level not in STAGES:
+            raise text_error(f"no level '{level}'{nearest_name(level, STAGES)}, there are {', '.join(STAGES)}")
+        self.module = module
+        self.level = level
+        self.name = name or f"the module at the level {level}"
+        self.signature = function_of(module, function)
+        self.names = module_names(module, function).names
+        self._function = function
+        self._isa = isa
+        self._outputs = {port.name: port.type for port in outputs_of(self.signature)}
+        self._lowered: dict[object, _Lowered] = {}
+
+    def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
+        """See `Subject`."""
+        shapes = _shapes_of(inputs)
+        if shapes not in self._lowered:
+            static = specialize(self.module, dict(shapes), function=self._function)
+            self._lowered[shapes] = _Lowered(static, self.level, self._function, self._isa)
+        outputs, values = self._lowered[shapes].run(inputs, self._function)
+        return values | real_outputs(outputs, self._outputs)

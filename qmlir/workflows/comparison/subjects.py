@@ -1,0 +1,154 @@
+"""What can be compared: a module that the interpreter runs, and a program.
+
+A subject names its values and computes them on the inputs of one batch, as floats: quantized ones are dequantized.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, cast, runtime_checkable
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
+
+from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.quant.interpret import dequantize
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.interpreter.machine import Listener
+from qmlir.interpreter.run import interpret
+from qmlir.ir.diagnostics import text_error
+from qmlir.ir.signature import outputs_of
+from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.quantization.report import element_text
+from qmlir.specialization.inputs import function_of
+from qmlir.workflows.comparison.errors import Array
+from qmlir.workflows.comparison.names import ModuleNames, Name, module_names, output_name
+
+
+@runtime_checkable
+class Subject(Protocol):
+    """One side of a comparison."""
+
+    @property
+    def name(self) -> str:
+        """What messages and tables call it."""
+        ...
+
+    @property
+    def signature(self) -> FuncOp | None:
+        """A function with its inputs, whose body is of no matter; `None` where it does not say what they are."""
+        ...
+
+    @property
+    def names(self) -> Sequence[Name]:
+        """Its values in the order of computation, inputs first, outputs last."""
+        ...
+
+    def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
+        """What its values are on inputs by name: floats by key, an array for each step of an unrolled layer.
+
+        A key may be missing where no operation that gives it has run.
+        """
+        ...
+
+
+def real(value: Any, type_: Attribute) -> Array:
+    """A value of a run as the floats that it stands for: a quantized one is dequantized."""
+    element = element_type(type_)
+    return dequantize(value, element) if isinstance(element, UniformQuantizedType) else np.asarray(value)
+
+
+class Recorder(Listener):
+    """The values of one run by key."""
+
+    def __init__(self, names: ModuleNames, convert: Callable[[Any, Attribute], Array]):
+        self.names = names
+        self.convert = convert
+        self.found: defaultdict[str, list[Array]] = defaultdict(list)
+
+    def on_results(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
+        for result, value in zip(op.results, results, strict=True):
+            key = self.names.values.get(result)
+            if key is not None:
+                self.found[key].append(self.convert(value, result.type))
+        key = self.names.written.get(op)
+        if key is not None:  # memory is written again: the value is kept as it is now
+            self.found[key].append(np.array(operands[-1]))
+
+
+class ModuleSubject:
+    """A module of any level down to the quantized one, float or quantized, in the reference interpreter."""
+
+    def __init__(self, module: ModuleOp, name: str = "the module", *, function: str = ENTRY):
+        self.module = module
+        self.name = name
+        self.signature = function_of(module, function)
+        self._function = function
+        self._found = module_names(module, function)
+        self._outputs = {port.name: port.type for port in outputs_of(self.signature)}
+
+    @property
+    def names(self) -> Sequence[Name]:
+        """See `Subject`."""
+        return self._found.names
+
+    def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
+        """See `Subject`."""
+        recorder = Recorder(self._found, real)
+        outputs = interpret(self.module, inputs, function=self._function, listeners=[recorder])
+        found = {key: tuple(values) for key, values in recorder.found.items()}
+        found |= {key: (np.asarray(inputs[port]),) for port, key in self._found.inputs.items()}
+        return found | real_outputs(outputs, self._outputs)
+
+
+def is_numbers(value: Any) -> bool:
+    """Whether a value is an array of numbers: no text, and no sequence of arrays."""
+    return isinstance(value, np.ndarray) and cast(Array, value).dtype.kind not in "OUS"
+
+
+def real_outputs(outputs: Mapping[str, Any], types: Mapping[str, Attribute]) -> dict[str, tuple[Array, ...]]:
+    """The outputs of a run by key, as floats where `types` says that they are quantized."""
+    return {
+        f"output:{name}": (real(value, types[name]) if name in types else np.asarray(value),)
+        for name, value in outputs.items()
+        if is_numbers(value)
+    }
+
+
+ProgramCall = Callable[[Mapping[str, Array]], Mapping[str, Array]]
+"""A program: arrays by name in, arrays by name out."""
+
+
+def called(program: ProgramCall, inputs: Mapping[str, Array], name: str) -> Mapping[str, Array]:
+    """What `program` gives. Raises `DiagnosticError` for inputs that it refuses, such as NaN in a quantized model."""
+    try:
+        return program(inputs)
+    except ValueError as error:  # a saved program has a class of its own of it
+        raise text_error(f"{name}: {error}") from error
+
+
+class ProgramSubject:
+    """A compiled program: its outputs.
+
+    `signature` is a function with the program's inputs, `outputs` are the names and types of what it gives; a quantized
+    output is dequantized.
+    """
+
+    def __init__(
+        self,
+        program: ProgramCall,
+        name: str = "the program",
+        *,
+        outputs: Mapping[str, Attribute],
+        signature: FuncOp | None = None,
+    ):
+        self.program = program
+        self.name = name
+        self.signature = signature
+        self._outputs = outputs
+        self.names = tuple(output_name(port, element_text(element_type(type_))) for port, type_ in outputs.items())
+
+    def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
+        """See `Subject`."""
+        return real_outputs(called(self.program, inputs, self.name), self._outputs)

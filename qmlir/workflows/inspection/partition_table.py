@@ -1,0 +1,57 @@
+"""Reports of a partition as text: for each function its parts with what goes over their borders, and what stayed."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from qmlir.ir.diagnostics import printable
+from qmlir.targets.partitioning.report import Crossing, PartitionReport, PartReport
+from qmlir.workflows.inspection.table import aligned, number
+from qmlir.workflows.inspection.values import bytes_text
+
+_PARTS = ("part", "target", "operations", "macs", "takes", "gives", "bytes")
+_STAYS = ("on the host", "operation", "because")
+_RIGHT = frozenset({"operations", "macs", "bytes"})
+_LONGEST = 48
+
+
+def _values(crossings: Sequence[Crossing]) -> str:
+    text = ", ".join(f"{each.name} {each.type}".strip() for each in crossings)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _part(part: PartReport) -> tuple[str, ...]:
+    return (
+        part.name,
+        part.target,
+        str(part.operations),
+        number(part.multiply_adds),
+        _values(part.arguments),
+        _values(part.results),
+        bytes_text(sum(each.bytes for each in part.crossings)),
+    )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _head(found: PartitionReport) -> str:
+    if not found.parts:
+        return f"@{found.function}: no part for any of {', '.join(found.targets)}"
+    done = sum(part.multiply_adds for part in found.parts)
+    tenths = 1000 * done // found.multiply_adds if found.multiply_adds else 0  # all of them alone are 100%
+    share = f", {tenths / 10:.1f}% of the multiply-adds" if found.multiply_adds else ""
+    crossings = f"{_counted(found.crossings, 'crossing')} of {bytes_text(found.bytes)}"
+    return f"@{found.function}: {_counted(len(found.parts), 'part')}{share}, {crossings}"
+
+
+def _lines(found: PartitionReport) -> Iterator[str]:
+    yield _head(found)
+    if found.parts:
+        yield from ("", *aligned([_PARTS, *map(_part, found.parts)], _RIGHT))
+    if found.stays:
+        yield from ("", *aligned([_STAYS, *((each.node, each.operation, each.reason) for each in found.stays)]))
+
+
+def partition_text(found: Iterable[PartitionReport]) -> str:
+    """The lines, functions in order."""
+    return "\n".join("".join(f"{printable(line)}\n" for line in _lines(each)) for each in found)

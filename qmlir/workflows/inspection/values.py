@@ -1,0 +1,145 @@
+"""A value of a module as a reader wants it: element type, shape, bytes, the range that it can have.
+
+A value's type comes in, whatever its level; out goes plain data. Sizes that are not known are `None`, and count as 1
+in numbers of elements and bytes, so that these are for one sample.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
+from qmlir.dialects.quant.sizes import bytes_of, shaped_type
+from qmlir.dialects.quant.types import CalibratedQuantizedType, UniformQuantizedType, storage_limits
+from qmlir.ir.provenance import tensor_names
+from qmlir.quantization.profiles.keys import is_constant
+from qmlir.quantization.report import element_text
+
+CASTS = (QuantizeCastOp, DequantizeCastOp, StorageCastOp)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of a quantized type."""
+
+    storage: str
+    """`i8`, `i8<-127:127>` with limits where it has narrower ones."""
+
+    granularity: str
+    """`tensor`, `axis` or `block`."""
+
+    axes: tuple[int, ...]
+    """The axes along which parameters differ."""
+
+    count: int
+    """How many scales there are."""
+
+    scale: tuple[float, float]
+    """The smallest and the largest scale."""
+
+    zero_point: tuple[int, int]
+    """The smallest and the largest zero point."""
+
+    @staticmethod
+    def of(type_: UniformQuantizedType) -> "Parameters":
+        """The parameters of `type_`."""
+        found = type_.storage_min, type_.storage_max
+        assert isinstance(type_.storage, IntegerType)
+        limits = "" if found == storage_limits(type_.storage) else f"<{found[0]}:{found[1]}>"
+        scales, points = type_.scales, type_.zero_points
+        return Parameters(
+            f"{element_text(type_)}{limits}",
+            str(type_.granularity),
+            type_.axes,
+            int(scales.size),
+            (float(scales.min()), float(scales.max())),
+            (int(points.min()), int(points.max())),
+        )
+
+    @property
+    def text(self) -> str:
+        """`i8, scale 0.0078, zero point -14`."""
+        axes = ", ".join(map(str, self.axes))
+        if self.count == 1:
+            scale = f"scale {self.scale[0]:.6g}"
+        else:
+            along = f" along ax{'i' if len(self.axes) == 1 else 'e'}s {axes}" if self.axes else ""
+            scale = f"{self.count} scales from {self.scale[0]:.4g} to {self.scale[1]:.4g}{along}"
+        low, high = self.zero_point
+        return f"{self.storage}, {scale}, zero point{f' {low}' if low == high else f's from {low} to {high}'}"
+
+
+@dataclass(frozen=True)
+class ValueInfo:
+    """One operand or result."""
+
+    name: str
+    """The model's name of the tensor, empty where it has none."""
+
+    element: str
+    """`f32`, `i8`: what the elements are stored as."""
+
+    shape: tuple[int | None, ...]
+    bytes: int
+    is_constant: bool
+    range: tuple[float, float] | None = None
+    """What was seen of a profiled value, or what the quantized type can hold; `None` where neither is known."""
+
+    parameters: Parameters | None = None
+
+    @property
+    def text(self) -> str:
+        """`1x64x56x56xi8`."""
+        return "x".join(["?" if size is None else str(size) for size in self.shape] + [self.element])
+
+
+def bytes_text(count: int) -> str:
+    """A number of bytes for a reader: `97.5 KiB`."""
+    size = float(count)
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < 1024:
+            return f"{count} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GiB"
+
+
+def range_of(element: Attribute) -> tuple[float, float] | None:
+    """The range that was seen, or that integers with these parameters can stand for."""
+    match element:
+        case CalibratedQuantizedType():
+            return element.minimum, element.maximum
+        case UniformQuantizedType():
+            low = element.scales * (element.storage_min - element.zero_points)
+            high = element.scales * (element.storage_max - element.zero_points)
+            return float(low.min()), float(high.max())
+        case _:
+            return None
+
+
+def constant_behind(value: SSAValue) -> SSAValue | None:
+    """The constant that `value` is, or is cast from; `None` where it is computed."""
+    while isinstance(value.owner, CASTS):
+        value = value.owner.operands[0]
+    owner = value.owner
+    is_global = isinstance(owner, Operation) and owner.name == "memref.get_global"
+    return value if isinstance(owner, Operation) and (is_global or is_constant(owner)) else None
+
+
+def value_info(value: SSAValue) -> ValueInfo | None:
+    """What a reader wants to know of a tensor or of memory, `None` for any other value."""
+    found = shaped_type(value)
+    if found is None:
+        return None
+    element, shape = found
+    owner = value.owner
+    name = tensor_names(owner)[owner.results.index(value)] if isinstance(owner, Operation) else value.name_hint or ""
+    return ValueInfo(
+        name,
+        element_text(element),
+        tuple(None if size == DYNAMIC_INDEX else size for size in shape),
+        bytes_of(value),
+        constant_behind(value) is not None,
+        range_of(element),
+        Parameters.of(element) if isinstance(element, UniformQuantizedType) else None,
+    )

@@ -1,0 +1,117 @@
+"""A report of what a user has: a folder of `qmlir quantize`, a quantized module beside its float one, or a float model.
+
+The page is written, and what it says is given back as data.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import IO, NamedTuple, TypeAlias
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.interpreter.samples import Data
+from qmlir.ir.diagnostics import text_error
+from qmlir.quantization.profiles.file import Profile
+from qmlir.workflows.evaluating import Labels, data_beside
+from qmlir.workflows.folder import QuantizedFolder
+from qmlir.workflows.loading import load
+from qmlir.workflows.quantizing import quantize_with_profile
+from qmlir.workflows.reporting.collect import SAMPLES, Options, collect
+from qmlir.workflows.reporting.model import Report
+from qmlir.workflows.reporting.render import write_page
+
+Model: TypeAlias = ModuleOp | str | PathLike[str]
+
+OUTPUT = "report.html"
+
+
+class _Subjects(NamedTuple):
+    """What a report is of."""
+
+    reference: ModuleOp
+    quantized: ModuleOp
+    profile: Profile | None
+    title: str
+
+
+def is_quantized(module: ModuleOp) -> bool:
+    """Whether some value of `module` has a quantized type."""
+    return any(
+        isinstance(element_type(result.type), UniformQuantizedType) for op in module.walk() for result in op.results
+    )
+
+
+def _opened(
+    model: Model,
+    reference: Model | None,
+    data: Data,
+    shapes: Mapping[str, Sequence[int]] | None,
+    progress: IO[str] | None,
+) -> _Subjects:
+    title = "model" if isinstance(model, ModuleOp) else Path(fspath(model)).name
+    if not isinstance(model, ModuleOp) and QuantizedFolder.holds(model):
+        folder = QuantizedFolder.open(model)
+        theirs = load(folder.float_module) if reference is None else _module(reference, shapes)
+        return _Subjects(theirs, load(folder.module), Profile.load(folder.profile), folder.stem)
+    module = _module(model, shapes)
+    if is_quantized(module):
+        if reference is None:
+            raise text_error(f"'{title}' is quantized: say which float model it was made of, with the reference")
+        return _Subjects(_module(reference, shapes), module, None, title)
+    if reference is not None:
+        raise text_error(f"'{title}' has no quantized value: a reference is for a model that is quantized")
+    made = quantize_with_profile(module, data, progress=progress)
+    return _Subjects(module, made.module, made.profile, title)
+
+
+def _module(model: Model, shapes: Mapping[str, Sequence[int]] | None) -> ModuleOp:
+    if isinstance(model, ModuleOp):
+        return model
+    path = Path(fspath(model))
+    if path.is_dir():
+        raise text_error(f"'{path}' is no folder of qmlir quantize, which has a summary.json of one")
+    return load(path, shapes=shapes)
+
+
+def report(
+    model: Model,
+    data: Data,
+    output: str | PathLike[str] = OUTPUT,
+    *,
+    reference: Model | None = None,
+    labels: Labels | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    samples: int = SAMPLES,
+    time: bool = True,
+    threads: int = 1,
+    isa: str = "host",
+    title: str = "",
+    progress: IO[str] | None = None,
+) -> Report:
+    """Write what quantization did to a model as one page of HTML, and give what it says.
+
+    `model` is a folder that `qmlir quantize` wrote; a quantized module, or a path to one, with the float model that it
+    was made of as `reference`; or a float model, which is quantized by `data` as `qmlir.quantize` does. `data` is what
+    `qmlir.profile` takes. So many `samples` go through the interpreter for errors and histograms. With `labels`, a
+    class for each sample, which may stand in the file of the data, there is accuracy for all data, otherwise the
+    agreement of both models. Both are compiled, for `threads` and `isa`, and timed, unless `time` is off. A terminal as
+    `progress` gets bars.
+
+    Raises `DiagnosticError` for a model, data or labels that do not fit.
+    """
+    target = Path(output)
+    if target.is_dir():
+        raise text_error(f"'{target}' is a folder: a report is a file, such as {target / OUTPUT}")
+    if not target.parent.is_dir():
+        raise text_error(f"cannot write '{target}': there is no folder '{target.parent}'")
+    data = list(data) if isinstance(data, Iterator) else data_beside(labels, data)  # it is gone over more than once
+    found = _opened(model, reference, data, shapes, progress)
+    options = Options(title or found.title, samples, time, threads, isa)
+    made = collect(
+        found.reference, found.quantized, data, labels=labels, profile=found.profile, options=options, progress=progress
+    )
+    write_page(made, target)
+    return made

@@ -1,0 +1,219 @@
+"""What a report says, as data: everything that the page shows, and nothing about how.
+
+`as_json` is the form in which the page holds it. Numbers that are not finite have no form there, and are null.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import StrEnum
+from typing import Any, cast
+
+from qmlir.ir.diagnostics import LINES, printable
+from qmlir.workflows.reporting.layout import Point
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How many float and how many quantized values lie in the same bins."""
+
+    start: float
+    """Where the first bin begins."""
+
+    width: float
+    """The width of every bin."""
+
+    float_counts: tuple[int, ...]
+    quantized_counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """The quantized type of a value: `real = scale * (stored - zero_point)`."""
+
+    storage: str
+    """`i8`, `u4`, `i8<-127:127>`."""
+
+    scale: float
+    """The largest where there are several."""
+
+    smallest_scale: float
+    zero_point: int
+    """The first where there are several."""
+
+    scales: int
+    """How many there are: 1 for a whole tensor."""
+
+    low: float
+    """The smallest and the largest number that it can hold."""
+
+    high: float
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weights of a contraction by output channel."""
+
+    type: Quantized
+    minima: tuple[float, ...]
+    """The smallest and the largest weight of each channel; those of the float model where it has the same weights."""
+
+    maxima: tuple[float, ...]
+    scales: tuple[float, ...]
+    """The scale of each channel, or the one of all."""
+
+
+@dataclass(frozen=True)
+class ErrorFigures:
+    """How far the quantized values are from the float ones, over all samples."""
+
+    sqnr_db: float | None
+    """`10 log10(sum float² / sum difference²)`; `None` where nothing differs."""
+
+    max_error: float
+    mean_error: float
+
+
+@dataclass(frozen=True)
+class KernelUse:
+    """One call of a kernel that computes a node, or a part of it."""
+
+    name: str
+    seconds: float
+    nodes: tuple[int, ...]
+    """The nodes that it computes in one go."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operation of the quantized model, an input or an output."""
+
+    number: int
+    name: str
+    """The provenance: the model's node, and the part of it."""
+
+    operation: str
+    """`nn.conv`; `input`, `output`."""
+
+    op_type: str
+    """The operator in the user's model, `Conv`; empty where unknown."""
+
+    shape: str
+    type: str
+    """The element type of the result, `i8`."""
+
+    is_quantized: bool
+    place: Point = (0.0, 0.0)
+    """The centre of the node in the drawing."""
+
+    reason: str = ""
+    """Why it is left in float."""
+
+    quantized: Quantized | None = None
+    error: ErrorFigures | None = None
+    is_limited: bool = False
+    """Whether what follows cuts the same off as the type does, so that clipping costs nothing."""
+
+    range: tuple[float, float] | None = None
+    """The smallest and the largest float value that was seen."""
+
+    clipped: float | None = None
+    """The share of float values that the quantized type cannot hold, from 0 to 1."""
+
+    histogram: Histogram | None = None
+    weights: Weights | None = None
+    multiply_adds: int = 0
+    bytes: int = 0
+    """Of weights and other constants, as they are stored."""
+
+    kernels: tuple[KernelUse, ...] = ()
+    seconds: float | None = None
+    """Of the kernels that are counted for this node: those of which it is the main part."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A value that goes from a node to another."""
+
+    source: int
+    target: int
+    points: tuple[Point, ...]
+
+
+class Severity(StrEnum):
+    """How much a warning may matter."""
+
+    SERIOUS = "serious"
+    NOTICE = "notice"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that may cost accuracy, in plain words."""
+
+    kind: str
+    """What it is, in a word or two: `outlier`, `dead channel`."""
+
+    severity: Severity
+    text: str
+    nodes: tuple[int, ...]
+    recipe: str = ""
+    """Rules of a recipe that would address it; empty where no rule can, which the text then says."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of the quantized model, that of the float model beside."""
+
+    name: str
+    unit: str
+    quantized: float
+    reference: float | None = None
+    """That of the float model, where there is one."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole report."""
+
+    title: str
+    tool: str
+    samples: int
+    """How many samples errors, ranges and histograms are of."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    width: float
+    height: float
+    figures: tuple[Figure, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What the reader should know of how this was measured."""
+
+    seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What took how long while the report was made."""
+
+
+_DIGITS = 6
+"""Of numbers in the page, which shows at most four."""
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
+    if isinstance(value, str):
+        return printable(value, LINES)
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in cast(tuple[Any, ...], value)]
+    if isinstance(value, Mapping):
+        return {printable(key): _plain(each) for key, each in cast(Mapping[str, Any], value).items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    return value
+
+
+def as_json(report: Report) -> str:
+    """The report as JSON in one line."""
+    return json.dumps(_plain(report), separators=(",", ":"), ensure_ascii=False, allow_nan=False)

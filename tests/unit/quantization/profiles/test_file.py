@@ -1,0 +1,138 @@
+"""The profile file: exact, the same for the same profile, and refused where it is not whole or not right."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from qmlir.arithmetic.statistics import Statistics
+from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.quantization.profiles.digest import ModelDigest
+from qmlir.quantization.profiles.file import Profile, ProfileError
+
+RNG = np.random.default_rng(0)
+PROFILE = Profile(
+    ModelDigest("sha256:1", "sha256:2"),
+    samples=3,
+    values={
+        "fc/größe": Statistics.of(RNG.standard_normal((3, 4)).astype(np.float32), axis=1, momentum=0.1),
+        "big": Statistics.of(RNG.standard_normal(100_000)),
+        "zero": Statistics.of(np.zeros(3)),
+        'a "quote"': Statistics.of(np.array([1e300, -1e-300, 5e-324])),
+    },
+    passes="nn-decompose",
+)
+
+
+def test_what_is_written_is_read() -> None:
+    text = PROFILE.to_text()
+    read = Profile.from_text(text)
+    assert read == PROFILE
+    assert read.to_text() == text
+    assert list(json.loads(text)["values"]) == sorted(PROFILE.values)
+    assert "scale" not in text
+
+
+def test_one_value_more_is_one_block_more() -> None:
+    """A comparison of two files shows what differs, and nothing else."""
+    fewer = Profile(PROFILE.model, 3, {k: v for k, v in PROFILE.values.items() if k != "big"}, PROFILE.passes)
+    lines = set(PROFILE.to_text().splitlines())
+    assert [line for line in fewer.to_text().splitlines() if line not in lines] == []
+
+
+def test_the_file(tmp_path: Path) -> None:
+    PROFILE.save(tmp_path / "p.json")
+    assert Profile.load(tmp_path / "p.json") == PROFILE
+    assert [path.name for path in tmp_path.iterdir()] == ["p.json"]
+    with pytest.raises(DiagnosticError, match=r"cannot write '.*gone/p.json': No such file or directory"):
+        PROFILE.save(tmp_path / "gone" / "p.json")
+    with pytest.raises(DiagnosticError, match=r"cannot read '.*q.json': No such file"):
+        Profile.load(tmp_path / "q.json")
+    (tmp_path / "q.json").write_text("[]")
+    with pytest.raises(DiagnosticError, match=r"'.*q.json' is no profile: it has no \"format\""):
+        Profile.load(tmp_path / "q.json")
+
+
+def test_every_cut_is_found() -> None:
+    text = PROFILE.to_text().rstrip()
+    for end in [*range(0, 400), *range(400, len(text), 997)]:
+        with pytest.raises(ProfileError):
+            Profile.from_text(text[:end])
+    with pytest.raises(ProfileError, match="it is cut off"):
+        Profile.from_text(text[: len(text) // 2])
+
+
+Change = Callable[[dict[str, Any]], Any]
+
+
+def _entry(name: str, **fields: Any) -> Change:
+    return lambda whole: whole["values"]["zero"][name].update(fields)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda whole: whole.update(format="other"), "its format is 'other', not 'qmlir-profile'"),
+        (lambda whole: whole.update(version=2), "its version is 2, this qmlir reads 1"),
+        (lambda whole: whole.update(samples=-1), "it is of -1 samples"),
+        (lambda whole: whole.update(samples="3"), '"samples" is a whole number, found str'),
+        (lambda whole: whole.pop("model"), 'it has no "model"'),
+        (lambda whole: whole.update(values=[]), '"values" is an object, found list'),
+        (lambda whole: whole["values"].update(zero=3), "value 'zero': it is an object, found int"),
+        (lambda whole: whole["values"]["zero"].pop("moments"), "value 'zero': it has no \"moments\""),
+        (lambda whole: whole["values"]["zero"].update(range=[0.0, 1.0]), "is not that of its histogram"),
+        (lambda whole: whole["values"]["zero"].update(range=[1.0, 0.0]), "is without the mean"),
+        (lambda whole: whole["values"]["zero"].update(range=[-1e999, 0.0]), "Infinity"),
+        (lambda whole: whole["values"]["zero"].update(mean=0.5), '"mean" does not agree'),
+        (lambda whole: whole["values"]["zero"].update(scale=0.5), '"scale" does not agree'),
+        (lambda whole: whole["values"]["zero"].update(axis=0), "an axis needs ranges"),
+        (_entry("moments", count=0), "its count is 0"),
+        (_entry("moments", count=-3), "its count is -3"),
+        (_entry("moments", zeros=4), "moments are those of no values"),
+        (_entry("moments", total=[1, 10**9]), "a sum is a whole number and an exponent"),
+        (_entry("histogram", counts=[-3]), "negative counts are not accepted"),
+        (_entry("histogram", counts=[4]), "its histogram holds 4 of 3 values"),
+        (_entry("histogram", counts=[]), "its histogram holds 0 of 3 values"),
+        (_entry("histogram", counts=["3"]), '"histogram" does not agree'),
+        (_entry("histogram", counts=[], first=0), "its histogram holds 0 of 3 values"),
+        (_entry("histogram", counts=[[3]]), "its histogram"),
+        (_entry("histogram", counts=[10**30]), "not the statistics of a value"),
+        (_entry("moments", total=[]), "a sum is a whole number and an exponent, found []"),
+        (_entry("moments", total=[True, 0]), "a sum is a whole number and an exponent"),
+        (lambda whole: whole["values"]["zero"].update(moments=[]), 'its "moments" is an object, found list'),
+        (lambda whole: whole["values"]["zero"].update(histogram=[]), "not the statistics of a value"),
+        (lambda whole: whole["values"]["zero"].update(range=[]), "its range is not finite"),
+        (lambda whole: whole["values"]["zero"].update(range=[0.0]), "not enough values"),
+        (lambda whole: whole["values"]["zero"].update(batches=[]), 'its "batches" is an object, found list'),
+        (lambda whole: whole["values"]["zero"].update(batches={}), 'it has no "totals"'),
+        (lambda whole: whole["values"]["zero"].update(batches={"totals": []}), "not enough values"),
+        (_entry("histogram", bins=1), "a histogram has 2 to 65536 bins"),
+    ],
+)
+def test_what_is_no_profile(change: Change, message: str) -> None:
+    whole = json.loads(PROFILE.to_text())
+    change(whole)
+    with pytest.raises(ProfileError) as caught:
+        Profile.from_text(json.dumps(whole))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_key_that_is_there_twice() -> None:
+    text = PROFILE.to_text().replace('"zero": {', '"big": {')
+    with pytest.raises(ProfileError, match="'big' is there twice"):
+        Profile.from_text(text)
+
+
+def test_the_samples_that_rule_a_range() -> None:
+    known = Profile(PROFILE.model, 3, PROFILE.values, extreme_samples={"big": (2, 0), "zero": (0, 0)})
+    text = known.to_text()
+    assert Profile.from_text(text) == known
+    assert json.loads(text)["values"]["big"]["extreme_samples"] == [2, 0]
+    assert "extreme_samples" not in PROFILE.to_text()
+    for wrong in ("[3, 0]", "[-1, 0]", "[0]", "[true, 0]", "0", "[0.5, 1]", "{}"):
+        with pytest.raises(ProfileError, match=r"value 'big': its \"extreme_samples\" are two of 3 samples"):
+            Profile.from_text(text.replace('"extreme_samples": [2, 0]', f'"extreme_samples": {wrong}'))

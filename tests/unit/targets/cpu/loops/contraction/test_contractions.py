@@ -1,0 +1,153 @@
+"""Contractions by the tiles of every instruction set give the sums computed by hand: interpreted, and compiled."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.dialects.kernel.attributes import ISAS, ScheduleAttr
+from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.variants import VARIANTS
+from qmlir.dialects.simd.ops import PrefetchOp
+from qmlir.environment import default_environment
+from qmlir.interpreter.run import interpret
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.targets.cpu.emitters.numba.emit import emit_module
+from qmlir.targets.cpu.host import host_isa
+from qmlir.targets.cpu.lowering import constants_of
+from qmlir.targets.cpu.package import load_package, write_package
+from qmlir.targets.cpu.scheduled import schedule_table
+from qmlir.text.parsing import parse_module
+from tests.support.contractions import Case, convolution, product
+
+ENVIRONMENT = default_environment()
+_LOOPS = "kernel-bufferize,kernel-outline,kernel-plan-memory,convert-kernel-to-loops"
+_NAMES: Iterator[int] = count()
+
+
+def run(module: ModuleOp, passes: str) -> None:
+    """Run passes on a module."""
+    PassManager(ENVIRONMENT.new_context(), parse_pipeline(passes, ENVIRONMENT.passes)).run(module)
+
+
+def loops(case: Case, isa: str, threads: int = 1) -> ModuleOp:
+    """The loops of a case; what is not packed is loops over scalars."""
+    module = parse_module(ENVIRONMENT.new_context(), case.text)
+    schedule = f'kernel-assign-schedule{{isa="{isa}" threads={threads}}},kernel-pack,' if isa else ""
+    run(module, f"{schedule}{_LOOPS}")
+    return module
+
+
+def check(found: npt.NDArray[Any], case: Case) -> None:
+    """Integers are equal; sums of floats lie within 1e-5 of the sum in f64, relative to the magnitude of its terms."""
+    assert found.shape == case.expected.shape
+    if found.dtype.kind == "f":
+        np.testing.assert_allclose(found, case.expected, rtol=1e-5, atol=1e-4)
+    else:
+        np.testing.assert_array_equal(found.astype(np.int64), case.expected)
+
+
+@pytest.mark.parametrize("make", [convolution, product])
+@pytest.mark.parametrize("isa", [*ISAS, ""])
+@pytest.mark.parametrize("seed", range(4))
+def test_interpreted(make: Callable[[int], Case], isa: str, seed: int) -> None:
+    case = make(100 * seed + [*ISAS, ""].index(isa))
+    (found,) = interpret(loops(case, isa), case.inputs).values()
+    check(found, case)
+
+
+@pytest.mark.parametrize("make", [convolution, product])
+@pytest.mark.parametrize("isa", sorted({host_isa(), "generic"}))
+@pytest.mark.parametrize("seed", range(2))
+def test_compiled(make: Callable[[int], Case], isa: str, seed: int, tmp_path: Path) -> None:
+    case = make(1000 + seed)
+    module = loops(case, isa, threads=1 + seed % 2)
+    write_package(tmp_path, emit_module(module), constants_of(module))
+    package = load_package(tmp_path, f"contraction_{next(_NAMES)}")
+    (found,) = package.program(case.inputs).values()
+    check(found, case)
+
+
+@pytest.mark.parametrize("make", [convolution, product])
+@pytest.mark.parametrize("isa", ["avx512-vnni", "avx2"])
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_asked_for_ahead_change_nothing(make: Callable[[int], Case], isa: str, seed: int) -> None:
+    """Every family of loops takes weights ahead of time where its schedule says so."""
+    case = make(2000 + seed)
+    module = parse_module(ENVIRONMENT.new_context(), case.text)
+    run(module, f'kernel-assign-schedule{{isa="{isa}"}}')
+    for op in module.walk():
+        if isinstance(op, ContractionOp):
+            old = op.schedule
+            assert old is not None
+            numbers = (old.rows, old.vectors, old.lanes, old.k_unroll)
+            op.schedule = ScheduleAttr.of(old.variant, *numbers, prefetch=1 + seed % 2)
+    run(module, f"kernel-pack,{_LOOPS}")
+    assert any(isinstance(op, PrefetchOp) for op in module.walk())
+    (found,) = interpret(module, case.inputs).values()
+    check(found, case)
+
+
+PANELS = """
+func.func @main(%x: tensor<{positions}x20xi8>, %w: tensor<{channels}x20xi8>) -> tensor<{positions}x{channels}xi32> {{
+  %0 = kernel.matmul ins(%x, %w : tensor<{positions}x20xi8>, tensor<{channels}x20xi8>)
+      -> tensor<{positions}x{channels}xi32> attributes {{schedule = {schedule}}} {{
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }}
+  func.return %0 : tensor<{positions}x{channels}xi32>
+}}
+"""
+
+
+@pytest.mark.parametrize(("threads", "prefetch"), [(1, 2), (2, 0)])
+@pytest.mark.parametrize(
+    ("rows", "block", "positions", "channels"),
+    [(2, 4, 11, 40), (2, 4, 12, 32), (2, 6, 6, 32), (1, 4, 6, 240), (4, 1, 9, 32)],
+)
+def test_panels(
+    rows: int, block: int, positions: int, channels: int, threads: int, prefetch: int, tmp_path: Path
+) -> None:
+    """Panels with a smaller last one, with a smaller last tile, as large as all positions, and smaller than a tile."""
+    schedule = ScheduleAttr.of("splat", rows, 1, 16, threads=threads > 1, block=block, prefetch=prefetch)
+    text = PANELS.format(positions=positions, channels=channels, schedule=schedule)
+    module = parse_module(ENVIRONMENT.new_context(), text)
+    run(module, f"kernel-assign-schedule{{threads={threads}}},kernel-pack,{_LOOPS}")
+    generator = np.random.default_rng(rows)
+    x, w = (generator.integers(-128, 128, (count, 20)).astype(np.int8) for count in (positions, channels))
+    expected = x.astype(np.int32) @ w.T.astype(np.int32)
+    (found,) = interpret(module, [x, w]).values()
+    np.testing.assert_array_equal(found, expected)
+    write_package(tmp_path, emit_module(module), constants_of(module))
+    (compiled,) = load_package(tmp_path, f"contraction_{next(_NAMES)}").program([x, w]).values()
+    np.testing.assert_array_equal(compiled, expected)
+
+
+@pytest.mark.parametrize("isa", ["avx512-vnni", "avx2-vnni", "neon"])
+@pytest.mark.parametrize("seed", range(8))
+def test_bytes_that_keep_their_zero_point(isa: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of bytes with zero points on both sides, where the table leaves none of them to pairs for its size."""
+    monkeypatch.setattr(schedule_table, "OFFSET_PRODUCTS", 0)
+    case = product(3000 + seed)
+    (found,) = interpret(loops(case, isa), case.inputs).values()
+    check(found, case)
+
+
+def test_all_variants_are_chosen() -> None:
+    """The cases above go through every variant but scalars, which no row names, Winograd's, of its own operation, and
+    depthwise dot products, whose windows are larger (`test_depthwise.py`)."""
+    chosen = set[str]()
+    for seed in range(50):
+        for make in (convolution, product):
+            for isa in ("avx512-vnni", "avx2", "neon"):
+                module = parse_module(ENVIRONMENT.new_context(), make(seed).text)
+                run(module, f'kernel-assign-schedule{{isa="{isa}"}}')
+                schedules = [op.schedule for op in module.walk() if isinstance(op, ContractionOp)]
+                chosen |= {schedule.variant for schedule in schedules if schedule is not None}
+    assert chosen == set(VARIANTS) - {"scalar", "winograd", "winograd_f4", "winograd_f4_taps", "depthwise_dot"}
