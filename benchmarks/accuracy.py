@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.api import interpret, load, profile, quantize
+from qmlir import interpret, load, profile, quantize
 from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline

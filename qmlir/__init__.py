@@ -1,54 +1,32 @@
-"""qmlir: a multi-dialect quantizing compiler for neural networks."""
+"""qmlir: a multi-dialect quantizing compiler for neural networks.
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+A model in, a module or an ONNX model out; a module and inputs in, outputs out. Each name is loaded when it is first
+asked for, and with it what it needs: importing a part of the package stays quick.
+"""
+
+from typing import TYPE_CHECKING
+
+from qmlir.lazy import attached
 
 if TYPE_CHECKING:
-    from qmlir.api import InputError as InputError
-    from qmlir.api import compare as compare
-    from qmlir.api import compile as compile
-    from qmlir.api import explain as explain
-    from qmlir.api import export_onnx as export_onnx
-    from qmlir.api import inspect as inspect
-    from qmlir.api import interpret as interpret
-    from qmlir.api import load as load
-    from qmlir.api import load_program as load_program
-    from qmlir.api import partition as partition
-    from qmlir.api import profile as profile
-    from qmlir.api import quantize as quantize
-    from qmlir.api import report as report
-    from qmlir.api import search as search
-    from qmlir.api import tune as tune
+    from qmlir.interpreter.run import interpret as interpret
+    from qmlir.quantization.profiles.file import Profile as Profile
+    from qmlir.targets.compiling import compile as compile
+    from qmlir.targets.compiling import load_program as load_program
+    from qmlir.targets.cpu.compiler import Program as Program
+    from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError as InputError
+    from qmlir.workflows.comparing import compare as compare
+    from qmlir.workflows.explaining import explain as explain
+    from qmlir.workflows.exporting import export_onnx as export_onnx
+    from qmlir.workflows.inspection.inspecting import inspect as inspect
+    from qmlir.workflows.loading import load as load
+    from qmlir.workflows.partitioning import partition as partition
+    from qmlir.workflows.profiling import profile as profile
+    from qmlir.workflows.quantizing import quantize as quantize
+    from qmlir.workflows.reporting.making import report as report
     from qmlir.workflows.reporting.notebook import load_ipython_extension as load_ipython_extension
     from qmlir.workflows.reporting.notebook import unload_ipython_extension as unload_ipython_extension
-
-__all__ = [
-    "InputError",
-    "compare",
-    "compile",
-    "explain",
-    "export_onnx",
-    "inspect",
-    "interpret",
-    "load",
-    "load_program",
-    "partition",
-    "profile",
-    "quantize",
-    "report",
-    "search",
-    "tune",
-]
-
-_NOTEBOOK = "qmlir.workflows.reporting.notebook"
-_EXTENSION = frozenset({"load_ipython_extension", "unload_ipython_extension"})
-"""What `%load_ext qmlir` and `%unload_ext qmlir` look for."""
-
-
-def __getattr__(name: str) -> Any:
-    """What `qmlir.api` offers, loaded when first asked for: importing a part of the package stays quick."""
-    if name in _EXTENSION:
-        return getattr(import_module(_NOTEBOOK), name)
-    if name not in __all__:
-        raise AttributeError(f"module 'qmlir' has no attribute '{name}'")
-    return getattr(import_module("qmlir.api"), name)
+    from qmlir.workflows.searching import search as search
+    from qmlir.workflows.tuning import tune as tune
+else:
+    __getattr__, __dir__ = attached(__name__)

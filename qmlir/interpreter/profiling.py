@@ -151,7 +151,7 @@ def run_profile(
     passes: str = "",
     progress: IO[str] | None = None,
 ) -> Profile:
-    """The profile of `module`, which has observers, on the samples in `data` (see `qmlir.api.profile`).
+    """The profile of `module`, which has observers, on the samples in `data` (see `qmlir.profile`).
 
     Raises `DiagnosticError`: for data that does not fit, for no data, and for values that are not finite, with key and
     sample. Keys that no run reached are warned of.

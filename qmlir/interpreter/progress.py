@@ -8,10 +8,9 @@ Everything that takes `progress: IO[str] | None` hands it to `bar`. rich is load
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import IO, Protocol
 
-_TERMINAL = "qmlir.interpreter.progress_terminal"
+from qmlir import interpreter
 
 
 class Advance(Protocol):
@@ -45,5 +44,5 @@ def bar(what: str, total: int | None, stream: IO[str] | None) -> Generator[Advan
     if stream is None or not stream.isatty():
         yield _Silent()
         return
-    with import_module(_TERMINAL).TerminalBar(what, total, stream) as shown:
+    with interpreter.TerminalBar(what, total, stream) as shown:
         yield shown

@@ -1,1 +1,12 @@
 """ONNX models to modules of the graph level, and modules to ONNX models."""
+
+from typing import TYPE_CHECKING
+
+from qmlir.lazy import attached
+
+if TYPE_CHECKING:
+    from qmlir.onnx.importer import import_model as import_model
+    from qmlir.onnx.importer import is_exported as is_exported
+    from qmlir.onnx.reading import read_model as read_model
+else:
+    __getattr__, __dir__ = attached(__name__)

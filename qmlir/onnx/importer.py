@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from onnx import (
     FunctionProto,
@@ -28,6 +28,7 @@ from qmlir.ir.diagnostics import Diagnostic, Severity, emit
 from qmlir.ir.provenance import Origin, set_tensor_names
 from qmlir.ir.signature import Port, set_ports
 from qmlir.ir.verification import verify
+from qmlir.onnx import export
 from qmlir.onnx.checking import check_nodes, check_standard, check_text, check_types, opsets
 from qmlir.onnx.errors import describe_node, model_error, node_error, node_name, reason_of
 from qmlir.onnx.export import metadata
@@ -47,12 +48,6 @@ from qmlir.onnx.ports import (
 from qmlir.onnx.reading import OnnxModel
 from qmlir.registry.faults import one_line
 from qmlir.specialization.specialize import specialize
-
-if TYPE_CHECKING:
-    from qmlir.onnx.restoring import Restoration
-
-_RESTORATION = "qmlir.onnx.restoring:Restoration"
-"""Loaded for a model that was exported: all exporters come with it."""
 
 MAX_NODES_NAMED = 5
 """How many nodes an error names for one operator."""
@@ -98,9 +93,9 @@ class _ModelImporter:
         graph = self.model.proto.graph
         versions = opsets(self.model.proto.opset_import)
         self._check_tensors(graph)
-        restoration: Restoration | None = None
+        restoration: export.Restoration | None = None
         if is_exported(self.model):
-            restoration = registry.load(_RESTORATION).of(self.model)
+            restoration = export.Restoration.of(self.model)
         if restoration is not None and restoration.is_ordered():
             self._check_model({each.name for each in graph.initializer})
             module = self._restored(restoration, versions)
@@ -136,7 +131,7 @@ class _ModelImporter:
         verify(module)
         return module
 
-    def _restored(self, restoration: "Restoration", versions: Mapping[str, int]) -> ModuleOp:
+    def _restored(self, restoration: "export.Restoration", versions: Mapping[str, int]) -> ModuleOp:
         """The module of an exported model: each operation as it was where the graph agrees, otherwise as its nodes."""
         graph = self.model.proto.graph
         inputs = [replace(port, type=restoration.input_type(port.name) or port.type) for port in input_ports(graph, {})]
@@ -175,7 +170,7 @@ class _ModelImporter:
         return module
 
     def _outputs(
-        self, scope: _Scope, builder: GraphBuilder, restoration: "Restoration | None" = None
+        self, scope: _Scope, builder: GraphBuilder, restoration: "export.Restoration | None" = None
     ) -> list[SSAValue]:
         """The values of the graph's outputs, of the types that the model declares."""
         outputs: list[SSAValue] = []

@@ -1,9 +1,8 @@
 """`qmlir.compile`: a program for the CPU, or for several targets, each of which computes the parts that it got."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from os import PathLike
-from typing import IO, TYPE_CHECKING, Any, Literal, overload
+from typing import IO, Literal, overload
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -12,14 +11,10 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.target import HOST, Running, find_targets, set_targets
+from qmlir.targets.cpu import compiler
+from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.emission import has_parts, parts_of
-
-if TYPE_CHECKING:
-    from qmlir.targets.cpu.compiler import Program
-    from qmlir.targets.hybrid import HybridProgram
-
-_CPU, _HYBRID = "qmlir.targets.cpu.compiler", "qmlir.targets.hybrid"
-"""Imported where a program is made: numba takes its time."""
+from qmlir.targets.hybrid import HybridProgram, compile_parts, load_parts
 
 PARTITION = "quant-partition"
 """The pass that gives each operation to a target."""
@@ -46,16 +41,16 @@ def partitioned(module: ModuleOp, target: str | Sequence[str]) -> ModuleOp:
 
 
 @overload
-def compile_for(
+def compile(
     module: ModuleOp, *, target: Literal["", "cpu"] = "", threads: int = 1, isa: str = "host", function: str = "main",
     progress: IO[str] | None = None, tuned: bool = True,
-) -> "Program": ...  # fmt: skip
+) -> Program: ...  # fmt: skip
 @overload
-def compile_for(
+def compile(
     module: ModuleOp, *, target: str | Sequence[str], threads: int = 1, isa: str = "host", function: str = "main",
     progress: IO[str] | None = None, tuned: bool = True,
-) -> "Program | HybridProgram": ...  # fmt: skip
-def compile_for(
+) -> Program | HybridProgram: ...  # fmt: skip
+def compile(
     module: ModuleOp,
     *,
     target: str | Sequence[str] = "",
@@ -64,7 +59,7 @@ def compile_for(
     function: str = "main",
     progress: IO[str] | None = None,
     tuned: bool = True,
-) -> Any:
+) -> Program | HybridProgram:
     """A program that computes what `module` computes, for the instruction set `isa` and so many threads.
 
     `target` names those that compute parts of it, the preferred one first, `npu,cpu`: the module is partitioned unless
@@ -77,19 +72,18 @@ def compile_for(
     """
     names = [each.name for each in find_targets(target)] if target else list(dict.fromkeys(parts_of(module).values()))
     if not set(names) - {HOST}:
-        compiler: Any = import_module(_CPU)
         return compiler.compile_module(
             module, threads=threads, isa=isa, function=function, progress=progress, tuned=tuned
         )
     running = Running(threads, isa, tuned, progress)
-    return import_module(_HYBRID).compile_parts(partitioned(module, names), function, running)
+    return compile_parts(partitioned(module, names), function, running)
 
 
-def load_saved(folder: str | PathLike[str]) -> Any:
+def load_program(folder: str | PathLike[str]) -> Program | HybridProgram:
     """The program that `Program.save` wrote, or that of several targets: call it as before.
 
     Raises `DiagnosticError` where there is none.
     """
     if has_parts(folder):
-        return import_module(_HYBRID).load_parts(folder)
-    return import_module(_CPU).load_program(folder)
+        return load_parts(folder)
+    return compiler.load_program(folder)

@@ -7,12 +7,12 @@ device that is not here computes what it would compute.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
 
+from qmlir import interpreter
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.verification import verify
@@ -25,9 +25,6 @@ Array = npt.NDArray[Any]
 
 Runnable = Callable[[Mapping[str, Any] | Sequence[Any]], Mapping[str, Array]]
 """What runs a function: inputs by name or in order, outputs by name; quantized ones are arrays of stored integers."""
-
-_INTERPRETER = "qmlir.interpreter.run"
-"""Imported where a target has nothing else that runs a module: a program that is compiled already starts without."""
 
 _VALUE = re.compile(r"<([a-z_]+)>")
 
@@ -72,4 +69,4 @@ def execute_for(target: Target, module: ModuleOp, function: str = "main", runnin
         return made
     lowered = lower_for(target, module)
     verify(lowered)
-    return partial(import_module(_INTERPRETER).interpret, lowered, function=function)
+    return partial(interpreter.interpret, lowered, function=function)

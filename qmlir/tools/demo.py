@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.api import compile, interpret, load, report
+from qmlir import compile, interpret, load, report
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.differences import difference_of
 from qmlir.ir.diagnostics import text_error, without_remarks

@@ -12,6 +12,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import IO, Any, NoReturn
 
+from qmlir import tools
 from qmlir.tools.streams import ArgumentParser, Streams, console, parse_arguments
 
 
@@ -102,8 +103,7 @@ def main(
         code = parse_arguments(parser, words, streams)
         assert isinstance(code, int)  # without a command there is help, a version or an error
         return code
-    frame: Any = import_module("qmlir.tools.frame")  # only now: the compiler comes with it
-    return frame.run_command(command_of(row), words[1:], streams, [each.name for each in ROWS])
+    return tools.run_command(command_of(row), words[1:], streams, [each.name for each in ROWS])
 
 
 def console_main() -> NoReturn:

@@ -19,7 +19,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
-from qmlir import registry
+from qmlir import interpreter, registry, tools
 from qmlir.environment import Environment, default_environment, plugins
 from qmlir.ir.budgets import budgets, out_of_memory
 from qmlir.ir.diagnostics import (
@@ -47,14 +47,6 @@ from qmlir.text.splitting import SPLIT_MARKER, Chunk, split_source
 from qmlir.text.weights import write_atomically
 from qmlir.tools.options import build_argument_parser, parse_arguments
 from qmlir.tools.streams import UsageError, console
-
-# What reads IRDL and PDL takes a third of the start-up time: it is loaded where a file asks for it.
-_IRDL_LOADER = "qmlir.tools.irdl:load_irdl"
-_APPLY_PDL = "qmlir.passes.general.apply_pdl:ApplyPdl"
-# What is listed, and the interpreter, likewise.
-_LISTINGS = "qmlir.tools.listing:LISTINGS"
-_EXECUTION = "qmlir.interpreter.execution:Execution"
-_EXECUTION_INPUTS = "qmlir.interpreter.execution:inputs_in"
 
 
 def _version() -> str:
@@ -105,9 +97,9 @@ class _Driver:
 
     def run(self) -> int:
         for path in self.args.irdl_file:
-            registry.load(_IRDL_LOADER)(self.environment, Path(path))
+            tools.load_irdl(self.environment, Path(path))
         if self.args.listing is not None:
-            self.stdout.write(registry.load(_LISTINGS)[self.args.listing](self.environment))
+            self.stdout.write(tools.LISTINGS[self.args.listing](self.environment))
             return 0
         self._check_names_of_dumps()
         filename = STDIN if self.args.input == "-" else self.args.input
@@ -144,7 +136,7 @@ class _Driver:
         pipeline = parse_pipeline(text, self.environment.passes)
         if not self.args.pdl_file:
             return pipeline
-        return Pipeline((registry.load(_APPLY_PDL)(file=tuple(self.args.pdl_file)), *pipeline.steps))
+        return Pipeline((tools.ApplyPdl(file=tuple(self.args.pdl_file)), *pipeline.steps))
 
     def _run_chunk(self, chunk: Chunk, filename: str, pipeline: Pipeline) -> tuple[ModuleOp | None, bool]:
         """The module after the passes, and whether all went as it should."""
@@ -201,8 +193,8 @@ class _Driver:
     def _executor(self) -> Executor:
         """What runs the module for `--verify-each=exec`."""
         path = self.args.exec_inputs
-        given = None if path is None else registry.load(_EXECUTION_INPUTS)(Path(path))
-        return registry.load(_EXECUTION)(
+        given = None if path is None else interpreter.inputs_in(Path(path))
+        return interpreter.Execution(
             given, seed=self.args.exec_seed or 0, functions=self.args.exec_function, draws=self.args.exec_draws
         )
 

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from qmlir.api import compile, interpret, load
+from qmlir import compile, interpret, load
 from qmlir.interpreter.differences import difference_of
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import op_error, without_remarks

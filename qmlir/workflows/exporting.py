@@ -1,17 +1,15 @@
 """A module as an ONNX model, and as the file of one."""
 
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qmlir.onnx import export
+
 if TYPE_CHECKING:
     from onnx import ModelProto
-
-_EXPORTER, _SAVING = "qmlir.onnx.export.exporter", "qmlir.onnx.export.saving"
-"""Imported for the first export: ONNX takes its time."""
 
 
 class ExportSettings(TypedDict, total=False):
@@ -55,9 +53,7 @@ def export_onnx(
     What ONNX has no word for is in its metadata: `qmlir.load` of the model gives the same module again. Raises
     `DiagnosticError`, naming the operation, for what cannot be written.
     """
-    exporter: Any = import_module(_EXPORTER)
-    model = cast("ModelProto", exporter.export_model(module, **settings))
+    model = export.export_model(module, **settings)
     if path is not None:
-        saving: Any = import_module(_SAVING)
-        saving.save_onnx(model, Path(path), external_data=external_data)
+        export.save_onnx(model, Path(path), external_data=external_data)
     return model

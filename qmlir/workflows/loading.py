@@ -1,13 +1,13 @@
 """A model as a module: an ONNX file or the text of a module in, the verified module out."""
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qmlir import onnx, workflows
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.environment import default_environment
 from qmlir.ir.verification import verify
@@ -16,12 +16,6 @@ from qmlir.text.parsing import load_module
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-
-_RAISING = "qmlir.workflows.raising"
-"""Imported for the first model that came quantized."""
-
-_ONNX = ("qmlir.onnx.reading", "qmlir.onnx.importer")
-"""Imported for the first ONNX model: the text of a module is read without."""
 
 
 def load(
@@ -52,12 +46,10 @@ def load(
 
 
 def _imported(source: "Path | ModelProto", shapes: Mapping[str, Sequence[int]] | None, keep_casts: bool) -> ModuleOp:
-    reading, importer = (import_module(name) for name in _ONNX)
-    model: Any = reading.read_model(source)
-    module: Any = importer.import_model(model, shapes=shapes)
-    assert isinstance(module, ModuleOp)
-    if not keep_casts and not importer.is_exported(model) and _has_casts(module):
-        import_module(_RAISING).raise_quantized(module)
+    model = onnx.read_model(source)
+    module = onnx.import_model(model, shapes=shapes)
+    if not keep_casts and not onnx.is_exported(model) and _has_casts(module):
+        workflows.raise_quantized(module)
     return module
 
 

@@ -19,7 +19,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from importlib import import_module
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
@@ -29,6 +28,7 @@ from typing import IO, Any, TypeVar, Unpack
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.quant.target import targets_of
+from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, nearest_name, text_error, without_remarks
 from qmlir.pipelines import QuantizeSettings, kept_composites, quantize_options, target_text
@@ -291,7 +291,7 @@ def _bar(candidates: int, progress: IO[str] | None) -> Any:
     """A bar on a terminal. A model may hold before all figures are measured: the total is the most that there are."""
     if progress is None or not progress.isatty():
         return nullcontext(_silent)
-    return import_module("qmlir.interpreter.progress").bar("searching", 2 * candidates + 2, progress)
+    return bar("searching", 2 * candidates + 2, progress)
 
 
 def search(

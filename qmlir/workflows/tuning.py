@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from importlib import import_module
 from math import inf
 from typing import IO, Any
 
@@ -31,9 +30,11 @@ from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
+from qmlir.targets.cpu.compiler import checked_isa, temporary_program
 from qmlir.targets.cpu.scheduled.candidates import candidates
 from qmlir.targets.cpu.scheduled.kernel_identity import kernel_identity
 from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, key_of
+from qmlir.targets.cpu.timing import time_steps
 from qmlir.targets.cpu.tuned import OnTrouble, read_store, store_path, write_store
 from qmlir.workflows.isolating import alone, schedule_number, scheduled_variants
 
@@ -55,8 +56,6 @@ _FINALISTS = 3
 """So many schedules that are fast on one thread are timed on several."""
 
 _TO_KERNELS = ("lower", "fuse")
-_COMPILER = "qmlir.targets.cpu.compiler"
-"""Imported where something is compiled: numba takes its time."""
 
 
 @dataclass(frozen=True)
@@ -178,28 +177,26 @@ class Timer:
         }
 
     def _halves(self, module: ModuleOp, count: int) -> list[list[float]]:
-        timing: Any = import_module("qmlir.targets.cpu.timing")
         inputs = inputs_for(module)
         _run(module, COMPILE.text("bufferize", "loops"))
-        with import_module(_COMPILER).temporary_program(module) as program:
+        with temporary_program(module) as program:
             outputs = _memory(program)
-            first = timing.time_steps(program, inputs, 2, outputs)
+            first = time_steps(program, inputs, 2, outputs)
             _check_equal(self.op, outputs, [f"schedule {number}" for number in range(count)])
             rounds = _rounds(sum(each.seconds for each in first))
             return [
-                _by_number(timing.time_steps(program, inputs, rounds, outputs), count) for _ in range(2)
+                _by_number(time_steps(program, inputs, rounds, outputs), count) for _ in range(2)
             ]  # fmt: skip
 
     def together(self, schedules: Sequence[ScheduleAttr]) -> dict[ScheduleAttr, tuple[float, float]]:
         """The same as programs on all threads, called in turns."""
-        compiler: Any = import_module(_COMPILER)
         with ExitStack() as stack:
             calls: list[Callable[[], object]] = []
             for schedule in schedules:
                 module = _scheduled(self.op, [schedule], self.isa, self.threads)
                 inputs = inputs_for(module)
                 _run(module, COMPILE.text("bufferize", "loops"))
-                program = stack.enter_context(compiler.temporary_program(module))
+                program = stack.enter_context(temporary_program(module))
                 calls.append(_call(program, inputs, _memory(program)))
             first = [_seconds(call) for call in calls for _ in range(2)][1::2]
             rounds = _rounds(sum(first))
@@ -321,7 +318,7 @@ def tune(
     """
     if kernels is not None and kernels < 1:
         raise text_error(f"at least 1 kernel is tuned, found {kernels}")
-    wanted: str = import_module(_COMPILER).checked_isa(isa, threads)
+    wanted = checked_isa(isa, threads)
     path = store_path(wanted, threads)
     known = dict(read_store(path, on_trouble).kernels)
     write_store(path, known)  # what cannot be kept is told before it takes its time

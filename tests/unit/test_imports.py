@@ -6,11 +6,15 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import grimp
 import pytest
+
+import qmlir
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,6 +23,40 @@ def test_arrows_point_one_way() -> None:
     command = [Path(sys.executable).parent / "lint-imports"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def _imports() -> dict[str, set[str]]:
+    """Each module with those that it imports: at its top, in functions, for type checkers, and when first asked for."""
+    graph = grimp.build_graph("qmlir", cache_dir=None)
+    return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+
+
+def test_no_circles() -> None:
+    try:
+        list(TopologicalSorter(_imports()).static_order())
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_edges_are_no_strings() -> None:
+    literal = re.compile(r"""(import_module|registry\.load|[^.\w]load)\(\s*f?["']qmlir\.""")
+    found = [str(path) for path in _sources() if literal.search(path.read_text(encoding="utf-8"))]
+    assert found == []
+
+
+def test_the_api_is_one_table() -> None:
+    """A name is there when it is asked for, in `dir` and for `import *`, and it is the same object as in its module."""
+    shown = {name for name in dir(qmlir) if not name.endswith("ipython_extension")}
+    assert shown == {
+        "InputError", "Profile", "Program", "compare", "compile", "explain", "export_onnx", "inspect", "interpret",
+        "load", "load_program", "partition", "profile", "quantize", "report", "search", "tune",
+    }  # fmt: skip
+    assert shown <= set(qmlir.__all__)
+    for line in re.findall(r"^    from (\S+) import (\w+) as (\w+)$", Path(qmlir.__file__).read_text(), re.MULTILINE):
+        module, own, name = line
+        assert getattr(qmlir, name) is getattr(import_module(module), own)
+    with pytest.raises(AttributeError, match="module 'qmlir' has no attribute 'quantise'"):
+        getattr(qmlir, "quantise")  # noqa: B009 - as a statement, pyright refuses it
 
 
 def test_links_at_the_top() -> None:
@@ -32,9 +70,13 @@ def test_links_are_not_imported(name: str) -> None:
         import_module(name)
 
 
+def _sources() -> list[Path]:
+    return sorted((ROOT / "qmlir").rglob("*.py"))
+
+
 def _imported() -> Iterator[tuple[str, Path]]:
     """What the package imports, by statements and by `import_module("name")`, each with the file that does."""
-    for path in sorted((ROOT / "qmlir").rglob("*.py")):
+    for path in _sources():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
                 case ast.Import(names=names):

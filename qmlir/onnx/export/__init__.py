@@ -1,1 +1,12 @@
 """Modules to ONNX models: float, quantized and mixed ones, in Q/DQ, QLinear or integer operators."""
+
+from typing import TYPE_CHECKING
+
+from qmlir.lazy import attached
+
+if TYPE_CHECKING:
+    from qmlir.onnx.export.exporter import export_model as export_model
+    from qmlir.onnx.export.saving import save_onnx as save_onnx
+    from qmlir.onnx.restoring import Restoration as Restoration
+else:
+    __getattr__, __dir__ = attached(__name__)

@@ -1,1 +1,12 @@
 """The CPU target: emission of loops as Python source under numba, and what compiles and caches it."""
+
+from typing import TYPE_CHECKING
+
+from qmlir.lazy import attached
+
+if TYPE_CHECKING:
+    from qmlir.targets.cpu.linking import write_machine_code as write_machine_code
+    from qmlir.targets.cpu.lowering import write_loops as write_loops
+    from qmlir.targets.cpu.lowering import write_program as write_program
+else:
+    __getattr__, __dir__ = attached(__name__)

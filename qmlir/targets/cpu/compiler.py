@@ -13,7 +13,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,6 +35,7 @@ from qmlir.ir.signature import Port, inputs_of
 from qmlir.specialization.flow import parameter_inputs
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
+from qmlir.targets import cpu
 from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.emitters.numba.runtime import program as runtime
 from qmlir.targets.cpu.emitters.numba.runtime.helper import COLLECTED
@@ -60,13 +60,6 @@ from qmlir.text.printing import PrintOptions, Weights, module_text
 Array = npt.NDArray[Any]
 
 
-_LOWERING = "qmlir.targets.cpu.lowering"
-"""What makes programs: imported for the first one that is not in the cache."""
-
-_LINKING = "qmlir.targets.cpu.linking"
-"""What keeps their machine code, for the same reason."""
-
-
 def _build(
     module: ModuleOp, isa: str, threads: int, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel, limit: int
 ) -> None:
@@ -75,9 +68,9 @@ def _build(
     At most `limit` processes compile.
     """
     with rare_collection(COLLECTED):
-        source = import_module(_LOWERING).write_program(module, isa, threads, folder, tuned)
+        source = cpu.write_program(module, isa, threads, folder, tuned)
         package = load_package(folder, name, on_kernel, helper_count(source, limit))
-    if import_module(_LINKING).write_machine_code(folder, package):
+    if cpu.write_machine_code(folder, package):
         forget(name)  # from now on it is that code which runs, as in every later process
 
 
@@ -344,7 +337,7 @@ def temporary_program(loops: ModuleOp) -> Generator[Any]:
     name = f"qmlir_temporary_{secrets.token_hex(12)}"
     with TemporaryDirectory(prefix="qmlir-") as folder:
         with _LOADING, rare_collection(COLLECTED):
-            source = import_module(_LOWERING).write_loops(loops, Path(folder))
+            source = cpu.write_loops(loops, Path(folder))
             package: Any = load_package(Path(folder), name, None, helper_count(source, limit))
         try:
             yield package.program

@@ -12,7 +12,7 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.target import HOST, find_targets
-from qmlir.targets.compiling import compile_for
+from qmlir.targets.compiling import compile
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.emission import has_parts
 from qmlir.tools.arguments import (
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         remedy = f"for one sample say {shapes_text(still_open)}"
         raise op_error(function, f"leaves sizes open, and a program is made for known ones: {remedy}")
     module = specialize(module, function=arguments.function)
-    program: Any = compile_for(
+    program: Any = compile(
         module, target=arguments.target, threads=arguments.threads, isa=arguments.isa, function=arguments.function,
         progress=session.progress, tuned=not arguments.no_tuned,
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import argparse
 
-from qmlir.api import explain
+from qmlir import explain
 from qmlir.dialects.kernel.attributes import ISAS
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.specialization.inputs import check_known_inputs, function_of

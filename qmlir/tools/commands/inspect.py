@@ -3,7 +3,7 @@
 import argparse
 from dataclasses import replace
 
-from qmlir.api import inspect
+from qmlir import inspect
 from qmlir.tools.arguments import add_casts, add_model, add_shapes, load_model
 from qmlir.tools.frame import Command, Session, plain
 from qmlir.workflows.inspection.table import SORTS, inspection_text

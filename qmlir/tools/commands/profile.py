@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from qmlir.api import profile
+from qmlir import profile
 from qmlir.tools.arguments import add_data, add_model, add_output, add_processes, add_shapes, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.folder import check_file

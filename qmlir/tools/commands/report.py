@@ -1,9 +1,7 @@
 """`qmlir report`: what quantization did to a model, as one page of HTML that needs no network."""
 
 import argparse
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from qmlir.specialization.options import parse_shapes
 from qmlir.tools.arguments import (
@@ -18,9 +16,7 @@ from qmlir.tools.arguments import (
 )
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.inspection.values import bytes_text
-
-_MAKING = "qmlir.workflows.reporting.making"
-"""Imported where a report is made: it needs the compiler, and numba takes its time."""
+from qmlir.workflows.reporting.making import SAMPLES, report
 
 OUTPUT = "report.html"
 
@@ -51,18 +47,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Make a report and write it. Raises `DiagnosticError`."""
-    making: Any = import_module(_MAKING)
     output = Path(arguments.output or OUTPUT)
     model = load_model(arguments.model, session) if arguments.model == "-" else arguments.model
     with labels_beside_data(arguments):
-        found = making.report(
+        found = report(
             model,
             arguments.data,
             output,
             reference=arguments.reference,
             labels=arguments.labels,
             shapes=parse_shapes(arguments.shape) or None,
-            samples=making.SAMPLES if arguments.limit is None else arguments.limit,
+            samples=SAMPLES if arguments.limit is None else arguments.limit,
             time=not arguments.no_time,
             threads=arguments.threads,
             isa=arguments.isa,

@@ -11,12 +11,12 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from qmlir.api import interpret
+from qmlir import interpret
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.machine import Interpreter
 from qmlir.interpreter.run import Array
 from qmlir.ir.diagnostics import nearest_name, printable, text_error
-from qmlir.targets.compiling import compile_for, load_saved
+from qmlir.targets.compiling import compile, load_program
 from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError
 from qmlir.targets.emission import has_parts
 from qmlir.text.weights import write_atomically
@@ -155,7 +155,7 @@ def _run_module(module: ModuleOp, arguments: argparse.Namespace, inputs: Mapping
     outputs: dict[str, Array] = {}
     for name in _chosen_functions(module, arguments.function):
         if (arguments.engine or ("compiled" if arguments.target else "")) == "compiled":
-            program = compile_for(
+            program = compile(
                 module, target=arguments.target, threads=arguments.threads, isa=arguments.isa, function=name,
                 progress=session.progress,
             )  # fmt: skip
@@ -174,7 +174,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         if arguments.engine == "interpreter" or arguments.function:
             what = "--engine interpreter" if arguments.engine == "interpreter" else "--function"
             raise UsageError(f"qmlir run: error: '{arguments.model}' is a compiled program: {what} is for modules\n")
-        found = _call(load_saved(arguments.model), inputs)
+        found = _call(load_program(arguments.model), inputs)
     else:
         found = _run_module(
             load_model(arguments.model, session, arguments.shape, keep_casts=arguments.keep_casts),

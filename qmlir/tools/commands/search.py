@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.api import load
+from qmlir import load
 from qmlir.ir.diagnostics import printable
 from qmlir.quantization.profiles.file import Profile
 from qmlir.text.weights import write_atomically

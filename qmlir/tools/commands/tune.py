@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.api import quantize
+from qmlir import quantize
 from qmlir.ir.diagnostics import printable
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.options import parse_shapes

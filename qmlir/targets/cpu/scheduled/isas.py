@@ -5,12 +5,9 @@ from typing import Literal
 
 from xdsl.ir import Operation
 
-from qmlir import registry
 from qmlir.dialects.kernel.attributes import ISAS
 from qmlir.ir.diagnostics import nearest_name, op_error
-
-_HOST = "qmlir.targets.cpu.host:host_isa"
-"""What says which instruction set this machine has; it lies above the passes and is asked only for `isa=host`."""
+from qmlir.targets.cpu.host import host_isa
 
 IsaName = Literal["host", "generic", "avx2", "avx2-vnni", "avx512-vnni", "neon"]
 """What the option `isa` of a pass takes."""
@@ -21,7 +18,7 @@ REGISTER_COUNTS: Mapping[str, int] = {"generic": 16, "avx2": 16, "avx2-vnni": 16
 
 def resolved_isa(op: Operation, name: str) -> str:
     """The instruction set called `name`, one of `ISAS`. Raises `DiagnosticError` at `op` where there is none."""
-    isa: str = registry.load(_HOST)() if name == "host" else name
+    isa = host_isa() if name == "host" else name
     if isa not in ISAS:
         raise op_error(op, f"no instruction set '{isa}'{nearest_name(isa, ISAS)}; accepted: host, {', '.join(ISAS)}")
     return isa

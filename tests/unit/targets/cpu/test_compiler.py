@@ -23,7 +23,7 @@ import qmlir
 from qmlir.dialects.kernel.attributes import ISAS
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.targets.compiling import compile_for, load_saved
+from qmlir.targets.compiling import compile, load_program
 from qmlir.targets.cpu import cache, compiler
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.host import host_isa
@@ -37,8 +37,8 @@ def test_what_it_computes(program: Program, module: ModuleOp, image: np.ndarray)
 
 
 def test_the_facade() -> None:
-    assert qmlir.compile is compile_for
-    assert qmlir.load_program is load_saved
+    assert qmlir.compile is compile
+    assert qmlir.load_program is load_program
 
 
 def test_unknown_instruction_set(module: ModuleOp) -> None:

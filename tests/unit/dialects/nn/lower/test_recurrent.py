@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.api import quantize
+from qmlir import quantize
 from qmlir.interpreter.differences import first_changed
 from qmlir.interpreter.run import interpret
 from qmlir.ir.preservation import EVERY_BIT, Preservation

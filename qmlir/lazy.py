@@ -1,0 +1,51 @@
+"""Packages whose names are loaded when they are first asked for (PEP 562), from one table that every tool reads.
+
+    if TYPE_CHECKING:
+        from qmlir.workflows.loading import load as load
+    else:
+        __getattr__, __dir__ = attached(__name__)
+
+The table is the block under `if TYPE_CHECKING`: type checkers, editors and import-linter take its lines for the imports
+that they are, and at run time `attached` reads the same lines. `lazy_loader` reads its table from a stub, in which
+import-linter sees no import.
+"""
+
+import ast
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from qmlir.ir.collection import paused_collection
+
+
+@cache
+def _table(package: str) -> Mapping[str, tuple[str, str]]:
+    """The names that `package` imports for type checkers: the module of each, and its name there."""
+    spec = find_spec(package)
+    source: str = getattr(spec and spec.loader, "get_source", lambda _: "")(package) or ""
+    late = next(
+        (each.body for each in ast.parse(source).body if isinstance(each, ast.If) and _is_for_checkers(each.test)), []
+    )
+    imports = [each for each in late if isinstance(each, ast.ImportFrom) and each.module]
+    return {row.asname or row.name: (each.module or "", row.name) for each in imports for row in each.names}
+
+
+def _is_for_checkers(test: ast.expr) -> bool:
+    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
+
+
+def attached(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The functions `__getattr__` and `__dir__` of `package`; `__all__` is what its table names."""
+
+    def find(name: str) -> Any:
+        if name == "__all__":
+            return sorted(_table(package))
+        if name.startswith("__") or name not in _table(package):
+            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        module, own = _table(package)[name]
+        with paused_collection():
+            return getattr(import_module(module), own)
+
+    return find, lambda: sorted(_table(package))
