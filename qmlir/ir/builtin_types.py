@@ -36,6 +36,16 @@ def tensor(type_: Attribute) -> AnyTensor:
     return found
 
 
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a tensor value; `DYNAMIC_INDEX` stands for a size that is not known."""
+    return tensor(value.type).get_shape()
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """The element type of a tensor value."""
+    return tensor(value.type).get_element_type()
+
+
 def reshaped_like(type_: TypeAttribute, other: Attribute) -> TypeAttribute:
     """`type_` with the shape of `other`, where both are ranked tensors."""
     mine, shaped = ranked_tensor(type_), ranked_tensor(other)

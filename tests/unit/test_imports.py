@@ -42,6 +42,9 @@ def test_edges_are_no_strings() -> None:
     literal = re.compile(r"""(import_module|registry\.load|[^.\w]load)\(\s*f?["']qmlir\.""")
     found = [str(path) for path in _sources() if literal.search(path.read_text(encoding="utf-8"))]
     assert found == []
+    row = re.compile(r"""["']qmlir(\.\w+)+:\w+["']""")
+    rows = {path.relative_to(ROOT / "qmlir").as_posix() for path in _sources() if row.search(path.read_text("utf-8"))}
+    assert rows == {"registry/tree.py", "registry/package.py", "targets/cpu/target.py"}  # of packages, and of targets
 
 
 def test_the_api_is_one_table() -> None:

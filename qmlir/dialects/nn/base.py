@@ -9,20 +9,22 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, cast
 
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, DictionaryAttr, IntegerAttr, TensorType, f32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, TensorType, f32, i64
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
-from xdsl.irdl import IRDLOperation, VariadicDef, VarResultDef, opt_prop_def, traits_def
+from xdsl.irdl import VariadicDef, VarResultDef, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir import registry
-from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.nn.assembly import SEGMENT_SIZES, parse_operation, print_operation
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
+from qmlir.dialects.nn.requantize import Requantizing, verify_requantization
 from qmlir.dialects.quant.infer import verify_quantized_tensor
-from qmlir.ir.builtin_types import AnyTensor, integer_list, ranked_tensor, tensor
+from qmlir.ir.builtin_types import AnyTensor, integer_list, ranked_tensor
+from qmlir.ir.builtin_types import element_of as element_of
+from qmlir.ir.builtin_types import shape_of as shape_of
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.evaluation import operand_groups
 from qmlir.ir.interfaces import (
@@ -38,16 +40,6 @@ from qmlir.ir.interfaces import (
 )
 
 
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a tensor value; `DYNAMIC_INDEX` stands for a size that is not known."""
-    return tensor(value.type).get_shape()
-
-
-def element_of(value: SSAValue) -> Attribute:
-    """The element type of a tensor value."""
-    return tensor(value.type).get_element_type()
-
-
 def tensor_like(value: SSAValue, shape: Sequence[int], element: Attribute | None = None) -> AnyTensor:
     """The tensor type of `shape` with the plain element type of `value`, or another one."""
     return TensorType(plain_type(element_of(value)) if element is None else element, shape)
@@ -58,10 +50,7 @@ def shapes_agree(left: Sequence[int], right: Sequence[int]) -> bool:
     return len(left) == len(right) and all(a == b or DYNAMIC_INDEX in (a, b) for a, b in zip(left, right, strict=True))
 
 
-_VERIFY_REQUANTIZATION = "qmlir.dialects.nn.requantize:verify_requantization"  # it knows operations: loaded behind them
-
-
-class NnOp(IRDLOperation, InferResultTypes, HasParameters, Quantizable, abc.ABC):
+class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
     """An operation of the `nn` dialect: tensors in, tensors out, no side effects."""
 
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
@@ -83,15 +72,6 @@ class NnOp(IRDLOperation, InferResultTypes, HasParameters, Quantizable, abc.ABC)
     """Other operands on whose values a size of a result depends: they are parameters too."""
 
     traits = traits_def(Pure(), RegisteredCanonicalization())
-
-    components = opt_prop_def(DictionaryAttr)
-    """The element types of a composite's parts, by role: then it means exactly its parts with results of those types.
-
-    The last part has the type of the composite's result; constants among the parts are quantized to theirs.
-    """
-
-    requantize = opt_prop_def(RequantizeAttr)
-    """The arithmetic by which exact integers are rescaled to the result: f32 unless it says another."""
 
     @abc.abstractmethod
     def infer_result_types(self) -> Sequence[AnyTensor]: ...
@@ -235,7 +215,7 @@ class NnOp(IRDLOperation, InferResultTypes, HasParameters, Quantizable, abc.ABC)
         if kind is Kind.QUANTIZED:
             self.verify_quantization()
         if self.requantize is not None:
-            registry.load(_VERIFY_REQUANTIZATION)(self)
+            verify_requantization(self)
 
     def data_operands(self) -> tuple[SSAValue, ...]:
         """The operands that have a slot of quantization."""

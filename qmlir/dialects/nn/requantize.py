@@ -1,27 +1,26 @@
 """Which `nn` operations requantize, by what ratio of scales, and how their property `requantize` names the arithmetic.
 
-One row an operation gives the scale of its exact integers, the scale of its result, and the counts that a mean divides
-by. The verifier holds the property against them: a shift needs ratios that are powers of two. An operation without a
-row has no integer arithmetic of its own: it moves integers, compares them, or computes in floats.
+An operation declares the scale of its exact integers and what a mean divides by. The verifier holds the property
+against them: a shift needs ratios that are powers of two.
 """
 
-import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+import abc
+from collections.abc import Iterable, Sequence
+from enum import Enum, auto
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DictionaryAttr, f32
 from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import IRDLOperation, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.qlinear import MOST, Affine
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale, fixed_point, power_of_two_shift
 from qmlir.dialects.kernel.attributes import RequantizeAttr
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
-from qmlir.dialects.nn.infer.windows import covered_elements
-from qmlir.dialects.nn.ops import activations, contraction, elementwise, pooling, reduction
-from qmlir.dialects.nn.qlinear import is_qlinear, verify_qlinear
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.decomposition import Parts, parts_given
 
 Scales = npt.NDArray[np.float32]
@@ -41,86 +40,62 @@ def _scales(value: SSAValue) -> Scales:
     return np.zeros(0, np.float32) if found is None else np.asarray(found.scales, np.float32)
 
 
-def _product(left: SSAValue, right: SSAValue) -> Scales:
-    return accumulator_scale(_scales(left), _scales(right))
+class Accumulator(Enum):
+    """Which scale the exact integers of an operation have."""
+
+    OPERAND = auto()
+    """That of its first operand."""
+
+    PRODUCT = auto()
+    """The product of the scales of its first two operands."""
+
+    COMMON = auto()
+    """That which both operands have, or are brought to."""
 
 
-def _of_input(op: Any) -> Scales:
-    return _scales(op.input)
+class Requantizing(IRDLOperation, abc.ABC):
+    """An operation that may rescale exact integers to the scale of its result, and says by which arithmetic."""
+
+    ACCUMULATOR: ClassVar[Accumulator | None] = None
+    """The scale of the exact integers; `None` for an operation that rescales none: it moves or compares integers, or
+    computes in floats."""
+
+    components = opt_prop_def(DictionaryAttr)
+    """The element types of a composite's parts, by role: then it means exactly its parts with results of those types.
+
+    The last part has the type of the composite's result; constants among the parts are quantized to theirs.
+    """
+
+    requantize = opt_prop_def(RequantizeAttr)
+    """The arithmetic by which exact integers are rescaled to the result: f32 unless it says another."""
+
+    def divisors(self) -> npt.NDArray[np.int64]:
+        """What a mean divides by, as far as it is known; 1 for anything else."""
+        return np.array([1])
+
+    def qlinear_bound(self, values: Sequence[Affine]) -> float | None:
+        """A bound of the floats that become integers in the mode `qlinear`; `None` where it has no such arithmetic.
+
+        `values` are the parameters of its operands and its result. The arithmetic is that of ONNX Runtime's operators
+        on 8 bits (`qmlir.arithmetic.qlinear`), and products go by it as by any mode. Raises `ValueError` for a ratio of
+        scales that no f32 holds.
+        """
+        return None
 
 
-def _of_data(op: Any) -> Scales:
-    return _scales(op.data)
+def _accumulator_scales(op: Requantizing) -> Scales:
+    """The f32 scale of the exact integers, for each channel where it differs."""
+    first, *others = (_scales(value) for value in op.operands)
+    match op.ACCUMULATOR:
+        case Accumulator.PRODUCT:
+            return accumulator_scale(first, others[0])
+        case Accumulator.COMMON:
+            return common_scale(op, *_outer(first, others[0]))
+        case _:
+            return first
 
 
-def _of_weights(op: contraction.BiasedContractionOp) -> Scales:
-    return _product(op.data, op.weight)
-
-
-def _of_factors(op: contraction.MatMulOp | elementwise.MulOp) -> Scales:
-    return _product(op.lhs, op.rhs)
-
-
-def _of_both(op: elementwise.BinaryOp) -> Scales:
-    """The scale that both operands have or are brought to."""
-    return common_scale(op, *_outer(_scales(op.lhs), _scales(op.rhs)))
-
-
-SOURCES: dict[type[Operation], Callable[..., Scales]] = {
-    contraction.MatMulOp: _of_factors,
-    contraction.FullyConnectedOp: _of_weights,
-    contraction.ConvOp: _of_weights,
-    activations.ReluOp: _of_input,
-    elementwise.AbsOp: _of_input,
-    elementwise.NegOp: _of_input,
-    elementwise.ClipOp: _of_input,
-    elementwise.AddOp: _of_both,
-    elementwise.SubOp: _of_both,
-    elementwise.MinOp: _of_both,
-    elementwise.MaxOp: _of_both,
-    elementwise.MulOp: _of_factors,
-    pooling.AveragePoolOp: _of_data,
-    pooling.GlobalAveragePoolOp: _of_data,
-    reduction.ReduceSumOp: _of_input,
-    reduction.ReduceMeanOp: _of_input,
-}
-"""The f32 scale of the exact integers of each operation that requantizes, for each channel where it differs."""
-
-
-def _pool_counts(op: pooling.AveragePoolOp) -> npt.NDArray[np.int64]:
-    sizes = shape_of(op.data)[2:]
-    if DYNAMIC_INDEX in sizes:
-        return np.array([math.prod(op.windows.kernel)])
-    with_padding = bool(op.count_include_pad.value.data)
-    return np.unique(covered_elements(op.windows, op.counts(sizes), sizes, with_padding))
-
-
-def _count(sizes: Iterable[int]) -> npt.NDArray[np.int64]:
-    """The product of sizes, nothing where one is not known."""
-    known = list(sizes)
-    return np.array([] if DYNAMIC_INDEX in known else [math.prod(known)], np.int64)
-
-
-def _image_count(op: pooling.GlobalAveragePoolOp) -> npt.NDArray[np.int64]:
-    return _count(shape_of(op.data)[2:])
-
-
-def _reduced_count(op: reduction.ReduceMeanOp) -> npt.NDArray[np.int64]:
-    shape = shape_of(op.input)
-    if op.axes_value is not None:
-        return np.array([], np.int64)
-    return _count(shape[axis] for axis in op.reduced_axes(len(shape)))
-
-
-_COUNTS: dict[type[Operation], Callable[..., npt.NDArray[np.int64]]] = {
-    pooling.AveragePoolOp: _pool_counts,
-    pooling.GlobalAveragePoolOp: _image_count,
-    reduction.ReduceMeanOp: _reduced_count,
-}
-"""What means divide by, as far as it is known."""
-
-
-def common_scale(op: NnOp, left: Scales, right: Scales) -> Scales:
+def common_scale(op: Requantizing, left: Scales, right: Scales) -> Scales:
     """The scale to which the integers of two operands are brought, so that they can be added or compared.
 
     One scale stays as it is. Otherwise, in an integer mode only: with `shift` the smaller one, from which the other is
@@ -159,10 +134,11 @@ def _has_blocks(op: Operation) -> bool:
 
 def requantizes(op: Operation) -> bool:
     """Whether `op` rescales exact integers, or would with an integer mode."""
-    return type(op) in SOURCES and _uniform(op.results[0]) is not None and not _has_blocks(op)
+    rescales = isinstance(op, Requantizing) and op.ACCUMULATOR is not None
+    return rescales and _uniform(op.results[0]) is not None and not _has_blocks(op)
 
 
-def may_requantize(op: NnOp) -> bool:
+def may_requantize(op: Requantizing) -> bool:
     """Whether `op`, or a part of the composite that it is, rescales exact integers, or names another arithmetic."""
     return op.components is not None or requantizes(op) or is_qlinear(op)
 
@@ -174,31 +150,29 @@ def _outer(left: Scales, right: Scales) -> tuple[Scales, Scales]:
     return left, right
 
 
-def ratios(op: NnOp) -> npt.NDArray[np.float64]:
+def ratios(op: Requantizing) -> npt.NDArray[np.float64]:
     """Every ratio by which `op` rescales, in f64, as `qmlir.arithmetic.requantization.requantize` takes it."""
-    source, target = _outer(SOURCES[type(op)](op), _scales(op.results[0]))
-    counts = _COUNTS[type(op)](op) if type(op) in _COUNTS else np.array([1])
-    targets = accumulator_scale(target[..., None], counts)
+    source, target = _outer(_accumulator_scales(op), _scales(op.results[0]))
+    targets = accumulator_scale(target[..., None], op.divisors())
     return np.asarray(source[..., None].astype(np.float64) / targets.astype(np.float64))
 
 
-def _operand_ratios(op: NnOp) -> list[npt.NDArray[np.float64]]:
+def _operand_ratios(op: Requantizing) -> list[npt.NDArray[np.float64]]:
     """By what the integers of each operand are brought to the scale that both have."""
-    if SOURCES[type(op)] is not _of_both or has_common_scale(op):
+    if op.ACCUMULATOR is not Accumulator.COMMON or has_common_scale(op):
         return []
-    assert isinstance(op, elementwise.BinaryOp)
-    sides = _outer(_scales(op.lhs), _scales(op.rhs))
+    sides = _outer(*map(_scales, op.operands))
     reach = common_scale(op, *sides).astype(np.float64)
     return [np.asarray(side.astype(np.float64) / reach) for side in sides]
 
 
-def verify_requantization(op: NnOp) -> None:
+def verify_requantization(op: Requantizing) -> None:
     """Check that `op` requantizes, and that the mode that it names expresses its ratios."""
     attribute = op.requantize
     if attribute is None:
         return
     if attribute.mode is Mode.QLINEAR:
-        verify_qlinear(op)
+        _verify_qlinear(op)
         return
     if not may_requantize(op):
         raise VerifyException("names a requantization, and has no exact integers of one scale to rescale")
@@ -208,7 +182,7 @@ def verify_requantization(op: NnOp) -> None:
         _verify_mode(op, attribute.mode)
 
 
-def set_requantization(op: NnOp, mode: Mode, ties: Ties) -> str | None:
+def set_requantization(op: Requantizing, mode: Mode, ties: Ties) -> str | None:
     """Let `op` rescale by `mode`, a shift with `ties`; why that cannot be, `None` where it can."""
     has_integers = op.components is not None or requantizes(op)
     attribute = RequantizeAttr.of(mode, ties if mode is Mode.SHIFT else None)
@@ -220,13 +194,54 @@ def set_requantization(op: NnOp, mode: Mode, ties: Ties) -> str | None:
     return None
 
 
-def _verify_parts(op: NnOp) -> None:
+QLINEAR = RequantizeAttr.of(Mode.QLINEAR)
+
+
+def is_qlinear(op: Operation) -> bool:
+    """Whether `op` computes by the mode `qlinear`."""
+    return isinstance(op, Requantizing) and op.requantize == QLINEAR
+
+
+def affine(element: UniformQuantizedType) -> Affine:
+    """The parameters of a type that has one scale."""
+    return Affine(np.float32(element.scale), element.zero_point)
+
+
+def _verify_qlinear(op: Requantizing) -> None:
+    """Check that `op` has arithmetic of the mode, and that its floats stay where every machine converts them."""
+    values = [affine(_single(value)) for value in (*op.operands, *op.results)]
+    try:
+        bound = op.qlinear_bound(values)
+    except ValueError as error:
+        raise VerifyException(f"cannot requantize by {Mode.QLINEAR}: {error}") from error
+    if bound is None:
+        others = ", ".join(mode for mode in Mode if mode is not Mode.QLINEAR)
+        raise VerifyException(f"has no arithmetic of mode {Mode.QLINEAR}; accepted: {others}")
+    if not bound < MOST:
+        raise VerifyException(f"has scales whose ratio takes results of mode {Mode.QLINEAR} beyond 32 bits")
+
+
+def _single(value: SSAValue) -> UniformQuantizedType:
+    element = _uniform(value)
+    if (
+        element is None
+        or element.granularity is not Granularity.TENSOR
+        or element.expressed != f32
+        or element.bits != 8
+    ):
+        raise VerifyException(
+            f"takes values of 8 bits, of f32 and with one scale, in mode {Mode.QLINEAR}, found {value.type}"
+        )
+    return element
+
+
+def _verify_parts(op: Requantizing) -> None:
     parts = Parts(op)
     try:
         decompose(op, parts)
         for role, part in zip(parts.roles, parts.operations, strict=True):
             try:
-                if isinstance(part, NnOp):
+                if isinstance(part, Requantizing):
                     verify_requantization(part)
             except VerifyException as error:
                 raise VerifyException(f"its part '{role}' {error}") from error
@@ -234,8 +249,8 @@ def _verify_parts(op: NnOp) -> None:
         parts.discard()
 
 
-def _verify_mode(op: NnOp, mode: Mode) -> None:
-    if mode is not Mode.SHIFT and SOURCES[type(op)] is _of_both and not has_common_scale(op):
+def _verify_mode(op: Requantizing, mode: Mode) -> None:
+    if mode is not Mode.SHIFT and op.ACCUMULATOR is Accumulator.COMMON and not has_common_scale(op):
         for value in op.operands:
             element = _uniform(value)
             if element is not None and element.bits > 31 and np.any(element.zero_points):
@@ -264,7 +279,7 @@ def hand_on_requantization(composite: Operation, parts: Iterable[Operation]) -> 
     """Let the parts of a composite requantize as it does."""
     attribute = composite.properties.get(REQUANTIZE)
     for part in parts:
-        if isinstance(attribute, RequantizeAttr) and isinstance(part, NnOp) and may_requantize(part):
+        if isinstance(attribute, RequantizeAttr) and isinstance(part, Requantizing) and may_requantize(part):
             part.requantize = attribute
 
 

@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, expansion, movement, pooling, softmax
-from qmlir.dialects.nn.qlinear import QLINEAR
+from qmlir.dialects.nn.requantize import QLINEAR
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.onnx.node import Importer, Node

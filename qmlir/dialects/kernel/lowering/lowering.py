@@ -37,7 +37,7 @@ from qmlir.dialects.kernel.lowering.types import is_unsigned, plain_element
 from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.dialects.quant.infer import as_stored
 from qmlir.dialects.quant.types import StoredType
-from qmlir.ir.builtin_types import as_dense, dense, ranked_tensor
+from qmlir.ir.builtin_types import as_dense, dense, element_of, ranked_tensor, shape_of
 from qmlir.ir.builtin_types import tensor as tensor_type
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.type_conversion import TypeConversion
@@ -53,16 +53,6 @@ class Input:
     value: SSAValue
     map_: AffineMap
     unsigned: bool = False
-
-
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a tensor value."""
-    return tensor_type(value.type).get_shape()
-
-
-def element_of(value: SSAValue) -> Attribute:
-    """The element type of a tensor value."""
-    return tensor_type(value.type).get_element_type()
 
 
 def broadcast_map(shape: Sequence[int], target: Sequence[int]) -> AffineMap:

@@ -1,5 +1,6 @@
 """Shapes of convolutions and pools, whose windows slide over the spatial axes, and where each tap of a window falls."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -110,6 +111,11 @@ def taps(windows: Windows, axis: int, size: int, count: int) -> list[Tap]:
         stop = start + (end - first - 1) * stride + 1 if end > first else start
         found.append(Tap(slice(first, end), slice(start, stop, stride)))
     return found
+
+
+def known_count(sizes: Sequence[int]) -> npt.NDArray[np.int64]:
+    """How many elements axes of these sizes have; nothing where a size is not known."""
+    return np.array([] if DYNAMIC_INDEX in sizes else [math.prod(sizes)], np.int64)
 
 
 def covered_elements(

@@ -20,7 +20,7 @@ from qmlir.dialects.nn.infer.windows import Windows, covered_elements
 from qmlir.dialects.nn.lower.elements import between_casts
 from qmlir.dialects.nn.lower.windows import SlidingWindows, channels_first, channels_last, sliding
 from qmlir.dialects.nn.ops import pooling as ops
-from qmlir.dialects.nn.qlinear import is_qlinear
+from qmlir.dialects.nn.requantize import is_qlinear
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import StoredType, storage_limits
 from qmlir.ir.builtin_types import tensor

@@ -22,7 +22,7 @@ from qmlir.dialects.nn.ops.activations import SigmoidOp
 from qmlir.dialects.nn.ops.elementwise import AddOp
 from qmlir.dialects.nn.ops.pooling import AveragePoolOp
 from qmlir.dialects.nn.ops.softmax import SoftmaxOp
-from qmlir.dialects.nn.qlinear import affine, is_qlinear, is_whole_image
+from qmlir.dialects.nn.requantize import affine, is_qlinear
 from qmlir.dialects.quant.types import UniformQuantizedType
 
 
@@ -143,7 +143,7 @@ def by_mode(operation: type[Operation], lower: Lower) -> Lower:
         return lower
 
     def chosen(op: Any, at: Lowering) -> Sequence[SSAValue] | None:
-        has_own = is_qlinear(op) and not (isinstance(op, AveragePoolOp) and is_whole_image(op, shape_of(op.data)[2:]))
+        has_own = is_qlinear(op) and not (isinstance(op, AveragePoolOp) and op.is_whole_image(shape_of(op.data)[2:]))
         return own(op, at) if has_own else lower(op, at)
 
     return chosen

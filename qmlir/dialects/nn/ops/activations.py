@@ -11,10 +11,12 @@ from xdsl.dialects.builtin import BoolAttr, FloatAttr, TensorType, f32
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.qlinear import Affine
 from qmlir.dialects.nn.base import NnOp, shape_of, shapes_agree, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.ops.elementwise import UnaryOp, fixed_output
+from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.ir.builtin_types import AnyTensor
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
@@ -24,6 +26,7 @@ class ReluOp(UnaryOp):
     """`max(x, 0)`."""
 
     name = "nn.relu"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, limits_operand=True)
 
@@ -98,6 +101,9 @@ class SigmoidOp(UnaryOp):
 
     name = "nn.sigmoid"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(0.0, 1.0)
+
+    def qlinear_bound(self, values: Sequence[Affine]) -> float:
+        return 0.0  # a table, computed when it is made
 
 
 @irdl_op_definition

@@ -18,6 +18,7 @@ from qmlir.dialects.nn.base import NnOp, element_of, shape_of, shapes_agree, ten
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.windows import Windows, output_sizes, transposed_size
+from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, integer_list
 from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
@@ -70,6 +71,7 @@ class MatMulOp(ContractionOp):
     """The matrix product of the last two axes, the others broadcast (ONNX MatMul); `transpose_b`: rhs is `[N, K]`."""
 
     name = "nn.matmul"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
@@ -170,6 +172,7 @@ class FullyConnectedOp(BiasedContractionOp):
     """`x * w^T + b`: data `[M, K]`, weights `[N, K]`, bias `[N]`; a composite of a matrix product and a sum."""
 
     name = "nn.fully_connected"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         data, weight = shape_of(self.data), shape_of(self.weight)
@@ -217,6 +220,7 @@ class ConvOp(WindowedContractionOp):
     """Correlation over the spatial axes (ONNX Conv): data `[N, C, …]`, weights `[M, C / groups, …]`, bias `[M]`."""
 
     name = "nn.conv"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         data, weight, groups = shape_of(self.data), shape_of(self.weight), self.group_count

@@ -15,10 +15,13 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.qlinear import Affine, Sum
+from qmlir.arithmetic.requantization import accumulator_scale, f32_multiplier
 from qmlir.arithmetic.small_floats import PowerRounding
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
+from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.dialects.quant.types import UniformType
 from qmlir.ir.builtin_types import AnyTensor, as_integer
 from qmlir.ir.interfaces import Domain, FixedRange, QuantizationSlots, Slot
@@ -65,6 +68,7 @@ class AbsOp(UnaryOp):
     """`|x|`."""
 
     name = "nn.abs"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
 
@@ -73,6 +77,7 @@ class NegOp(UnaryOp):
     """`-x`."""
 
     name = "nn.neg"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
 
@@ -233,6 +238,7 @@ class ClipOp(UnaryOp):
     """`min(max(x, minimum), maximum)`; a bound that is left out does not hold."""
 
     name = "nn.clip"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, limits_operand=True)
 
@@ -277,9 +283,16 @@ class AddOp(BinaryOp):
     """`a + b`."""
 
     name = "nn.add"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {"lhs": Slot.INPUT, "rhs": Slot.INPUT}, takes_accumulators=True
     )
+
+    def qlinear_bound(self, values: Sequence[Affine]) -> float:
+        left, right, result = values
+        for each in (left, right):
+            f32_multiplier(each.scale, result.scale)
+        return Sum.of(left, right, result).largest
 
 
 @irdl_op_definition
@@ -287,6 +300,7 @@ class SubOp(BinaryOp):
     """`a - b`."""
 
     name = "nn.sub"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {"lhs": Slot.INPUT, "rhs": Slot.INPUT}, takes_accumulators=True
     )
@@ -297,6 +311,11 @@ class MulOp(BinaryOp):
     """`a * b`."""
 
     name = "nn.mul"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
+
+    def qlinear_bound(self, values: Sequence[Affine]) -> float:
+        left, right, result = values
+        return 65536.0 * float(f32_multiplier(accumulator_scale(left.scale, right.scale), result.scale)) + 256
 
 
 @irdl_op_definition
@@ -335,6 +354,7 @@ class MinOp(BinaryOp):
     """The smaller of `a` and `b`; NaN where one is."""
 
     name = "nn.min"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
 
 
 @irdl_op_definition
@@ -342,6 +362,7 @@ class MaxOp(BinaryOp):
     """The larger of `a` and `b`; NaN where one is."""
 
     name = "nn.max"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
 
 
 class ComparisonOp(BinaryOp, ABC):

@@ -1,17 +1,23 @@
 """Pools over the spatial axes of `[N, C, …]`: of windows (ONNX MaxPool, AveragePool, LpPool) and of whole channels."""
 
+import math
 from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i64
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.qlinear import Affine
+from qmlir.arithmetic.requantization import f32_multiplier
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
 from qmlir.dialects.nn.elements import Kind
-from qmlir.dialects.nn.infer.windows import Windows, output_sizes
+from qmlir.dialects.nn.infer.windows import Windows, covered_elements, known_count, output_sizes
 from qmlir.dialects.nn.ops.contraction import values_of
+from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.ir.builtin_types import AnyTensor
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
@@ -94,12 +100,32 @@ class AveragePoolOp(PoolOp):
     """
 
     name = "nn.average_pool"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
 
     count_include_pad = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         return [tensor_like(self.data, self.pooled_shape())]
+
+    def divisors(self) -> npt.NDArray[np.int64]:
+        sizes = shape_of(self.data)[2:]
+        if DYNAMIC_INDEX in sizes:
+            return np.array([math.prod(self.windows.kernel)])
+        with_padding = bool(self.count_include_pad.value.data)
+        return np.unique(covered_elements(self.windows, self.counts(sizes), sizes, with_padding))
+
+    def is_whole_image(self, sizes: Sequence[int]) -> bool:
+        """Whether there is one window, the whole image: ONNX Runtime computes that as a global pool, by the mode `f32`.
+
+        `sizes` are those of the spatial axes.
+        """
+        windows = self.windows
+        return windows.kernel == tuple(sizes) and not any(sum(windows.padding(axis)) for axis in range(len(sizes)))
+
+    def qlinear_bound(self, values: Sequence[Affine]) -> float:
+        data, result = values
+        return 257.0 * float(f32_multiplier(data.scale, result.scale)) + 256
 
 
 @irdl_op_definition
@@ -141,6 +167,10 @@ class GlobalAveragePoolOp(GlobalPoolOp):
     """The mean of each channel."""
 
     name = "nn.global_average_pool"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
+
+    def divisors(self) -> npt.NDArray[np.int64]:
+        return known_count(shape_of(self.data)[2:])
 
 
 @irdl_op_definition

@@ -4,6 +4,7 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
@@ -13,7 +14,9 @@ from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axis
 from qmlir.dialects.nn.infer.reduction import kept_axes, open_shape, reduced_axes, reduced_shape
+from qmlir.dialects.nn.infer.windows import known_count
 from qmlir.dialects.nn.ops.movement import known_length, list_length
+from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.ir.builtin_types import AnyTensor
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
@@ -78,6 +81,7 @@ class ReduceSumOp(ReduceOp):
     """The sum."""
 
     name = "nn.reduce_sum"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
 
@@ -86,7 +90,14 @@ class ReduceMeanOp(ReduceOp):
     """The mean; that of integers is rounded towards zero."""
 
     name = "nn.reduce_mean"
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
+
+    def divisors(self) -> npt.NDArray[np.int64]:
+        if self.axes_value is not None:
+            return np.array([], np.int64)
+        shape = shape_of(self.input)
+        return known_count([shape[axis] for axis in self.reduced_axes(len(shape))])
 
 
 @irdl_op_definition

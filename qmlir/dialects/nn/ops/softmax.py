@@ -3,6 +3,7 @@
 ONNX's operators before version 13 flatten their input; the importer does that with reshapes.
 """
 
+import math
 from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
@@ -10,11 +11,15 @@ from typing import ClassVar
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 
+from qmlir.arithmetic.qlinear import Affine
 from qmlir.dialects.nn.base import NnOp, shape_of, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.ir.builtin_types import AnyTensor
 from qmlir.ir.interfaces import FixedRange, QuantizationSlots, Slot
+
+_SMALLEST_SCALE = 2.0**-30
+"""From here on, `floor(1 / s_y)` of the mode `qlinear` has 31 bits at most."""
 
 
 class SoftmaxLikeOp(NnOp, ABC):
@@ -40,6 +45,10 @@ class SoftmaxOp(SoftmaxLikeOp):
     name = "nn.softmax"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(0.0, 1.0))
+
+    def qlinear_bound(self, values: Sequence[Affine]) -> float:
+        has_elements = shape_of(self.input)[self.axis.value.data] != 0
+        return 0.0 if has_elements and values[-1].scale >= _SMALLEST_SCALE else math.inf
 
 
 @irdl_op_definition

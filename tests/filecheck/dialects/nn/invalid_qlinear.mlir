@@ -1,7 +1,7 @@
 // RUN: qmlir-opt %s --split-input-file --verify-diagnostics
 
 func.func @operation(%x: tensor<2x!quant.uniform<i8:f32, 0.5:3>>) {
-  // expected-error @+1 {{cannot requantize by qlinear, which is for nn.add, nn.mul, nn.average_pool, nn.sigmoid, nn.softmax}}
+  // expected-error @+1 {{has no arithmetic of mode qlinear; accepted: f32, }}
   %0 = nn.relu %x {requantize = #kernel.requantize<qlinear>} : tensor<2x!quant.uniform<i8:f32, 0.5:3>>
   func.return
 }

@@ -37,7 +37,7 @@ from xdsl.ir import Operation
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.interpret.quantized import contraction, elementwise, pooling, qlinear, reduction
 from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized, through_float
-from qmlir.dialects.nn.qlinear import is_qlinear
+from qmlir.dialects.nn.requantize import is_qlinear
 from qmlir.ir.evaluation import ByOperation, Meaning, Results
 
 QUANTIZED: dict[type[Operation], Callable[..., Results | None]] = {

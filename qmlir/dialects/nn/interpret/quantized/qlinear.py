@@ -17,7 +17,7 @@ from qmlir.dialects.nn.ops.activations import SigmoidOp
 from qmlir.dialects.nn.ops.elementwise import AddOp, MulOp
 from qmlir.dialects.nn.ops.pooling import AveragePoolOp
 from qmlir.dialects.nn.ops.softmax import SoftmaxOp
-from qmlir.dialects.nn.qlinear import affine, is_whole_image
+from qmlir.dialects.nn.requantize import affine
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
@@ -39,7 +39,7 @@ def _add(op: AddOp, lhs: Array, rhs: Array) -> tuple[Array]:
 def _average_pool(op: AveragePoolOp, data: Array) -> tuple[Array]:
     sizes = data.shape[2:]
     source, result = uniform_of(op.data), uniform_of(op.result)
-    if is_whole_image(op, sizes):
+    if op.is_whole_image(sizes):
         total = (data.astype(np.int64) - source.zero_point).sum(axis=tuple(range(2, data.ndim)), keepdims=True)
         scale = accumulator_scale(result.scale, math.prod(sizes))
         limits = result.storage_min, result.storage_max
