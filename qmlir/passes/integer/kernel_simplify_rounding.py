@@ -7,9 +7,9 @@ import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, f32, i32
+from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32, i32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -18,6 +18,7 @@ from qmlir.analysis.magnitudes import Magnitudes
 from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.arithmetic.quotients import reciprocal_parts, rounds_alike
 from qmlir.arithmetic.requantization import Mode
+from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import ContractionOp, RequantizeOp
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
@@ -81,40 +82,26 @@ class _Rounding:
         return cls(op, low, high, user) if low <= high else None
 
 
-class _Writer:
-    """Scalar operations in front of another one."""
+def _before(op: Operation) -> ArithBuilder:
+    return ArithBuilder(Builder(InsertPoint.before(op)))
 
-    def __init__(self, place: Operation):
-        self.builder = Builder(InsertPoint.before(place))
 
-    def insert(self, op: Operation) -> SSAValue:
-        """Write `op`; its result."""
-        return self.builder.insert(op).results[0]
+def _saturated(value: Scalar, zero_point: int, limits: tuple[int, int], result: Attribute) -> SSAValue:
+    """A float rounded to an integer, plus a zero point, inside limits and in the type of the result.
 
-    def number(self, value: float, type_: Attribute = f32) -> SSAValue:
-        """A constant."""
-        is_integer = type_ != f32
-        attribute = IntegerAttr(int(value), cast(Any, type_)) if is_integer else FloatAttr(value, cast(Any, type_))
-        return self.insert(arith.ConstantOp(attribute))
-
-    def saturated(self, value: SSAValue, zero_point: int, limits: tuple[int, int], result: Attribute) -> SSAValue:
-        """A float rounded to an integer, plus a zero point, inside limits and in the type of the result.
-
-        What the limits leave of the type comes first, so that the last two steps are a saturation.
-        """
-        whole = self.insert(arith.FPToSIOp(self.insert(math.RoundEvenOp(value)), i32))
-        if zero_point:
-            whole = self.insert(arith.AddiOp(whole, self.number(zero_point, i32)))
-        bits = bits_of(result)
-        assert bits is not None
-        (own_low, own_high), (low, high) = signed_range(bits).values, limits
-        if low > own_low:
-            whole = self.insert(arith.MaxSIOp(whole, self.number(low, i32)))
-        if high < own_high:
-            whole = self.insert(arith.MinSIOp(whole, self.number(high, i32)))
-        whole = self.insert(arith.MaxSIOp(whole, self.number(own_low, i32)))
-        whole = self.insert(arith.MinSIOp(whole, self.number(own_high, i32)))
-        return self.insert(arith.TruncIOp(whole, cast(Any, result)))
+    What the limits leave of the type comes first, so that the last two steps are a saturation.
+    """
+    whole = value.round_even().to(i32)
+    if zero_point:
+        whole = whole + zero_point
+    bits = bits_of(result)
+    assert bits is not None
+    (own_low, own_high), (low, high) = signed_range(bits).values, limits
+    if low > own_low:
+        whole = whole.maximum(low)
+    if high < own_high:
+        whole = whole.minimum(high)
+    return whole.clamp(own_low, own_high).to(result).value
 
 
 def _replace_quotient(rounding: _Rounding) -> None:
@@ -126,18 +113,10 @@ def _replace_quotient(rounding: _Rounding) -> None:
     if number is None or not rounds_alike(np.float32(number), rounding.low, rounding.high):
         return
     high, low = reciprocal_parts(np.float32(number))
-    write = _Writer(quotient)
-    first = write.number(float(high))
-    if not low:
-        found = write.insert(arith.MulfOp(quotient.lhs, first))
-    else:
-        rest = write.insert(arith.MulfOp(quotient.lhs, write.number(float(low))))
-        none = arith.FastMathFlagsAttr("none")
-        fused = math.FmaOp.create(
-            operands=[quotient.lhs, first, rest], result_types=[f32], properties={"fastmath": none}
-        )
-        found = write.insert(fused)
-    _replace(quotient, found)
+    dividend = Scalar(quotient.lhs, _before(quotient))
+    first = dividend.constant(float(high))
+    found = dividend.apply(math.FmaOp, first, dividend * float(low)) if low else dividend * first
+    _replace(quotient, found.value)
     count("quotients that became products")
 
 
@@ -155,7 +134,7 @@ def _saturate_rounding(rounding: _Rounding, magnitudes: Magnitudes) -> None:
         return
     if abs(zero_point) >= 1 << 15 or magnitudes.of_float(value) > _MOST:
         return
-    _replace(last, _Writer(last).saturated(value, zero_point, limits, last.result.type))
+    _replace(last, _saturated(Scalar(value, _before(last)), zero_point, limits, last.result.type))
     count("limits of floats that became those of integers")
 
 
@@ -172,16 +151,14 @@ def _saturate_requantization(op: RequantizeOp, magnitudes: Magnitudes) -> None:
     limits, zero_point = op.limits, op.zero_point.value.data
     if op.mode.mode is not Mode.F32 or op.accumulator.type != i32 or not _is_inside(op.result.type, limits):
         return
-    write = _Writer(op)
-    wide = arith.SIToFPOp(op.accumulator, f32)
-    scaled = arith.MulfOp(wide.result, op.parameters[0])
-    for each in (wide, scaled):
-        write.insert(each)
-    if op.parameters[0].type != f32 or abs(zero_point) >= 1 << 15 or magnitudes.of_float(scaled.result) > _MOST:
+    builder = _before(op)
+    wide = Scalar(op.accumulator, builder).to(f32)
+    scaled = wide * Scalar(op.parameters[0], builder)
+    if op.parameters[0].type != f32 or abs(zero_point) >= 1 << 15 or magnitudes.of_float(scaled.value) > _MOST:
         for each in (scaled, wide):
-            Rewriter.erase_op(each)
+            Rewriter.erase_op(cast(OpResult, each.value).op)
         return
-    _replace(op, write.saturated(scaled.result, zero_point, limits, op.result.type))
+    _replace(op, _saturated(scaled, zero_point, limits, op.result.type))
     count("requantizations whose limits became those of integers")
 
 

@@ -32,7 +32,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
 from qmlir.dialects.kernel.lowering import scalars
-from qmlir.dialects.kernel.lowering.scalars import Body, Number, Scalar
+from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Body, Number, Scalar
 from qmlir.dialects.kernel.lowering.types import is_unsigned, plain_element
 from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.dialects.quant.infer import as_stored
@@ -87,9 +87,9 @@ class Lowering:
     types: TypeConversion
 
     @property
-    def builder(self) -> Builder:
-        """Inserts in front of the operation."""
-        return Builder(InsertPoint.before(self.op))
+    def builder(self) -> ArithBuilder:
+        """Writes in front of the operation."""
+        return ArithBuilder(Builder(InsertPoint.before(self.op)))
 
     def insert(self, op: Operation) -> SSAValue:
         """Insert an operation; its only result."""
@@ -157,7 +157,7 @@ class Lowering:
         count = outputs[0][1].num_dims
         elements = [element_of(each.value) for each in inputs] + [element_of(value) for value, _ in outputs]
         block = Block(arg_types=elements)
-        builder = Builder(InsertPoint.at_end(block))
+        builder = ArithBuilder(Builder(InsertPoint.at_end(block)))
         flags = [each.unsigned for each in inputs] + [False] * len(outputs)
         arguments = [Scalar(argument, builder, flag) for argument, flag in zip(block.args, flags, strict=True)]
         given = body(*arguments)
@@ -165,7 +165,7 @@ class Lowering:
         for result, (value, _) in zip(results, outputs, strict=True):
             if result.type != element_of(value):
                 raise AssertionError(f"a body gives {result.type} for {element_of(value)}")
-        builder.insert(linalg.YieldOp(*(result.value for result in results)))
+        block.add_op(linalg.YieldOp(*(result.value for result in results)))
         kinds = [IteratorType.REDUCTION if axis in reductions else IteratorType.PARALLEL for axis in range(count)]
         op = linalg.GenericOp(
             [each.value for each in inputs],

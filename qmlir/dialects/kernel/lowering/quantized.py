@@ -352,8 +352,7 @@ def _f32_rescaling(
             return _saturated(whole, offset.of(offsets, whole), limits, result)
         mode = RequantizeAttr.of(Mode.F32)
         op = RequantizeOp(integer.value, [multiplier.value], result, mode, int(offset.number), limits)
-        integer.builder.insert(op)
-        return Scalar(op.result, integer.builder)
+        return integer.made(integer.builder.insert(op), unsigned=False)
 
     def write(integer: Scalar, scalars: Sequence[Scalar]) -> Scalar:
         multipliers, offsets = split(scalars, factor.inputs, offset.inputs)
@@ -379,7 +378,7 @@ def _qlinear_rescaling(
         multiplier = factor.of(scalars, integer)
         mode = RequantizeAttr.of(Mode.QLINEAR)
         op = RequantizeOp(integer.value, [multiplier.value], result, mode, offset, limits)
-        return Scalar(integer.builder.insert(op).result, integer.builder)
+        return integer.made(integer.builder.insert(op), unsigned=False)
 
     return Writing(factor.inputs, write)
 
@@ -409,9 +408,9 @@ def rescaling(
         values = [each.of(run, integer).value for each, run in zip(parameters, runs, strict=True)]
         if offset.number is not None:
             op = RequantizeOp(integer.value, values, result, mode, int(offset.number), limits)
-            return Scalar(integer.builder.insert(op).result, integer.builder)
+            return integer.made(integer.builder.insert(op), unsigned=False)
         op = RequantizeOp(integer.value, values, i64, mode, 0, ANY)
-        return _keep(Scalar(integer.builder.insert(op).result, integer.builder), offsets[0], limits, result)
+        return _keep(integer.made(integer.builder.insert(op), unsigned=False), offsets[0], limits, result)
 
     return Writing(tuple(each for found in (*parameters, offset) for each in found.inputs), write)
 

@@ -1,7 +1,9 @@
-"""Arithmetic on scalars that builds IR: the bodies of structured operations, written as formulas.
+"""Arithmetic that builds IR, written as formulas: the one writer of `arith` and the values with operators that use it.
 
+An `ArithBuilder` writes operations on scalars; subclasses write constants elsewhere, or the same on lanes of a vector.
 A `Scalar` is a value with its signedness, which signless integers leave to the operations. Both sides of an operator
-have one type; a Python number takes the type of the other side.
+have one type; a Python number takes the type of the other side. `STEPS` evaluates the definitions of
+`qmlir.arithmetic.functions` on scalars, so that what NumPy computes is what the IR says, step by step.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,11 +20,16 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     f32,
+    f64,
     i1,
+    i32,
+    i64,
 )
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from qmlir.arithmetic.functions.steps import Steps
+from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.ir.builtin_types import tensor as tensor_type
 
 Number = int | float
@@ -59,18 +66,76 @@ _PREDICATES = {
 }
 
 
+def number_attribute(number: Number, type_: Attribute) -> FloatAttr[Any] | IntegerAttr[Any]:
+    """A number as a constant of a float type, an integer type, modulo its width, or `index`."""
+    if isinstance(type_, AnyFloat):
+        return FloatAttr(float(np.float32(number) if type_ == f32 else number), type_)
+    if isinstance(type_, IndexType):
+        return IntegerAttr(int(number), type_)
+    assert isinstance(type_, IntegerType)
+    bits = type_.bitwidth
+    wrapped = int(number) & ((1 << bits) - 1)
+    is_negative = bits > 1 and wrapped >> (bits - 1)
+    return IntegerAttr(wrapped - (1 << bits) if is_negative else wrapped, cast(IntegerType, type_))
+
+
+class ArithBuilder:
+    """Writes operations of `arith` where `builder` stands; a constant stands where it is first asked for, each time.
+
+    A subclass for vectors overrides `typed` (the type of its values for an element type), `constant`, `convert`,
+    `compare` and `select`; everything else is the same on both.
+    """
+
+    def __init__(self, builder: Builder):
+        self.builder = builder
+
+    def insert(self, op: Operation) -> SSAValue:
+        """Write `op`; its first result."""
+        self.builder.insert(op)
+        return op.results[0]
+
+    def typed(self, element: Attribute) -> Attribute:
+        """The type of a value of this builder whose elements are of the type `element`."""
+        return element
+
+    def scalar_constant(self, number: Number, element: Attribute) -> SSAValue:
+        """A constant of an integer, index or float type."""
+        return self.insert(arith.ConstantOp(number_attribute(number, element)))
+
+    def constant(self, number: Number, element: Attribute) -> SSAValue:
+        """A constant, the same in all lanes."""
+        return self.scalar_constant(number, element)
+
+    def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
+        """An operation of two operands of one type, which works on vectors too."""
+        return self.insert(cast(Any, kind)(a, b))
+
+    def convert(self, kind: type[Operation], value: SSAValue, element: Attribute) -> SSAValue:
+        """A conversion of `arith` (`ExtSIOp`, `SIToFPOp`, …) to `element`."""
+        return self.insert(cast(Any, kind)(value, self.typed(element)))
+
+    def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        """A comparison by a predicate of `arith.cmpi` or `arith.cmpf`."""
+        kind = arith.CmpfOp if isinstance(scalar_of(a.type), AnyFloat) else arith.CmpiOp
+        return self.insert(kind(a, b, predicate))
+
+    def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`a` where the condition holds, otherwise `b`."""
+        return self.insert(arith.SelectOp(condition, a, b))
+
+
 @dataclass(frozen=True, eq=False)
 class Scalar:
-    """A scalar value inside a body; operators build operations at the end of that body."""
+    """A value, a scalar or lanes of a vector; its operators write operations where `builder` stands."""
 
     value: SSAValue
-    builder: Builder
+    builder: ArithBuilder
     unsigned: bool = False
 
     @property
     def type(self) -> Attribute:
-        """The type of the value."""
-        return self.value.type
+        """The type of the value, or of its lanes."""
+        return scalar_of(self.value.type)
 
     @property
     def is_float(self) -> bool:
@@ -83,13 +148,13 @@ class Scalar:
         type_ = self.type
         return 64 if isinstance(type_, IndexType) else cast(AnyFloat | IntegerType, type_).bitwidth
 
-    def _made(self, op: Operation, unsigned: bool | None = None) -> "Scalar":
-        self.builder.insert(op)
-        return Scalar(op.results[0], self.builder, self.unsigned if unsigned is None else unsigned)
+    def made(self, value: SSAValue, unsigned: bool | None = None) -> "Scalar":
+        """Another value of the same builder, of the same signedness where none is given."""
+        return Scalar(value, self.builder, self.unsigned if unsigned is None else unsigned)
 
     def constant(self, number: Number) -> "Scalar":
         """`number` in the type of this value."""
-        return constant(self.builder, number, self.type, self.unsigned)
+        return self.made(self.builder.constant(number, self.type))
 
     def _other(self, other: "Scalar | Number") -> "Scalar":
         return other if isinstance(other, Scalar) else self.constant(other)
@@ -100,7 +165,7 @@ class Scalar:
     def _binary(self, name: str, other: "Scalar | Number", *, is_reversed: bool = False) -> "Scalar":
         operation: Any = (_BINARY | _INTEGERS_ONLY)[name][self._choice()]
         pair = self.value, self._other(other).value
-        return self._made(operation(*(reversed(pair) if is_reversed else pair)))
+        return self.made(self.builder.binary(operation, *(reversed(pair) if is_reversed else pair)))
 
     def __add__(self, other: "Scalar | Number") -> "Scalar":
         return self._binary("add", other)
@@ -148,7 +213,7 @@ class Scalar:
         return self._binary("div", other, is_reversed=True)
 
     def __neg__(self) -> "Scalar":
-        return self._made(arith.NegfOp(self.value)) if self.is_float else self.constant(0) - self
+        return self.apply(arith.NegfOp) if self.is_float else self.constant(0) - self
 
     def minimum(self, other: "Scalar | Number") -> "Scalar":
         """The smaller one; NaN where one of two floats is."""
@@ -165,21 +230,41 @@ class Scalar:
     def compare(self, predicate: str, other: "Scalar | Number") -> "Scalar":
         """Whether `lt`, `le`, `gt`, `ge`, `eq` or `ne` holds, an i1; of NaN only `ne` does."""
         name = _PREDICATES[predicate][self._choice()]
-        operation = arith.CmpfOp if self.is_float else arith.CmpiOp
-        return self._made(operation(self.value, self._other(other).value, name), unsigned=True)
+        return self.made(self.builder.compare(name, self.value, self._other(other).value), unsigned=True)
+
+    def __lt__(self, other: "Scalar | Number") -> "Scalar":
+        return self.compare("lt", other)
+
+    def __le__(self, other: "Scalar | Number") -> "Scalar":
+        return self.compare("le", other)
+
+    def __gt__(self, other: "Scalar | Number") -> "Scalar":
+        return self.compare("gt", other)
+
+    def __ge__(self, other: "Scalar | Number") -> "Scalar":
+        return self.compare("ge", other)
+
+    def __eq__(self, other: object) -> Any:
+        return self.compare("eq", cast(Any, other))
+
+    def __ne__(self, other: object) -> Any:
+        return self.compare("ne", cast(Any, other))
+
+    def __bool__(self) -> bool:
+        raise TypeError("a value of the IR is neither true nor false while it is built")
 
     def select(self, true: "Scalar", false: "Scalar | Number") -> "Scalar":
         """`true` where this i1 holds, otherwise `false`."""
-        other = false if isinstance(false, Scalar) else true.constant(false)
-        return self._made(arith.SelectOp(self.value, true.value, other.value), unsigned=true.unsigned)
+        other = true._other(false)
+        return true.made(self.builder.select(self.value, true.value, other.value))
 
     def logical_not(self) -> "Scalar":
         """The other i1."""
         return self ^ 1
 
     def apply(self, operation: OperationClass, *others: "Scalar") -> "Scalar":
-        """An operation of `math` on this value, and on others of its type."""
-        return self._made(cast(Any, operation)(self.value, *(other.value for other in others)))
+        """An operation on this value, and on others of its type, that gives another."""
+        return self.made(self.builder.insert(cast(Any, operation)(self.value, *(other.value for other in others))))
 
     def absolute(self) -> "Scalar":
         """The absolute value."""
@@ -193,7 +278,10 @@ class Scalar:
 
     def bitcast(self, type_: Attribute, unsigned: bool = False) -> "Scalar":
         """The same bits as another type of the same width."""
-        return self._made(arith.BitcastOp(self.value, type_), unsigned)
+        return self._converted(arith.BitcastOp, type_, unsigned)
+
+    def _converted(self, operation: OperationClass, type_: Attribute, unsigned: bool = False) -> "Scalar":
+        return self.made(self.builder.convert(operation, self.value, type_), unsigned)
 
     def to(self, type_: Attribute, unsigned: bool = False) -> "Scalar":
         """The value as another type: floats to integers by cutting off, integers to i1 by comparing with 0.
@@ -201,9 +289,9 @@ class Scalar:
         Integers are extended by their own sign and lose their high bits; `unsigned` is how the result is read.
         """
         if type_ == self.type:
-            return Scalar(self.value, self.builder, unsigned)
+            return self.made(self.value, unsigned)
         if isinstance(self.type, IndexType) or isinstance(type_, IndexType):
-            return self._made(arith.IndexCastOp(self.value, type_), unsigned)
+            return self._converted(arith.IndexCastOp, type_, unsigned)
         if isinstance(type_, AnyFloat):
             return self._to_float(type_)
         assert isinstance(type_, IntegerType)
@@ -215,7 +303,7 @@ class Scalar:
             operation = arith.TruncIOp
         else:
             operation = arith.ExtUIOp if self.unsigned else arith.ExtSIOp
-        return self._made(operation(self.value, type_), unsigned)
+        return self._converted(operation, cast(IntegerType, type_), unsigned)
 
     def _to_float(self, type_: AnyFloat) -> "Scalar":
         if not self.is_float:
@@ -224,43 +312,77 @@ class Scalar:
             return self._to_float(f32)._to_float(type_)
         else:
             operation = arith.TruncFOp if type_.bitwidth < self.bits else arith.ExtFOp
-        return self._made(operation(self.value, type_), unsigned=False)
+        return self._converted(operation, type_)
 
 
-def constant(builder: Builder, number: Number, type_: Attribute, unsigned: bool = False) -> Scalar:
-    """A number as a scalar of `type_`; an integer out of range is taken modulo its width."""
-    if isinstance(type_, AnyFloat):
-        rounded = np.float32(number) if type_ == f32 else number
-        attribute: Attribute = FloatAttr(float(rounded), type_)
-    elif isinstance(type_, IndexType):
-        attribute = IntegerAttr(int(number), type_)
-    else:
-        assert isinstance(type_, IntegerType)
-        bits = type_.bitwidth
-        wrapped = int(number) & ((1 << bits) - 1)
-        is_negative = bits > 1 and wrapped >> (bits - 1)
-        value = wrapped - (1 << bits) if is_negative else wrapped
-        attribute = IntegerAttr(value, cast(IntegerType, type_))
-    op = builder.insert(arith.ConstantOp(cast(Any, attribute)))
-    return Scalar(op.result, builder, unsigned)
+_SAME_SIZE: dict[Attribute, Attribute] = {f32: i32, i32: f32, f64: i64, i64: f64}
 
 
-def position(builder: Builder, axis: int) -> Scalar:
+class _ScalarSteps:
+    """The steps of a definition on scalars, which write operations as they are taken."""
+
+    def constant(self, number: float, like: Scalar) -> Scalar:
+        return like.constant(number)
+
+    def where(self, condition: Scalar, chosen: Scalar | Number, otherwise: Scalar | Number) -> Scalar:
+        if isinstance(chosen, Scalar):
+            return condition.select(chosen, otherwise)
+        assert isinstance(otherwise, Scalar)
+        return condition.select(otherwise.constant(chosen), otherwise)
+
+    def sqrt(self, x: Scalar) -> Scalar:
+        return x.apply(math.SqrtOp)
+
+    def round_even(self, x: Scalar) -> Scalar:
+        return x.round_even()
+
+    def absolute(self, x: Scalar) -> Scalar:
+        return x.absolute()
+
+    def copysign(self, x: Scalar | Number, sign: Scalar) -> Scalar:
+        value = x if isinstance(x, Scalar) else sign.constant(x)
+        return value.apply(math.CopySignOp, sign)
+
+    def bits(self, x: Scalar) -> Scalar:
+        return x.bitcast(_SAME_SIZE[x.type])
+
+    of_bits = bits
+
+    def shift_in_zeros(self, x: Scalar, count: Scalar | Number) -> Scalar:
+        amount = count if isinstance(count, Scalar) else x.constant(count)
+        return x.apply(arith.ShRUIOp, amount)
+
+    def wide(self, x: Scalar) -> Scalar:
+        return x.to(f64 if x.is_float else i64)
+
+    def narrow(self, x: Scalar) -> Scalar:
+        return x.to(f32)
+
+
+STEPS: Steps = _ScalarSteps()
+
+
+def constant(builder: ArithBuilder, number: Number, type_: Attribute, unsigned: bool = False) -> Scalar:
+    """A number as a scalar of `type_`."""
+    return Scalar(builder.constant(number, type_), builder, unsigned)
+
+
+def position(builder: ArithBuilder, axis: int) -> Scalar:
     """Where the body runs along an iterator, as `index`."""
-    return Scalar(builder.insert(linalg.IndexOp(axis)).result, builder)
+    return Scalar(builder.insert(linalg.IndexOp(axis)), builder)
 
 
-def extracted(builder: Builder, table: SSAValue, places: Sequence[Scalar], unsigned: bool = False) -> Scalar:
+def extracted(builder: ArithBuilder, table: SSAValue, places: Sequence[Scalar], unsigned: bool = False) -> Scalar:
     """The element of a whole tensor at `places`, one `index` for each axis; they must lie inside it."""
     element = tensor_type(table.type).get_element_type()
-    op = builder.insert(tensor.ExtractOp(table, [place.value for place in places], element))
-    return Scalar(op.result, builder, unsigned)
+    op = tensor.ExtractOp(table, [place.value for place in places], element)
+    return Scalar(builder.insert(op), builder, unsigned)
 
 
-def inserted(builder: Builder, value: Scalar, whole: SSAValue, places: Sequence[Scalar]) -> SSAValue:
+def inserted(builder: ArithBuilder, value: Scalar, whole: SSAValue, places: Sequence[Scalar]) -> SSAValue:
     """`whole` with one element put at `places`, which must lie inside it."""
     op = tensor.InsertOp(value.value, whole, [place.value for place in places])
-    return builder.insert(op).results[0]
+    return builder.insert(op)
 
 
 Body = Callable[..., Scalar | Sequence[Scalar]]

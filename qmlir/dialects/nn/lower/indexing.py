@@ -8,15 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy.typing as npt
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import AnyFloat, IndexType, f32, f64, i1, i64
-from xdsl.dialects.tensor import InsertOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.dialects.kernel.lowering.loops import nest
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, element_of, shape_of
-from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, extracted, position
+from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, constant, extracted, inserted, position
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.lower.elements import identity
 from qmlir.dialects.nn.lower.places import axes_map, checked, place_of, places, run_of
@@ -91,7 +89,7 @@ _REDUCTIONS: dict[str, Combine] = {
 _OF_BOOLEANS: dict[str, Combine] = _REDUCTIONS | {"add": Scalar.__or__, "mul": Scalar.__and__}
 
 Point = Sequence[Scalar]
-PlaceOf = Callable[[Builder, Point], Sequence[Scalar]]
+PlaceOf = Callable[[ArithBuilder, Point], Sequence[Scalar]]
 """The place in the data that a point of the updates goes to."""
 
 
@@ -103,12 +101,12 @@ def _scattered(op: ops.ScatteringOp, at: Lowering, place: PlaceOf) -> SSAValue:
     is_wide = combine is not None and isinstance(element, AnyFloat) and element != f64
     computing: Attribute = f32 if is_wide else element
 
-    def step(builder: Builder, point: Point, so_far: SSAValue) -> SSAValue:
+    def step(builder: ArithBuilder, point: Point, so_far: SSAValue) -> SSAValue:
         target = place(builder, point)
         update = extracted(builder, updates, point, unsigned).to(computing, unsigned)
         if combine is not None:
             update = combine(extracted(builder, so_far, target, unsigned), update)
-        return builder.insert(InsertOp(update.value, so_far, [each.value for each in target])).result
+        return inserted(builder, update, so_far, target)
 
     joined = nest(at.builder, shape_of(updates), _converted(at, data, computing), step)
     return _converted(at, joined, element)
@@ -129,7 +127,7 @@ def _scatter_elements(op: ops.ScatterElementsOp, at: Lowering) -> Sequence[SSAVa
     axis = normalized_axis(op.axis.value.data, len(shape))
     indices, unsigned = at.value(op.indices), at.signedness(op.indices)
 
-    def place(builder: Builder, point: Point) -> Sequence[Scalar]:
+    def place(builder: ArithBuilder, point: Point) -> Sequence[Scalar]:
         named = place_of(extracted(builder, indices, point, unsigned), shape[axis])
         return [*point[:axis], named, *point[axis + 1 :]]
 
@@ -141,7 +139,7 @@ def _scatter_nd(op: ops.ScatterNDOp, at: Lowering) -> Sequence[SSAValue]:
     *lead, length = shape_of(op.indices)
     indices, unsigned = at.value(op.indices), at.signedness(op.indices)
 
-    def place(builder: Builder, point: Point) -> Sequence[Scalar]:
+    def place(builder: ArithBuilder, point: Point) -> Sequence[Scalar]:
         batch, inside = point[: len(lead)], point[len(lead) :]
 
         def component(number: int) -> Scalar:

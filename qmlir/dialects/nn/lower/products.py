@@ -20,7 +20,7 @@ from xdsl.rewriter import InsertPoint
 
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, element_of, shape_of
-from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, YieldOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import as_integer
@@ -158,10 +158,10 @@ class Contraction(ABC):
         if not self.is_float and self.largest() > _LARGEST_WIDE:
             return self._build_wrapped(at, element, epilogue, body)
         block = Block(arg_types=[accumulator, *(element_of(each.value) for each in epilogue)])
-        builder = Builder(InsertPoint.at_end(block))
+        builder = ArithBuilder(Builder(InsertPoint.at_end(block)))
         flags = [False, *(each.unsigned for each in epilogue)]
         arguments = [Scalar(argument, builder, flag) for argument, flag in zip(block.args, flags, strict=True)]
-        builder.insert(YieldOp(body(*arguments).value))
+        block.add_op(YieldOp(body(*arguments).value))
         per_channel = self.w.zero_points
         has_several = per_channel.size > 1 and bool((per_channel != per_channel[0]).any())
         op = self.operation(

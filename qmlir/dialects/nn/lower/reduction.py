@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.builder import Builder
 from xdsl.dialects import math
 from xdsl.dialects.builtin import AnyFloat, Float64Type, IntegerType, f32, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -13,7 +12,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.dialects.kernel.lowering import loops, quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, element_of, shape_of
-from qmlir.dialects.kernel.lowering.scalars import Number, Scalar, extracted, inserted, position
+from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Number, Scalar, extracted, inserted, position
 from qmlir.dialects.nn.lower.elements import identity
 from qmlir.dialects.nn.lower.exact_reals import ExactReading, ExactReal, exact_reals
 from qmlir.dialects.nn.ops import reduction as ops
@@ -314,7 +313,7 @@ def _scan(combine: Callable[[Scalar, Scalar], Scalar], neutral: int) -> Lower:
         computing = _computing(element_of(value))
         exclusive, reverse = bool(op.exclusive.value.data), bool(op.reverse.value.data)
 
-        def step(builder: Builder, point: Sequence[Scalar], carried: SSAValue) -> SSAValue:
+        def step(builder: ArithBuilder, point: Sequence[Scalar], carried: SSAValue) -> SSAValue:
             def place(number: Scalar) -> list[Scalar]:
                 along = (size - 1) - number if reverse else number
                 return [along if each == axis else index for each, index in enumerate(point)]

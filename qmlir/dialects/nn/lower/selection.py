@@ -5,15 +5,13 @@ How many elements NonZero and Unique give depends on their data, so they have no
 
 from collections.abc import Sequence
 
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, f32, f64, i32, i64
-from xdsl.dialects.tensor import InsertOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.dialects.kernel.lowering.loops import nest
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, element_of, shape_of
-from qmlir.dialects.kernel.lowering.scalars import Scalar, extracted, position
+from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, extracted, inserted, position
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.lower.elements import identity
 from qmlir.dialects.nn.lower.places import axes_map
@@ -90,7 +88,7 @@ def _by_insertion(at: Lowering, keys: SSAValue, axis: int, count: int, is_larges
     size, shape[axis] = shape[axis], count
     outer = [length for place, length in enumerate(shape) if place != axis]
 
-    def step(builder: Builder, point: Sequence[Scalar], so_far: SSAValue) -> SSAValue:
+    def step(builder: ArithBuilder, point: Sequence[Scalar], so_far: SSAValue) -> SSAValue:
         *others, element, back = point
 
         def beside(place: Scalar) -> list[Scalar]:
@@ -109,7 +107,7 @@ def _by_insertion(at: Lowering, keys: SSAValue, axis: int, count: int, is_larges
         )
         moves = comes_before(previous) & place.compare("gt", 0)
         put = comes_before(own).select(moves.select(previous, element), own).to(i64)
-        return builder.insert(InsertOp(put.value, so_far, [each.value for each in beside(place)])).result
+        return inserted(builder, put, so_far, beside(place))
 
     return nest(at.builder, [*outer, size, count], at.fill(shape, i64, size), step)
 

@@ -5,14 +5,15 @@ out. Constants are made once, at a place of their own in front of the loops.
 """
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects import arith, math, memref
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, MemRefType, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import AnyFloat, IndexType, MemRefType, i32
+from xdsl.ir import Attribute, SSAValue
 
+from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Number, number_attribute
 from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.ir.builtin_types import as_integer
 
@@ -29,15 +30,14 @@ def bits_of(type_: Attribute) -> int:
     return integer.width.data
 
 
-class Emitter:
-    """Writes operations on scalars where `builder` stands, and constants where `constants` stands.
+class Emitter(ArithBuilder):
+    """Writes operations on scalars where `builder` stands, and each constant once where `constants` stands.
 
-    A subclass for vectors overrides `typed` (the type of its values for an element type), `constant`, `convert`,
-    `compare`, `select` and `round_to_integer`; everything else is the same on both.
+    A subclass for vectors overrides `round_to_integer` besides what `ArithBuilder` says.
     """
 
     def __init__(self, builder: Builder, constants: Builder):
-        self.builder = builder
+        super().__init__(builder)
         self.constants = constants
         self._known: dict[tuple[Attribute, str], SSAValue] = {}
 
@@ -47,50 +47,15 @@ class Emitter:
         other._known = self._known
         return other
 
-    def insert(self, op: Operation) -> SSAValue:
-        """Write `op`; its first result."""
-        self.builder.insert(op)
-        return op.results[0]
-
-    def typed(self, element: Attribute) -> Attribute:
-        """The type of a value of this emitter whose elements are of the type `element`."""
-        return element
-
-    def scalar_constant(self, value: float, element: Attribute) -> SSAValue:
-        """A constant of an integer, index or float type."""
-        if isinstance(element, AnyFloat):
-            op = arith.ConstantOp(FloatAttr(float(value), element))
-        else:
-            op = arith.ConstantOp(IntegerAttr(int(value), as_integer(element) or IndexType()))
-        key = element, str(value)  # -0.0 equals 0.0 and is another constant
+    def scalar_constant(self, number: Number, element: Attribute) -> SSAValue:
+        key = element, str(number)  # -0.0 equals 0.0 and is another constant
         if key not in self._known:
-            self._known[key] = self.constants.insert(op).results[0]
+            self._known[key] = self.constants.insert(arith.ConstantOp(number_attribute(number, element))).result
         return self._known[key]
-
-    def constant(self, value: float, element: Attribute) -> SSAValue:
-        """A constant, the same in all lanes."""
-        return self.scalar_constant(value, element)
 
     def index(self, value: SSAValue | int) -> SSAValue:
         """A number as a value of type `index`."""
         return self.scalar_constant(value, IndexType()) if isinstance(value, int) else value
-
-    def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
-        """An `arith` operation of two operands of one type, which works on vectors too."""
-        return self.insert(cast(Any, kind)(a, b))
-
-    def convert(self, kind: type[Operation], value: SSAValue, element: Attribute) -> SSAValue:
-        """An `arith` conversion (`ExtSIOp`, `SIToFPOp`, …) to `element`."""
-        return self.insert(cast(Any, kind)(value, self.typed(element)))
-
-    def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        """A comparison by a predicate of `arith.cmpi` or `arith.cmpf`."""
-        kind = arith.CmpfOp if isinstance(scalar_of(a.type), AnyFloat) else arith.CmpiOp
-        return self.insert(kind(a, b, predicate))
-
-    def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
-        """`a` where the condition holds, otherwise `b`."""
-        return self.insert(arith.SelectOp(condition, a, b))
 
     def resize(self, value: SSAValue, element: Attribute) -> SSAValue:
         """A signed integer in another width."""

@@ -7,6 +7,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from qmlir.dialects.kernel.lowering.scalars import Number
 from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.dialects.simd.base import AnyVector
 from qmlir.dialects.simd.base import vector as vector_type
@@ -50,10 +51,10 @@ class VectorEmitter(Emitter):
         """A scalar in all lanes."""
         return self.insert(vector.BroadcastOp(value, self.typed(value.type)))
 
-    def constant(self, value: float, element: Attribute) -> SSAValue:
-        key = self.lanes, element, str(value)
+    def constant(self, number: Number, element: Attribute) -> SSAValue:
+        key = self.lanes, element, str(number)
         if key not in self._splats:
-            scalar = self.scalar_constant(value, element)
+            scalar = self.scalar_constant(number, element)
             op = self.constants.insert(vector.BroadcastOp(scalar, self.typed(element)))
             self._splats[key] = op.results[0]
         return self._splats[key]
