@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.analysis.observed_lanes import with_observed_lanes
 from qmlir.interpreter.values import check_result, check_value
 from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
@@ -178,15 +179,15 @@ class Frame:
         return tuple(values[operand] for operand in plan.terminator.operands) if plan.terminator else ()
 
     def _compute(self, step: _Step, operands: Sequence[Any]) -> tuple[Any, ...]:
-        op, meaning = step.op, step.meaning
-        arguments = arguments_by(step.layout, operands)
+        op = step.op
         try:
-            # What IEEE gives for a division by 0 or an overflow is the answer.
-            with np.errstate(all="ignore"):
-                if isinstance(meaning, RunsRegions):
-                    results = meaning.function(self, op, *arguments)
-                else:
-                    results = meaning(op, *arguments)
+            try:
+                results = self._results(step, operands)
+            except InterpretationError:
+                defined = with_observed_lanes(op, operands)
+                if defined is None:
+                    raise
+                results = self._results(step, defined)
             for result, value in zip(op.results, results, strict=True):
                 check_value(value, result.type)
         except DiagnosticError:
@@ -194,3 +195,12 @@ class Frame:
         except Exception as error:
             raise not_computed(op, error) from error
         return results
+
+    def _results(self, step: _Step, operands: Sequence[Any]) -> tuple[Any, ...]:
+        op, meaning = step.op, step.meaning
+        arguments = arguments_by(step.layout, operands)
+        # What IEEE gives for a division by 0 or an overflow is the answer.
+        with np.errstate(all="ignore"):
+            if isinstance(meaning, RunsRegions):
+                return meaning.function(self, op, *arguments)
+            return meaning(op, *arguments)

@@ -191,7 +191,7 @@ _CONVERTED: dict[Conversion, tuple[bool, bool, int]] = {
 
 @irdl_op_definition
 class RoundToIntOp(IRDLOperation):
-    """Floats rounded to integers of 32 bits, ties to even. Every lane must lie inside them."""
+    """Floats rounded to integers of 32 bits, ties to even. Every lane that is stored must lie inside them."""
 
     name = "simd.round_to_int"
 
