@@ -128,11 +128,10 @@ def _template_rules(template: Template) -> Rules:
     own = {result for part in template.parts.operations for result in part.results}
 
     def compare_values(mine: SSAValue, other: SSAValue) -> str | None:
-        if mine not in own and not shapes_agree(shape_of(mine), shape_of(other)):
+        is_alike = shapes_agree(shape_of(mine), shape_of(other))
+        if mine not in own and not is_alike:
             return f"an operand has the type {other.type}, not {mine.type}"
-        if plain_type(element_of(mine)) != plain_type(element_of(other)):
-            return f"computes {other.type}, not {mine.type}"
-        if mine in own and len(shape_of(mine)) != len(shape_of(other)):
+        if not is_alike or plain_type(element_of(mine)) != plain_type(element_of(other)):
             return f"computes {other.type}, not {mine.type}"
         return None
 
