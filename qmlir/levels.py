@@ -87,9 +87,9 @@ LEVELS: dict[str, Level] = {
             "epilogues fused, weights packed, one arena; the schedule is an attribute", containers=_BUFFERS,
         ),
         Level(
-            "loops", _EVERYWHERE | {"scf", "memref", "arith", "math", "simd", "vector"}, Element.PLAIN,
-            "convert-kernel-to-loops, simd-legalize", "loops over register tiles", containers=(*_BUFFERS, VectorType),
-            operations=frozenset({"kernel.hand_made"}),
+            "loops", _EVERYWHERE | {"scf", "memref", "arith", "math", "simd", "team", "vector"}, Element.PLAIN,
+            "convert-kernel-to-loops, simd-legalize, team-divide", "loops over register tiles, divided among threads",
+            containers=(*_BUFFERS, VectorType), operations=frozenset({"kernel.hand_made"}),
         ),
     )
 }  # fmt: skip

@@ -196,7 +196,11 @@ COMPILE = NamedPipeline(
             "kernel-bufferize,kernel-fuse-rows,kernel-outline,kernel-share,kernel-plan-memory",
             "memory for every tensor, planned in one arena; a function for each kernel",
         ),
-        Stage("loops", f"convert-kernel-to-loops,simd-legalize,{CLEAN}", "loops over register tiles"),
+        Stage(
+            "loops",
+            f"convert-kernel-to-loops,simd-legalize,{CLEAN},kernel-mark-read-only,team-divide",
+            "loops over register tiles; what is only read, and what each thread does and awaits",
+        ),
     ),
     defaults={"tuned": ""},
 )

@@ -14,6 +14,7 @@ DIALECTS: Mapping[str, str] = {
     "nn": "qmlir.dialects.nn:Nn",
     "quant": "qmlir.dialects.quant:Quant",
     "simd": "qmlir.dialects.simd:Simd",
+    "team": "qmlir.dialects.team:Team",
 }
 
 PASSES: Mapping[str, str] = {
@@ -35,6 +36,7 @@ PASSES: Mapping[str, str] = {
     "kernel-fuse": "qmlir.passes.integer.kernel_fuse:KernelFuse",
     "kernel-fuse-rows": "qmlir.targets.cpu.scheduled.kernel_fuse_rows:KernelFuseRows",
     "kernel-interleave": "qmlir.targets.cpu.scheduled.kernel_interleave:KernelInterleave",
+    "kernel-mark-read-only": "qmlir.targets.cpu.loops.kernel_mark_read_only:KernelMarkReadOnly",
     "kernel-narrow": "qmlir.passes.integer.kernel_narrow:KernelNarrow",
     "kernel-outline": "qmlir.targets.cpu.scheduled.kernel_outline:KernelOutline",
     "kernel-pack": "qmlir.targets.cpu.scheduled.kernel_pack:KernelPack",
@@ -63,6 +65,7 @@ PASSES: Mapping[str, str] = {
     "simd-legalize": "qmlir.targets.cpu.loops.simd_legalize:SimdLegalize",
     "strip-debuginfo": "qmlir.passes.general.strip_debuginfo:StripDebuginfo",
     "symbol-dce": "qmlir.passes.general.symbol_dce:SymbolDce",
+    "team-divide": "qmlir.targets.cpu.loops.team_divide:TeamDivide",
     "verify-integer-only": "qmlir.passes.integer.verify_integer_only:VerifyIntegerOnly",
     "verify-level": "qmlir.passes.general.verify_level:VerifyLevel",
 }
@@ -92,6 +95,7 @@ TREE = Contribution(
         "quant": "qmlir.dialects.quant.interpret:MEANINGS",
         "scf": "qmlir.interpreter.upstream.scf:MEANINGS",
         "simd": "qmlir.dialects.simd.interpret:MEANINGS",
+        "team": "qmlir.dialects.team.interpret:MEANINGS",
         "tensor": "qmlir.interpreter.upstream.tensor:MEANINGS",
         "vector": "qmlir.interpreter.upstream.vector:MEANINGS",
     },

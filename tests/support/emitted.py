@@ -15,6 +15,8 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.ir.builtin_types import as_dense
 from qmlir.ir.verification import verify
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.emitters.numba.runtime.program import places_of
 from qmlir.text.elements import dense_array
@@ -27,6 +29,13 @@ def parsed(text: str) -> ModuleOp:
     """A verified module."""
     module = parse_module(default_environment().new_context(), text, "test.mlir")
     verify(module)
+    return module
+
+
+def divided(module: ModuleOp) -> ModuleOp:
+    """`module` with its parallel loops divided among the threads of its target."""
+    passes = parse_pipeline("kernel-mark-read-only,team-divide", default_environment().passes)
+    PassManager(default_environment().new_context(), passes).run(module)
     return module
 
 

@@ -267,4 +267,7 @@ SCHEDULE = "kernel.schedule"
 TUNED = "kernel.tuned"
 """The discardable attribute of a contraction whose schedule a search found, not the table."""
 
+READ_ONLY = "kernel.read_only"
+"""The attribute of an argument of a kernel: memory that it does not write."""
+
 ATTRIBUTES: tuple[type[ParametrizedAttribute], ...] = (RequantizeAttr, ScheduleAttr, TargetAttr)

@@ -10,18 +10,17 @@ beside a copy of `qmlir.targets.cpu.emitters.numba.runtime`.
 import hashlib
 import json
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects import func, memref, scf
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, RankedStructure, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.traits import is_side_effect_free
 
-from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
+from qmlir.dialects.kernel.attributes import READ_ONLY
 from qmlir.dialects.kernel.hand_made import HandMadeOp
+from qmlir.dialects.team.ops import THREADS, TeamOperation, team_threads
 from qmlir.ir.budgets import budget, over
 from qmlir.ir.builtin_types import as_dense
 from qmlir.ir.diagnostics import op_error, text_error
@@ -29,7 +28,7 @@ from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import REFUSES_NAN, Port, inputs_of, memory_outputs_of
 from qmlir.targets.cpu.emitters.numba.elements import caller_dtype, item_size, memory_name, register_name, unfilled_bits
 from qmlir.targets.cpu.emitters.numba.families import EMISSIONS
-from qmlir.targets.cpu.emitters.numba.families.shares import divided_parts, write_divided, write_for_one
+from qmlir.targets.cpu.emitters.numba.families.team import NUMBER, TEAM
 from qmlir.targets.cpu.emitters.numba.function import (
     BY_HAND,
     INDENT,
@@ -39,7 +38,6 @@ from qmlir.targets.cpu.emitters.numba.function import (
     Tables,
     memref_type,
 )
-from qmlir.targets.cpu.emitters.numba.memory_use import is_written
 from qmlir.targets.cpu.emitters.numba.runtime import operations
 from qmlir.targets.cpu.emitters.numba.text import Index, Names, Text, name_text
 
@@ -66,18 +64,9 @@ class _ModuleWriter:
         self.names = Names(_OF_THE_MODULE, _is_operation)
         self.globals = {op.sym_name.data: op for op in module.ops if isinstance(op, memref.GlobalOp)}
         self.functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-        self.calls: defaultdict[str, list[func.CallOp]] = defaultdict(list)
-        """What calls each kernel."""
-
-        for op in self.functions["main"].walk() if "main" in self.functions else ():
-            if isinstance(op, func.CallOp):
-                self.calls[op.callee.root_reference.data].append(op)
         self.kernels: dict[str, str] = {}
         self.divided: set[str] = set()
         """The kernels whose loops threads divide."""
-
-        self.by_hand: set[str] = set()
-        """Those that call what a person wrote."""
 
         self.texts: list[str] = []
 
@@ -89,15 +78,11 @@ class _ModuleWriter:
         self.kernels[function.sym_name.data] = name
         write = FunctionWriter(EMISSIONS, self.tables, Names(self.reserved(), _is_operation))
         arguments = [self.argument(write, function, value) for value in function.body.block.args]
-        if parts := divided_parts(function, self.calls[function.sym_name.data]):
+        if any(isinstance(op, TeamOperation) for op in function.walk()):
             self.divided.add(function.sym_name.data)
             arguments[:0] = _OF_THREADS
-            write_divided(write, parts)
-        else:
-            write.block(function.body.block)
+        write.block(function.body.block)
         is_by_hand = any(isinstance(op, HandMadeOp) for op in function.walk())
-        if is_by_hand:
-            self.by_hand.add(function.sym_name.data)
         self.texts.append(self.function(write, name, arguments, _comment(function), is_by_hand=is_by_hand))
 
     def reserved(self) -> list[str]:
@@ -112,7 +97,7 @@ class _ModuleWriter:
         name = write.names.new(write.hint(value, "x"))
         write.array_memory(function, value, name)
         kind = memory_name(function, type_.get_element_type())
-        return name, kind if is_written(value) else f"const {kind}"
+        return name, f"const {kind}" if _is_read_only(function, value) else kind
 
     def function(
         self,
@@ -134,7 +119,7 @@ class _ModuleWriter:
         return "\n".join([*head, *(write.lines or [f"{INDENT}pass"])])
 
 
-_OF_THREADS = [("team", "int64"), ("number", "value index")]
+_OF_THREADS = [(TEAM, "int64"), (NUMBER, "value index")]
 """What a function takes in front that all threads of a team run: who they are, and which of them it is."""
 
 
@@ -154,15 +139,10 @@ class _MainWriter:
         self.parts = parts
         self.main = function
         self.arena_bytes = 0
-        self.arena_is_written = False
         self.constants: dict[str, str] = {}
         self.call_rows: list[str] = []
-        self.is_together = bool(parts.divided)
-        """Whether threads run the steps, each all of them."""
-
-        self.threads = _threads(function)
-        self.for_one: list[tuple[str, str]] = []
-        """Calls for one thread that come behind each other, and what they call: the others wait for all together."""
+        self.threads = team_threads(function)
+        """How many threads run the steps, each all of them, where a team does."""
 
         emissions: dict[type[Operation], EmitOperation] = {
             **EMISSIONS,
@@ -216,29 +196,14 @@ class _MainWriter:
             raise op_error(op, f"calls @{symbol}, and the module has no such kernel")
         order = list(self.parts.kernels)
         arguments = [self._given(write, value) for value in op.arguments]
-        is_divided = symbol in self.parts.divided
-        if is_divided:
-            arguments[:0] = map(name_text, ("team", "number"))
+        if symbol in self.parts.divided:
+            if self.threads is None:
+                raise op_error(op, f"calls @{symbol}, which a team divides, from a function without {THREADS}")
+            arguments[:0] = map(name_text, (TEAM, NUMBER))
         call = write.call("call", name_text("kernels"), order.index(symbol), *arguments)
-        line = f"{call}  # {self.parts.kernels[symbol]}"
-        if is_divided or not self.is_together:
-            write.line(line)
-        else:
-            self.for_one.append((line, symbol))
-            if not self._is_for_one(op.next_op):
-                is_by_hand = any(called in self.parts.by_hand for _, called in self.for_one)
-                with write_for_one(write, is_for_first=is_by_hand):
-                    for each, _ in self.for_one:
-                        write.line(each)
-                self.for_one.clear()
+        write.line(f"{call}  # {self.parts.kernels[symbol]}")
         nodes = json.dumps([str(origin) for origin in origins_of(op)])
         self.call_rows.append(f"({_quoted(self.parts.kernels[symbol])}, {nodes})")
-
-    def _is_for_one(self, op: Operation | None) -> bool:
-        """Whether what comes next in a block, from an operation on, is a call for one thread."""
-        while op is not None and not isinstance(op, func.CallOp | scf.ForOp):
-            op = op.next_op
-        return isinstance(op, func.CallOp) and op.callee.root_reference.data not in self.parts.divided
 
     def _given(self, write: FunctionWriter, value: SSAValue) -> Text:
         if memref_type(value) is None:
@@ -256,7 +221,7 @@ class _MainWriter:
         ports[:count] = [(name, f"const {kind.removeprefix('const ')}") for name, kind in ports[:count]]
         write.block(function.body.block)
         write.lines[:0] = self._constant_lines()
-        if self.is_together:
+        if self.threads is not None:
             write.lines[:0] = self._job_lines(ports)
             return parts.function(write, "steps", [*_OF_THREADS, ("job", "const int64")])
         arguments = [("kernels", "const int64"), ("arena", "int8"), ("constants", "const int64"), *ports]
@@ -279,7 +244,7 @@ class _MainWriter:
 
     def run_line(self) -> str:
         """What `main` does."""
-        if not self.is_together:
+        if self.threads is None:
             return f"{INDENT}steps(KERNELS, arena, constants, *arrays)"
         return f"{INDENT}TEAM(steps, KERNELS, arena, constants, *arrays)"
 
@@ -332,6 +297,12 @@ def _port_rows(function: FuncOp, ports: Sequence[Port], refuses: frozenset[str])
     return rows
 
 
+def _is_read_only(function: FuncOp, argument: SSAValue) -> bool:
+    """Whether a function only reads the memory of an argument."""
+    entries = function.arg_attrs
+    return entries is not None and READ_ONLY in entries.data[function.body.block.args.index(argument)].data
+
+
 def _refusing(function: FuncOp) -> frozenset[str]:
     """The names of the inputs that must be numbers."""
     entries = function.arg_attrs
@@ -348,25 +319,10 @@ def _table(name: str, rows: Sequence[str]) -> str:
     return f"{name} = [\n{body}]"
 
 
-_OF_ALL = (func.CallOp, scf.ForOp, scf.YieldOp, func.ReturnOp, memref.AllocOp, memref.GetGlobalOp)
-
-
 def _import_line(row: str, name: str) -> str:
     """What imports a function that somebody wrote."""
     module, _, function = row.partition(":")
     return f"from {module} import {function} as {name}"
-
-
-def _threads(main: FuncOp) -> int:
-    """How many threads go through the steps of @main: what the target of the module says, otherwise two.
-
-    One alone where @main reads memory or decides something, which each thread would for itself.
-    """
-    module = main.parent_op()
-    if not all(isinstance(op, _OF_ALL) or is_side_effect_free(op) for op in main.body.walk()):
-        return 1
-    target = None if module is None else module.attributes.get(TARGET)
-    return target.threads if isinstance(target, TargetAttr) and target.threads > 1 else 2
 
 
 def emit_module(module: ModuleOp) -> str:
@@ -391,7 +347,7 @@ def emit_module(module: ModuleOp) -> str:
         head.append("")
     names = "".join(f"{INDENT}{name},\n" for name in sorted(parts.tables.imported))
     head.append(f"from .runtime.operations import (\n{names})")
-    if writer.is_together:
+    if writer.threads is not None:
         head.append("from .runtime.threads import together")
     written = [_import_line(row, name) for row, name in parts.tables.functions.items()]
     head.extend(written)
@@ -407,7 +363,7 @@ def emit_module(module: ModuleOp) -> str:
     )
     # The function that calls all others comes last: it is called by its address, too.
     kernels = f"KERNELS = addresses({', '.join([*parts.kernels.values(), 'steps'])})"
-    if writer.is_together:
+    if writer.threads is not None:
         kernels += f"\nTEAM = together(DIGEST, {writer.threads})"
     call = (
         "def main(arena, constants, *arrays):\n"

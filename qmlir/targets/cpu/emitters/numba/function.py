@@ -100,6 +100,9 @@ class FunctionWriter:
         self.ranges: dict[str, tuple[int, int]] = {}
         """The first and the last value of variables of loops whose bounds are known."""
 
+        self.chunks: dict[str, range] = {}
+        """The steps of a divided loop, by each bound of its chunks."""
+
         self.scratch_bytes = 0
         self.is_certain = True
         """Whether what is written now runs whatever the inputs are."""
@@ -262,11 +265,16 @@ class FunctionWriter:
 
     @contextmanager
     def steps(self, name: str, lower: Index, upper: Index, step: Index) -> Generator[None]:
-        """Inside the `with` block is the body of a loop whose variable is `name`."""
+        """Inside the `with` block is the body of a loop whose variable is `name`.
+
+        A loop over a chunk takes all steps in some chunk, so that its variable has all values from 0 on.
+        """
         numbers = lower.number, upper.number, step.number
-        with self.perhaps(None in numbers or not range(*cast(tuple[int, int, int], numbers))):
+        taken = self.chunks.get(str(upper), range(0)) if step.number == 1 and str(lower) in self.chunks else range(0)
+        if None not in numbers:
+            taken = range(*cast(tuple[int, int, int], numbers))
+        with self.perhaps(not taken):
             if self.is_certain:
-                taken = range(*cast(tuple[int, int, int], numbers))
                 self.ranges[name] = taken[0], taken[-1]
             yield
 

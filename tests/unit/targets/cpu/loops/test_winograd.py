@@ -25,7 +25,9 @@ from tests.support.contractions import Array, Case
 from tests.support.winograd import case
 
 ENVIRONMENT = default_environment()
-_LOOPS = "kernel-pack,kernel-bufferize,kernel-outline,kernel-plan-memory,convert-kernel-to-loops,simd-legalize"
+_LOOPS = (
+    "kernel-pack,kernel-bufferize,kernel-outline,kernel-plan-memory,convert-kernel-to-loops,simd-legalize,team-divide"
+)
 _NAMES: Iterator[int] = count()
 
 
@@ -143,7 +145,7 @@ def test_threads_divide_the_blocks(tmp_path: Path) -> None:
     """A convolution of more than six million multiply-adds, on two threads, in two blocks at least."""
     case = _random(1, (1, 14, 14, 64, 64), residual=False)
     module = loops(case, "avx2" if runs_here("avx2") else "generic", "f2", threads=2)
-    assert "scf.parallel" in str(module)
+    assert "team.chunks" in str(module)
     write_package(tmp_path, emit_module(module), constants_of(module))
     (found,) = load_package(tmp_path, f"winograd_{next(_NAMES)}").program(case.inputs).values()
     np.testing.assert_array_equal(found, case.expected)
@@ -152,7 +154,7 @@ def test_threads_divide_the_blocks(tmp_path: Path) -> None:
 def test_threads_divide_the_channels_of_one_block(tmp_path: Path) -> None:
     case = _random(1, (1, 7, 7, 128, 128), residual=False)
     module = loops(case, "avx512-vnni", "f4_taps", threads=2)
-    assert "scf.parallel" in str(module)
+    assert "team.chunks" in str(module)
     if not runs_here("avx512-vnni"):
         pytest.skip("this processor has no avx512-vnni")
     write_package(tmp_path, emit_module(module), constants_of(module))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from xdsl.ir import Operation
 
-from qmlir.targets.cpu.emitters.numba.families import control, hand_made, memory, registers, scalars
+from qmlir.targets.cpu.emitters.numba.families import control, hand_made, memory, registers, scalars, team
 from qmlir.targets.cpu.emitters.numba.function import EmitOperation
 
 EMISSIONS: Mapping[type[Operation], EmitOperation] = {
@@ -13,4 +13,5 @@ EMISSIONS: Mapping[type[Operation], EmitOperation] = {
     **memory.EMISSIONS,
     **control.EMISSIONS,
     **hand_made.EMISSIONS,
+    **team.EMISSIONS,
 }

@@ -157,7 +157,7 @@ def _taken(emission: Emission, team: Any, number: Any, before: Any, pieces: Any)
     return result
 
 
-def _piece_bound(emission: Emission, team: Any, piece: Any, pieces: Any, steps: Any, further: int) -> Any:
+def _chunk_bound(emission: Emission, team: Any, piece: Any, pieces: Any, steps: Any, further: int) -> Any:
     """Where a piece begins in a loop of so many steps, or the one behind it: each is half of what is left of the share,
     and the last one all of it.
     """
@@ -217,8 +217,8 @@ def _added(emission: Emission, team: Any, word: Any, number: Any) -> Any:
 
 OPERATIONS: dict[str, Any] = {
     "taken": operation("taken", _giving(types.int64), _taken),
-    "piece_begin": operation("piece_begin", _giving(types.int64), partial(_piece_bound, further=0)),
-    "piece_end": operation("piece_end", _giving(types.int64), partial(_piece_bound, further=1)),
+    "chunk_begin": operation("chunk_begin", _giving(types.int64), partial(_chunk_bound, further=0)),
+    "chunk_end": operation("chunk_end", _giving(types.int64), partial(_chunk_bound, further=1)),
     "alone": operation("alone", _giving(types.boolean), _alone),
     "finished": operation("finished", _giving(types.void), _finished),
     "awaited": operation("awaited", _giving(types.int64), _awaited),

@@ -1,6 +1,7 @@
-// RUN: qmlir-translate --emit-numba %s --load-plugin tests.support.hand_made | filecheck %s
+// RUN: qmlir-opt %s --load-plugin tests.support.hand_made -p kernel-mark-read-only,team-divide | qmlir-translate --emit-numba --load-plugin tests.support.hand_made | filecheck %s
 
-// Threads take pieces of parallel loops. What a kernel reads but does not write, each reads where it has something to
+builtin.module attributes {kernel.target = #kernel.target<isa = "generic", threads = 2>} {
+// Threads take chunks of parallel loops. What a kernel reads but does not write, each reads where it has something to
 // do: a thread that comes too late must not look at memory that is gone.
 func.func private @read_by_all(%x: memref<64xi32>, %p: memref<1xi32>, %y: memref<64xi32>) {
   %c0 = arith.constant 0 : index
@@ -83,18 +84,20 @@ func.func @main(%x: memref<64xi32> {nn.name = "x"}, %p: memref<1xi32> {nn.name =
   func.return
 }
 
+}
+
 // CHECK: @kernel("int64", "value index", "const int32", "const int32", "int32")
 // CHECK-NEXT: def read_by_all(team, number, x, p, y):
-// CHECK-NEXT: piece = taken(team, number, -1, 5)
-// CHECK-NEXT: while piece >= 0:
-// CHECK-NEXT: begin = piece_begin(team, piece, 5, 64)
-// CHECK-NEXT: end = piece_end(team, piece, 5, 64)
+// CHECK-NEXT: chunk = taken(team, number, -1, 5)
+// CHECK-NEXT: while chunk >= 0:
+// CHECK-NEXT: begin = chunk_begin(team, chunk, 5, 64)
+// CHECK-NEXT: end = chunk_end(team, chunk, 5, 64)
 // CHECK-NEXT: s = load(p, 0)
 // CHECK-NEXT: t = s * i32(2)
 // CHECK-NEXT: for i in range(begin, end):
 // CHECK-NEXT: v = load(x, i)
 // CHECK-NEXT: store(y, i, v + t)
-// CHECK-NEXT: piece = taken(team, number, piece, 5)
+// CHECK-NEXT: chunk = taken(team, number, chunk, 5)
 // CHECK-NEXT: finished(team, number, 5)
 // CHECK: @kernel("int64", "value index", "const int32", "int32")
 // CHECK-NEXT: def done_by_one(team, number, x, y):
@@ -103,15 +106,14 @@ func.func @main(%x: memref<64xi32> {nn.name = "x"}, %p: memref<1xi32> {nn.name =
 // CHECK-NEXT: w = load(y, 1)
 // CHECK-NEXT: store(y, 0, v + w)
 // CHECK-NEXT: finished(team, number, 0)
-// CHECK-NEXT: piece = taken(team, number, -1, 5)
-// CHECK-NEXT: while piece >= 0:
-// CHECK-NEXT: begin = piece_begin(team, piece, 5, 63)
-// CHECK-NEXT: end = piece_end(team, piece, 5, 63)
-// CHECK-NEXT: v_2 = load(x, 1)
+// CHECK-NEXT: chunk = taken(team, number, -1, 5)
+// CHECK-NEXT: while chunk >= 0:
+// CHECK-NEXT: begin = chunk_begin(team, chunk, 5, 63)
+// CHECK-NEXT: end = chunk_end(team, chunk, 5, 63)
 // CHECK-NEXT: for i in range(begin, end):
 // CHECK-NEXT: a = load(y, 0)
 // CHECK-NEXT: store(y, i + 1, a)
-// CHECK-NEXT: piece = taken(team, number, piece, 5)
+// CHECK-NEXT: chunk = taken(team, number, chunk, 5)
 // CHECK-NEXT: finished(team, number, 5)
 // CHECK: @kernel("const int32", "int32")
 // CHECK-NEXT: def not_divided(x, y):

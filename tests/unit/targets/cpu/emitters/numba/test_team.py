@@ -18,7 +18,7 @@ from numba import njit
 from qmlir.targets.cpu.emitters.numba.runtime.team import AT, COUNT, EACH, PASSED, new_words
 from qmlir.targets.cpu.emitters.numba.runtime.together import OPERATIONS
 
-_alone, _begin, _end = (OPERATIONS[name] for name in ("alone", "piece_begin", "piece_end"))
+_alone, _begin, _end = (OPERATIONS[name] for name in ("alone", "chunk_begin", "chunk_end"))
 _finished, _taken = OPERATIONS["finished"], OPERATIONS["taken"]
 
 

@@ -15,7 +15,7 @@ from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.lowering import constants_of
 from qmlir.targets.cpu.package import load_package, write_package
 from qmlir.targets.cpu.scheduled import schedule_table
-from tests.support.emitted import parsed
+from tests.support.emitted import divided, parsed
 from tests.support.nets import Net
 
 DOUBLED = """
@@ -116,7 +116,7 @@ assert os.waitpid(child, 0)[1] == 0
 
 
 def _written(folder: Path, name: str, text: str) -> Path:
-    module = parsed(text)
+    module = divided(parsed(text))
     (folder / name).mkdir()
     write_package(folder / name, emit_module(module), constants_of(module))
     return folder

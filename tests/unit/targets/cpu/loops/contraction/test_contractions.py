@@ -27,7 +27,7 @@ from qmlir.text.parsing import parse_module
 from tests.support.contractions import Case, convolution, product
 
 ENVIRONMENT = default_environment()
-_LOOPS = "kernel-bufferize,kernel-outline,kernel-plan-memory,convert-kernel-to-loops"
+_LOOPS = "kernel-bufferize,kernel-outline,kernel-plan-memory,convert-kernel-to-loops,team-divide"
 _NAMES: Iterator[int] = count()
 
 

@@ -51,7 +51,7 @@ def _check_sums(case: Case, isa: str, variant: str) -> None:
 
 def _compiled(case: Case, isa: str, threads: int, folder: Path) -> None:
     module = loops(case, isa, threads)
-    run(module, "simd-legalize,canonicalize,cse")
+    run(module, "simd-legalize,canonicalize,cse,team-divide")
     write_package(folder, emit_module(module), constants_of(module))
     (found,) = load_package(folder, f"depthwise_{next(_NAMES)}").program(case.inputs).values()
     check(found, case)

@@ -1,0 +1,29 @@
+"""What a team computes: its work in one order of many. Chunks are those of `THREADS` threads, one after the other."""
+
+from typing import Any
+
+from xdsl.ir import Operation
+
+from qmlir.dialects.team.ops import ChunksOp, SingleOp, chunk_bounds
+from qmlir.ir.evaluation import Meaning, RunsRegions
+
+THREADS = 2
+"""More than one, so that bounds of chunks that are wrong give wrong numbers."""
+
+
+def _single(frame: Any, op: SingleOp) -> tuple[Any, ...]:
+    return frame.run(op.body)
+
+
+def _chunks(frame: Any, op: ChunksOp) -> tuple[Any, ...]:
+    steps, chunks = op.steps.value.data, op.chunks.value.data
+    for owner in reversed(range(THREADS)):
+        for place in range(chunks):
+            frame.run(op.body, *chunk_bounds(steps, chunks, THREADS, owner, place))
+    return ()
+
+
+MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+    SingleOp: RunsRegions(_single),
+    ChunksOp: RunsRegions(_chunks),
+}

@@ -1,0 +1,127 @@
+"""Work that a team of threads divides: a region that one thread runs, and a range of steps that all threads share.
+
+All threads of a team run `@main` and the kernels that hold these operations, as in a parallel region of OpenMP; one
+thread runs a kernel without them. Each operation ends with a barrier: what follows begins once all of its work is done,
+whichever threads did it. A thread that the system held up may come to an operation whose work is done and whose memory
+is already used for something else. So between these operations a team computes, and neither reads nor writes memory.
+"""
+
+from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i64
+from xdsl.ir import Block, Operation, Region
+from xdsl.irdl import AtLeast, IRDLOperation, irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import NoTerminator, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+THREADS = "team.threads"
+"""The attribute of a function that a team runs: an `i64`, how many threads it has at most."""
+
+MOST_CHUNKS = 63
+"""Of the share of a thread."""
+
+
+class TeamOperation(IRDLOperation):
+    """Work of a team; a region of it stands in no other."""
+
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+
+    def verify_(self) -> None:
+        parent: Operation | None = self.parent_op()
+        while parent is not None:
+            if isinstance(parent, TeamOperation):
+                raise VerifyException(f"is inside of '{parent.name}': a thread alone cannot divide work among a team")
+            parent = parent.parent_op()
+
+
+@irdl_op_definition
+class SingleOp(TeamOperation):
+    """One thread runs the region: the one that comes first, or with `first` always the first thread of the team.
+
+    `first` is for custom kernels, which may keep state for each thread.
+    """
+
+    name = "team.single"
+
+    first = opt_prop_def(UnitAttr)
+
+    assembly_format = "(`first` $first^)? $body attr-dict"
+
+    def __init__(self, body: Region, *, first: bool = False):
+        super().__init__(regions=[body], properties={"first": UnitAttr() if first else None})
+
+
+@irdl_op_definition
+class ChunksOp(TeamOperation):
+    """The steps `0 <= step < steps` in chunks `begin <= step < end`, for each of which some thread runs the region.
+
+    Each thread owns an equal share of the steps, in `chunks` chunks, of which each is half of what is left of the share
+    and the last one all of it (`chunk_bounds`). A thread that is through with its own share takes chunks of the others.
+    """
+
+    name = "team.chunks"
+
+    steps = prop_def(IntegerAttr.constr(value=AtLeast(0), type=i64))
+    chunks = prop_def(IntegerAttr.constr(value=AtLeast(1), type=i64))
+
+    def __init__(self, steps: int, chunks: int, body: Region):
+        numbers = {"steps": IntegerAttr(steps, i64), "chunks": IntegerAttr(chunks, i64)}
+        super().__init__(regions=[body], properties=numbers)
+
+    def verify_(self) -> None:
+        super().verify_()
+        if [argument.type for argument in self.body.block.args] != [IndexType()] * 2:
+            found = ", ".join(str(argument.type) for argument in self.body.block.args) or "none"
+            raise VerifyException(
+                f"has block arguments of the types {found}: accepted are two of type index, the bounds"
+            )
+        if self.chunks.value.data > MOST_CHUNKS:
+            raise VerifyException(f"has {self.chunks.value.data} chunks for each thread: at most {MOST_CHUNKS}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "ChunksOp":
+        with parser.in_parens():
+            begin = parser.parse_argument(expect_type=False).resolve(IndexType())
+            parser.parse_punctuation(",")
+            end = parser.parse_argument(expect_type=False).resolve(IndexType())
+        parser.parse_keyword("of")
+        steps = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        parser.parse_keyword("in")
+        chunks = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        op = cls(steps, chunks, parser.parse_region((begin, end)))
+        op.attributes = parser.parse_optional_attr_dict()
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        with printer.in_parens():
+            printer.print_list(self.body.block.args, printer.print_ssa_value)
+        printer.print_string(f" of {self.steps.value.data} in {self.chunks.value.data} ")
+        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_op_attributes(self.attributes)
+
+
+def chunk_bounds(steps: int, chunks: int, threads: int, owner: int, place: int) -> tuple[int, int]:
+    """The steps `begin <= step < end` of a chunk: `place` of the share of the thread `owner`, `0 <= place < chunks`."""
+    first, last = owner * steps // threads, (owner + 1) * steps // threads
+
+    def bound(place: int) -> int:
+        return last if place == chunks else last - ((last - first) >> place)
+
+    return bound(place), bound(place + 1)
+
+
+def team_threads(function: Operation) -> int | None:
+    """How many threads a function is for, where a team runs it."""
+    found = function.attributes.get(THREADS)
+    return found.value.data if isinstance(found, IntegerAttr) else None
+
+
+def in_region(*ops: Operation) -> Region:
+    """A region of these operations, which stand nowhere."""
+    return Region(Block(ops))
+
+
+OPERATIONS = (SingleOp, ChunksOp)
