@@ -1,4 +1,4 @@
-"""`qmlir bench`: how fast a model runs, ours and in other runtimes, in turns in one process."""
+"""`qmlir bench`: times a model, compiled by qmlir and in other runtimes, in turns in one process."""
 
 import argparse
 import os
@@ -27,23 +27,23 @@ ROUNDS = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `qmlir bench` takes."""
+    """The arguments of `qmlir bench`."""
     add_model(
         parser,
         help="a .onnx model, float or quantized, a .mlir module, a folder of qmlir quantize, a program of qmlir "
         "compile, or - for a module from stdin",
     )
-    add_data(parser, required=False, help="samples that calibrate a float model and are run (default: random ones)")
+    add_data(parser, required=False, help="samples to calibrate a float model and to run (default: random ones)")
     add = parser.add_argument
     add(
         "--against", default="", metavar="PEER,…",
-        help=f"run beside, for ONNX files: {','.join(TITLES)} (pip install 'qmlir[peers]')",
+        help=f"runtimes to compare with, for ONNX files: {','.join(TITLES)} (pip install 'qmlir[peers]')",
     )  # fmt: skip
     add("--rounds", type=int, default=ROUNDS, metavar="N", help=f"turns of each, in random order (default: {ROUNDS})")
-    add("--seconds", type=float, default=0.3, metavar="S", help="how long a turn takes about (default: 0.3)")
+    add("--seconds", type=float, default=0.3, metavar="S", help="the approximate length of a turn (default: 0.3)")
     add(
         "--processor-time", action="store_true",
-        help="count the processor's time in place of the clock's: for one thread on a busy machine",
+        help="measure processor time instead of wall-clock time: for one thread on a busy machine",
     )  # fmt: skip
     add_shapes(parser)
     add_threads(parser)
@@ -52,14 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class Line:
-    """One of those that were timed."""
+    """One contestant and its times."""
 
     name: str
     median_seconds: float
     low_seconds: float
     high_seconds: float
     ratio: float
-    """Of the median to that of the first line."""
+    """The ratio of the median to that of the first line."""
 
     multiply_adds_per_second: float | None
 
@@ -112,7 +112,7 @@ def _time(seconds: float) -> str:
 
 
 def _table(lines: list[Line], threads: int, shapes: Mapping[str, tuple[int, ...]], *, is_terminal: bool) -> str:
-    """The lines under each other, the ratio to the first one beside: more is slower."""
+    """The table of times, with ratios to the first line: more is slower."""
     sizes = ", ".join(f"{name} {'x'.join(map(str, shape)) or 'scalar'}" for name, shape in shapes.items())
     title = f"{sizes}; {threads} thread{'s' if threads > 1 else ''}"
     table = Table(box=box.SIMPLE, title=title, title_justify="left", title_style="")

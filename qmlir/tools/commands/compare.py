@@ -1,6 +1,4 @@
-"""`qmlir compare`: two models on the same samples, layer by layer: how far the second is from the first, and where it
-begins.
-"""
+"""`qmlir compare`: the errors of one model against another on the same samples, value by value."""
 
 import argparse
 from collections.abc import Sequence
@@ -23,7 +21,7 @@ SORTS = ("model", "sqnr")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `qmlir compare` takes."""
+    """The arguments of `qmlir compare`."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add_model(
         parser, "reference",
@@ -32,14 +30,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_model(
         parser, "candidate", nargs="?",
-        help="what is compared with it; without one, a folder of qmlir quantize is compared with its float model",
+        help="the model to compare; without it, a folder of qmlir quantize is compared with its float model",
     )  # fmt: skip
     add_data(parser)
     add = parser.add_argument
-    add("--level", choices=LEVELS, help="compare one model with itself taken down to this level (small shapes)")
+    add("--level", choices=LEVELS, help="compare a model with itself, lowered to this level (small shapes)")
     add("--parts", action="store_true", help="compare the parts of composites, such as fc1/matmul")
-    add("--bound", type=float, metavar="DB", help="name the first value below so many decibels, and exit with 1")
-    add("--limit", type=int, metavar="N", help="run so many samples only")
+    add("--bound", type=float, metavar="DB", help="name the first value below DB decibels, and exit with 1")
+    add("--limit", type=int, metavar="N", help="run at most N samples")
     add("--sort", choices=SORTS, default=SORTS[0], help="in the model's order (the default), or the worst first")
     add("--worst", type=int, metavar="N", help="show the N worst values only")
     add_shapes(parser)
@@ -88,7 +86,7 @@ def _note(each: ValueComparison, bound: float | None) -> str:
 
 
 def table_of(values: Sequence[ValueComparison], bound: float | None, *, is_terminal: bool) -> Table:
-    """The values, one a line."""
+    """The values, one per line."""
     lines = box.SIMPLE_HEAD if is_terminal else None
     table = Table(box=lines, pad_edge=False, padding=(0, 2, 0, 0), collapse_padding=True)
     for title in ("value", "operation", "types"):
@@ -154,7 +152,7 @@ COMMAND = Command(
     add_arguments,
     run,
     epilog=f"""\
-RUNTIME: in front of a path, such as onnxruntime:model.onnx:
+RUNTIME: before a path, such as onnxruntime:model.onnx:
 {_RUNTIMES}
 
 The signal-to-noise ratio (SQNR) is 10 log10(sum reference^2 / sum difference^2). Values that saturate on purpose,

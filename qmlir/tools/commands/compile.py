@@ -1,6 +1,6 @@
-"""`qmlir compile`: a model, float or quantized, becomes a folder with a program that NumPy and numba run alone.
+"""`qmlir compile`: makes a program of a float or quantized model, as a folder that needs NumPy and numba only.
 
-For other targets the folder has the partitioned module, and what each target emits of its parts.
+For other targets the folder has the partitioned module, and the output of each target for its parts.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from qmlir.workflows.inspection.values import bytes_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `qmlir compile` takes."""
+    """The arguments of `qmlir compile`."""
     add_model(parser)
     add_output(parser, "the folder to write the program into", required=True, metavar="DIR")
     add_shapes(parser)
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_threads(parser)
     add_isa(parser)
     add_target(parser, "targets that compute parts, the preferred one first; the CPU computes the rest (default: cpu)")
-    parser.add_argument("--no-tuned", action="store_true", help="leave out what qmlir tune found on this machine")
+    parser.add_argument("--no-tuned", action="store_true", help="ignore the schedules that qmlir tune found")
     parser.add_argument("--function", default="main", metavar="NAME", help="the function to compile (default: main)")
 
 

@@ -1,4 +1,4 @@
-"""`qmlir completion`: a script for a shell, which completes commands, options, choices and files.
+"""`qmlir completion`: prints a shell script that completes commands, options, choices and files.
 
 source <(qmlir completion bash)
 """
@@ -14,19 +14,19 @@ from qmlir.tools.streams import actions_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `qmlir completion` takes."""
+    """The arguments of `qmlir completion`."""
     parser.add_argument("shell", choices=list(shtab.SUPPORTED_SHELLS), metavar="SHELL", help="%(choices)s")
 
 
 def _mark(action: argparse.Action) -> None:
-    """Let the shell complete files where an argument takes them: models, and what has the metavar of a path."""
+    """Let the shell complete files for arguments that take them: models, and arguments with the metavar of a path."""
     is_model = not action.option_strings and action.choices is None
     if is_model or action.metavar in PATHS:
         action.complete = shtab.DIRECTORY if action.metavar == DIR else shtab.FILE  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def script(shell: str) -> str:
-    """The script for `shell`, with every command there is."""
+    """The script for `shell`, with all commands."""
     parser, commands = build_argument_parser()
     for row in ROWS:
         fill_parser(commands[row.name], command_of(row))

@@ -1,4 +1,4 @@
-"""`qmlir doctor`: what is installed here, what the processor can do, and whether all that is needed works."""
+"""`qmlir doctor`: checks the installation and the processor."""
 
 import argparse
 import os
@@ -29,7 +29,7 @@ _PACKAGES = ("xdsl", "numpy", "numba", "llvmlite", "onnx", "safetensors", "ml_dt
 
 
 class State(StrEnum):
-    """How something is: as it should be, worth a look, or broken, so that the compiler does not work."""
+    """The state of a checked item: good, worth a look, or broken, so that the compiler does not work."""
 
     GOOD = "ok"
     NOTE = "note"
@@ -38,7 +38,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at, what was found, and what to do about it."""
+    """One checked item, what was found, and what to do about it."""
 
     topic: str
     name: str
@@ -69,7 +69,7 @@ def _processor() -> Iterator[Finding]:
 
 
 def _doubled() -> int:
-    """What a function that numba compiles here computes: 0 + 2 + 4 + 6."""
+    """The result of a function that numba compiles here: 0 + 2 + 4 + 6."""
     numba: Any = import_module("numba")
     numpy: Any = import_module("numpy")
 
@@ -124,7 +124,7 @@ def _peers() -> Iterator[Finding]:
 
 
 def _load_factories(package: registry.Package, environment: Environment) -> None:
-    """Load the dialects and passes of a package; what does not load is among its faults then."""
+    """Load the dialects and passes of a package; what does not load is added to its faults."""
     for kind, factories in (("dialect", environment.dialects), ("pass", environment.passes)):
         for name, factory in factories.items():
             if environment.owners[what := f"{kind} '{name}'"] == package.title:
@@ -152,11 +152,11 @@ def _plugins() -> Iterator[Finding]:
 
 
 TOPICS: tuple[Callable[[], Iterator[Finding]], ...] = (_versions, _processor, _compiler, _cache, _peers, _plugins)
-"""What is looked at, in order."""
+"""The checks, in order."""
 
 
 def findings() -> list[Finding]:
-    """Everything that there is to say about this installation."""
+    """All findings about this installation."""
     return [finding for topic in TOPICS for finding in topic()]
 
 
@@ -180,11 +180,11 @@ def text_of(found: list[Finding]) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`qmlir doctor` takes nothing of its own."""
+    """`qmlir doctor` has no arguments of its own."""
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Say what is found: 1 where something that is needed does not work."""
+    """Print the findings: 1 if something necessary does not work."""
     found = findings()
     is_broken = any(each.state is State.BROKEN for each in found)
     session.emit({"works": not is_broken, "findings": found}, lambda: text_of(found))

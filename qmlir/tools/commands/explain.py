@@ -1,4 +1,4 @@
-"""`qmlir explain`: why a node of a quantized model has its types, what changed it, and which kernel runs it."""
+"""`qmlir explain`: says why a node of a quantized model has its types, what changed it, and which kernel runs it."""
 
 import argparse
 
@@ -16,7 +16,7 @@ from qmlir.workflows.loading import load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `qmlir explain` takes."""
+    """The arguments of `qmlir explain`."""
     add_model(parser, help="a folder that qmlir quantize wrote, or the .q.mlir in it")
     parser.add_argument(
         "node", metavar="NODE", help="a node of the model, a part of one (fc1/matmul), or a tensor, an input, a weight"
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Print why the node is what it is. Raises `DiagnosticError` for what is no such folder, and for unknown names."""
+    """Print the reasons. Raises `DiagnosticError` for anything but such a folder, and for unknown names."""
     if arguments.isa not in ("host", *ISAS):
         near = nearest_name(arguments.isa, ISAS)
         raise text_error(f"no instruction set '{arguments.isa}'{near}, there are host, {', '.join(ISAS)}")
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _completed(model: str, given: Shapes) -> Shapes:
-    """`given`, and the shapes of inputs whose batch is open, for one sample."""
+    """`given`, and for inputs with an open batch size their shapes for one sample."""
     function = function_of(load(QuantizedFolder.open(model).module), "main")
     check_known_inputs(function, given)
     try:

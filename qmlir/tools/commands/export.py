@@ -1,4 +1,4 @@
-"""`qmlir export`: a model or a module, float or quantized, as an ONNX model in the form that somebody else takes."""
+"""`qmlir export`: writes a float or quantized model or module as an ONNX model."""
 
 import argparse
 from collections import Counter
@@ -14,7 +14,7 @@ _SHOWN = 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `qmlir export` takes."""
+    """The arguments of `qmlir export`."""
     add_model(parser)
     add_output(parser, "the model to write, FILE.onnx", required=True, metavar="FILE")
     add_shapes(parser)

@@ -1,4 +1,4 @@
-"""`qmlir inspect`: what a model is, as a whole and layer by layer."""
+"""`qmlir inspect`: describes a model, as a whole and layer by layer."""
 
 import argparse
 from dataclasses import replace
@@ -10,15 +10,15 @@ from qmlir.workflows.inspection.table import SORTS, inspection_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `qmlir inspect` takes."""
+    """The arguments of `qmlir inspect`."""
     add_model(parser)
     add_shapes(parser)
     add_casts(parser)
-    parser.add_argument("--sort", choices=list(SORTS), default="", help="layers by this, the most first")
+    parser.add_argument("--sort", choices=list(SORTS), default="", help="sort layers by this column, largest first")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Print what the model is. Raises `DiagnosticError` where it cannot be read."""
+    """Print the description. Raises `DiagnosticError` for a model that cannot be read."""
     found = inspect(load_model(arguments.model, session, arguments.shape, keep_casts=arguments.keep_casts))
     if arguments.sort:
         found = replace(found, layers=tuple(sorted(found.layers, key=SORTS[arguments.sort], reverse=True)))

@@ -1,4 +1,4 @@
-"""`qmlir new-dialect`: a package for a dialect of one's own, with all rooms, tests and CI."""
+"""`qmlir new-dialect`: creates a package for a new dialect, with all rooms, tests and CI."""
 
 import argparse
 from pathlib import Path
@@ -8,8 +8,8 @@ from qmlir.tools.layout import write_package
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `qmlir new-dialect` takes."""
-    parser.add_argument("name", metavar="NAME", help="the name of the dialect: small letters, digits and _")
+    """The arguments of `qmlir new-dialect`."""
+    parser.add_argument("name", metavar="NAME", help="the name of the dialect: lower-case letters, digits and _")
     parser.add_argument("-o", "--output", metavar="DIR", help="the folder to write (default: qmlir-NAME)")
 
 

@@ -1,4 +1,4 @@
-"""`qmlir partition`: which target computes what of a model, what goes over borders, and why the rest stays."""
+"""`qmlir partition`: divides a model among targets, and reports border traffic and why the rest stays on the host."""
 
 import argparse
 from pathlib import Path
@@ -13,7 +13,7 @@ from qmlir.workflows.partitioning import partition
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `qmlir partition` takes."""
+    """The arguments of `qmlir partition`."""
     add_model(parser, help="a quantized model: a folder that qmlir quantize wrote, or a module")
     add_target(parser, "the targets, the preferred one first (default: those that the module names)")
     add_output(parser, "write the module with its parts as functions", metavar="FILE")
@@ -21,15 +21,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("how to divide").add_argument
     add(
         "--setup", type=int, default=Preferences.setup, metavar="BYTES",
-        help=f"what moves in the time that a transfer takes to begin (default: {Preferences.setup})",
+        help=f"the bytes that move in the time that a transfer takes to begin (default: {Preferences.setup})",
     )  # fmt: skip
     add(
         "--intensity", type=float, default=Preferences.intensity, metavar="N",
-        help="multiply-adds for each byte over the border that a device is worth (default: it gets what it supports)",
+        help="the fewest multiply-adds per byte over the border for a device (default: it gets all that it supports)",
     )  # fmt: skip
     add(
         "--minimum", type=int, default=Preferences.minimum, metavar="N",
-        help=f"the fewest operations that are a part (default: {Preferences.minimum})",
+        help=f"the fewest operations of a part (default: {Preferences.minimum})",
     )  # fmt: skip
 
 

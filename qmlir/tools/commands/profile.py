@@ -1,4 +1,4 @@
-"""`qmlir profile`: samples go through a model, and what its values were is written to a file."""
+"""`qmlir profile`: runs a model on samples and writes the recorded statistics of its values to a file."""
 
 import argparse
 from pathlib import Path
@@ -10,7 +10,7 @@ from qmlir.workflows.folder import check_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `qmlir profile` takes."""
+    """The arguments of `qmlir profile`."""
     add_model(parser)
     add_data(parser)
     add_output(parser, "the profile to write (JSON)", required=True, metavar="FILE")
@@ -19,13 +19,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--passes", default="", metavar="PIPELINE", help="the passes to run first, such as nn-decompose")
     add("--function", default="main", metavar="NAME", help="the function to run (default: main)")
     add("--constants", action="store_true", help="profile constants too")
-    add("--axis", type=int, metavar="N", help="keep a range for each index of this axis too")
-    add("--batch-size", type=int, metavar="N", help="samples that a process is given at a time")
+    add("--axis", type=int, metavar="N", help="also record a range for each index of this axis")
+    add("--batch-size", type=int, metavar="N", help="samples in one work item of a process")
     add_processes(parser)
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Profile a model and write what was seen. Raises `DiagnosticError`."""
+    """Profile a model and write its statistics. Raises `DiagnosticError`."""
     check_file(Path(arguments.output))  # before samples take their time
     found = profile(
         load_model(arguments.model, session, arguments.shape),

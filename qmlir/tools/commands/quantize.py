@@ -1,4 +1,4 @@
-"""`qmlir quantize`: a float model and samples in, a folder with the quantized module and all that it came from out."""
+"""`qmlir quantize`: quantizes a float model by samples, and writes a folder with the module and its sources."""
 
 import argparse
 from pathlib import Path
@@ -30,11 +30,11 @@ _MODULE = ".mlir"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `qmlir quantize` takes."""
+    """The arguments of `qmlir quantize`."""
     add_model(parser, help="a .onnx model, a .mlir module, or - for a module from stdin")
     source = parser.add_mutually_exclusive_group(required=True)
     add_data(source, required=False)
-    source.add_argument("--profile", metavar="FILE", help="a profile of the lowered model in place of samples")
+    source.add_argument("--profile", metavar="FILE", help="a profile of the lowered model instead of samples")
     add_output(
         parser,
         "the folder to write, or the module, FILE.mlir (large weights go beside it), or FILE.onnx",
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Quantize a model, write it, and say what of it is in integers. Raises `DiagnosticError`."""
+    """Quantize a model, write it, and report what computes in integers. Raises `DiagnosticError`."""
     output = Path(arguments.output)
     is_module = output.suffix == _MODULE or (output.exists() and not output.is_dir() and not output.is_file())
     is_onnx = output.suffix in ONNX_SUFFIXES

@@ -1,4 +1,4 @@
-"""`qmlir report`: what quantization did to a model, as one page of HTML that needs no network."""
+"""`qmlir report`: writes the effects of quantization on a model as one HTML page that needs no network."""
 
 import argparse
 from pathlib import Path
@@ -22,7 +22,7 @@ OUTPUT = "report.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `qmlir report` takes."""
+    """The arguments of `qmlir report`."""
     add_model(
         parser,
         help="a folder that qmlir quantize wrote; a quantized module, with --reference; a float model, which is "
@@ -31,15 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_output(parser, f"the page to write (default: {OUTPUT})", metavar="FILE")
     add = parser.add_argument
-    add("--reference", metavar="FILE", help="the float model that a quantized module was made of")
+    add("--reference", metavar="FILE", help="the float model of a quantized module")
     add(
         "--labels", metavar="[NAME=]FILE",
         help="the class of each sample, for accuracy: whole numbers in a .npy or .npz file, which may be that of "
         "--data (default: agreement with the float model)",
     )  # fmt: skip
-    add("--limit", type=int, metavar="N", help="run so many samples in the interpreter (default: 8)")
+    add("--limit", type=int, metavar="N", help="run at most N samples in the interpreter (default: 8)")
     add("--no-time", action="store_true", help="compile nothing: no times, no kernels")
-    add("--title", default="", metavar="TEXT", help="what the page calls the model (default: its name)")
+    add("--title", default="", metavar="TEXT", help="the title of the page (default: the model's name)")
     add_shapes(parser)
     add_threads(parser)
     add_isa(parser)

@@ -1,4 +1,4 @@
-"""`qmlir run`: a model, or the functions of a module that state what they compute, in the interpreter or compiled."""
+"""`qmlir run`: runs a model, or the functions of a module that contain their expectations, interpreted or compiled."""
 
 import argparse
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -37,11 +37,11 @@ _PROGRAM = "kernels.py"
 """A folder with this file is a saved program."""
 
 ENGINES = ("interpreter", "compiled")
-"""What can run a module."""
+"""The engines that can run a module."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `qmlir run` takes."""
+    """The arguments of `qmlir run`."""
     add_model(
         parser,
         help="a .onnx model, a .mlir module, a folder of qmlir quantize, a program of qmlir compile, or - for stdin",
@@ -138,7 +138,7 @@ def _chosen_functions(module: ModuleOp, chosen: str | None) -> list[str]:
 
 @contextmanager
 def inputs_refused_in_a_line() -> Generator[None]:
-    """Inside, what a program says of inputs that do not fit is a `DiagnosticError`."""
+    """Inside the `with` block a program's error about unsuitable inputs becomes a `DiagnosticError`."""
     try:
         yield
     except InputError as error:

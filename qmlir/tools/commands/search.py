@@ -1,4 +1,4 @@
-"""`qmlir search`: mixed precision. Which layers need more bits, or do with fewer, for an accuracy to hold."""
+"""`qmlir search`: mixed precision. Finds layers that need more bits, or do with fewer, for a given accuracy."""
 
 import argparse
 from dataclasses import dataclass
@@ -35,21 +35,21 @@ from qmlir.workflows.summary import summarize
 from qmlir.workflows.widths import Width
 
 STATE = ".search.json"
-"""What was measured, in the folder that the result goes into."""
+"""The file of measurements, in the folder of the result."""
 
 
 SEARCHED = Kind("search", lambda path: QUANTIZED.is_there(path) or [each.name for each in path.iterdir()] == [STATE])
-"""A folder of `qmlir quantize`, or what a search that was ended has left."""
+"""A folder of `qmlir quantize`, or of an interrupted search."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `qmlir search` takes."""
+    """The arguments of `qmlir search`."""
     add_model(
         parser,
         help="a float model: .onnx, .mlir, or - for a module from stdin; or a folder of qmlir quantize, whose float "
         "model, profile and recipe are taken",
     )
-    add_data(parser, help="samples that the accuracy is measured on: as for qmlir quantize")
+    add_data(parser, help="samples to measure the accuracy on: as for qmlir quantize")
     add = parser.add_argument
     add(
         "--labels", metavar="[NAME=]FILE",
@@ -57,11 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what the float model says)",
     )  # fmt: skip
     goal = parser.add_mutually_exclusive_group(required=True)
-    goal.add_argument("--bound", type=float, metavar="A", help="the accuracy that has to hold, from 0 to 1")
-    goal.add_argument("--drop", type=float, metavar="A", help="how far it may lie below that of the float model")
+    goal.add_argument("--bound", type=float, metavar="A", help="the accuracy to keep, 0 <= A <= 1")
+    goal.add_argument("--drop", type=float, metavar="A", help="the accuracy may be below that of the float model by A")
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--calibration", metavar="PATH", help="samples that calibrate (default: those of --data)")
-    source.add_argument("--profile", metavar="FILE", help="a profile of the lowered model in place of samples")
+    source.add_argument("--calibration", metavar="PATH", help="samples to calibrate on (default: those of --data)")
+    source.add_argument("--profile", metavar="FILE", help="a profile of the lowered model instead of samples")
     add_output(parser, "the folder to write, as qmlir quantize does; what was measured is kept there", required=True)
     add(
         "--mode", choices=[str(each) for each in Mode], default=str(Mode.DROP),
@@ -72,8 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--to", choices=[str(Width.WIDE), str(Width.FLOAT)], default=str(Width.WIDE),
         help="what drop widens layers to: 16 bits, float where that is not supported (the default), or float",
     )  # fmt: skip
-    add("--max-steps", type=int, metavar="N", help="try so many layers at most")
-    add("--scores", metavar="NAME", help="the output that has the scores, where the model has several")
+    add("--max-steps", type=int, metavar="N", help="try at most N layers")
+    add("--scores", metavar="NAME", help="the output with the scores, if the model has several")
     add(
         "--engine", choices=[str(each) for each in Engine], default=str(Engine.AUTO),
         help="what runs modules: auto, the interpreter until compiling would have been done (the default), or one of "
@@ -86,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class _Source:
-    """What is searched: the float model, its profile where there is one, the settings, and the stem of file names."""
+    """The subject of a search: the float model, its profile if there is one, the settings, the stem of file names."""
 
     module: ModuleOp
     profile: Profile | None
@@ -114,7 +114,7 @@ def _source(arguments: argparse.Namespace, session: Session) -> _Source:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Search, and write what was found: 1 where the bound cannot be held. Raises `DiagnosticError`."""
+    """Search, and write the result: 1 if the bound cannot be kept. Raises `DiagnosticError`."""
     if arguments.max_steps is not None and arguments.max_steps < 0:
         raise UsageError(f"qmlir search: error: --max-steps is 0 or more, found {arguments.max_steps}\n")
     output = Path(arguments.output)
@@ -141,7 +141,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _save(output: Path, source: _Source, found: SearchResult, arguments: argparse.Namespace) -> None:
-    """The folder of the model that was found, with what was measured on the way."""
+    """The folder of the found model, with the measurements."""
     state = output / STATE
     measured = state.read_text(encoding="utf-8")
     with TemporaryDirectory() as folder, written_whole(output, SEARCHED) as aside:
@@ -168,7 +168,7 @@ def _width(width: Width) -> str:
 
 
 def _report(found: SearchResult, output: Path, *, is_terminal: bool) -> str:
-    """The steps under each other, and what came of them."""
+    """The table of steps, and the result."""
     lines: list[str] = []
     noise = dict(found.ranking)
     if found.steps:

@@ -1,4 +1,4 @@
-"""`qmlir tune`: which schedules of a model's kernels are faster on this machine than those of the tables."""
+"""`qmlir tune`: searches schedules of a model's kernels that are faster on this machine than those of the tables."""
 
 import argparse
 from collections.abc import Sequence
@@ -24,20 +24,20 @@ _MICRO = 1e6
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `qmlir tune` takes."""
+    """The arguments of `qmlir tune`."""
     add_model(parser)
-    add_data(parser, required=False, help="samples: a float model is quantized by them before (default: as it is)")
+    add_data(parser, required=False, help="samples to quantize a float model by (default: it stays float)")
     add = parser.add_argument
     add("--kernels", type=int, metavar="N", help="only the N kernels with the most work")
-    add("--seconds", type=float, metavar="S", help="begin no kernel after so many seconds; a second run goes on there")
-    add("--again", action="store_true", help="time what is known already once more")
+    add("--seconds", type=float, metavar="S", help="begin no kernel after S seconds; the next run continues there")
+    add("--again", action="store_true", help="measure known kernels again")
     add_shapes(parser)
     add_threads(parser)
     add_isa(parser)
 
 
 def _module(arguments: argparse.Namespace, session: Session) -> ModuleOp:
-    """The model with known sizes, quantized where there are samples; an open batch is 1."""
+    """The model with known sizes, quantized if there are samples; an open batch size is 1."""
     module = load_model(arguments.model, session, arguments.shape)
     shapes = with_one_sample(function_of(module, "main"), parse_shapes(arguments.shape))
     if arguments.data is not None:
@@ -46,7 +46,7 @@ def _module(arguments: argparse.Namespace, session: Session) -> ModuleOp:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Search, and print what was found. Raises `DiagnosticError`."""
+    """Search, and print the result. Raises `DiagnosticError`."""
     if arguments.kernels is not None and arguments.kernels < 1:
         raise UsageError(f"qmlir tune: error: --kernels is 1 or more, found {arguments.kernels}\n")
     if arguments.seconds is not None and not arguments.seconds >= 0:
@@ -80,7 +80,7 @@ def _value(found: TuneResult) -> dict[str, Any]:
 
 
 def _short(schedule: str) -> str:
-    """`u8s8_dot 6 x 4`, and what else is said."""
+    """`u8s8_dot 6 x 4`, and other fields that are set."""
     fields = dict(part.split(" = ") for part in schedule.partition("<")[2].rstrip(">").split(", "))
     tile = f"{fields.get('rows', '1')} x {fields.get('vectors', '1')}"
     block = f", block {fields['block']}" if "block" in fields else ""
@@ -99,7 +99,7 @@ def _gain(each: FoundKernel) -> str:
 
 
 def _saved(kernels: Sequence[FoundKernel]) -> tuple[float, float]:
-    """Microseconds of a run in the kernels by the tables, and as found."""
+    """Microseconds of a run in the kernels, by the tables and as found."""
     default = sum(len(each.nodes) * each.tuned.default_seconds for each in kernels)
     return _MICRO * default, _MICRO * sum(len(each.nodes) * each.tuned.seconds for each in kernels)
 
@@ -142,5 +142,5 @@ def _report(found: TuneResult, *, is_terminal: bool) -> str:
 
 COMMAND = Command(
     "tune", "find faster schedules of a model's kernels on this machine", add_arguments, run,
-    epilog="What is found is kept beside the cache of programs, and qmlir compile uses it unless --no-tuned is said.",
+    epilog="Results are stored next to the cache of programs; qmlir compile uses them unless --no-tuned is given.",
 )  # fmt: skip
