@@ -14,32 +14,32 @@ as `Contribution.pdl`. The operations of PDL are those of
 _MATCHING = """\
 ## What is matched
 
-- The operation that `pdl.rewrite` names is the root. `pdl.rewrite` without one stands for a pattern of several roots:
-  operations that the last one does not reach are looked for among the users of what is known. New operations stand in
-  front of the first root, and what the pattern takes must be there already.
-- `pdl.operands`, `pdl.types` and `pdl.results` stand for any number; one range in a list takes what the others leave.
-- An operation without operands or result types in its text has none. An attribute that is left out has its default.
-- Where there is a choice, each is tried until all constraints hold. `{isNegated = true}` turns a constraint round.
-- A pattern of more benefit is tried first. What nothing uses any more is erased.
+- The operation that `pdl.rewrite` names is the root. A pattern whose `pdl.rewrite` names none has several roots:
+  operations that the last one does not reach are searched among the users of matched values. New operations are
+  inserted before the first root, and the operands of the pattern must be defined there.
+- `pdl.operands`, `pdl.types` and `pdl.results` match any number; one range in a list takes what the others leave.
+- An operation without operands or result types in its text has none. An omitted attribute has its default.
+- If there are alternatives, each is tried until all constraints hold. `{isNegated = true}` negates a constraint.
+- Patterns with more benefit are tried first. Unused operations are erased.
 
 ## What is made
 
-- An operation without result types gets those that its operands imply, where it infers them.
-- A new operation stands for all nodes of the model whose operations the match takes away, a constant for those of
-  constants; its results keep the names of the tensors that they replace.
-- `pdl.rewrite %root with "name"(…)` leaves all of it to a function, whose first parameter may be the
+- An operation without result types gets inferred ones, if it infers them.
+- A new operation has the origins of all operations that the match removes, a constant those of constants; its results
+  keep the names of the tensors that they replace.
+- `pdl.rewrite %root with "name"(…)` leaves the rewrite to a function, whose first parameter may be the
   `PatternRewriter`.
-- Whatever is wrong (a function that nobody has, an operation that does not verify) is an error that names the pattern,
-  the line of its file, and the operation where it was tried. `--pass-statistics` tells how often each one fitted."""
+- An error (an unknown function, an operation that does not verify) names the pattern, the line of its file, and the
+  operation where it was tried. `--pass-statistics` counts the matches of each pattern."""
 
 _OWN = """\
 ## Functions of a package
 
 A package adds functions as tables from name to function, `pdl.constraints` and `pdl.rewrites` of its
-`Contribution.tables`. The annotations say what a function takes and gives: `Operation`, `SSAValue`, `Typed` (the type
+`Contribution.tables`. The annotations give its signature: `Operation`, `SSAValue`, `Typed` (the type
 of a value, or a type; `qmlir.pdl.signatures`), `Attribute`, `TypeAttribute`, and `int`, `float`, `str`, `bool`,
-`tuple[int, ...]`, `tuple[str, ...]` for what an attribute holds. A constraint returns whether it holds, or a result or
-`None`; one on an attribute that holds something else does not hold. An exception is an error at the line of the
+`tuple[int, ...]`, `tuple[str, ...]` for the content of an attribute. A constraint returns whether it holds, or a result
+or `None`; it does not hold of an attribute with another content. An exception is an error at the line of the
 pattern."""
 
 _TITLES = {"graph": "Operations and values", "provenance": "Provenance", "quantized_types": "Types"}

@@ -1,7 +1,7 @@
-"""What a small input may grow to: budgets in one table, each with what it is for, and the way to raise one.
+"""Budgets bound the growth of small inputs: one table, and the way to raise one.
 
-An input is refused where it is larger than the type that holds it, by whatever reads it. Budgets are for what is
-legal and would take all memory or no end of time: a splat of a large shape, aliases of aliases, calls of calls.
+Readers refuse numbers beyond their type. Budgets are for legal input that would take all memory or endless time: a
+splat of a large shape, aliases of aliases, calls of calls.
 """
 
 from collections.abc import Generator, Mapping
@@ -14,7 +14,7 @@ from qmlir.ir.diagnostics import nearest_name, text_error
 
 @dataclass(frozen=True)
 class Budget:
-    """A budget: its number where nobody gives another, and what it counts."""
+    """A budget: its default, and what it counts."""
 
     default: int
     what: str
@@ -48,7 +48,7 @@ def over(name: str, found: int | None = None) -> str:
 
 
 def out_of_memory(error: MemoryError) -> str:
-    """The reason in words: no fault of whoever asked for memory."""
+    """The message of a failed allocation, which is no fault of its caller."""
     text = " ".join(str(error).split())
     return f"memory does not suffice: {text}" if text else "memory does not suffice"
 

@@ -18,7 +18,7 @@ from qmlir.ir.type_conversion import TypeConversion, casts_in, look_through_cast
 
 
 def dialect_of(op: Operation) -> str:
-    """The dialect in the name of `op`, also where nobody registered it."""
+    """The dialect in the name of `op`, also if it is unregistered."""
     return op.op_name.data.partition(".")[0] if isinstance(op, UnregisteredOp) else op.dialect_name()
 
 
@@ -55,7 +55,7 @@ class Legality:
         return None if fault is not None and self.is_kept is not None and self.is_kept(op) else fault
 
     def _fault_of_class(self, op: Operation) -> str | None:
-        """What is wrong with every operation of the class of `op`; of what nobody registered, with its name."""
+        """The fault of every operation of the class of `op`; for unregistered operations, of its name."""
         class_ = type(op)
         if class_ in self._known:
             return self._known[class_]

@@ -1,4 +1,4 @@
-"""Decomposing a composite: the parts, each with its role, in front of the operation that they replace.
+"""Decomposing a composite: the parts, each with its role, before the operation that they replace.
 
 What the composite was stays written on the parts that give its results, as the discardable attribute
 `composite = {op = "nn.gelu", properties = {tanh_approximation = true}}` with the properties that differ from their
@@ -153,7 +153,7 @@ def set_marks(op: Operation, marks: Sequence[Mark]) -> None:
 
 
 def mark_composite(composite: Operation, results: Sequence[SSAValue], parts: Sequence[Operation]) -> None:
-    """Write what `composite` was on the parts that give its `results`: a result that nobody uses may go."""
+    """Record `composite` on the parts that give its `results`; an unused result may be erased."""
     marked: set[Operation] = set()
     for number, value in enumerate(results):
         if isinstance(value, OpResult) and value.op in parts and value.op not in marked:

@@ -1,8 +1,8 @@
-"""Diagnostics: what the compiler has to say about an operation, before anybody renders it.
+"""Diagnostics: messages about an operation, before they are rendered.
 
-A pass raises `op_error(op, …)` to stop, or emits a warning or a remark and goes on. Whoever runs the pass
-listens with `diagnostic_handler`, and hears of faulty packages too; without a listener warnings and remarks go to
-Python's logging, so that a library user sees them. Text (file, line, excerpt) is made by `qmlir.text.diagnostics`.
+A pass raises `op_error(op, …)` to stop, or emits a warning or a remark and goes on. The caller of the pass receives
+them by `diagnostic_handler`, as well as those about faulty packages; without a handler, warnings and remarks go to
+Python's logging, so that a library user sees them. `qmlir.text.diagnostics` makes their text (file, line, excerpt).
 """
 
 import difflib

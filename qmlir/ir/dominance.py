@@ -1,8 +1,8 @@
 """Dominance: every value is defined on every path before it is used. xDSL does not check it.
 
-The rules are upstream MLIR's. A use is fine behind its definition in the same block, in a block that the definition's
-block dominates, or in a region nested there. Graph regions (a module's body, and the regions of operations that nobody
-registered) allow any order within a block. Blocks that no path reaches may use what they like. A region that is
+The rules are upstream MLIR's. A use is valid after its definition in the same block, in a block that the definition's
+block dominates, or in a region nested there. Graph regions (a module's body, and the regions of unregistered
+operations) allow any order within a block. Unreachable blocks may use any value of the region. A region that is
 isolated from above sees only its own values.
 """
 
@@ -64,7 +64,7 @@ def _immediate_dominators(order: Sequence[Block]) -> list[int]:
             for other in predecessors[number]:
                 if dominators[other] == undefined:
                     continue
-                # Climb from both to the nearest block that dominates both; it is never behind either.
+                # Climb from both to the nearest block that dominates both; it never comes after either.
                 while found not in (undefined, other):
                     if found > other:
                         found = dominators[found]
@@ -165,7 +165,7 @@ def verify_dominance(root: Operation) -> None:
     """Check everything nested in `root`. Raises `DiagnosticError` at a use that its value does not reach.
 
     Successors must be blocks of the same region. The time is linear in the number of operations, and in that of blocks
-    but for graphs of blocks that nobody writes.
+    except for unusual graphs of blocks.
     """
     scope = _Scope.within(root)
     for region in root.regions:

@@ -16,7 +16,7 @@ class _Matcher:
         self.blocks: dict[Block, Block] = {}
 
     def match_operations(self, first: Operation, second: Operation) -> bool:
-        """Whether all but operands and successors agree, which may name what the walk has not seen yet."""
+        """Whether all but operands and successors agree; these may refer to operations that the walk visits later."""
         if (
             first.name != second.name
             or first.result_types != second.result_types

@@ -1,9 +1,9 @@
-"""Evaluating an operation: how its operands reach the function that says what it computes.
+"""Evaluating an operation: passing its operands to its evaluator.
 
-The registry maps an operation's class to its meaning, `f(op, *operands) -> results`, with one argument for each
-operand of the operation's definition: a value, `None` where an optional operand is left out, a tuple for a variadic
-one. Tensors are NumPy arrays, a quantized one as its stored integers; a signless integer is held as a signed one, i1
-as 0 and 1; `index` is a Python integer.
+The registry maps an operation class to its evaluator, `f(op, *operands) -> results`, with one argument for each
+operand of the operation's definition: a value, `None` for an omitted optional operand, a tuple for a variadic one.
+Tensors are NumPy arrays, a quantized one as its stored integers; a signless integer is held as a signed one, i1 as 0
+and 1; `index` is a Python integer.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,14 +27,14 @@ Meaning = Callable[..., Results]
 
 @dataclass(frozen=True)
 class RunsRegions:
-    """A meaning that runs regions or functions: `f(frame, op, *operands)`, with the `Frame` of the running function."""
+    """An evaluator that runs regions or functions: `f(frame, op, *operands)`, with the `Frame` of the function."""
 
     function: Callable[..., Results]
 
 
 @dataclass(frozen=True)
 class ByOperation:
-    """A meaning that depends on types or properties of the operation: chosen once for an operation that runs often."""
+    """An evaluator that depends on types or properties: chosen once for an operation that runs often."""
 
     choose: Callable[[Any], Meaning]
 
@@ -55,11 +55,11 @@ def operand_groups(op: IRDLOperation) -> Iterator[tuple[str, OperandDef, Sequenc
 
 
 Layout = tuple[int | slice | None, ...]
-"""For each argument of a meaning, where its values stand among the operands: a place, a run of places, or nowhere."""
+"""For each argument of an evaluator, the place of its operand, a slice of places, or `None`."""
 
 
 def operand_layout(op: Operation) -> Layout:
-    """How the operands of `op` become the arguments of its meaning."""
+    """How the operands of `op` become the arguments of its evaluator."""
     if not isinstance(op, IRDLOperation):
         return tuple(range(len(op.operands)))
     layout: list[int | slice | None] = []
@@ -76,18 +76,18 @@ def operand_layout(op: Operation) -> Layout:
 
 
 def arguments_by(layout: Layout, values: Sequence[Any]) -> list[Any]:
-    """The arguments of a meaning, made of the values of the operands."""
+    """The arguments of an evaluator, made of the values of the operands."""
     return [None if place is None else values[place] for place in layout]
 
 
 def meaning_of(op: Operation) -> Meaning | RunsRegions | None:
-    """What says how `op` computes, `None` where nobody does."""
+    """The evaluator of `op`, `None` if it has none."""
     meaning = cast(Meaning | RunsRegions | None, registry.meanings(op.dialect_name()).get(type(op)))
     return meaning.choose(op) if isinstance(meaning, ByOperation) else meaning
 
 
 def evaluate(op: Operation, values: Sequence[Any]) -> Results | None:
-    """The results of `op` on the values of its operands; `None` where it has no meaning of its own."""
+    """The results of `op` on the values of its operands; `None` if it has no evaluator of its own."""
     meaning = meaning_of(op)
     if meaning is None or isinstance(meaning, RunsRegions):
         return None
@@ -101,9 +101,9 @@ def check_writable(array: npt.NDArray[Any], type_: Attribute) -> None:
 
 
 def not_computed(op: Operation, error: Exception) -> DiagnosticError:
-    """The error, to be raised, that the meaning of `op` has failed: it may be anybody's code, which raises anything.
+    """The error, to be raised, that the evaluator of `op` failed. It may be a package's, and raise any exception.
 
-    What is meant for a reader is told as it stands; of anything else the kind is named as well.
+    Messages for readers are passed on unchanged; for other exceptions their type is named as well.
     """
     match error:
         case DiagnosticException():

@@ -20,7 +20,7 @@ _MEANT = (
     DiagnosticException, InterpretationError, ParseError, UnregisteredConstructException, OverflowError, ValueError,
     RecursionError, MemoryError,
 )  # fmt: skip
-"""What whoever raises it says of the input: `ValueError` and its kin are what attributes raise that are made of it."""
+"""Exceptions about the input itself: attributes that are made of it raise `ValueError` and its kin."""
 
 
 def is_of_xdsl(error: BaseException) -> bool:

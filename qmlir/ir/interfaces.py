@@ -52,8 +52,8 @@ class InferResultTypes(Operation, abc.ABC):
     def infer_result_types(self) -> Sequence[TypeAttribute]:
         """The result types that the operands and properties imply, one for each result.
 
-        Where the choice of a quantized type is free, the element type is the expressed one (`f32`). Raises
-        `VerifyException` where the operands have no meaning together.
+        If the choice of a quantized type is free, the element type is the expressed one (`f32`). Raises
+        `VerifyException` for operands that do not go together.
         """
 
 
@@ -79,26 +79,25 @@ class Replacement:
 
 
 class HasParameters(Operation, abc.ABC):
-    """An operation that may take as an operand what is mostly known when a model is compiled: axes, a new shape.
+    """An operation with parameter operands, such as axes or a new shape, which are usually known at compile time.
 
-    Compiled code knows them: `specialized` turns the operand into what the operation is, or into other operations.
+    Compiled code needs them known: `specialized` turns the operand into a property, or the operation into others.
     """
 
     @abc.abstractmethod
     def parameter_operands(self) -> Iterator[SSAValue]:
-        """The operands that say what is computed, not on what."""
+        """The operands that are parameters, not data."""
 
     @abc.abstractmethod
     def specialized(self, known: KnownValue) -> Replacement | None:
-        """What stands for this operation where the values of parameters are known; `None` where none of them is.
+        """The replacement of this operation for known values of parameters; `None` if no parameter is known.
 
-        Result types may be less precise than inference gives them then. Raises `VerifyException` for a value that has
-        no meaning.
+        Result types may be less precise than inference gives them then. Raises `VerifyException` for an invalid value.
         """
 
 
 class Slot(StrEnum):
-    """The part that a value plays in an operation; recipes name it to choose a type."""
+    """The role of a value in an operation; recipes name it to choose a type."""
 
     INPUT = "input"
     WEIGHT = "weight"
@@ -109,7 +108,7 @@ class Slot(StrEnum):
 
 @dataclass(frozen=True)
 class FixedRange:
-    """A range of results that is known whatever the input: `[0, 1]` for a sigmoid."""
+    """A range of results that does not depend on the input: `[0, 1]` for a sigmoid."""
 
     minimum: float
     maximum: float
@@ -117,12 +116,12 @@ class FixedRange:
 
 @dataclass(frozen=True)
 class Domain:
-    """The numbers of an operand at which a result is finite: from `minimum` to `maximum`, but for `holes`."""
+    """The numbers `x` of an operand with a finite result: `minimum <= x <= maximum`, `x` not in `holes`."""
 
     minimum: float = -math.inf
     maximum: float = math.inf
     holes: tuple[float, ...] = ()
-    """Numbers that are left out, such as the 0 of a divisor; the ends may be among them."""
+    """Excluded numbers, such as 0 of a divisor; they may be `minimum` or `maximum`."""
 
     def holds(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Which of `values` are in it."""
@@ -143,11 +142,10 @@ class QuantizationSlots:
     value that is never quantized (indices, shapes). `shares_parameters` says that all data operands and results have
     one quantized type, as in movement and max pooling. `weight_channel_axis` is the axis of the weight operand
     that per-channel parameters follow, and `result_channel_axis` the axis of the result that these channels are.
-    `fixed_output` is the range of the result where it is fixed. `limits_operand` says that the result is the operand,
-    limited: the operand may have the type of the result, which cuts off what would be cut off anyhow.
-    `takes_accumulators` says that an operand may be a 32-bit sum, so that nothing is lost before this operation.
-    `domains` are those of operands, by name, at some of whose numbers the result is infinite or none: their quantized
-    types hold none of these.
+    `fixed_output` is the range of the result if it is fixed. `limits_operand` says that the result is the clamped
+    operand: the operand may have the type of the result, which clamps the same values. `takes_accumulators` says that
+    an operand may be a 32-bit accumulator, so that nothing is rounded before this operation. `domains` are those of
+    operands by name, if the result is not finite for some numbers: their quantized types exclude these.
     """
 
     operands: dict[str, Slot | None]
@@ -161,7 +159,7 @@ class QuantizationSlots:
 
 
 class Quantizable(Operation, abc.ABC):
-    """An operation that says which of its values may be quantized, and how they hang together."""
+    """An operation that declares which of its values may be quantized, and how their types depend on each other."""
 
     @abc.abstractmethod
     def quantization_slots(self) -> QuantizationSlots:
@@ -169,14 +167,14 @@ class Quantizable(Operation, abc.ABC):
 
     @abc.abstractmethod
     def accepts_quantized_values(self) -> bool:
-        """Whether the operation has a meaning on quantized values; one that has none stays in float between casts."""
+        """Whether the operation has semantics on quantized values; without, it stays in float between casts."""
 
     @abc.abstractmethod
     def operands_with_slots(self) -> Iterator[tuple[SSAValue, Slot | None]]:
-        """Each operand with the part that it plays."""
+        """Each operand with its slot."""
 
     def domains(self) -> Iterator[Domain | None]:
-        """The domain of each operand, `None` where every number has a finite result."""
+        """The domain of each operand, `None` if every number has a finite result."""
         return repeat(None, len(self.operands))
 
 

@@ -13,7 +13,7 @@ PRESERVES = "preserves"
 
 @dataclass(frozen=True)
 class Preservation:
-    """How far the outputs of a module may be from those before the pass. Integers never differ where they are held."""
+    """How far outputs of a module may differ from those before the pass. Integers never differ if they are compared."""
 
     is_held: bool = True
     """Whether outputs are compared at all."""
@@ -23,7 +23,7 @@ class Preservation:
 
     def __str__(self) -> str:
         if not self.is_held:
-            return "the meaning only"
+            return "the semantics only"
         return f"integers, and floats to {self.relative:g}" if self.relative else "every bit"
 
 
@@ -34,10 +34,10 @@ ROUNDED = Preservation(relative=1e-5)
 """Integers are the same; floats are computed in another order or form, and differ by the rounding of f32 only."""
 
 MEANING = Preservation(is_held=False)
-"""The numbers are others on purpose, as where types are decided."""
+"""Numbers change on purpose, as in a pass that decides types."""
 
 
 def preservation_of(step: ModulePass | type[ModulePass]) -> Preservation:
-    """What `step` declares that it keeps: every bit where it says nothing, or says it by its options."""
+    """What `step` declares that it preserves; every bit by default, or if its options decide."""
     declared = getattr(step, PRESERVES, EVERY_BIT)
     return declared if isinstance(declared, Preservation) else EVERY_BIT

@@ -119,7 +119,7 @@ def hand_on(sources: Sequence[Operation], target: Operation) -> None:
 def hand_on_fused(producer: Operation, consumer: Operation, target: Operation) -> None:
     """Let `target`, which computes what `consumer` makes of the result of `producer`, stand for the nodes of both.
 
-    Its results are those of the consumer, and so have their names: nobody computes the producer's value any more.
+    Its results are those of the consumer, and have their names: the producer's value is no longer computed.
     """
     set_origins(target, merged_origins((producer, consumer)))
     set_tensor_names(target, tensor_names(consumer))

@@ -92,7 +92,7 @@ def _hand_on_from_match(root: Operation, record: _MatchRecord) -> None:
 
 
 def _hand_on_marks(source: Operation, results: Sequence[SSAValue | None], record: _MatchRecord) -> None:
-    """Let the new operation in the place of a composite's last part say so too, behind what it says of its own."""
+    """Record on the new operation that it replaces a composite's last part, after its own records."""
     first = results[0] if results else None
     if (marks := marks_on(source)) and isinstance(first, OpResult) and first.op in record.created:
         set_marks(first.op, (*marks_on(first.op), *marks))

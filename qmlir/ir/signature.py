@@ -84,7 +84,7 @@ def _arguments(function: FuncOp, *, results: bool) -> list[tuple[Attribute, Entr
 def inputs_of(function: FuncOp) -> tuple[Port, ...]:
     """The inputs of `function`; one without a name is `input0`, `input1`, … by its place.
 
-    Memory for results, which stands behind all inputs, is none.
+    Memory for results, which comes after all inputs, is not an input.
     """
     inputs = enumerate(_arguments(function, results=False))
     return tuple(_port(f"input{place}", type_, entry) for place, (type_, entry) in inputs)

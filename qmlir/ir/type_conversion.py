@@ -51,7 +51,7 @@ class TypeConversion:
         return next((type_ for type_ in _types_of(op) if not self.is_legal(type_)), None)
 
     def operand(self, rewriter: PatternRewriter, value: SSAValue) -> SSAValue:
-        """`value` in its new type, in front of the matched operation."""
+        """`value` in its new type, cast before the matched operation."""
         type_ = self.converted(value.type)
         if type_ == value.type:
             return value
@@ -63,7 +63,7 @@ class TypeConversion:
         return cast.outputs[0]
 
     def operands(self, rewriter: PatternRewriter, values: Iterable[SSAValue]) -> list[SSAValue]:
-        """`values` in their new types, in front of the matched operation."""
+        """`values` in their new types, cast before the matched operation."""
         return [self.operand(rewriter, value) for value in values]
 
     def restored(self, rewriter: PatternRewriter, value: SSAValue, type_: Attribute) -> SSAValue:

@@ -1,7 +1,7 @@
-"""PDL files as rewrite patterns: read, checked against the functions that there are, named in whatever goes wrong.
+"""PDL files as rewrite patterns: read, checked against the native functions, named in every error.
 
-A pattern's name is its symbol, or its place in the file. What can be told before a module is seen is an error at
-its line of the file: a function that nobody has, arguments that it does not take, a rewrite of nothing.
+A pattern's name is its symbol, or its place in the file. Faults of the pattern itself are errors at its line of the
+file, before any module is read: an unknown function, arguments of other types, a rewrite of nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -81,7 +81,7 @@ class PdlPattern(RewritePattern):
 
 
 def _place(root: Operation, matched: Sequence[Operation], found: Found) -> InsertPoint | None:
-    """In front of the first root: `None` where something that the pattern takes is not known there yet."""
+    """The point before the first root: `None` if an operand of the pattern is not defined there yet."""
     roots = roots_among(matched)
     if len(roots) < 2:
         return InsertPoint.before(root)
@@ -108,7 +108,7 @@ def _function(op: Operation, name: str, arguments: Sequence[SSAValue], role: Rol
     function = there.get(name)
     if function is None:
         every = ", ".join(sorted({*there, *([COMMUTATIVE] if role is Role.CONSTRAINT else [])}))
-        raise op_error(op, f"names a {role} '{name}' that nobody has{nearest_name(name, there)}; there are {every}")
+        raise op_error(op, f"names an unknown {role} '{name}'{nearest_name(name, there)}; there are {every}")
     types = [value.type.name for value in arguments]
     if not function.accepts(types):
         raise op_error(op, f"calls {function} with ({', '.join(types)})")

@@ -1,4 +1,4 @@
-"""Matching: where in a module the operations of a `pdl.pattern` are found, and what each of its values stands for.
+"""Matching: finds the operations of a `pdl.pattern` in a module, and what each of its values is bound to.
 
 The search starts at an operation of the module, taken as the pattern's root, and follows operands to what defines them.
 Operations of the pattern that the root does not reach are looked for among the users of what is known, so that a
@@ -21,25 +21,25 @@ from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
 
 Found = dict[SSAValue, Any]
-"""What each value of a pattern stands for: an operation, a value, a type, an attribute, or a tuple of a range."""
+"""What each value of a pattern is bound to: an operation, a value, a type, an attribute, or a tuple of a range."""
 
 COMMUTATIVE = "commutative"
 """The constraint that is an instruction to the search: the first two operands may stand in either order."""
 
 _Goal = tuple[SSAValue, Any]
-"""A value of the pattern, and what it is to stand for."""
+"""A value of the pattern, and what it must be bound to."""
 
 _NONE: list[list[_Goal]] = []
 _ALWAYS: list[list[_Goal]] = [[]]
 
 
 def is_range(value: SSAValue) -> bool:
-    """Whether `value` of a pattern stands for several things."""
+    """Whether `value` of a pattern is a range."""
     return isinstance(value.type, pdl.RangeType)
 
 
 def attribute_of(op: Operation, name: str) -> Attribute | None:
-    """The attribute or property `name` of `op`, its default where it is left out."""
+    """The attribute or property `name` of `op`, or its default."""
     found = op.get_attr_or_prop(name)
     if found is None and isinstance(op, IRDLOperation):
         definition = op.get_irdl_definition().properties.get(name)
@@ -86,7 +86,7 @@ class Matcher:
     """The operations of the pattern whose first two operands may stand in either order."""
 
     def matches(self, op: Operation) -> Iterator[Found]:
-        """Each way in which the pattern fits with `op` as its root."""
+        """Each match of the pattern with `op` as its root."""
         yield from self._solve([(self.root, op)], {})
 
     def _solve(self, goals: list[_Goal], known: Found) -> Iterator[Found]:
@@ -196,7 +196,7 @@ class Matcher:
         return None
 
     def _constrained(self, found: Found) -> Found | None:
-        """`found` with the results of the constraints, `None` where one does not hold."""
+        """`found` with the results of the constraints, `None` if one does not hold."""
         for op, function in self.constraints:
             try:
                 results = function([argument(each, found) for each in op.args])
@@ -211,7 +211,7 @@ class Matcher:
 
 
 def argument(name: SSAValue, found: Mapping[SSAValue, Any]) -> Any:
-    """What a value of a pattern stands for: what was found for it, or the constant that it is."""
+    """What a value of a pattern is bound to: its match, or the constant that it is."""
     if name in found:
         return found[name]
     match name.owner:

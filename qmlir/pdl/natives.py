@@ -14,7 +14,7 @@ from qmlir.pdl.signatures import NativeFunction, native_function
 
 
 class Role(StrEnum):
-    """What a function is for."""
+    """The use of a native function."""
 
     CONSTRAINT = "constraint"
     REWRITE = "rewrite"
@@ -22,7 +22,7 @@ class Role(StrEnum):
 
 @cache
 def _read(role: Role, among: tuple[registry.Package, ...]) -> Mapping[str, NativeFunction]:
-    # Kept for each list of packages, so that a plug-in of one run leaves nothing behind.
+    # Cached by the list of packages, so that a plug-in of one run has no effect on the next.
     found: dict[str, NativeFunction] = {}
     rows: Mapping[str, Callable[..., Any]] = registry.table(f"pdl.{role}s")
     for name, function in rows.items():
@@ -37,5 +37,5 @@ def _read(role: Role, among: tuple[registry.Package, ...]) -> Mapping[str, Nativ
 
 
 def native_functions(role: Role) -> Mapping[str, NativeFunction]:
-    """Every function that patterns may call as a constraint, or in a rewrite."""
+    """All native functions of `role`, by name."""
     return _read(role, registry.packages())

@@ -1,7 +1,7 @@
-"""Rewriting: what a pattern puts in the place of what it matched, verified, with provenance.
+"""Rewriting: replaces a match, verified, with provenance.
 
-New operations stand in front of the root (in front of the first where there are several), without result types where
-the operation infers them. A new operation stands for all nodes of the model whose operations the match takes away.
+New operations are inserted before the root (the first of several), with inferred result types if none are given. A
+new operation has the origins of all operations that the match removes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ _SEGMENTS = "operandSegmentSizes"
 
 @dataclass
 class Rewrite:
-    """One run of the rewrite of a pattern."""
+    """One application of the rewrite of a pattern."""
 
     ctx: Context
     rewriter: PatternRewriter
@@ -52,7 +52,7 @@ class Rewrite:
     replaced: list[tuple[Operation, tuple[Any, ...]]] = field(default_factory=list[tuple[Operation, tuple[Any, ...]]])
 
     def run(self, rewrite: pdl.RewriteOp) -> None:
-        """Do what the body says, or the function that stands in its place. Raises `DiagnosticError`."""
+        """Run the body, or the function in its place. Raises `DiagnosticError`."""
         if rewrite in self.natives:
             self._call(rewrite, self.natives[rewrite], list(rewrite.external_args))
         for op in list(rewrite.body.block.ops) if rewrite.body.blocks else []:
@@ -144,12 +144,12 @@ class Rewrite:
     def _erase(self, op: pdl.EraseOp) -> None:
         old = cast(Operation, self._argument(op.op_value))
         if any(result.uses for result in old.results):
-            raise op_error(op, "erases an operation whose results are used", [note(old, "used behind the match")])
+            raise op_error(op, "erases an operation whose results are used", [note(old, "used after the match")])
         self.replaced.append((old, ()))
         self.rewriter.erase(old)
 
     def _hand_on(self) -> None:
-        """Give what was made the provenance of what the match took away: constants that of constants."""
+        """Give new operations the provenance of the removed ones: constants that of constants."""
         gone = self._gone()
         for op in self.created:
             if op.parent is None or origins_of(op):
@@ -174,7 +174,7 @@ class Rewrite:
         return found
 
     def _verify(self, rewrite: pdl.RewriteOp) -> None:
-        """Verify what was made, and what uses it now."""
+        """Verify the new operations and their users."""
         touched = dict.fromkeys(op for op in self.created if op.parent is not None)
         for _, values in self.replaced:
             for value in values:
@@ -248,7 +248,7 @@ def _is_constant(op: Operation) -> bool:
 
 
 def _segments(name: pdl.OperationOp, kind: type[IRDLOperation], count: int) -> dict[str, Attribute]:
-    """How `count` operands are shared among the definitions of `kind`: optional ones are filled from the front."""
+    """How `count` operands are divided among the definitions of `kind`: optional ones are filled in order."""
     definition = kind.get_irdl_definition()
     if not any(isinstance(option, AttrSizedOperandSegments) for option in definition.options):
         return {}

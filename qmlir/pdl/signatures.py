@@ -1,9 +1,9 @@
-"""Native functions: Python functions that a pattern calls by name, and what their annotations say that they take.
+"""Native functions: Python functions that a pattern calls by name, with a signature from their annotations.
 
-A parameter's annotation says which PDL values it takes and what the function is given: `Operation` an operation,
+A parameter's annotation gives the PDL values that it accepts and what the function receives: `Operation` an operation,
 `SSAValue` a value, `Typed` the type of a value or a type, `Attribute` an attribute, and `int`, `float`, `str`, `bool`
-and tuples of integers or texts what an attribute holds. A first parameter `PatternRewriter` is no argument of the
-pattern's: the function is handed the rewriter. The annotation of the result says what comes of it.
+and tuples of integers or texts the content of an attribute. A first parameter `PatternRewriter` is no argument of the
+pattern: the function receives the rewriter. The annotation of the result gives the results.
 """
 
 import inspect
@@ -75,7 +75,7 @@ def _same(given: Any) -> Any:
 
 @dataclass(frozen=True)
 class Kind:
-    """What a parameter takes: the PDL types, how the reference says it, and what the function is handed."""
+    """What a parameter accepts: the PDL types, their text in the reference, and what the function receives."""
 
     pdl_types: tuple[str, ...]
     text: str
@@ -95,7 +95,7 @@ KINDS: Mapping[Any, Kind] = {
     tuple[int, ...]: Kind(("pdl.attribute",), "integers", _integers),
     tuple[str, ...]: Kind(("pdl.attribute",), "texts", _texts),
 }
-"""For each annotation of a parameter what it takes."""
+"""What a parameter of each annotation accepts."""
 
 _RESULTS: Mapping[Any, str] = {
     Operation: "pdl.operation",
@@ -176,7 +176,7 @@ def _annotation_text(annotation: Any) -> str:
 
 
 def native_function(name: str, function: Callable[..., Any]) -> NativeFunction:
-    """Read what `function` takes from its annotations. Raises `TypeError` that names what nobody can hand over."""
+    """The signature of `function` by its annotations. Raises `TypeError` that names an unsupported annotation."""
     hints = get_type_hints(function, include_extras=True)
     parameters: list[Parameter] = []
     takes_rewriter = False

@@ -1,8 +1,8 @@
-"""The registry: what the tree and the packages beside it have, one row of text each, loaded when first asked for.
+"""The registry: what the tree and other packages have, one row of text each, loaded on first use.
 
 A row is `name: "module:object"`. `tree.py` has the tree's own rows, `contribution.py` what a package may add, and
-`package.py` finds packages by their entry points. All are asked alike: a name belongs to who comes first, the tree,
-xDSL, then packages in the order of their names; whoever says it again is left out with a warning.
+`package.py` finds packages by their entry points. The first owner of a name keeps it: the tree, xDSL, then packages
+in the order of their names. A later row of the same name is ignored with a warning.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -50,19 +50,19 @@ _Rows = Iterable[tuple[Package, str]]
 
 
 def _named_as(key: object) -> str:
-    """How a message names a key of a table: an operation by its name."""
+    """The name of a key of a table in messages: for an operation its own name."""
     name = getattr(key, "name", key)
     return name if isinstance(name, str) else repr(key)
 
 
 def keys_of(package: Package, row: str) -> list[str]:
-    """What the table has that a row of a package names: ONNX operators, or operations by name."""
+    """The keys of the table that a row of a package names: ONNX operators, or operations by name."""
     found: Mapping[object, object] = package.load(row, Mapping) or {}
     return [_named_as(key) for key in found]
 
 
 def _merged(field: str, rows: _Rows) -> Mapping[Any, Any]:
-    """The tables of `rows` as one; of what several say, the first counts, and the others hear of it."""
+    """The tables of `rows` merged; of several rows with one key the first counts, and the others get a warning."""
     merged: dict[Any, Any] = {}
     owners: dict[Any, Package] = {}
     for package, row in rows:
@@ -92,7 +92,7 @@ class Named:
     package: Package
 
     def error(self, message: str) -> PackageError:
-        """The error, to be raised, that says what is wrong with it."""
+        """The error, to be raised, about this row."""
         return PackageError(f"{self.kind} '{self.name}' of package '{self.package.title}': {message}")
 
     def _object(self) -> Any:
@@ -102,14 +102,14 @@ class Named:
             raise self.error(f"it does not load: {one_line(error)}") from error
 
     def function(self) -> Callable[..., Any]:
-        """The function that it is. Raises `PackageError`, which names the package, where it is none or is broken."""
+        """The function. Raises `PackageError`, which names the package, for anything else."""
         found = self._object()
         if not callable(found):
             raise self.error(f"'{self.row}' is of type {type(found).__name__}, no function")
         return found
 
     def call(self, function: Callable[..., _Object], *arguments: Any, **options: Any) -> _Object:
-        """What a function of it gives. Raises `PackageError` for whatever the code of another package raises."""
+        """The result of its function. Raises `PackageError` for any exception in code of another package."""
         try:
             return function(*arguments, **options)
         except Exception as error:
@@ -118,7 +118,7 @@ class Named:
             raise self.error(f"it raises {one_line(error)}") from error
 
     def load(self, kind: type[_Object]) -> _Object:
-        """The object. Raises `PackageError`, which names the package, where it is of another kind or does not load."""
+        """The object. Raises `PackageError`, which names the package, if its type differs or it does not load."""
         found = self._object()
         if not isinstance(found, kind):
             raise self.error(f"'{self.row}' is of type {type(found).__name__}, not {kind.__name__}")
@@ -126,7 +126,7 @@ class Named:
 
 
 def look_up_all() -> None:
-    """Load all that packages add, so that what is wrong with it is said now."""
+    """Load everything that packages add, so that its faults are reported now."""
     dialects = {name for package in packages() for name, _ in package.rows("meanings")}
     tables = {name for package in packages() for name, _ in package.rows("tables")}
     sets = {name for package in packages() for name, _ in package.rows("patterns")}
@@ -142,7 +142,7 @@ def look_up_all() -> None:
     named("pdl")
 
 
-# The lookups are kept for each list of packages, so that a plug-in of one run leaves nothing behind.
+# The lookups are cached by the list of packages, so that a plug-in of one run has no effect on the next.
 
 
 @cache
@@ -157,7 +157,7 @@ def _named(field: str, among: tuple[Package, ...]) -> Mapping[str, Named]:
 
 
 def named(field: str) -> Mapping[str, Named]:
-    """What packages add by name: `targets`, `calibrators`, `schemes`, `pdl` or `kernels`, none of it loaded yet."""
+    """The rows of a field by name: `targets`, `calibrators`, `schemes`, `pdl` or `kernels`, not loaded yet."""
     return _named(field, packages())
 
 
@@ -179,32 +179,32 @@ def _tables(field: str, name: str | None, among: tuple[Package, ...]) -> Mapping
 
 
 def meanings(dialect: str) -> Mapping[type, Callable[..., Any]]:
-    """What the operations of `dialect` compute: operation class to NumPy function."""
+    """The evaluators of `dialect`: operation class to NumPy function."""
     return _tables("meanings", dialect, packages())
 
 
 def decompositions() -> Mapping[type, Callable[..., Any]]:
-    """Every composite that somebody can decompose: operation class to the function that makes its parts."""
+    """All decompositions: operation class of a composite to the function that makes its parts."""
     return _tables("decompositions", None, packages())
 
 
 def lowerings() -> Mapping[type, Callable[..., Any]]:
-    """Every operation that somebody takes to the integer level: operation class to the function that does."""
+    """All lowerings to the integer level: operation class to function."""
     return _tables("lowerings", None, packages())
 
 
 def table(name: str) -> Mapping[Any, Any]:
-    """What the tree and every package say as the table `name`: about classes of operations, as a rule."""
+    """The table `name`, merged from the tree and every package; its keys are usually operation classes."""
     return _tables("tables", name, packages())
 
 
 def onnx_importers() -> Mapping[str, Callable[..., Any]]:
-    """Every ONNX operator that somebody imports: `Relu`, or `com.example::Relu` for one of another domain."""
+    """All importers by ONNX operator: `Relu`, or `com.example::Relu` of another domain."""
     return _tables("importers", None, packages())
 
 
 def onnx_exporters() -> Mapping[type, Callable[..., Any]]:
-    """Every operation that somebody writes as ONNX: operation class to the function that does."""
+    """All ONNX exporters: operation class to function."""
     return _tables("exporters", None, packages())
 
 

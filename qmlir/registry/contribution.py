@@ -1,6 +1,6 @@
-"""What a package says that it adds, as rows of text; and for which version of this interface it was built.
+"""What a package adds, as rows of text, and the version of this interface that it was built for.
 
-A row is `module:object`, imported when it is first asked for. The tree says what it has by the same `Contribution`.
+A row is `module:object`, imported on first use. The tree declares its own parts by the same `Contribution`.
 """
 
 import re
@@ -10,10 +10,10 @@ from enum import StrEnum
 from typing import cast
 
 INTERFACE = "0.1"
-"""The version of what packages build on: the minor version of qmlir."""
+"""The version of the interface for packages: the minor version of qmlir."""
 
 BREAKS: Mapping[str, str] = {"0.1": "it is the first that has a version"}
-"""The minor versions that a package built for an earlier one does not work with, each with what it changed."""
+"""The minor versions that broke packages built for earlier ones, each with what it changed."""
 
 
 def _numbers(version: str) -> tuple[int, int]:
@@ -22,9 +22,9 @@ def _numbers(version: str) -> tuple[int, int]:
 
 
 def refusal(built_for: str, interface: str = INTERFACE, breaks: Mapping[str, str] = BREAKS) -> str:
-    """Why a package that was built for one minor version does not work with another; nothing where it does.
+    """Why a package that was built for one minor version does not work with another; empty if it does.
 
-    One that does not say for which it was built is taken.
+    A package that names no version is accepted.
     """
     if not built_for:
         return ""
@@ -38,7 +38,7 @@ def refusal(built_for: str, interface: str = INTERFACE, breaks: Mapping[str, str
 
 
 class Form(StrEnum):
-    """What a field of a contribution looks like."""
+    """The form of a field of a contribution."""
 
     NAMES = "name to row"
     SETS = "name to rows"
@@ -59,11 +59,11 @@ Sets = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Contribution:
-    """What a package adds to passes, pipelines, tools and the interpreter, beside its dialects and passes themselves.
+    """What a package adds to passes, pipelines, tools and the interpreter, besides its dialects and passes.
 
-    All of it is text, imported when it is first needed; `FIELDS` says what each field holds, and `built_for` names the
-    minor version of qmlir that the package was built for: another one that broke it refuses it. Raises `TypeError` or
-    `ValueError` for what has another form.
+    All fields are text, imported on first use; `FIELDS` describes each field. `built_for` names the minor version of
+    qmlir that the package was built for; a later version that broke such packages ignores it. Raises `TypeError` or
+    `ValueError` for another form.
     """
 
     patterns: Sets = field(default_factory=dict[str, Sequence[str]])
@@ -91,13 +91,13 @@ class Contribution:
             raise ValueError(f"'built_for' is a minor version, such as '{INTERFACE}', found '{self.built_for}'")
 
     def rows(self, name: str) -> Iterator[tuple[str, str]]:
-        """Each row of a field, with the name that it stands under, which is empty where the field has none."""
+        """Each row of a field with its name, which is empty if the field has no names."""
         return _rows(name, FIELDS[name].form, getattr(self, name))
 
 
 @dataclass(frozen=True)
 class Room:
-    """What a field of a contribution holds."""
+    """The form of a field of a contribution, and what it holds."""
 
     form: Form
     summary: str
@@ -108,17 +108,15 @@ FIELDS: Mapping[str, Room] = {
         Form.SETS,
         "pattern set, such as `nn.canonicalize`, to sequences of `RewritePattern`; all packages fill the same sets",
     ),
-    "meanings": Room(
-        Form.NAMES, "dialect to a table from operation class to the NumPy function that says what it computes"
-    ),
+    "meanings": Room(Form.NAMES, "dialect to a table from operation class to its evaluator, a NumPy function"),
     "decompositions": Room(Form.NAMES, "dialect to a table from composite to the function that makes its parts"),
     "lowerings": Room(
-        Form.NAMES, "dialect to a table from operation class to the function that takes it to the integer level"
+        Form.NAMES, "dialect to a table from operation class to the function that lowers it to the integer level"
     ),
     "tables": Room(
         Form.SETS,
-        "what passes ask of operations that carry no interface of ours, such as those of xDSL: name of the table to "
-        "tables from operation class to what it says",
+        "facts about operations without interfaces of qmlir, such as those of xDSL: name of the table to tables from "
+        "operation class to the fact",
     ),
     "stages": Room(
         Form.TEXTS, "point of a pipeline, such as `quantize.decide.before`, to the text of passes that run there"
@@ -131,8 +129,8 @@ FIELDS: Mapping[str, Room] = {
     "pdl": Room(Form.FILES, "name to a file of PDL patterns inside a package, `package:path/of/file.mlir`"),
     "kernels": Room(
         Form.NAMES,
-        "name to a `HandMade` (`qmlir/dialects/kernel/hand_made.py`): a function that a person wrote with numba, and "
-        "the operations that it stands in for",
+        "name to a `HandMade` (`qmlir/dialects/kernel/hand_made.py`): a custom kernel in numba, and the operations "
+        "that it replaces",
     ),
     "importers": Room(Form.ROWS, "tables from ONNX operator, `Relu` or `com.example::Relu`, to its importer"),
     "exporters": Room(Form.ROWS, "tables from operation class to its ONNX exporter"),
@@ -141,7 +139,7 @@ FIELDS: Mapping[str, Room] = {
 
 
 def _rows(name: str, form: Form, value: object) -> Iterator[tuple[str, str]]:
-    """The name and the text of each row in a field. Raises `TypeError` where the field is something else."""
+    """The name and the text of each row in a field. Raises `TypeError` for another type of field."""
     found: list[tuple[object, object]]
     match value:
         case Mapping() if form is not Form.ROWS:

@@ -1,1 +1,1 @@
-"""What patterns can ask and make: tables of functions by subject, one row one function."""
+"""Native functions of the tree: tables by subject, one row per function."""

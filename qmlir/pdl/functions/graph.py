@@ -18,7 +18,7 @@ def _constant(value: SSAValue) -> ConstantOp | None:
 
 
 def used_once(*values: SSAValue) -> bool:
-    """Each value has one use: the match takes it away without computing it twice."""
+    """Each value has one use, so the rewrite computes nothing twice."""
     return all(value.has_one_use() for value in values)
 
 
@@ -46,12 +46,12 @@ def is_named(op: Operation, names: tuple[str, ...]) -> bool:
 
 
 def is_different(first: Operation, second: Operation) -> bool:
-    """Two operations, not one that both stand for."""
+    """The two operations are distinct."""
     return first is not second
 
 
 def has_attribute(op: Operation, name: str) -> bool:
-    """The operation has this attribute or property, stated or by default."""
+    """The operation has this attribute or property, explicitly or by default."""
     return attribute_of(op, name) is not None
 
 
@@ -61,7 +61,7 @@ def same_attribute(first: Operation, second: Operation, name: str) -> bool:
 
 
 def has_number(op: Operation, name: str, low: float, high: float) -> bool:
-    """This attribute is a number, or numbers, between the two, both included."""
+    """Each number `x` of this attribute satisfies `low <= x <= high`."""
     attribute = attribute_of(op, name)
     value = getattr(attribute, "value", None)
     numbers = [value.data] if value is not None else list(getattr(attribute, "get_values", tuple)())
@@ -83,7 +83,7 @@ def type_of(value: SSAValue) -> TypeAttribute:
 
 
 def attribute(op: Operation, name: str) -> Attribute:
-    """An attribute or property of an operation, its default where it is left out."""
+    """An attribute or property of an operation, or its default."""
     found = attribute_of(op, name)
     if found is None:
         raise ValueError(f"'{op.name}' has no attribute '{name}'")
@@ -94,39 +94,39 @@ def elements(value: SSAValue) -> Attribute:
     """The elements of an `nn.constant`, as they are stored."""
     constant = _constant(value)
     if constant is None:
-        raise ValueError("the value is no nn.constant: the constraint 'is_constant' asks that before")
+        raise ValueError("the value is no nn.constant: use the constraint 'is_constant' before")
     return constant.value
 
 
 def folded(op: Operation) -> Attribute:
-    """What an operation on constants computes, as the elements of an `nn.constant` of its first result's type."""
+    """The result of an operation on constants, as the elements of an `nn.constant` of its first result's type."""
     constants = [_constant(operand) for operand in op.operands]
     results = None if None in constants else evaluate(op, [each.array for each in constants if each is not None])
     if results is None:
-        raise ValueError(f"'{op.name}' has operands that are no constants, or no meaning")
+        raise ValueError(f"'{op.name}' has operands that are no constants, or no evaluator")
     result = tensor(op.results[0].type)
     type_ = TensorType(storage_element(result.element_type), result.get_shape())
     return dense(np.ascontiguousarray(results[0]).tobytes(), type_)
 
 
 def reordered(elements: Attribute, permutation: tuple[int, ...]) -> Attribute:
-    """Elements of a constant with their axes in another order."""
+    """The elements of a constant with permuted axes."""
     given = as_dense(elements)
     if given is None:
-        raise ValueError("elements of a constant are wanted")
+        raise ValueError("expected elements of a constant")
     array = np.ascontiguousarray(dense_array(given).transpose(permutation))
     return dense(array.tobytes(), TensorType(given.get_element_type(), array.shape))
 
 
 def set_attribute(op: Operation, name: str, value: Attribute) -> None:
-    """Write an attribute of a new operation: a property where it has one of the name."""
+    """Set an attribute of a new operation, or its property of that name."""
     from_definition = getattr(type(op), "get_irdl_definition", None)
     is_property = from_definition is not None and name in from_definition().properties
     (op.properties if is_property else op.attributes)[name] = value
 
 
 def copy_attributes(source: Operation, target: Operation, names: tuple[str, ...]) -> None:
-    """Give a new operation these attributes and properties of another, those that it has."""
+    """Copy those of these attributes and properties that another operation has to a new one."""
     for name in names:
         if (value := source.get_attr_or_prop(name)) is not None:
             set_attribute(target, name, value)

@@ -1,6 +1,6 @@
-"""Constraints on the nodes of the model that operations stand for, and provenance by hand.
+"""Constraints on provenance, and explicit provenance.
 
-A new operation stands for the nodes of what it replaces without being told (`qmlir.pdl.rewriting`).
+By default a new operation has the origins of the operations that it replaces (`qmlir.pdl.rewriting`).
 """
 
 from fnmatch import fnmatchcase
@@ -26,7 +26,7 @@ def has_role(op: Operation, roles: tuple[str, ...]) -> bool:
 
 
 def same_origin(*ops: Operation) -> bool:
-    """The operations stand for the same nodes: parts of one, as a rule."""
+    """The operations stand for the same nodes, as parts of one node do."""
     return len({tuple(origin.name for origin in origins_of(op)) for op in ops}) == 1
 
 

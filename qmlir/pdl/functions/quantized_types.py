@@ -1,7 +1,7 @@
 """Constraints on quantized types, and types and numbers made of them.
 
-Each takes a value or a type; of a tensor the element type counts. A constraint on what is no uniform quantized type
-with integers does not hold; a rewrite of it is an error.
+Each takes a value or a type; of a tensor it takes the element type. A constraint on anything but a uniform quantized
+type with integers does not hold; a rewrite of it is an error.
 """
 
 import math
@@ -39,7 +39,7 @@ def _uniform(of: Attribute) -> UniformQuantizedType | None:
 def _known(of: Attribute) -> UniformQuantizedType:
     found = _uniform(of)
     if found is None:
-        raise ValueError(f"a uniform quantized type is wanted, found {of}")
+        raise ValueError(f"expected a uniform quantized type, found {of}")
     return found
 
 
@@ -62,12 +62,12 @@ def has_storage(of: Typed, storage: str) -> bool:
 
 
 def has_bits(of: Typed, bits: int) -> bool:
-    """Stored in so many bits."""
+    """The storage has this number of bits."""
     return (type_ := _uniform(of)) is not None and type_.bits == bits
 
 
 def bits_at_most(of: Typed, bits: int) -> bool:
-    """Stored in no more bits than these."""
+    """The storage has at most this number of bits."""
     return (type_ := _uniform(of)) is not None and type_.bits <= bits
 
 
@@ -88,7 +88,7 @@ def has_scale(of: Typed, scale: float) -> bool:
 
 
 def scale_between(of: Typed, low: float, high: float) -> bool:
-    """Every scale lies between these numbers, both included."""
+    """Every scale `s` satisfies `low <= s <= high`."""
     type_ = _uniform(of)
     return type_ is not None and bool(((type_.scales >= low) & (type_.scales <= high)).all())
 
@@ -106,7 +106,7 @@ def has_zero_point(of: Typed, zero_point: int) -> bool:
 
 
 def has_scheme(of: Typed, scheme: str) -> bool:
-    """A type as this scheme makes it: `symmetric` has the zero point of its storage, `…_pow2` powers of two as scales.
+    """A type of this scheme: `symmetric` has the zero point of its storage, `…_pow2` powers of two as scales.
 
     A type of a symmetric scheme is one of the asymmetric scheme too.
     """
@@ -167,7 +167,7 @@ def same_shape(*of: Typed) -> bool:
 
 
 def has_shape(of: Typed, sizes: tuple[int, ...]) -> bool:
-    """A tensor of these sizes; -1 stands for any."""
+    """A tensor of these sizes; -1 matches any."""
     type_ = ranked_tensor(of)
     if type_ is None or len(type_.get_shape()) != len(sizes):
         return False
@@ -175,12 +175,12 @@ def has_shape(of: Typed, sizes: tuple[int, ...]) -> bool:
 
 
 def has_rank(of: Typed, rank: int) -> bool:
-    """A tensor of so many axes."""
+    """A tensor of this rank."""
     return (type_ := ranked_tensor(of)) is not None and len(type_.get_shape()) == rank
 
 
 def _shift(output: Attribute, inputs: tuple[Attribute, ...]) -> npt.NDArray[np.int64] | None:
-    """By how many bits a sum of products of `inputs` goes right to have the scale of `output`."""
+    """The right shift that takes an accumulator of products of `inputs` to the scale of `output`."""
     types = [_uniform(each) for each in (output, *inputs)]
     scales = [each.scales for each in types if each is not None]
     if len(scales) != len(types) or any(each.granularity is Granularity.BLOCK for each in types if each is not None):
@@ -192,7 +192,7 @@ def _shift(output: Attribute, inputs: tuple[Attribute, ...]) -> npt.NDArray[np.i
 
 
 def is_shift(output: Typed, *inputs: Typed) -> bool:
-    """The product of the inputs' scales is that of the output, times a power of two: requantizing is a shift."""
+    """The product of the inputs' scales is the output's scale times a power of two: requantizing is a shift."""
     return _shift(output, inputs) is not None
 
 
@@ -247,7 +247,7 @@ def with_storage(of: Typed, storage: str) -> TypeAttribute:
 
 
 def with_scale(of: Typed, scale: float) -> TypeAttribute:
-    """The type with this scale for all that it has scales for."""
+    """The type with this scale in place of all its scales."""
     return _rebuilt(of, scale, _known(of).zero_points)
 
 
@@ -275,7 +275,7 @@ def quantized(of: Typed, storage: str, scale: float, zero_point: int) -> TypeAtt
     """The type of float values, quantized with one scale."""
     expressed = expressed_type(element_type(of))
     if not isinstance(expressed, AnyFloat):
-        raise ValueError(f"a type of floats is wanted, found {of}")
+        raise ValueError(f"expected a float type, found {of}")
     wanted = Storage.parse(storage)
     return _with_element(
         of, UniformQuantizedType.per_tensor(_storage_type(wanted), expressed, scale, zero_point, wanted.limits)
@@ -283,7 +283,7 @@ def quantized(of: Typed, storage: str, scale: float, zero_point: int) -> TypeAtt
 
 
 def product(of: Typed, storage: str, *factors: Typed) -> TypeAttribute:
-    """The type, in the shape of the first, of sums of products: the product of the factors' scales, zero point 0.
+    """The accumulator type of a product, in the shape of the first: the product of the factors' scales, zero point 0.
 
     One factor may have a scale for each channel; its channels are the last axis but the batch's, axis 1.
     """
@@ -328,18 +328,18 @@ def zero_points(of: Typed) -> Attribute:
 
 
 def shift(output: Typed, *inputs: Typed) -> Attribute:
-    """By how many bits a sum of products goes right to have the scale of the output: an i64, or one for each channel.
+    """The right shift that takes an accumulator to the scale of the output: an i64, or one for each channel.
 
-    What `is_shift` asks must hold.
+    The constraint `is_shift` must hold.
     """
     found = _shift(output, inputs)
     if found is None:
-        raise ValueError("requantizing is no shift: the constraint 'is_shift' asks that before")
+        raise ValueError("requantizing is no shift: use the constraint 'is_shift' before")
     return _numbers(found)
 
 
 def bits(of: Typed) -> Attribute:
-    """How many bits are stored, as an i64."""
+    """The bits of the storage, as an i64."""
     return IntegerAttr(_known(of).bits, i64)
 
 

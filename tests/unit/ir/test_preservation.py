@@ -35,5 +35,5 @@ def test_messages_say_it_in_words() -> None:
     assert [str(each) for each in (EVERY_BIT, ROUNDED, MEANING)] == [
         "every bit",
         "integers, and floats to 1e-05",
-        "the meaning only",
+        "the semantics only",
     ]

@@ -4,7 +4,7 @@ pdl.pattern @misspelt : benefit(1) {
   %type = pdl.type
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
-  // expected-error @+1 {{pattern '@misspelt': 'pdl.apply_native_constraint' op names a constraint 'is_quantised' that nobody has, did you mean 'is_quantized'?; there are bits_at_most, commutative, has_attribute}}
+  // expected-error @+1 {{pattern '@misspelt': 'pdl.apply_native_constraint' op names an unknown constraint 'is_quantised', did you mean 'is_quantized'?; there are bits_at_most, commutative, has_attribute}}
   pdl.apply_native_constraint "is_quantised"(%type : !pdl.type)
   pdl.rewrite %relu {
     pdl.replace %relu with (%x : !pdl.value)
@@ -16,7 +16,7 @@ pdl.pattern @no_such_rewrite : benefit(1) {
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
   pdl.rewrite %relu {
-    // expected-error @+1 {{pattern '@no_such_rewrite': 'pdl.apply_native_rewrite' op names a rewrite 'has_bits' that nobody has, did you mean 'bits'?; there are attribute, bits}}
+    // expected-error @+1 {{pattern '@no_such_rewrite': 'pdl.apply_native_rewrite' op names an unknown rewrite 'has_bits', did you mean 'bits'?; there are attribute, bits}}
     %0 = pdl.apply_native_rewrite "has_bits"(%type : !pdl.type) : !pdl.attribute
     pdl.replace %relu with (%x : !pdl.value)
   }
@@ -134,7 +134,7 @@ pdl.pattern @failing : benefit(1) {
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
   pdl.rewrite %relu {
-    // expected-error @+1 {{pattern '@failing': 'pdl.apply_native_rewrite' op 'bits' failed: ValueError: a uniform quantized type is wanted, found tensor<2xf32>}}
+    // expected-error @+1 {{pattern '@failing': 'pdl.apply_native_rewrite' op 'bits' failed: ValueError: expected a uniform quantized type, found tensor<2xf32>}}
     %0 = pdl.apply_native_rewrite "bits"(%x : !pdl.value) : !pdl.attribute
     pdl.replace %relu with (%x : !pdl.value)
   }
@@ -159,7 +159,7 @@ pdl.pattern @itself : benefit(1) {
 // -----
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   // expected-note @+2 {{'nn.relu' op where the pattern was tried}}
-  // expected-note @+1 {{'nn.relu' op used behind the match}}
+  // expected-note @+1 {{'nn.relu' op used after the match}}
   %0 = nn.relu %x : tensor<2xf32>
   func.return %0 : tensor<2xf32>
 }
