@@ -1,4 +1,4 @@
-"""Where two modules compute other numbers: their outputs on the same inputs by element, and what differs first.
+"""Comparing the numbers of two modules: their outputs on the same inputs by element, and the first difference.
 
 Two modules and inputs go in; out comes the first output that differs, with the element and both values, and the first
 tensor of the model that does: the values inside are matched by provenance, whatever the operations have become.
@@ -215,8 +215,8 @@ def changed_output(
 ) -> tuple[Changed | None, dict[str, Any]]:
     """Run `function` of both modules on `inputs`: the first output that differs, if one does, and the new outputs.
 
-    `known` are the outputs of the first module where somebody has them already. Values inside are only compared where
-    an output differs, by a second run of both. Raises `DiagnosticError` where a module does not run.
+    `known` are the outputs of the first module, if the caller has them already. Inner values are compared only if an
+    output differs, by a second run of both. Raises `DiagnosticError` if a module does not run.
     """
     expected = interpret(before, inputs, function=function) if known is None else known
     found = interpret(after, inputs, function=function)

@@ -29,7 +29,7 @@ EVERY_FUNCTION = "*"
 Values = dict[str, Any]
 
 DRAWS = len(Draw)
-"""How many inputs each function runs on where nobody says another number."""
+"""The default number of inputs that each function runs on."""
 
 
 def inputs_in(path: Path) -> Values:
@@ -46,7 +46,7 @@ def _public_functions(module: ModuleOp) -> dict[str, FuncOp]:
 
 @dataclass
 class _Run:
-    """A function on the inputs of one draw, and what it computes of them."""
+    """A function on the inputs of one draw, and its outputs."""
 
     function: str
     number: int
@@ -109,7 +109,7 @@ class Execution:
     def check(self, before: ModuleOp, after: ModuleOp, preservation: Preservation) -> None:
         """Raise `DiagnosticError`, with the first output, element and operation, where `after` computes other numbers.
 
-        Where `after` takes other sizes than the inputs have, as behind a pass that fixes them, both run on such inputs.
+        If `after` takes other sizes than the inputs have, as after a pass that fixes them, both run on such inputs.
         """
         functions = _public_functions(after)
         for run in list(self._runs):

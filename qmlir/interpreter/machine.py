@@ -1,7 +1,7 @@
-"""Running functions: each operation's meaning in turn, values kept no longer than somebody uses them.
+"""Running functions: the evaluator of each operation in turn; a value is dropped after its last use.
 
-Meanings come from the registry; this module knows control flow only: a block ends at its terminator, whose operands are
-what the region gives. A listener sees every value with its operation, so with its provenance.
+Evaluators come from the registry. This module handles control flow only: a block ends at its terminator, whose operands
+are the results of the region. A listener receives every value with its operation, and so with its provenance.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ _BUDGET = "interpreted-operations"
 
 
 class Listener:
-    """Watches a run; each method does nothing until a subclass says otherwise. Values must not be changed."""
+    """Observes a run; by default each method does nothing. Values must not be changed."""
 
     def on_arguments(self, function: FuncOp, values: Sequence[Any]) -> None:
         """`function` is about to run on `values`."""
@@ -37,7 +37,7 @@ class Listener:
 
 @contextmanager
 def about(op: Operation) -> Generator[None]:
-    """What a value is refused for inside the `with` block is said of `op`."""
+    """Inside the `with` block, the refusal of a value becomes an error of `op`."""
     try:
         yield
     except InterpretationError as error:
@@ -63,7 +63,7 @@ class _Plan:
 
 
 def _last_uses(block: Block) -> Mapping[Operation, tuple[SSAValue, ...]]:
-    """For each operation of `block`, the values of the block that nothing behind it uses."""
+    """For each operation of `block`, the values of the block that no later operation uses."""
     order = {op: place for place, op in enumerate(block.ops)}
     ends: dict[Operation, list[SSAValue]] = {}
 
@@ -91,7 +91,7 @@ def _prepare(block: Block) -> _Plan:
             break
         meaning = meaning_of(op)
         if meaning is None:
-            raise op_error(op, "has no meaning that the interpreter knows")
+            raise op_error(op, "has no evaluator in the interpreter")
         with about(op):
             for result in op.results:
                 check_result(result.type)

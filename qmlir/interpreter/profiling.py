@@ -35,10 +35,10 @@ from qmlir.text.parsing import load_module
 from qmlir.text.printing import PrintOptions, Weights, save_module
 
 BATCH = 32
-"""Samples that a process is given at a time, where nobody says otherwise."""
+"""The default number of samples in one work item of a process."""
 
 _AHEAD = 2
-"""Pieces of work for each process: one that it does, and one that waits."""
+"""Work items for each process: one in progress, and one waiting."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class _Machine:
 
 
 _Part = tuple[list[Ranges], dict[str, Statistics]]
-"""What a piece of work gives: the ranges of each run, in order, and the statistics of all."""
+"""The result of a work item: the ranges of each run, in order, and the statistics of all."""
 
 _machine: _Machine | None = None
 
@@ -96,7 +96,7 @@ def _pieces(runs: Iterable[Run], size: int) -> Iterator[list[Run]]:
 
 
 def _in_order(executor: ProcessPoolExecutor, pieces: Iterator[list[Run]], ahead: int) -> Iterator[tuple[int, _Part]]:
-    """The number of samples and the part of each piece, in order; few are read before they can be worked on."""
+    """The number of samples and the result of each work item, in order; few are read ahead."""
     waiting: deque[tuple[int, Future[_Part | str]]] = deque()
     for piece in pieces:
         waiting.append((sum(run.samples for run in piece), executor.submit(_work, piece)))

@@ -1,4 +1,4 @@
-"""How a long run shows itself: a bar with rate and remaining time on a terminal, nothing elsewhere.
+"""The progress of a long run: a bar with rate and remaining time on a terminal, nothing elsewhere.
 
     with bar("profiling", 512, session.progress) as advance:
         advance(32)
@@ -26,7 +26,7 @@ class Advance(Protocol):
 
 
 class _Silent:
-    """An `Advance` that nobody sees."""
+    """An `Advance` without output."""
 
     def __call__(self, done: int = 1, /) -> None:
         pass
@@ -39,7 +39,7 @@ class _Silent:
 def bar(what: str, total: int | None, stream: IO[str] | None) -> Generator[Advance]:
     """A bar on `stream` inside the `with` block, where that is a terminal; it goes when the block ends.
 
-    `total` is what there is to do, `None` where nobody knows yet: then the bar appears with the first that is done.
+    `total` is the amount of work, `None` if it is unknown: then the bar appears with the first finished item.
     """
     if stream is None or not stream.isatty():
         yield _Silent()

@@ -25,7 +25,7 @@ class RateColumn(ProgressColumn):
 
 
 def rate_text(speed: float | None) -> str:
-    """`12.3/s`, or `4.0 s each` for what is slower than one in a second; nothing while nobody knows."""
+    """`12.3/s`, or `4.0 s each` below one per second; empty while unknown."""
     if not speed:
         return ""
     return f"{speed:.1f}/s" if speed >= 1 else f"{1 / speed:.1f} s each"

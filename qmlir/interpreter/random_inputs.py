@@ -44,7 +44,7 @@ class Draw(StrEnum):
 
 
 _OPEN_SIZE = 2
-"""What an unknown size without a name is, everywhere; those with names begin behind it and all differ."""
+"""The value of every unknown size without a name; named sizes begin after it and all differ."""
 
 
 def _spread(random: np.random.Generator, shape: Sequence[int], values: Array, ends: Sequence[Any]) -> Array:

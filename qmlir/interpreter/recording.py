@@ -1,7 +1,7 @@
-"""Recording what observers see: statistics by key, in memory that does not grow with the number of samples.
+"""Recording of observers: statistics by key, in memory that does not grow with the number of samples.
 
-Values of one run after the other come in; out go exact statistics. Small arrays are gathered before they are counted,
-which changes nothing but the time: statistics of parts merge into those of the whole.
+Values of successive runs come in, exact statistics come out. Small arrays are gathered before they are counted, which
+changes only the time: statistics of parts merge into those of the whole.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -168,7 +168,7 @@ class Extremes:
     highest: int = 0
 
     def add(self, low: float, high: float, sample: int) -> None:
-        """One run more, behind all others."""
+        """One more run, after all others."""
         if low < self.low:
             self.low, self.lowest = low, sample
         if high > self.high:
@@ -191,7 +191,7 @@ def _depends_on_data(module: ModuleOp) -> set[Operation]:
 
 
 class Recorder(Listener):
-    """Collects statistics of what the observers of `module` see, by their keys."""
+    """Collects the statistics of the observers of `module` by their keys."""
 
     def __init__(self, module: ModuleOp, *, bins: int = BINS):
         self._varying = _depends_on_data(module)
@@ -217,7 +217,7 @@ class Recorder(Listener):
         self._samples = first, samples
 
     def end(self) -> Ranges:
-        """The run has ended: the range of each key that was seen in it."""
+        """The run has ended: the range of each key that it observed."""
         ranges = {key: value.run for key, value in self._touched.items() if value.run[0] <= value.run[1]}
         for value in self._touched.values():
             value.run = (inf, -inf)
@@ -225,7 +225,7 @@ class Recorder(Listener):
         return Ranges(self._samples[0], ranges)
 
     def taken(self) -> dict[str, Statistics]:
-        """The statistics of each key that was seen since they were last taken."""
+        """The statistics of each key that was observed since the last call."""
         found = ((key, value.taken()) for key, value in self._values.items())
         return {key: statistics for key, statistics in found if statistics.count}
 
@@ -271,12 +271,12 @@ class Totals:
             self.ranges[key].add(low, high)
 
     def add_statistics(self, statistics: Mapping[str, Statistics]) -> None:
-        """What a part of the runs saw."""
+        """Add the statistics of a part of the runs."""
         for key, seen in statistics.items():
             self.statistics[key] = self.statistics[key].merged(seen) if key in self.statistics else seen
 
     def extreme_samples(self) -> dict[str, tuple[int, int]]:
-        """For each key the samples that rule its range: the first with the smallest and with the largest number."""
+        """For each key the samples that decide its range: the first with the smallest and with the largest number."""
         return {key: (each.lowest, each.highest) for key, each in self.extremes.items()}
 
     def values(self) -> Iterator[tuple[str, Statistics]]:

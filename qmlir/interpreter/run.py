@@ -63,7 +63,7 @@ def _checked_text(function: FuncOp, port: Port, value: Any) -> Array:
 
 
 def _memory(function: FuncOp, port: Port) -> Array:
-    """Memory for an output, which nobody has written."""
+    """Uninitialized memory for an output."""
     found: Attribute = port.type
     if not isinstance(found, MemRefType):
         raise op_error(function, f"output '{port.name}' has type {found}: only memory is written")

@@ -1,6 +1,6 @@
-"""Verification by execution: the module runs before and after each pass, which keeps of its numbers what it says.
+"""Verification by execution: the module runs before and after each pass, and the pass must preserve what it declares.
 
-Who runs a module is none of the pass manager's business: it is handed in.
+The caller provides what runs a module.
 """
 
 from collections.abc import Generator
@@ -18,23 +18,23 @@ from qmlir.passmanager.instrumentation import Instrumentation
 
 
 class Executor(Protocol):
-    """Runs modules, and remembers what the last one computed."""
+    """Runs modules, and caches the outputs of the last one."""
 
     def prepare(self, module: ModuleOp) -> None:
-        """Run `module`, unless what it computes is known. Raises `DiagnosticError` where it does not run."""
+        """Run `module`, unless its outputs are cached. Raises `DiagnosticError` if it does not run."""
 
     def forget(self) -> None:
-        """What the module computes has changed."""
+        """The outputs of the module have changed."""
 
     def check(self, before: ModuleOp, after: ModuleOp, preservation: Preservation) -> None:
-        """Raise `DiagnosticError` where `after` does not keep what `preservation` says of the numbers of `before`."""
+        """Raise `DiagnosticError` if the numbers of `after` differ from `before` by more than `preservation` allows."""
 
 
 @dataclass(frozen=True)
 class VerifyExecution(Instrumentation):
     """Runs the whole module before and after each pass, and names the first pass that changes a number.
 
-    A pass declares what it keeps (`qmlir.ir.preservation`); one that keeps the meaning only is not held to anything.
+    A pass declares what it preserves (`qmlir.ir.preservation`); for `MEANING` nothing is compared.
     """
 
     executor: Executor

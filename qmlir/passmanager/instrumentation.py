@@ -1,4 +1,4 @@
-"""What watches a run of passes: the protocol. Each kind has its own file beside this one."""
+"""The protocol of instrumentations, which observe a run of passes. Each kind has its own file in this folder."""
 
 from contextlib import AbstractContextManager, nullcontext
 
@@ -7,15 +7,15 @@ from xdsl.passes import ModulePass
 
 
 class Instrumentation:
-    """Stands around each pass and each nest of passes as a context manager; by default it does nothing.
+    """A context manager around each pass and each nest of passes; by default it does nothing.
 
-    What it does before its `yield` happens before the pass, what it does behind it, after. An error of the pass, or of
-    an instrumentation further inside, arrives at the `yield` as a `DiagnosticError`; one that the instrumentation
-    raises itself makes the pass fail for those further outside.
+    Code before its `yield` runs before the pass, code after it after the pass. An error of the pass, or of an inner
+    instrumentation, arrives at the `yield` as a `DiagnosticError`; an error that the instrumentation raises makes the
+    pass fail for outer ones.
     """
 
     def around_pass(self, step: ModulePass, op: Operation) -> AbstractContextManager[None]:
-        """`step` runs on `op` inside this context; where it fails, `op` is as the pass left it."""
+        """`step` runs on `op` inside this context; if it fails, `op` is as the pass left it."""
         return nullcontext()
 
     def around_nest(self, op: Operation) -> AbstractContextManager[None]:

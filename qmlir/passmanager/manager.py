@@ -18,14 +18,14 @@ from qmlir.registry import PackageError, in_package
 
 @dataclass(frozen=True)
 class PassManager:
-    """Runs `pipeline`; instrumentations stand around each pass, the first listed outermost."""
+    """Runs `pipeline` with instrumentations around each pass, the first listed outermost."""
 
     ctx: Context
     pipeline: Pipeline
     instrumentations: Sequence[Instrumentation] = ()
 
     def run(self, module: ModuleOp) -> None:
-        """Run every pass on `module`. Raises `DiagnosticError` where one fails, or where a nest is for no operation."""
+        """Run every pass on `module`. Raises `DiagnosticError` if one fails, or for an unknown operation of a nest."""
         for anchor in _anchors(self.pipeline.steps):
             if self.ctx.get_optional_op(anchor) is None:
                 known = [op.name for op in self.ctx.loaded_ops]

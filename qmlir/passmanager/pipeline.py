@@ -1,4 +1,4 @@
-"""Pass pipelines: their text, and the passes that it names.
+"""Pass pipelines: their text, and their passes.
 
 `a,b{k=1 list=1,2 flag s="x"}` runs on the module; `builtin.module(func.func(cse,dce),a)` says on which operations a
 group runs. Options are xDSL's: a pass is a frozen dataclass, its fields the options.
@@ -48,7 +48,7 @@ class Pipeline:
 
 
 def step_text(step: ModulePass | Nest) -> str:
-    """The text that builds `step`; options at their defaults are left out."""
+    """The text that builds `step`, without options at their defaults."""
     if isinstance(step, Nest):
         return str(step)
     options = (
@@ -107,7 +107,7 @@ class _Token:
     is_string: bool = False
 
     def reading(self) -> ParameterType:
-        """What a value means where its option says nothing else."""
+        """The default reading of a value."""
         if self.is_string:
             return self.text
         if self.text in ("true", "false"):
@@ -138,7 +138,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _readings(values: Sequence[_Token]) -> Iterator[ParameterListType]:
-    """What the values of an option can mean, the likeliest first."""
+    """The possible readings of the values of an option, the likeliest first."""
     yield tuple(value.reading() for value in values)
     if not any(value.is_string for value in values):
         with suppress(ValueError):

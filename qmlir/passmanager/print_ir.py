@@ -18,15 +18,15 @@ from qmlir.text.printing import PrintOptions, module_text
 from qmlir.text.weights import made_folder, write_atomically
 
 EVERY_PASS = "*"
-"""Stands for every pass where passes are chosen by name."""
+"""Matches every pass where passes are chosen by name."""
 
 
 @dataclass
 class PrintIR(Instrumentation):
     """Prints the operation that a pass runs on: `before` and `after` the passes of these names, and `on_failure`.
 
-    With `only_changes` a dump after a pass is left out where the pass changed nothing. With a `directory` each dump
-    is a file, numbered in the order of the run; what a nested pass ran on gives the folders.
+    With `only_changes`, dumps after passes that changed nothing are omitted. With a `directory` each dump is a file,
+    numbered in the order of the run; the operations of nested passes give the folders.
     """
 
     stream: IO[str]

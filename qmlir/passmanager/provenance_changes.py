@@ -19,7 +19,7 @@ from qmlir.passmanager.instrumentation import Instrumentation
 
 @dataclass(frozen=True)
 class Change:
-    """What one pass made of the operations of one node."""
+    """The change of the operations of one node by one pass."""
 
     pass_name: str
     before: tuple[str, ...]
@@ -28,11 +28,11 @@ class Change:
     after: tuple[str, ...]
 
     differs: tuple[str, ...] = ()
-    """Where the operations are the same ones, what of them is different: `types`, `attributes`, `body`."""
+    """What differs if the operations are the same: `types`, `attributes`, `body`."""
 
     @property
     def text(self) -> str:
-        """`nn.fully_connected -> nn.matmul, nn.add`, or what else became different where the operations are those."""
+        """`nn.fully_connected -> nn.matmul, nn.add`, or what differs if the operations are the same."""
         if self.before == self.after:
             return f"{_listed(self.after)}: other {', '.join(self.differs)}"
         return f"{_listed(self.before)} -> {_listed(self.after)}"
@@ -47,7 +47,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 @dataclass
 class _Look:
-    """Everything of an operation that a pass can change, but for which values it takes.
+    """Everything of an operation that a pass can change, except its operands.
 
     Attributes are compared as they are: those that were not touched are the same objects, so weights are not read.
     """
@@ -78,7 +78,7 @@ def _keys_around(op: Operation) -> set[str]:
 def _looks(root: Operation) -> Mapping[str, list[_Look]]:
     """The operations of each node, by the key of every origin and by the node's name.
 
-    What takes nothing (constants, empty tensors) counts for nodes that are nothing else: weights.
+    Operations without operands (constants, empty tensors) count only for nodes that have no others: weights.
     """
     found: dict[str, list[_Look]] = defaultdict(list)
     given: dict[str, list[_Look]] = defaultdict(list)

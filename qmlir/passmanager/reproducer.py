@@ -19,7 +19,7 @@ _PREFIX = "// qmlir-opt reproducer: -p "
 
 @dataclass
 class CrashReproducer(Instrumentation):
-    """Writes a reproducer to `path` when a pass fails, or leaves what another instrumentation refuses."""
+    """Writes a reproducer to `path` when a pass fails, or when another instrumentation refuses its result."""
 
     path: Path
     _anchors: list[str] = field(default_factory=list[str], init=False)

@@ -49,6 +49,6 @@ class Timing(Instrumentation):
         return self.measure(f"'{op.name}' pipeline")
 
     def report(self) -> str:
-        """The tree of times in seconds, with each part's share of the whole."""
+        """The tree of times in seconds, with the percentage of the whole."""
         total = sum(child.seconds for child in self._root.children.values())
         return "\n".join(["===== execution time =====", f"  total: {total:.4f} s", *self._root.rows(total)]) + "\n"

@@ -1,7 +1,6 @@
-"""Files that a tool looks for itself, which somebody else may have put there.
+"""Files that a tool looks for by itself, which may come from an untrusted source.
 
-Only regular ones are read, so that nothing waits for a pipe or a device, and only names without a path in them are
-looked for.
+Only regular files are read, so that no read waits for a pipe or a device, and only names without a path are accepted.
 """
 
 import errno

@@ -340,7 +340,7 @@ class ModuleParser(Parser):
         return BytesAttr(data * count)
 
     def _parse_type_of_dense(self, type: Any) -> Any:
-        """The type behind dense elements, unless an operation's syntax has given it already."""
+        """The type after dense elements, unless the syntax of the operation has given it."""
         if type is None:
             self.parse_punctuation(":", " in dense attribute")
             type = self._parse_type_of_elements()

@@ -18,10 +18,10 @@ from qmlir.text.elements import dense_dtype, elements_text, float_text
 from qmlir.text.weights import ExternalWeightsAttr, WeightsWriter, holds_files, write_atomically, write_together
 
 ALIAS_LENGTH = 24
-"""Dialect types and attributes whose text is longer print behind an alias."""
+"""Dialect types and attributes with longer text are printed as an alias."""
 
 ELEMENTS_ALIAS_BYTES = 64
-"""Dense elements of more bytes print behind an alias."""
+"""Dense elements of more bytes are printed as an alias."""
 
 EXTERNAL_BYTES = 1024
 """Weights of more bytes leave the text unless they are asked for inline."""
@@ -91,7 +91,7 @@ class ModulePrinter(Printer):
         super().print_op(op)
 
     def print_operation_type(self, op: Operation) -> None:
-        # xDSL puts the location behind the type, where custom formats go on; it is the last that an operation has.
+        # xDSL puts the location after the type, where custom formats continue; here it is the last of an operation.
         self.print_function_type(op.operand_types, op.result_types)
 
     def print_op_with_default_format(self, op: Operation) -> None:
@@ -156,7 +156,7 @@ class ModulePrinter(Printer):
         self.print_attribute(attribute.get_type())
 
     def module_text(self, op: Operation) -> str:
-        """The text of `op` with the definitions of its aliases in front, ending in a newline."""
+        """The definitions of the aliases of `op`, then its text, ending in a newline."""
         assert isinstance(self.stream, StringIO)
         self.print_op(op)
         definitions = "".join(self.definitions)

@@ -2,7 +2,7 @@
 
 In memory a weight is a dense attribute over shared bytes. In text a large one is
 `#nn.weights<"model.safetensors", "w0", "sha256:…"> : tensor<…>`; our parser puts the bytes back while it reads, stock
-xDSL keeps the reference as it is. `#nn.weights<elided>` says that somebody left them out on purpose.
+xDSL keeps the reference as it is. `#nn.weights<elided>` marks weights that were left out on purpose.
 """
 
 import hashlib
@@ -217,7 +217,7 @@ def write_together(*files: tuple[Path, str | bytes]) -> None:
                 path.write_bytes(data)
                 continue
             target = path.resolve()
-            # Not NamedTemporaryFile, whose files nobody else may read.
+            # Not NamedTemporaryFile, whose files other users cannot read.
             temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
             with temporary.open("xb") as file:
                 staged.append((temporary, target))

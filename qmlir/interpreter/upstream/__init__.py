@@ -1,1 +1,1 @@
-"""What the operations of upstream's dialects compute: one table a dialect."""
+"""The evaluators of upstream's dialects: one table per dialect."""

@@ -1,7 +1,7 @@
-"""What `arith` computes: integers modulo 2^N for every N, floats rounded in each step, one element or a whole array.
+"""The evaluators of `arith`: integers modulo 2^N for every N, floats rounded at each step, scalars or whole arrays.
 
-A family of operations is a table from operation class to a function; one more operation is one more line. What upstream
-calls poison or undefined is an error that names the value.
+A family of operations is a table from operation class to a function; one more operation is one more line. Poison and
+undefined results of upstream are errors that name the value.
 """
 
 import operator
@@ -43,7 +43,7 @@ _where: Any = np.where
 
 
 def elementwise(function: Function) -> Meaning:
-    """The meaning of an operation that computes `function(element type, *operands)` for each element."""
+    """The evaluator of an operation that computes `function(element type, *operands)` for each element."""
 
     def meaning(op: Operation, *values: Any) -> tuple[Any]:
         return (like_operands(function(element_of(op.operands[0].type), *values), values),)
@@ -352,7 +352,7 @@ def dense_value(value: Attribute, element: Attribute) -> Array:
     if dense is None:
         raise InterpretationError("its value is a resource: only dense<…> can be read")
     array = dense_array(dense)
-    # Padding bits and a true i1 come as whoever wrote the attribute had them.
+    # Padding bits and a true i1 come as the writer of the attribute had them.
     return np.asarray(wrap(array, element)) if is_integer(element) else array
 
 

@@ -1,4 +1,4 @@
-"""What `func` computes: calls."""
+"""The evaluators of `func`: calls."""
 
 from typing import Any
 

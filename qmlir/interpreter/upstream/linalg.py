@@ -1,4 +1,4 @@
-"""What `linalg` computes: every structured operation by its indexing maps, its iterators and its body.
+"""The evaluators of `linalg`: every structured operation by its indexing maps, its iterators and its body.
 
 The body runs for each point of the iteration space in the order of a loop nest. Where it is arithmetic on scalars only,
 and each point writes an element of its own, it runs on whole arrays over the parallel iterators: the same steps in the

@@ -1,7 +1,7 @@
-"""What `math` computes: functions of floats in the precision of their operands, of integers modulo 2^N.
+"""The evaluators of `math`: functions of floats in the precision of their operands, of integers modulo 2^N.
 
-A function that no CPU has an instruction for is computed as `qmlir.arithmetic.functions` defines it, as in `nn` and in
-what `math-expand` makes of it. The fused multiply-add rounds once, in every type.
+`qmlir.arithmetic.functions` defines functions without a CPU instruction, for `nn` and `math-expand` too. The fused
+multiply-add rounds once, in every type.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ Function = Callable[..., Any]
 
 
 def _round_half_away(x: Any) -> Any:
-    # |x| + 0.5 would round up just below a half; the part behind the point is exact.
+    # |x| + 0.5 would round up just below a half; the fractional part is exact.
     whole: Any = np.trunc(x)
     one: Any = np.copysign(np.ones_like(x), x)
     away: Any = cast(Any, np.where)(np.abs(x - whole) >= 0.5, whole + one, whole)

@@ -1,7 +1,7 @@
-"""What `memref` computes: NumPy arrays that are written, and views that share their memory.
+"""The evaluators of `memref`: NumPy arrays that are written, and views that share their memory.
 
-What nobody has written holds values that nobody would expect, an access out of bounds is an error, and a strided layout
-is the strides of the array.
+Uninitialized memory holds poison values, an access out of bounds is an error, and a strided layout gives the strides of
+the array.
 """
 
 import math
@@ -240,4 +240,4 @@ WITHOUT_MEANING: dict[type[Operation], str] = {
     memref.ExtractAlignedPointerAsIndexOp: "a NumPy array has no address that a computation could use",
     memref.GlobalOp: "declares memory that memref.get_global gives; it does not run",
 }
-"""Why an operation of the dialect does not run here."""
+"""Why an operation of the dialect is not evaluated."""

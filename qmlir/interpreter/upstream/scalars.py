@@ -138,7 +138,7 @@ def scalar_of(value: Any, element: Attribute) -> Any:
 
 
 def unwritten_value(element: Attribute) -> Any:
-    """A value that nobody would expect, for elements that nobody has written: NaN, or the smallest integer."""
+    """The poison value of uninitialized elements: NaN, or the smallest integer."""
     dtype = dtype_of(element)
     if is_integer(element):
         return wrap(1 << (width_of(element) - 1), element)
@@ -146,7 +146,7 @@ def unwritten_value(element: Attribute) -> Any:
 
 
 def unwritten(shape: tuple[int, ...], element: Attribute) -> Array:
-    """An array of values that nobody would expect: who reads what was never written shall notice.
+    """An array of poison values, so that a read of uninitialized memory shows.
 
     Raises `InterpretationError` for one that is larger than a value may be.
     """

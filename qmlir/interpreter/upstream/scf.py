@@ -1,4 +1,4 @@
-"""What `scf` computes: loops and choices, by running their regions."""
+"""The evaluators of `scf`: loops and conditionals, by running their regions."""
 
 import itertools
 from typing import Any

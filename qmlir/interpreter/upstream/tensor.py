@@ -1,4 +1,4 @@
-"""What `tensor` computes: values that nobody changes, so a slice may share the memory of its source."""
+"""The evaluators of `tensor`: values are immutable, so a slice may share the memory of its source."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""What `vector` computes: arrays of a fixed shape, moved between registers and memory and combined."""
+"""The evaluators of `vector`: arrays of a fixed shape, moved between registers and memory and combined."""
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
@@ -93,7 +93,7 @@ _COMBINATIONS: dict[Kind, tuple[type[Operation], ...]] = {
 
 
 def _reduction(op: vector.ReductionOp, array: Array, start: Any) -> tuple[Any]:
-    """From the first element to the last, behind the accumulator: floats are not associative."""
+    """From the accumulator, then the first element to the last: float addition is not associative."""
     element = op.dest.type
     operations = _COMBINATIONS[op.kind.data]
     combine = BINARY[operations[-1 if dtype_of(element).kind not in "iu" else 0]]
@@ -214,4 +214,4 @@ MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
 WITHOUT_MEANING: dict[type[Operation], str] = {
     vector.PrintOp: "prints, while what a run gives are its results",
 }
-"""Why an operation of the dialect does not run here."""
+"""Why an operation of the dialect is not evaluated."""

@@ -148,7 +148,7 @@ func.func @main(
     [
         (
             '%0 = "test.unknown"(%x) : (tensor<2xi32>) -> tensor<2xi32> func.return %0 : tensor<2xi32>',
-            "'test.unknown' op has no meaning that the interpreter knows",
+            "'test.unknown' op has no evaluator in the interpreter",
         ),
         (
             '%z = nn.constant dense<0> : tensor<2xi32> %0 = nn.div %x, %z : tensor<2xi32> {origin = "quotient"} '
