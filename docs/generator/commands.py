@@ -88,7 +88,7 @@ def _section(level: int, parser: argparse.ArgumentParser) -> Iterator[str]:
         yield parser.description
     rows = [(_written(action), _default(action), _help(action)) for action in _actions(parser)]
     if rows:
-        yield table(("argument", "default", "what it says"), rows).rstrip()
+        yield table(("argument", "default", "description"), rows).rstrip()
     if parser.epilog:
         yield block("text", parser.epilog).rstrip()
 
@@ -99,8 +99,8 @@ def page() -> str:
     parts = [
         GENERATED,
         "# Commands",
-        "What each command takes; `--help` says the same on the terminal. Results go to standard output or into\n"
-        "files, everything else to standard error.",
+        "The arguments of each command, as `--help` prints them. Results go to standard output or into files,\n"
+        "everything else to standard error.",
         table(("exit code", "meaning"), _CODES).rstrip(),
         "## `qmlir`",
         table(("command", "what it does"), rows).rstrip(),

@@ -14,19 +14,19 @@ from qmlir.registry.contribution import BREAKS, FIELDS, INTERFACE, Form
 from qmlir.registry.package import GROUPS, WITHOUT_VARIABLE
 
 _TEXT = f"""\
-What a package outside this repository adds, and where it takes part; the tree adds what it has in the same way.
-[Extending](../extending/index.md) shows how. `qmlir-opt --list-packages` and `qmlir doctor` list what is installed,
-`--load-plugin` takes a package that is not, for one run. A package that does not load is left out with a warning, and
-`{WITHOUT_VARIABLE}=name,…` leaves out those that it names."""
+What a package can add, and where. The tree adds its own parts in the same way. [Extending](../extending/index.md) has
+examples. `qmlir-opt --list-packages` and `qmlir doctor` list installed packages; `--load-plugin` loads a package that
+is not installed for one run. A package that does not load is ignored with a warning. `{WITHOUT_VARIABLE}=name,…`
+ignores the packages that it names."""
 
 _CLASHES = """\
-A name belongs to who comes first: the tree, xDSL, packages in the order of their names, plug-ins of the run. Who says
-it again is left out with a warning that names both. Rows of pattern sets and of stages are gathered from all."""
+The first owner of a name keeps it: the tree, xDSL, packages in the order of their names, plug-ins of the run. A later
+row of the same name is ignored with a warning that names both. Rows of pattern sets and of stages are merged."""
 
 _VERSIONS = f"""\
 `Contribution.built_for` names the minor version of qmlir that a package was built for; this one is `{INTERFACE}`. A
-package built for a later one is refused, and so is one built for an earlier version than one of these, which changed
-what packages build on. One that does not say its version is taken."""
+package built for a later version is refused. So is a package built before one of the versions below, which broke the
+interface. A package that names no version is accepted."""
 
 _FORMS = {
     Form.NAMES: "name: `module:object`",
@@ -84,14 +84,14 @@ def page() -> str:
         _VERSIONS,
         table(("version", "what changed"), [(code(name), what) for name, what in BREAKS.items()]).rstrip(),
         "## Interfaces of operations",
-        "An operation of any dialect takes part in a pass by what it implements (`qmlir/ir/interfaces.py`); those\n"
-        "without methods are traits. A dialect names the levels that it belongs to with `LevelMembership`\n"
+        "An operation of any dialect takes part in a pass by implementing its interface (`qmlir/ir/interfaces.py`);\n"
+        "those without methods are traits. A dialect names the levels that it belongs to with `LevelMembership`\n"
         "(`qmlir/levels.py`).",
-        table(("interface", "methods", "what it says"), rows).rstrip(),
+        table(("interface", "methods", "summary"), rows).rstrip(),
         "## Points of pipelines",
-        "Where `Contribution.stages` puts passes: in front of a stage or behind it ([passes](passes.md#pipelines)). A\n"
-        "point that is none is an error of the pipeline, with the package's name, and so is a text that is no passes;\n"
-        "`qmlir-opt --list-pipelines` shows what is inserted where.",
-        table(("in front", "the stage", "behind"), _points()).rstrip(),
+        "`Contribution.stages` inserts passes before or after a stage ([passes](passes.md#pipelines)). An unknown\n"
+        "point is an error of the pipeline that names the package, and so is a text that is no pipeline.\n"
+        "`qmlir-opt --list-pipelines` shows the inserted passes.",
+        table(("before", "the stage", "after"), _points()).rstrip(),
     ]
     return "\n\n".join(parts) + "\n"

@@ -174,14 +174,14 @@ What each stage has for each operation of `nn`, from the tables that the stages 
 - **export**: its exporter; *integers* and *table* where quantized values have such a form, *QLinear* where there is an
   operator of that kind for some types;
 - **infer**: result types follow from operands and properties;
-- **interpret**: the meaning of plain values; of quantized ones by exact *integers*, on the *stored integers* unchanged,
-  or *through floats*, rounded once ([the arithmetic](../arithmetic.md));
+- **interpret**: the evaluator for plain values; for quantized ones by exact *integers*, on the *stored integers*
+  unchanged, or *through floats*, rounded once ([the arithmetic](../arithmetic.md));
 - **quantize**: the slots of its operands, for which a recipe chooses types ([quantization](../quantization.md));
 - **lower**: a form at the integer level, and so a compiled one ([compiling](../compiling.md));
-- **test**: the FileCheck files that compute with it or rewrite it, beside the one of every operation that reads and
-  prints it; and whether ONNX has node tests of an operator that becomes it ([testing](../testing.md)).
+- **test**: the FileCheck files that compute with it or rewrite it, besides the one that reads and prints it; and
+  whether ONNX has node tests of an operator that becomes it ([testing](../testing.md)).
 
-A number in brackets is a hole, explained below the table.
+A number in brackets is a gap, explained below the table.
 """
 
 

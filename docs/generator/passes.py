@@ -61,12 +61,12 @@ def page() -> str:
     parts = [
         GENERATED,
         "# Passes",
-        "Every pass of this package, by the level that it produces; `qmlir-opt --list-passes` lists those of xDSL and\n"
-        "of installed packages too. Tests run each example; `--verify-each=exec` holds a pass to what it keeps.",
+        "All passes of this package, by the level that they produce; `qmlir-opt --list-passes` lists those of xDSL\n"
+        "and of installed packages too. Tests run each example; `--verify-each=exec` checks what a pass preserves.",
         table(("pass", "level", "what it does"), rows).rstrip(),
         "## Pipelines",
-        "A pipeline is stages of passes; `<name>` stands for a value that the command gives. A package puts passes of\n"
-        "its own in front of a stage or behind it.",
+        "A pipeline is stages of passes; the command gives the value of `<name>`. A package can insert passes before\n"
+        "or after a stage.",
         *_pipelines(),
     ]
     for level, passes in levels.items():

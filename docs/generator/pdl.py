@@ -6,9 +6,9 @@ from qmlir.pdl.matching import COMMUTATIVE
 from qmlir.pdl.natives import Role, native_functions
 
 _INTRODUCTION = """\
-A PDL file holds patterns as text: what to find in a module of any dialects, and what to put in its place. `apply-pdl`
-([passes](passes.md)) applies it anywhere in a pipeline, `qmlir-opt --pdl-file` in front of one, and a package ships it
-as `Contribution.pdl`. The operations of PDL are those of
+A PDL file holds patterns as text: what to match in a module of any dialects, and what replaces it. `apply-pdl`
+([passes](passes.md)) applies it anywhere in a pipeline, `qmlir-opt --pdl-file` before the pipeline, and a package ships
+it as `Contribution.pdl`. The operations of PDL are those of
 [upstream MLIR](https://mlir.llvm.org/docs/Dialects/PDLOps/), in xDSL's syntax."""
 
 _MATCHING = """\
@@ -48,7 +48,7 @@ _TITLES = {"graph": "Operations and values", "provenance": "Provenance", "quanti
 def _functions(role: Role) -> str:
     parts: list[str] = []
     if role is Role.CONSTRAINT:
-        said = "The first two operands of these operations of the pattern may stand in either order."
+        said = "The first two operands of these operations of the pattern may be exchanged."
         parts.append(table(("constraint", "what it asks"), [(code(f"{COMMUTATIVE}(ops…: operation)"), said)]).rstrip())
     for row in registry.TREE.tables[f"pdl.{role}s"]:
         subject = row.partition(":")[0].rpartition(".")[2]

@@ -30,7 +30,7 @@ _NOT_QUANTIZED: Mapping[str, Sequence[str]] = {
 REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "interpret quantized": {
         **_NOT_QUANTIZED,
-        "it quantizes when the model runs, by a range that nobody knows before": (
+        "it quantizes at run time, by a range that is unknown before": (
             "nn.dynamic_quantize", "nn.dynamic_lstm",
         ),
         "its parts are quantized, or all of it computes in float between casts": (
@@ -40,7 +40,7 @@ REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
     },
     "quantize": _NOT_QUANTIZED,
     "lower": {
-        "how many elements there are depends on the data, and loops are made for known shapes": (
+        "the number of elements depends on the data, and loops are made for known shapes": (
             "nn.non_zero", "nn.unique",
         ),
         "a sequence has no form in loops": _SEQUENCES,

@@ -1,7 +1,7 @@
-"""Conversion with legality: patterns run until no illegal operation is left, or the first that stays is named.
+"""Conversion with legality: patterns run until no illegal operation is left; the first that stays is an error.
 
-A lowering states what is legal where it ends, as data; a pattern need not know when to stop, and an operation that no
-pattern takes is an error that names the operation, its node in the model, and what would be accepted.
+A lowering declares the legality of its result as data, so a pattern need not know when to stop. An operation that no
+pattern converts is an error that names the operation, its node in the model, and what would be accepted.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ def dialect_of(op: Operation) -> str:
 
 @dataclass(frozen=True)
 class Legality:
-    """What may stand at the end of a conversion.
+    """The legality of the result of a conversion.
 
     An operation is illegal where its dialect is in `illegal_dialects`, or not in `legal_dialects` where these are
     given, where its class is in `illegal_operations`, or where it has a type that goes by `types`; unless `is_kept`
@@ -35,7 +35,7 @@ class Legality:
     illegal_operations: tuple[type[Operation], ...] = ()
     is_kept: Callable[[Operation], bool] | None = None
     accepted: str = ""
-    """What an error says would be accepted."""
+    """The accepted operations, for an error message."""
     legal_dialects: frozenset[str] | None = None
     types: TypeConversion | None = None
     _known: dict[type[Operation], str | None] = field(
@@ -44,11 +44,11 @@ class Legality:
     """The faults of classes: a lowering asks often, and `illegal_operations` may be hundreds."""
 
     def forbids(self, op: Operation) -> bool:
-        """Whether `op` must not be left."""
+        """Whether `op` is illegal."""
         return self._fault(op) is not None
 
     def _fault(self, op: Operation) -> str | None:
-        """What is wrong with `op`, in words for an error."""
+        """The fault of `op`, for an error message."""
         fault = self._fault_of_class(op)
         if fault is None and self.types is not None and (type_ := self.types.illegal_type(op)) is not None:
             fault = f"is left with the type {type_}, which is not legal"
@@ -69,7 +69,7 @@ class Legality:
         return fault
 
     def check(self, root: Operation) -> None:
-        """Raise `DiagnosticError` with the first operation nested in `root` that must not be left."""
+        """Raise `DiagnosticError` for the first illegal operation nested in `root`."""
         accepted = f"; accepted: {self.accepted}" if self.accepted else ""
         for op in root.walk():
             if op is not root and (fault := self._fault(op)) is not None:

@@ -26,7 +26,7 @@ _logger = logging.getLogger("qmlir")
 def printable(text: str, keep: str = "") -> str:
     """`text` with escape sequences, `\\u202e`, for what does not print: controls, marks of direction, ends of lines.
 
-    Names come from models: they must not say anything to a terminal, or look like something else.
+    Names come from models: they must not control a terminal, or imitate other text.
 
     Characters in `keep` stay. The sequences are those of JSON and TOML, so that strings of these stay the same strings.
     """
@@ -41,17 +41,17 @@ def _escaped(character: str) -> str:
 
 
 LINES = "\n\t"
-"""What `printable` keeps of text that has lines."""
+"""The characters that `printable` keeps in text with several lines."""
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
-    """`, did you mean 'x'?` where a known name is near, nothing otherwise: the end of a message."""
+    """`, did you mean 'x'?` if a known name is near, otherwise empty: the end of a message."""
     matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f", did you mean '{matches[0]}'?" if matches else ""
 
 
 class Severity(StrEnum):
-    """How grave a diagnostic is, in upstream MLIR's words."""
+    """The severity of a diagnostic, as in upstream MLIR."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -73,7 +73,7 @@ class SourceLocation:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One message, with the operation and the place that it speaks of where they are known."""
+    """One message, with its operation and its place if they are known."""
 
     severity: Severity
     message: str
@@ -123,7 +123,7 @@ def _diagnostic(severity: Severity, op: Operation, message: str, notes: Sequence
 
 
 def op_error(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> DiagnosticError:
-    """The error, to be raised, that says of `op`: what was found, and what would be accepted."""
+    """The error, to be raised, about `op`: what was found, and what would be accepted."""
     return DiagnosticError(_diagnostic(Severity.ERROR, op, message, notes))
 
 
@@ -158,7 +158,7 @@ _handler: ContextVar[Handler] = ContextVar("qmlir_diagnostic_handler", default=_
 
 @contextmanager
 def diagnostic_handler(handler: Handler) -> Generator[None]:
-    """Send the diagnostics emitted inside the `with` block to `handler`, in place of the outer one."""
+    """Send the diagnostics emitted inside the `with` block to `handler`, instead of the outer one."""
     token = _handler.set(handler)
     try:
         with fault_listener(lambda message: handler(Diagnostic(Severity.WARNING, message))):
@@ -168,13 +168,13 @@ def diagnostic_handler(handler: Handler) -> Generator[None]:
 
 
 def emit(diagnostic: Diagnostic) -> None:
-    """Hand `diagnostic` to the innermost handler."""
+    """Pass `diagnostic` to the innermost handler."""
     _handler.get()(diagnostic)
 
 
 @contextmanager
 def without_remarks() -> Generator[None]:
-    """Let errors and warnings of the `with` block through, and say nothing of what was decided."""
+    """Suppress remarks inside the `with` block; errors and warnings pass."""
     outer = _handler.get()
 
     def pass_on(diagnostic: Diagnostic) -> None:
@@ -186,10 +186,10 @@ def without_remarks() -> Generator[None]:
 
 
 def emit_remark(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> None:
-    """Tell what was decided about `op`, and why."""
+    """Emit a remark: what was decided about `op`, and why."""
     emit(_diagnostic(Severity.REMARK, op, message, notes))
 
 
 def emit_warning(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> None:
-    """Tell what a user of `op` may not want, and go on."""
+    """Emit a warning: what a user of `op` may not want."""
     emit(_diagnostic(Severity.WARNING, op, message, notes))

@@ -1,7 +1,7 @@
 """The greedy rewrite driver: patterns and folds to a fixpoint, with provenance, locations and a budget.
 
 xDSL's own walker drops provenance and locations, never gives up on patterns that undo each other, and prints
-the whole module into an exception. This driver hands provenance and locations on, stops with the pattern's
+the whole module into an exception. This driver propagates provenance and locations, stops with the pattern's
 name when the budget is used up, and names the operation and the pattern in an error.
 """
 
@@ -47,7 +47,7 @@ class RewriteStatistics:
 
 @dataclass
 class _MatchRecord:
-    """What one match did: the operations that it made, and those whose place they took."""
+    """The effect of one match: the operations that it made, and those that they replace."""
 
     created: dict[Operation, None] = field(default_factory=dict[Operation, None])
     replaced: dict[Operation, tuple[SSAValue | None, ...]] = field(
@@ -66,7 +66,7 @@ def _is_unknown(op: Operation) -> bool:
 
 
 def _hand_on_from_match(root: Operation, record: _MatchRecord) -> None:
-    """Give what a match made the provenance and location of what it took away.
+    """Give the new operations of a match the provenance and location of the removed ones.
 
     A new operation without provenance stands for every replaced operation (for the matched one where the
     pattern replaced none). An operation that was there before and now yields a replaced result stands for the
@@ -116,7 +116,7 @@ def _budget_error(op: Operation, limit: int, counts: Counter[str]) -> Diagnostic
 
 
 def pattern_name(pattern: RewritePattern) -> str:
-    """The name by which messages and statistics know a pattern: its class, or what a wrapper says that it wraps."""
+    """The name of a pattern in messages and statistics: its class, or the name that a wrapper gives."""
     name = getattr(pattern, "pattern_name", None)
     return name if isinstance(name, str) else type(pattern).__name__
 
@@ -196,7 +196,7 @@ class _GreedyDriver:
             raise _budget_error(self.root, self.limit, self.counts)
 
     def _apply_first(self, op: Operation, rewriter: PatternRewriter) -> str | None:
-        """Apply the first thing that changes something, and tell its name."""
+        """Apply the first fold or pattern that changes something, and return its name."""
         if is_trivially_dead(op):
             rewriter.erase(op)
             return _DCE
@@ -239,8 +239,8 @@ def apply_patterns_greedily(
 ) -> RewriteStatistics:
     """Apply `patterns` to everything nested in `root` until nothing changes.
 
-    Trivially dead operations are erased on the way; with `folding`, each operation's own folder runs before the
-    patterns. These see the operations that `only` accepts, where it is given. `budget` is the number of rewrites for
+    Trivially dead operations are erased; with `folding`, each operation's own folder runs before the
+    patterns. Patterns apply to the operations that `only` accepts, if given. `budget` is the number of rewrites for
     each operation of the module (at least 4096 in all); when it is used up, a `DiagnosticError` names the patterns that
     were applied most often. An error inside a pattern names the operation and the pattern.
     """

@@ -1,9 +1,9 @@
-"""Types that change under a conversion, and the casts that stand in while some operations still have the old ones.
+"""Type conversion, with temporary casts while some operations still have the old types.
 
 A pattern asks for its operands in their new types (`TypeConversion.operands`) and gives results of new types
-(`TypeConversion.replace`). Where one side of a value is converted and the other not yet, a
-`builtin.unrealized_conversion_cast` stands between them, and is looked through once both are. Operations that only
-hand values on (functions, calls, returns, branches) are converted by one pattern, `HandOnConverted`.
+(`TypeConversion.replace`). If one side of a value is converted and the other not yet, a
+`builtin.unrealized_conversion_cast` connects them, and is removed once both are. Operations that only pass values on
+(functions, calls, returns, branches) are converted by one pattern, `HandOnConverted`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +20,7 @@ from qmlir.ir.diagnostics import op_error
 
 @dataclass(frozen=True)
 class TypeConversion:
-    """Which types go, and what each becomes: `convert` gives the new type, or `None` for a type that stays."""
+    """The converted types: `convert` gives the new type, or `None` for a type that stays."""
 
     convert: Callable[[Attribute], Attribute | None]
     _known: dict[Attribute, Attribute] = field(
@@ -28,7 +28,7 @@ class TypeConversion:
     )
 
     def converted(self, type_: Attribute) -> Attribute:
-        """What `type_` becomes; a function's type becomes that of its converted arguments and results."""
+        """The new type of `type_`; a function's type becomes that of its converted arguments and results."""
         found = self._known.get(type_)
         if found is None:
             found = self._known[type_] = self._convert(type_)
@@ -41,11 +41,11 @@ class TypeConversion:
         return self.convert(type_) or type_
 
     def is_legal(self, type_: Attribute) -> bool:
-        """Whether `type_` may stand at the end of the conversion."""
+        """Whether `type_` is legal after the conversion."""
         return self.converted(type_) == type_
 
     def illegal_type(self, op: Operation) -> Attribute | None:
-        """The first type in `op` that goes: of an operand, a result, a block argument, or among its properties."""
+        """The first illegal type in `op`: of an operand, a result, a block argument, or among its properties."""
         if isinstance(op, UnrealizedConversionCastOp):
             return None  # judged at the end, when those that the conversion needed are looked through
         return next((type_ for type_ in _types_of(op) if not self.is_legal(type_)), None)
@@ -102,7 +102,7 @@ def _cast(value: SSAValue, type_: Attribute) -> UnrealizedConversionCastOp:
 
 
 def _cast_source(value: SSAValue) -> SSAValue | None:
-    """What is cast to `value`, one to one."""
+    """The value that is cast to `value`, one to one."""
     if not isinstance(value, OpResult) or not isinstance(value.op, UnrealizedConversionCastOp):
         return None
     return value.op.inputs[0] if len(value.op.inputs) == len(value.op.outputs) == 1 else None
@@ -110,7 +110,7 @@ def _cast_source(value: SSAValue) -> SSAValue | None:
 
 @dataclass(frozen=True)
 class HandOnConverted(RewritePattern):
-    """Gives operations that hand values on the new types, in place: operands, results, arguments of blocks, properties.
+    """Converts operations that only pass values on, in place: operands, results, arguments of blocks, properties.
 
     The default is functions with their calls and returns; a conversion of control flow names its operations too.
     """
@@ -150,9 +150,9 @@ def casts_in(root: Operation) -> list[UnrealizedConversionCastOp]:
 
 
 def look_through_casts(root: Operation, types: TypeConversion, own: Iterable[Operation]) -> None:
-    """Take away the casts of a conversion that has ended; `own` are those that were there before, and stay.
+    """Remove the casts of a finished conversion; `own` are those that existed before, and stay.
 
-    Raises `DiagnosticError` with the operation that still has the old type where a cast can't go.
+    Raises `DiagnosticError` with the operation that still has the old type if a cast can't be removed.
     """
     kept = set(own)
     casts = [cast for cast in casts_in(root) if cast not in kept]

@@ -1,7 +1,6 @@
-"""What is wrong with a package from outside: said once, with its name, while all else goes on.
+"""Faults of packages: each is reported once, with the name of the package, and everything else goes on.
 
-Whoever wants to hear of it listens (`qmlir.ir.diagnostics` does for the tools); without a listener it goes to Python's
-logging.
+A listener receives them (`qmlir.ir.diagnostics` for the tools); without a listener they go to Python's logging.
 """
 
 import logging
@@ -14,7 +13,7 @@ _LONGEST = 400
 
 
 class PackageError(Exception):
-    """What was asked for by name comes from a package and does not work; the message, one line, names the package."""
+    """A name that was requested belongs to a package and does not work; the one-line message names the package."""
 
 
 def _log(message: str) -> None:
@@ -26,7 +25,7 @@ _listener: ContextVar[Callable[[str], None]] = ContextVar("qmlir_fault_listener"
 
 @contextmanager
 def fault_listener(listener: Callable[[str], None]) -> Generator[None]:
-    """Send what is wrong with packages inside the `with` block to `listener`, in place of the outer one."""
+    """Send faults of packages inside the `with` block to `listener`, instead of the outer one."""
     token = _listener.set(listener)
     try:
         yield
@@ -35,7 +34,7 @@ def fault_listener(listener: Callable[[str], None]) -> Generator[None]:
 
 
 def silence() -> None:
-    """Say nothing more in this process."""
+    """Report nothing more in this process."""
     _listener.set(lambda _: None)
 
 
@@ -45,6 +44,6 @@ def say(message: str) -> None:
 
 
 def one_line(error: BaseException) -> str:
-    """An exception on one line, which is not too long."""
+    """An exception as one line of bounded length."""
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

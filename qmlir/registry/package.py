@@ -1,7 +1,7 @@
-"""The packages that add something: the tree, xDSL, those that are installed, and plug-ins loaded for one run.
+"""The contributing packages: the tree, xDSL, installed packages, and plug-ins loaded for one run.
 
-An installed package is found by its entry points. One that fails at import, or was built for another version, is left
-out with one warning, and so is whatever of it does not load later; `QMLIR_WITHOUT` leaves out what it names.
+An installed package is found by its entry points. A package that fails at import, or was built for another version, is
+ignored with one warning, and so are rows that do not load later; `QMLIR_WITHOUT` ignores the packages that it names.
 """
 
 import os
@@ -32,15 +32,15 @@ ONNX_IMPORTERS_GROUP = "qmlir.onnx_importers"
 ONNX_EXPORTERS_GROUP = "qmlir.onnx_exporters"
 
 GROUPS: Mapping[str, str] = {
-    UNIVERSE_GROUP: "an xDSL `Universe`: dialects and passes, which xDSL's own tools find too",
+    UNIVERSE_GROUP: "an xDSL `Universe`: dialects and passes, which xDSL's own tools use too",
     CONTRIBUTIONS_GROUP: "a `Contribution`: everything else",
     ONNX_IMPORTERS_GROUP: "a table from ONNX operator to its importer, as `Contribution.importers` names them",
     ONNX_EXPORTERS_GROUP: "a table from operation class to its exporter, as `Contribution.exporters` names them",
 }
-"""Every entry point group that is looked at, and what its entry points are."""
+"""The entry point groups, and the type of their entry points."""
 
 WITHOUT_VARIABLE = "QMLIR_WITHOUT"
-"""The environment variable that names packages to leave out, separated by commas."""
+"""The environment variable that names packages to ignore, separated by commas."""
 
 OURS = "qmlir"
 UPSTREAM = "xdsl"
@@ -48,29 +48,29 @@ UPSTREAM = "xdsl"
 
 @dataclass(frozen=True, eq=False)
 class Package:
-    """A package that adds something, and what."""
+    """A contributing package and its contributions."""
 
     name: str
     version: str = ""
     universes: Sequence[str] = ()
     contributions: Sequence[Contribution] = ()
     requires: str = ""
-    """What it asks of qmlir where it is installed, `qmlir<0.2`: said where it does not load, which may be why."""
+    """Its installed requirement on qmlir, `qmlir<0.2`: part of the message if it does not load."""
 
     faults: dict[str, str] = field(default_factory=dict[str, str], repr=False)
-    """What was wrong with it up to now: messages, each under the reason that is given one time."""
+    """Its faults so far: messages, each under a key that is reported once."""
 
     @property
     def title(self) -> str:
-        """Its name and its version; of the compiler itself and of xDSL the name."""
+        """Its name and its version; for the compiler itself and for xDSL only the name."""
         return self.name if not self.version or self.name in (OURS, UPSTREAM) else f"{self.name} {self.version}"
 
     def rows(self, name: str) -> Iterator[tuple[str, str]]:
-        """Each row of a field of its contributions, with the name that it stands under."""
+        """Each row of a field of its contributions, with its name."""
         return (row for each in self.contributions for row in each.rows(name))
 
     def contents(self) -> Mapping[str, Sequence[str]]:
-        """What it adds by each field that is not empty: names, and rows where they have none."""
+        """Its contributions by each field that is not empty: names, or rows without names."""
         found = {name: list(dict.fromkeys(key or row for key, row in self.rows(name))) for name in FIELDS}
         return {name: keys for name, keys in found.items() if keys}
 
@@ -81,16 +81,16 @@ class Package:
         return frozenset(row.partition(":")[0].partition(".")[0] for row in (*rows, *self.universes))
 
     def warn(self, what: str, why: str, once: str = "") -> None:
-        """Say that `what` of this package is left out, and why; one time for all that has the same `once`."""
+        """Warn that `what` of this package is ignored, and why; once for each key `once`."""
         message = f"left out {what}: {why}"
         if (key := once or message) not in self.faults:
             self.faults[key] = message
             say(f"package '{self.title}': {message}")
 
     def load(self, row: str, kinds: type | tuple[type, ...] = object) -> Any:
-        """What a row stands for; `None` with a warning where it does not load, or is none of `kinds`.
+        """The object of a row; `None` with a warning if it does not load, or has none of the types `kinds`.
 
-        What the tree says has to load: its errors are raised.
+        Rows of the tree must load: their errors are raised.
         """
         if self.name == OURS:
             return load(row)
@@ -118,7 +118,7 @@ THE_TREE = Package(OURS, contributions=(TREE,), universes=("qmlir.registry:UNIVE
 
 
 def _normal(name: str) -> str:
-    """A name as pip compares it."""
+    """A name as pip normalizes it."""
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
@@ -131,14 +131,14 @@ def _rows(points: EntryPoints, group: str) -> list[str]:
 
 
 def _required(points: EntryPoints) -> str:
-    """What the package of these entry points asks of the version of qmlir; nothing where it does not."""
+    """The requirement of the package of these entry points on qmlir; empty if it has none."""
     asked = (each for point in points if point.dist is not None for each in point.dist.requires or ())
     parts = (each.partition(";")[0].replace(" ", "") for each in asked)
     return next((each for each in parts if re.match(rf"{OURS}[<>=!~(]", each)), "")
 
 
 def _installed_package(name: str, release: str, points: EntryPoints) -> Package:
-    """What an installed package says of itself; nothing, with a warning, where it was built for another version."""
+    """The contributions of an installed package; none, with a warning, if it was built for another version."""
     universes = tuple(_rows(points, UNIVERSE_GROUP))
     package = Package(name, release, universes, requires=_required(points))
     if name == UPSTREAM:
@@ -159,7 +159,7 @@ def _installed_package(name: str, release: str, points: EntryPoints) -> Package:
 
 
 def _owner(point: EntryPoint) -> tuple[str, str]:
-    """Name and version of the package that has an entry point; the entry point's name where it does not say its own."""
+    """Name and version of the package of an entry point; by default the name of the entry point."""
     if point.dist is None or "Name" not in point.dist.metadata:
         return point.name, ""
     return point.dist.name, point.dist.version
@@ -187,17 +187,17 @@ _plugged: tuple[Package, ...] = ()
 
 
 def packages() -> tuple[Package, ...]:
-    """The tree, xDSL, the installed packages, and the plug-ins of this run; a name is the first one's."""
+    """The tree, xDSL, the installed packages, and the plug-ins of this run; the first owner of a name keeps it."""
     return (*_always(), *_plugged) if _plugged else _always()
 
 
 def outside() -> tuple[Package, ...]:
-    """The packages beside this one and xDSL."""
+    """The packages besides this one and xDSL."""
     return tuple(package for package in packages() if package.name not in (OURS, UPSTREAM))
 
 
 def package_of(module: str) -> Package | None:
-    """The package that a Python module belongs to, `None` where no package that adds something has it."""
+    """The package that a Python module belongs to, `None` if no contributing package has it."""
     outermost = module.partition(".")[0]
     return next((package for package in packages() if outermost in package.modules), None)
 
@@ -239,13 +239,13 @@ def _module(text: str) -> Any:
 
 
 UNIVERSE_NAME, CONTRIBUTION_NAME = "UNIVERSE", "CONTRIBUTION"
-"""What is taken from a plug-in that is a whole module."""
+"""The names that are taken from a plug-in that is a whole module."""
 
 
 def plugin(row: str) -> Package:
     """The plug-in that `module:object`, a module or a path to a file names; of a module its UNIVERSE and CONTRIBUTION.
 
-    Raises `PackageError` where it cannot be loaded, or was built for another version.
+    Raises `PackageError` if it cannot be loaded, or was built for another version.
     """
     text, colon, name = row.partition(":")
     try:
@@ -276,7 +276,7 @@ def _reason(error: BaseException) -> str:
 
 @contextmanager
 def plugged(plugins: Iterable[Package]) -> Generator[None]:
-    """Inside the `with` block these plug-ins take part, beside the installed packages."""
+    """Inside the `with` block these plug-ins take part, besides the installed packages."""
     global _plugged
     before = _plugged
     _plugged = (*before, *plugins)
@@ -292,7 +292,7 @@ def plug_ins() -> tuple[str, ...]:
 
 
 def continue_with(plug_ins: Iterable[str]) -> None:
-    """Take over the plug-ins of the process that started this one, which has heard of all faults."""
+    """Use the plug-ins of the parent process, which has reported all faults."""
     global _plugged
     silence()
     _plugged = tuple(plugin(each) for each in plug_ins)

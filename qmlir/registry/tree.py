@@ -1,6 +1,6 @@
-"""What the tree has: a row of text for each dialect and pass, and its contribution, in the form that packages use.
+"""The rows of the tree: one for each dialect and pass, and its contribution, in the form that packages use.
 
-Nothing here imports a dialect or a pass: the tools start in the time that Python takes.
+Nothing here imports a dialect or a pass, so the tools start in the time that Python takes.
 """
 
 from collections.abc import Mapping
