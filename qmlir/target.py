@@ -1,8 +1,8 @@
 """What a target is: a description for passes, the pipeline that lowers for it, and rows of what emits and runs.
 
 A package offers one as `Contribution.targets = {"npu": "package.module:TARGET"}`, as the tree does with its CPU target.
-Passes know its description only, which stands on the module (`qmlir.dialects.quant.target`); `find_target` is for those
-who name a target: `quant-set-target`, the commands, the workflows.
+Passes know its description only, which stands on the module (`qmlir.dialects.target.attributes`); `find_target` is for
+those who name a target: `quant-set-target`, the commands, the workflows.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,8 +13,8 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import registry
-from qmlir.dialects.quant.description import Accepted, Description, Plain, Support
-from qmlir.dialects.quant.target import PART, TARGETS, set_targets, targets_of
+from qmlir.dialects.target.attributes import PART, TARGETS, set_targets, targets_of
+from qmlir.dialects.target.description import Accepted, Description, Plain, Support
 from qmlir.ir.diagnostics import nearest_name, text_error
 
 __all__ = [

@@ -1,7 +1,7 @@
 !x = !quant.uniform<i8:f32, 0.0625>
 !w = !quant.uniform<i8:f32, 0.03125>
 
-builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [
     {op = "nn.conv", input = {storages = [i8]}, properties = {groups = [1]}}, {op = "nn.relu"}, {op = "nn.max_pool"}]>]} {
   func.func @main(%x: tensor<1x2x8x8xf32> {nn.name = "image"}) -> (tensor<1x4x4x4x!x> {nn.name = "features"}) {
     %q = quant.qcast %x : tensor<1x2x8x8xf32> to tensor<1x2x8x8x!x>

@@ -8,13 +8,13 @@ from dataclasses import fields
 
 from docs.generator.markdown import GENERATED, block, code, documentation, table
 from qmlir import registry
-from qmlir.dialects.quant.description import Accepted, Description, Support
-from qmlir.dialects.quant.target import TargetAttr
+from qmlir.dialects.target.attributes import TargetSpecAttr
+from qmlir.dialects.target.description import Accepted, Description, Support
 from qmlir.target import Running, Target, find_target
 
 _INTRODUCTION = """\
 A target says of itself, as data, what it computes and how; passes ask that description, which stands on the module as
-the attribute `quant.targets` (`quant-set-target`, `--target`), and look nothing up. A package offers targets by
+the attribute `target.specs` (`quant-set-target`, `--target`), and look nothing up. A package offers targets by
 `Contribution.targets`, name to `module:object`, and the CPU target of this package is one by the same field.
 `qmlir-opt --list-targets` lists those that are installed."""
 
@@ -67,7 +67,7 @@ def _target(name: str) -> str:
             f"### `{name}`",
             f"{target.summary[0].upper()}{target.summary[1:]}.",
             table(("", ""), rows).rstrip(),
-            block("text", str(TargetAttr(target.description)).replace("], ", "],\n  ")).rstrip(),
+            block("text", str(TargetSpecAttr(target.description)).replace("], ", "],\n  ")).rstrip(),
         ]
     )
 

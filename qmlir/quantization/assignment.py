@@ -11,7 +11,7 @@ from typing import Any
 
 from xdsl.ir import Operation
 
-from qmlir.dialects.quant.description import Accepted, Description, Support
+from qmlir.dialects.target.description import Accepted, Description, Support
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization.recipe import Choice, Granularity, Recipe

@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 from xdsl.traits import ConstantLike
 
 from qmlir import registry
-from qmlir.dialects.quant.description import Description
+from qmlir.dialects.target.description import Description
 from qmlir.ir.decomposition import Keep, Parts
 from qmlir.ir.provenance import Origin
 from qmlir.quantization.supports import first_target, why_not

@@ -9,7 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from qmlir.dialects.quant.target import targets_of
+from qmlir.dialects.target.attributes import targets_of
 from qmlir.ir.diagnostics import note, op_error
 from qmlir.quantization.casts import drop_calibration, insert_casts
 from qmlir.quantization.decide import decide

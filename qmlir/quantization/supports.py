@@ -16,11 +16,11 @@ from qmlir.arithmetic.schemes import Scheme, Storage, power_of_two_ceiling, symm
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.requantize import may_requantize, requantizes, set_requantization
-from qmlir.dialects.quant.description import Accepted, Description, Support, parse_requantization
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.syntax import brief_text
-from qmlir.dialects.quant.target import targets_of
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType, UniformType, storage_limits
+from qmlir.dialects.target.attributes import targets_of
+from qmlir.dialects.target.description import Accepted, Description, Support, parse_requantization
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization import sums
 

@@ -14,6 +14,7 @@ DIALECTS: Mapping[str, str] = {
     "nn": "qmlir.dialects.nn:Nn",
     "quant": "qmlir.dialects.quant:Quant",
     "simd": "qmlir.dialects.simd:Simd",
+    "target": "qmlir.dialects.target:Target",
     "team": "qmlir.dialects.team:Team",
 }
 

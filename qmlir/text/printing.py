@@ -51,10 +51,6 @@ UPSTREAM_PRETTY = frozenset({"arith", "builtin", "func", "quant"})
 """Dialects whose operations xDSL and we print as upstream's `mlir-opt` reads them."""
 
 
-UPSTREAM_LACKS = frozenset({"quant.target"})
-"""Attributes of ours in a dialect that upstream has without them: it reads them as strings, and we do again."""
-
-
 class ModulePrinter(Printer):
     """xDSL's printer with aliases, exact floats and weights kept out of the text."""
 
@@ -78,8 +74,6 @@ class ModulePrinter(Printer):
             super().print_attribute(attribute)
         elif isinstance(attribute, ExternalWeightsAttr):
             self._print_aliased(attribute, "#w", True)
-        elif self.options.upstream and attribute.name in UPSTREAM_LACKS:
-            self.print_string_literal(self._render(attribute))
         elif isinstance(attribute, TypeAttribute):
             self._print_aliased(attribute, f"!{attribute.name[0]}", None)
         else:

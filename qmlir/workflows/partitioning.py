@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.dialects.quant.target import TARGETS, set_targets, targets_of
+from qmlir.dialects.target.attributes import TARGETS, set_targets, targets_of
 from qmlir.ir.diagnostics import op_error, text_error, without_remarks
 from qmlir.ir.verification import verify
 from qmlir.target import find_targets

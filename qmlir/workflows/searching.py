@@ -27,7 +27,7 @@ from typing import IO, Any, TypeVar, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.dialects.quant.target import targets_of
+from qmlir.dialects.target.attributes import targets_of
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, nearest_name, text_error, without_remarks

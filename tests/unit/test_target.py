@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from xdsl.parser import Parser
 
-from qmlir.dialects.quant.target import TargetAttr
+from qmlir.dialects.target.attributes import TargetSpecAttr
 from qmlir.environment import default_environment, plugins
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.target import HOST, find_target, find_targets, target_names
@@ -46,6 +46,6 @@ def test_errors(names: str, message: str) -> None:
 
 @pytest.mark.parametrize("name", ["cpu", "toy"])
 def test_a_description_is_read_as_it_is_printed(name: str) -> None:
-    attribute = TargetAttr(find_target(name).description)
+    attribute = TargetSpecAttr(find_target(name).description)
     assert Parser(default_environment().new_context(), str(attribute)).parse_attribute() == attribute
-    assert hash(attribute) == hash(TargetAttr(find_target(name).description))
+    assert hash(attribute) == hash(TargetSpecAttr(find_target(name).description))

@@ -3,11 +3,10 @@
 from xdsl.ir import Dialect
 
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
-from qmlir.dialects.quant.target import TargetAttr
 from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType
 
 Quant = Dialect(
     "quant",
     [QuantizeCastOp, DequantizeCastOp, StorageCastOp],
-    [AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType, TargetAttr],
+    [AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType],
 )

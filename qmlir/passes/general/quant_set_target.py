@@ -7,7 +7,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from qmlir.dialects.quant.target import TARGETS, set_targets
+from qmlir.dialects.target.attributes import TARGETS, set_targets
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.target import find_targets
 
@@ -33,7 +33,7 @@ class QuantSetTarget(ModulePass):
     After:
 
     ```mlir
-    builtin.module attributes {quant.targets = [#quant.target<"cpu",
+    builtin.module attributes {target.specs = [#target.spec<"cpu",
         keep = ["softmax", "log_softmax", "layer_norm", "rms_norm", "instance_norm", "group_norm", "lp_norm", "gelu",
                 "hard_swish", "swish", "mish", "selu", "celu", "hard_sigmoid"],
         supports = [{op = "*", weight = {granularities = [channel, tensor, block]}}], raises = ["*"]>]} {

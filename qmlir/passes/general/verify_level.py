@@ -7,7 +7,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from qmlir.dialects.quant.target import targets_of
+from qmlir.dialects.target.attributes import targets_of
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.levels import check_level
 from qmlir.quantization.composites import kept

@@ -12,7 +12,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir import registry
 from qmlir.dialects.nn.requantize import decompose
-from qmlir.dialects.quant.target import targets_of
+from qmlir.dialects.target.attributes import targets_of
 from qmlir.ir.conversion import Legality, convert_partially
 from qmlir.ir.decomposition import Parts, mark_composite
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name

@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 from qmlir import registry
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.raising.recognition import RECOGNIZERS, recognized
-from qmlir.dialects.quant.target import targets_of
+from qmlir.dialects.target.attributes import targets_of
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.statistics import count
 from qmlir.quantization.composites import kept

@@ -14,8 +14,8 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.raising.groups import Raised, Refusal, raise_group
 from qmlir.dialects.nn.raising.lookalikes import lookalikes
 from qmlir.dialects.nn.raising.templates import Template, templates
-from qmlir.dialects.quant.description import Description
-from qmlir.dialects.quant.target import targets_of
+from qmlir.dialects.target.attributes import targets_of
+from qmlir.dialects.target.description import Description
 from qmlir.ir.conversion import Legality, convert_partially
 from qmlir.ir.decomposition import Keep, marks_on, set_marks
 from qmlir.ir.diagnostics import emit_remark, op_error

@@ -11,8 +11,8 @@ from xdsl.passes import ModulePass
 from qmlir.arithmetic.requantization import Mode, Ties
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.requantize import may_requantize, set_requantization
-from qmlir.dialects.quant.description import Description, parse_requantization
-from qmlir.dialects.quant.target import targets_of
+from qmlir.dialects.target.attributes import targets_of
+from qmlir.dialects.target.description import Description, parse_requantization
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count

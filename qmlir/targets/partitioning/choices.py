@@ -11,9 +11,9 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from qmlir.dialects.quant.description import Description
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.dialects.quant.sizes import bytes_of, elements_of
+from qmlir.dialects.target.description import Description
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
 from qmlir.quantization.supports import why_not
 from qmlir.target import HOST

@@ -7,8 +7,8 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
 
 from qmlir.analysis.symbols import symbols_of
-from qmlir.dialects.quant.description import Description
-from qmlir.dialects.quant.target import PART
+from qmlir.dialects.target.attributes import PART
+from qmlir.dialects.target.description import Description
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.quantization.report import key_of
 from qmlir.target import HOST

@@ -7,7 +7,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from qmlir.dialects.quant.target import TARGETS, targets_of
+from qmlir.dialects.target.attributes import TARGETS, targets_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
@@ -20,7 +20,7 @@ class QuantPartition(ModulePass):
     """Give each operation to the first target of the module that computes it, and outline its parts as functions.
 
     The targets are those that `quant-set-target` put on the module; `cpu` among them is the host, which keeps what no
-    other one computes. A part is a private function with the attribute `quant.target`; its arguments and results have
+    other one computes. A part is a private function with the attribute `target.part`; its arguments and results have
     the names that the model has for them. Parts do not wait for each other in a circle. Constants are copied to where
     they are used. What stays on the host has a remark that says why.
 
@@ -34,7 +34,7 @@ class QuantPartition(ModulePass):
 
     ```mlir
     !x = !quant.uniform<i8:f32, 0.25>
-    builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
+    builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
       func.func @main(%x: tensor<2x!x> {nn.name = "x"}) -> (tensor<2x!x> {nn.name = "y"}) {
         %0 = nn.add %x, %x : (tensor<2x!x>, tensor<2x!x>) -> tensor<2x!x> {origin = "twice"}
         %1 = nn.relu %0 : tensor<2x!x> {origin = "relu1"}
@@ -48,9 +48,9 @@ class QuantPartition(ModulePass):
 
     ```mlir
     !x = !quant.uniform<i8:f32, 0.25>
-    builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
+    builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
       func.func private @main_dsp_0(%x: tensor<2x!x> {nn.name = "x"}) -> (tensor<2x!x> {nn.name = "relu1"})
-          attributes {quant.target = "dsp"} {
+          attributes {target.part = "dsp"} {
         %0 = nn.add %x, %x : (tensor<2x!x>, tensor<2x!x>) -> tensor<2x!x> {origin = "twice"}
         %1 = nn.relu %0 : tensor<2x!x> {origin = "relu1"}
         func.return %1 : tensor<2x!x>

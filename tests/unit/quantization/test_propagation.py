@@ -315,7 +315,7 @@ def test_what_is_computed_once_is_one_step_off_at_most() -> None:
 
 def test_types_that_a_target_takes_hold_the_same_numbers() -> None:
     """A model of u8 for a target of i8: with the target and without, every result is the same number."""
-    target = '#quant.target<"t", supports = [{op = "nn.*", input = {storages = [i8]}, output = {storages = [i8]}}]>'
+    target = '#target.spec<"t", supports = [{op = "nn.*", input = {storages = [i8]}, output = {storages = [i8]}}]>'
     text = """
     !x = !quant.uniform<u8:f32, 0.05:128>
     !y = !quant.uniform<u8:f32, 0.07:90>
@@ -334,7 +334,7 @@ def test_types_that_a_target_takes_hold_the_same_numbers() -> None:
     }"""
     every = np.arange(256).astype(np.uint8)
     found: list[list[np.ndarray]] = []
-    for attributes in ("", f"attributes {{quant.targets = [{target}]}}"):
+    for attributes in ("", f"attributes {{target.specs = [{target}]}}"):
         module = parse_module(ENVIRONMENT.new_context(), text.replace("TARGETS", attributes))
         run_passes(module, "quant-propagate-types,cse")
         found.append(outputs_of(module, [every.reshape(256, 1), every]))

@@ -4,7 +4,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from qmlir.dialects.quant.description import Accepted, Description, Plain, Support, property_value
+from qmlir.dialects.target.description import Accepted, Description, Plain, Support, property_value
 from qmlir.environment import default_environment
 from qmlir.quantization.supports import first_target, why_not
 from qmlir.text.parsing import parse_module

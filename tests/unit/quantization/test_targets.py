@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.dialects.quant.target import TARGETS, targets_of
+from qmlir.dialects.target.attributes import TARGETS, targets_of
 from qmlir.environment import plugins
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler
 from qmlir.quantization.report import coverage

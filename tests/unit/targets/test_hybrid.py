@@ -11,7 +11,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.dialects.quant.description import Description, Support
+from qmlir.dialects.target.description import Description, Support
 from qmlir.environment import default_environment, plugins
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.specialization.specialize import specialize
@@ -53,7 +53,7 @@ def test_digits_on_two_devices_and_the_host() -> None:
 _OPEN = """
 !x = !quant.uniform<i8:f32, 0.25>
 !w = !quant.uniform<i8:f32, 0.5>
-builtin.module attributes {quant.targets = [#quant.target<"npu", supports =
+builtin.module attributes {target.specs = [#target.spec<"npu", supports =
     [{op = "nn.fully_connected"}, {op = "nn.relu"}]>]} {
   func.func @main(%x: tensor<?x4x!x> {nn.name = "x", nn.dims = ["batch", ""]}) -> (tensor<?x2x!x> {nn.name = "y"}) {
     %w = nn.constant dense<[[1, -2, 3, 4], [5, 6, -7, 8]]> : tensor<2x4xi8> -> tensor<2x4x!w>
@@ -108,7 +108,7 @@ def test_a_program_is_saved_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
 
 _TEXT = """
 !x = !quant.uniform<i4:f32, 0.25>
-builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
   func.func @main(%x: tensor<2x!x> {nn.name = "x"}, %unused: tensor<3xi1>, %free: tensor<3xi1> {nn.name = "b"})
       -> (tensor<2x!x> {nn.name = "y"}, tensor<3xi1> {nn.name = "same"}, tensor<2x!x> {nn.name = "known"},
           tensor<3xi1> {nn.name = "other"}) {

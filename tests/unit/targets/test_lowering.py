@@ -18,12 +18,12 @@ from qmlir.text.parsing import parse_module
 _PARTS = """
 !x = !quant.uniform<i8:f32, 0.25>
 func.func private @main_toy_0(%x: tensor<2x!x> {nn.name = "x"}) -> (tensor<2x!x> {nn.name = "y"})
-    attributes {quant.target = "toy"} {
+    attributes {target.part = "toy"} {
   %unused = nn.constant dense<1> : tensor<2xi8>
   %0 = nn.relu %x : tensor<2x!x>
   func.return %0 : tensor<2x!x>
 }
-func.func private @main_bytes_0(%x: tensor<2x!x>) -> tensor<2x!x> attributes {quant.target = "bytes"} {
+func.func private @main_bytes_0(%x: tensor<2x!x>) -> tensor<2x!x> attributes {target.part = "bytes"} {
   func.return %x : tensor<2x!x>
 }
 func.func @main(%x: tensor<2x!x> {nn.name = "x"}) -> (tensor<2x!x> {nn.name = "y"}) {

@@ -2,7 +2,7 @@
 
 // A function that is called gets the sizes that it is called with: itself where it is private and called once, as a
 // private copy for each call otherwise. Functions that those call follow.
-func.func private @once(%x: tensor<?x4xf32> {nn.name = "a"}) -> (tensor<?x4xf32> {nn.name = "b"}) attributes {quant.target = "dsp"} {
+func.func private @once(%x: tensor<?x4xf32> {nn.name = "a"}) -> (tensor<?x4xf32> {nn.name = "b"}) attributes {target.part = "dsp"} {
   %0 = nn.relu %x : tensor<?x4xf32> {origin = "relu"}
   func.return %0 : tensor<?x4xf32>
 }
@@ -23,7 +23,7 @@ func.func @main(%x: tensor<?x4xf32> {nn.name = "x"}) -> (tensor<?x4xf32>, tensor
 }
 
 // CHECK-LABEL: @once(
-// CHECK-SAME: [[V0:%.+]]: tensor<3x4xf32> {nn.name = "a"}) -> (tensor<3x4xf32> {nn.name = "b"}) attributes {quant.target = "dsp"}
+// CHECK-SAME: [[V0:%.+]]: tensor<3x4xf32> {nn.name = "a"}) -> (tensor<3x4xf32> {nn.name = "b"}) attributes {target.part = "dsp"}
 // CHECK-NEXT: [[V1:%.+]] = nn.relu [[V0]] : tensor<3x4xf32> {origin = "relu"}
 // CHECK-NEXT: func.return [[V1]] : tensor<3x4xf32>
 // CHECK-LABEL: @several_1(

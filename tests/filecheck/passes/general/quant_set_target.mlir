@@ -6,11 +6,11 @@
 
 // UNKNOWN: error: no target 'gpu', did you mean 'cpu'?, there are
 // TWICE: error: target 'cpu' is named twice
-// WRONG: error: 'builtin.module' op has quant.targets = ["cpu"], a list of #quant.target<…> is accepted
-// WRONG: error: 'builtin.module' op names the target 'a' twice in quant.targets
+// WRONG: error: 'builtin.module' op has target.specs = ["cpu"], a list of #target.spec<…> is accepted
+// WRONG: error: 'builtin.module' op names the target 'a' twice in target.specs
 
-// CHECK: #q0 = #quant.target<"cpu", keep = ["softmax"
-// CHECK: builtin.module attributes {quant.targets = [#q0]} {
+// CHECK: #t0 = #target.spec<"cpu", keep = ["softmax"
+// CHECK: builtin.module attributes {target.specs = [#t0]} {
 // NONE: builtin.module {
 // NONE-NEXT: func.func private @f()
 func.func private @f()

@@ -1,7 +1,7 @@
 // RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p 'verify-level{level=primitive}'
 
 // Without `keep` the targets of the module say which composites may stay whole.
-builtin.module attributes {quant.targets = [#quant.target<"t", keep = ["softmax"], supports = [{op = "*"}]>]} {
+builtin.module attributes {target.specs = [#target.spec<"t", keep = ["softmax"], supports = [{op = "*"}]>]} {
   func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     %0 = nn.softmax %x : tensor<2xf32>
     // expected-error @+1 {{is a composite, and level 'primitive' has primitives only: run nn-decompose}}

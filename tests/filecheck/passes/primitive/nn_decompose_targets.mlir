@@ -3,10 +3,10 @@
 
 // A composite stays whole where the first target that computes it, whole or in parts, keeps it. The first one keeps
 // gelu, but not with the approximation; of a softmax it computes no part, and the second one keeps that.
-#first = #quant.target<"first", keep = ["gelu"], supports = [
+#first = #target.spec<"first", keep = ["gelu"], supports = [
   {op = "nn.gelu", properties = {tanh_approximation = [false]}}, {op = "nn.matmul"}, {op = "nn.add", role = "bias_add"}]>
-#second = #quant.target<"second", keep = ["softmax", "fully_connected"], supports = [{op = "*"}]>
-builtin.module attributes {quant.targets = [#first, #second]} {
+#second = #target.spec<"second", keep = ["softmax", "fully_connected"], supports = [{op = "*"}]>
+builtin.module attributes {target.specs = [#first, #second]} {
   func.func @main(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>, %b: tensor<2xf32>) -> tensor<1x2xf32> {
     %0 = nn.fully_connected %x, %w, %b : (tensor<1x4xf32>, tensor<2x4xf32>, tensor<2xf32>) -> tensor<1x2xf32> {origin = "fc"}
     %1 = nn.gelu %0 : tensor<1x2xf32> {origin = "act1"}
@@ -17,16 +17,16 @@ builtin.module attributes {quant.targets = [#first, #second]} {
 }
 // -----
 // What no target computes becomes its parts: there is nobody who wants it whole.
-builtin.module attributes {quant.targets = [#quant.target<"t", keep = ["*"], supports = [{op = "nn.matmul"}]>]} {
+builtin.module attributes {target.specs = [#target.spec<"t", keep = ["*"], supports = [{op = "nn.matmul"}]>]} {
   func.func @nobody(%x: tensor<2xf32>) -> tensor<2xf32> {
     %0 = nn.swish %x : tensor<2xf32> {origin = "s"}
     func.return %0 : tensor<2xf32>
   }
 }
 
-// CHECK: #q0 = #quant.target<"first", keep = ["gelu"], supports = [{op = "nn.gelu", properties = {tanh_approximation = [false]}}, {op = "nn.matmul"}, {op = "nn.add", role = "bias_add"}]>
-// CHECK-NEXT: #q1 = #quant.target<"second", keep = ["softmax", "fully_connected"], supports = [{op = "*"}]>
-// CHECK-NEXT: builtin.module attributes {quant.targets = [#q0, #q1]} {
+// CHECK: #t0 = #target.spec<"first", keep = ["gelu"], supports = [{op = "nn.gelu", properties = {tanh_approximation = [false]}}, {op = "nn.matmul"}, {op = "nn.add", role = "bias_add"}]>
+// CHECK-NEXT: #t1 = #target.spec<"second", keep = ["softmax", "fully_connected"], supports = [{op = "*"}]>
+// CHECK-NEXT: builtin.module attributes {target.specs = [#t0, #t1]} {
 // CHECK-LABEL: @main(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x4xf32>, [[V1:%.+]]: tensor<2x4xf32>, [[V2:%.+]]: tensor<2xf32>) -> tensor<1x2xf32>
 // CHECK-NEXT: [[V3:%.+]] = nn.matmul [[V0]], [[V1]] {transpose_b = true} : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> {origin = "fc", role = "matmul"}
@@ -48,8 +48,8 @@ builtin.module attributes {quant.targets = [#quant.target<"t", keep = ["*"], sup
 // CHECK-NEXT: [[V19:%.+]] = nn.softmax [[V18]] : tensor<1x2xf32> {origin = "prob"}
 // CHECK-NEXT: func.return [[V19]] : tensor<1x2xf32>
 // CHECK: // -----
-// CHECK-NEXT: #q0 = #quant.target<"t", keep = ["*"], supports = [{op = "nn.matmul"}]>
-// CHECK-NEXT: builtin.module attributes {quant.targets = [#q0]} {
+// CHECK-NEXT: #t0 = #target.spec<"t", keep = ["*"], supports = [{op = "nn.matmul"}]>
+// CHECK-NEXT: builtin.module attributes {target.specs = [#t0]} {
 // CHECK-LABEL: @nobody(
 // CHECK-SAME: [[V0:%.+]]: tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT: [[V1:%.+]] = nn.sigmoid [[V0]] : tensor<2xf32> {origin = "s", role = "sigmoid"}

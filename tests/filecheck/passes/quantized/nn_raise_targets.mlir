@@ -7,9 +7,9 @@
 
 // The target that computes the last part says whether it wants the composite: the first one wants swish, not fully
 // connected layers; the second one wants everything. What nobody computes is raised as without targets.
-#first = #quant.target<"first", supports = [{op = "nn.*", output = {storages = [i8]}, accumulator = {storages = [i32]}}], raises = ["swish"]>
-#second = #quant.target<"second", supports = [{op = "nn.*", output = {storages = [u8]}, accumulator = {storages = [i32]}}], raises = ["*"]>
-builtin.module attributes {quant.targets = [#first, #second]} {
+#first = #target.spec<"first", supports = [{op = "nn.*", output = {storages = [i8]}, accumulator = {storages = [i32]}}], raises = ["swish"]>
+#second = #target.spec<"second", supports = [{op = "nn.*", output = {storages = [u8]}, accumulator = {storages = [i32]}}], raises = ["*"]>
+builtin.module attributes {target.specs = [#first, #second]} {
   func.func @main(%x: tensor<1x4x!x>, %w: tensor<2x4x!x>, %b: tensor<2x!a>) -> (tensor<1x2x!x>, tensor<1x2x!u>, tensor<1x4x!x>) {
     %0 = nn.matmul %x, %w {transpose_b = true} : (tensor<1x4x!x>, tensor<2x4x!x>) -> tensor<1x2x!a> {origin = "fc1", role = "matmul"}
     %1 = nn.add %0, %b : (tensor<1x2x!a>, tensor<2x!a>) -> tensor<1x2x!x> {origin = "fc1", role = "bias_add", composite = {op = "nn.fully_connected"}}
@@ -26,12 +26,12 @@ builtin.module attributes {quant.targets = [#first, #second]} {
   }
 }
 
-// CHECK: #q0 = #quant.target<"first", supports = [{op = "nn.*", accumulator = {storages = [i32]}, output = {storages = [i8]}}], raises = ["swish"]>
-// CHECK-NEXT: #q1 = #quant.target<"second", supports = [{op = "nn.*", accumulator = {storages = [i32]}, output = {storages = [u8]}}], raises = ["*"]>
+// CHECK: #t0 = #target.spec<"first", supports = [{op = "nn.*", accumulator = {storages = [i32]}, output = {storages = [i8]}}], raises = ["swish"]>
+// CHECK-NEXT: #t1 = #target.spec<"second", supports = [{op = "nn.*", accumulator = {storages = [i32]}, output = {storages = [u8]}}], raises = ["*"]>
 // CHECK-NEXT: !q0 = !quant.uniform<i8:f32, 2.500000e-01>
 // CHECK-NEXT: !q1 = !quant.uniform<i32:f32, 6.250000e-02>
 // CHECK-NEXT: !q2 = !quant.uniform<u8:f32, 2.500000e-01>
-// CHECK-NEXT: builtin.module attributes {quant.targets = [#q0, #q1]} {
+// CHECK-NEXT: builtin.module attributes {target.specs = [#t0, #t1]} {
 // CHECK-LABEL: @main(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x4x!q0>, [[V1:%.+]]: tensor<2x4x!q0>, [[V2:%.+]]: tensor<2x!q1>) -> (tensor<1x2x!q0>, tensor<1x2x!q2>, tensor<1x4x!q0>)
 // CHECK-NEXT: [[V3:%.+]] = nn.matmul [[V0]], [[V1]] {transpose_b = true} : (tensor<1x4x!q0>, tensor<2x4x!q0>) -> tensor<1x2x!q1> {origin = "fc1", role = "matmul"}
@@ -44,12 +44,12 @@ builtin.module attributes {quant.targets = [#first, #second]} {
 // CHECK-NEXT: [[V3:%.+]] = nn.fully_connected [[V0]], [[V1]], [[V2]] : (tensor<1x4xf32>, tensor<2x4xf32>, tensor<2xf32>) -> tensor<1x2xf32> {origin = "fc1"}
 // CHECK-NEXT: func.return [[V3]] : tensor<1x2xf32>
 
-// KINDS: #q0 = #quant.target<"first", supports = [{op = "nn.*", accumulator = {storages = [i32]}, output = {storages = [i8]}}], raises = ["swish"]>
-// KINDS-NEXT: #q1 = #quant.target<"second", supports = [{op = "nn.*", accumulator = {storages = [i32]}, output = {storages = [u8]}}], raises = ["*"]>
+// KINDS: #t0 = #target.spec<"first", supports = [{op = "nn.*", accumulator = {storages = [i32]}, output = {storages = [i8]}}], raises = ["swish"]>
+// KINDS-NEXT: #t1 = #target.spec<"second", supports = [{op = "nn.*", accumulator = {storages = [i32]}, output = {storages = [u8]}}], raises = ["*"]>
 // KINDS-NEXT: !q0 = !quant.uniform<i8:f32, 2.500000e-01>
 // KINDS-NEXT: !q1 = !quant.uniform<i32:f32, 6.250000e-02>
 // KINDS-NEXT: !q2 = !quant.uniform<u8:f32, 2.500000e-01>
-// KINDS-NEXT: builtin.module attributes {quant.targets = [#q0, #q1]} {
+// KINDS-NEXT: builtin.module attributes {target.specs = [#t0, #t1]} {
 // KINDS-LABEL: @main(
 // KINDS-SAME: [[V0:%.+]]: tensor<1x4x!q0>, [[V1:%.+]]: tensor<2x4x!q0>, [[V2:%.+]]: tensor<2x!q1>) -> (tensor<1x2x!q0>, tensor<1x2x!q2>, tensor<1x4x!q0>)
 // KINDS-NEXT: [[V3:%.+]] = nn.fully_connected [[V0]], [[V1]], [[V2]] : (tensor<1x4x!q0>, tensor<2x4x!q0>, tensor<2x!q1>) -> tensor<1x2x!q0> {origin = "fc1"}

@@ -3,8 +3,8 @@
 !x = !quant.uniform<i8:f32, 0.25>
 !a = !quant.uniform<i32:f32, 0.0625>
 // A composite that the target wants and would not compute with these types stays its parts.
-#dsp = #quant.target<"dsp", supports = [{op = "nn.matmul"}, {op = "nn.add"}, {op = "nn.fully_connected", weight = {storages = [i4]}}], raises = ["*"]>
-builtin.module attributes {quant.targets = [#dsp]} {
+#dsp = #target.spec<"dsp", supports = [{op = "nn.matmul"}, {op = "nn.add"}, {op = "nn.fully_connected", weight = {storages = [i4]}}], raises = ["*"]>
+builtin.module attributes {target.specs = [#dsp]} {
   func.func @types(%x: tensor<1x4x!x>, %w: tensor<2x4x!x>, %b: tensor<2x!a>) -> tensor<1x2x!x> {
     %0 = nn.matmul %x, %w {transpose_b = true} : (tensor<1x4x!x>, tensor<2x4x!x>) -> tensor<1x2x!a> {origin = "fc", role = "matmul"}
     // expected-remark @+1 {{is not raised to nn.fully_connected: target 'dsp' does not compute it with weight in i8, not in i4}}
@@ -14,5 +14,5 @@ builtin.module attributes {quant.targets = [#dsp]} {
 }
 // -----
 // expected-error @+1 {{target 'dsp' wants the patterns 'dsp.raise', which no package has}}
-builtin.module attributes {quant.targets = [#quant.target<"dsp", patterns = ["dsp.raise"]>]} {
+builtin.module attributes {target.specs = [#target.spec<"dsp", patterns = ["dsp.raise"]>]} {
 }

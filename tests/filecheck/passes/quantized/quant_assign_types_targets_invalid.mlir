@@ -2,8 +2,8 @@
 
 // A rule that asks for what the first target has not is a remark where another one has it, and otherwise an error.
 !x = !quant.calibrated<f32<-1.0:1.0>>
-#dsp = #quant.target<"dsp", supports = [{op = "nn.mul", output = {storages = [i8, i4]}}]>
-builtin.module attributes {quant.targets = [#dsp, #quant.target<"host", supports = [{op = "*"}]>]} {
+#dsp = #target.spec<"dsp", supports = [{op = "nn.mul", output = {storages = [i8, i4]}}]>
+builtin.module attributes {target.specs = [#dsp, #target.spec<"host", supports = [{op = "*"}]>]} {
   func.func @left_to_another(%x: tensor<2x!x>) -> tensor<2x!x> {
     // expected-remark @+1 {{'nn.mul' op (mul) is left to target 'host': it is asked for output storage i16 by}}
     %0 = nn.mul %x, %x : tensor<2x!x> {origin = "mul"}
@@ -12,7 +12,7 @@ builtin.module attributes {quant.targets = [#dsp, #quant.target<"host", supports
 }
 // -----
 !x = !quant.calibrated<f32<-1.0:1.0>>
-builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.mul", output = {storages = [i8, i4]}}]>]} {
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op = "nn.mul", output = {storages = [i8, i4]}}]>]} {
   func.func @nobody(%x: tensor<2x!x>) -> tensor<2x!x> {
     // expected-error @+1 {{wide_output.toml', rule 1 (origin = 'mul', slot = 'output'), target 'dsp' has i8, i4}}
     %0 = nn.mul %x, %x : tensor<2x!x> {origin = "mul"}
@@ -21,8 +21,8 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op
 }
 // -----
 !x = !quant.calibrated<f32<-1.0:1.0>>
-#dsp = #quant.target<"dsp", supports = [{op = "nn.mul", output = {storages = [i8]}}]>
-builtin.module attributes {quant.targets = [#dsp, #quant.target<"npu", supports = [{op = "nn.mul", output = {storages = [u8]}}]>]} {
+#dsp = #target.spec<"dsp", supports = [{op = "nn.mul", output = {storages = [i8]}}]>
+builtin.module attributes {target.specs = [#dsp, #target.spec<"npu", supports = [{op = "nn.mul", output = {storages = [u8]}}]>]} {
   func.func @none_of_two(%x: tensor<2x!x>) -> tensor<2x!x> {
     // expected-error @+1 {{target 'dsp' has i8, and no other target has it}}
     %0 = nn.mul %x, %x : tensor<2x!x> {origin = "mul"}

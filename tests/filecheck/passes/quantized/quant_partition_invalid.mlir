@@ -5,15 +5,15 @@
 // MINIMUM: setup and intensity are 0 or more, and minimum is 1 or more
 // SETUP: setup and intensity are 0 or more, and minimum is 1 or more
 
-// expected-error@+1 {{'builtin.module' op says no quant.targets to divide it among: quant-set-target puts them there}}
+// expected-error@+1 {{'builtin.module' op says no target.specs to divide it among: quant-set-target puts them there}}
 builtin.module {
   func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     func.return %x : tensor<2xf32>
   }
 }
 // -----
-// expected-error@+1 {{a list of #quant.target<…> is accepted}}
-builtin.module attributes {quant.targets = 3 : i32} {
+// expected-error@+1 {{a list of #target.spec<…> is accepted}}
+builtin.module attributes {target.specs = 3 : i32} {
   func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     func.return %x : tensor<2xf32>
   }

@@ -5,7 +5,7 @@
 // The layer has 256 products and additions on 16 bytes that come and 16 that go, 8 for each: enough for 4, and not for
 // 64. The sum alone would compute 16 for 48 bytes.
 !x = !quant.uniform<i8:f32, 0.25>
-builtin.module attributes {quant.targets = [#quant.target<"dsp", supports =
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports =
     [{op = "nn.fully_connected"}, {op = "nn.relu"}, {op = "nn.add"}]>]} {
   func.func @main(%x: tensor<1x16x!x>) -> tensor<1x16x!x> {
     %w = nn.constant dense<3> : tensor<16x16xi8> -> tensor<16x16x!x>
@@ -17,12 +17,12 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports =
   }
 }
 
-// MINIMUM: #q0 = #quant.target<"dsp", supports = [{op = "nn.fully_connected"}, {op = "nn.relu"}, {op = "nn.add"}]>
+// MINIMUM: #t0 = #target.spec<"dsp", supports = [{op = "nn.fully_connected"}, {op = "nn.relu"}, {op = "nn.add"}]>
 // MINIMUM-NEXT: !q0 = !quant.uniform<i8:f32, 2.500000e-01>
 // MINIMUM-NEXT: #w0 = dense<3> : tensor<16x16xi8>
-// MINIMUM-NEXT: builtin.module attributes {quant.targets = [#q0]} {
+// MINIMUM-NEXT: builtin.module attributes {target.specs = [#t0]} {
 // MINIMUM-LABEL: @main_dsp_0(
-// MINIMUM-SAME: [[V0:%.+]]: tensor<1x16x!q0>) -> (tensor<1x16x!q0> {nn.name = "relu"}) attributes {quant.target = "dsp"}
+// MINIMUM-SAME: [[V0:%.+]]: tensor<1x16x!q0>) -> (tensor<1x16x!q0> {nn.name = "relu"}) attributes {target.part = "dsp"}
 // MINIMUM-NEXT: [[V1:%.+]] = nn.constant #w0 -> tensor<16x16x!q0>
 // MINIMUM-NEXT: [[V2:%.+]] = nn.fully_connected [[V0]], [[V1]] : (tensor<1x16x!q0>, tensor<16x16x!q0>) -> tensor<1x16x!q0> {origin = "fc"}
 // MINIMUM-NEXT: [[V3:%.+]] = nn.relu [[V2]] : tensor<1x16x!q0> {origin = "relu"}
@@ -34,12 +34,12 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports =
 // MINIMUM-NEXT: [[V3:%.+]] = nn.add [[V2]], [[V0]] : tensor<1x16x!q0> {origin = "sum"}
 // MINIMUM-NEXT: func.return [[V3]] : tensor<1x16x!q0>
 
-// INTENSITY: #q0 = #quant.target<"dsp", supports = [{op = "nn.fully_connected"}, {op = "nn.relu"}, {op = "nn.add"}]>
+// INTENSITY: #t0 = #target.spec<"dsp", supports = [{op = "nn.fully_connected"}, {op = "nn.relu"}, {op = "nn.add"}]>
 // INTENSITY-NEXT: !q0 = !quant.uniform<i8:f32, 2.500000e-01>
 // INTENSITY-NEXT: #w0 = dense<3> : tensor<16x16xi8>
-// INTENSITY-NEXT: builtin.module attributes {quant.targets = [#q0]} {
+// INTENSITY-NEXT: builtin.module attributes {target.specs = [#t0]} {
 // INTENSITY-LABEL: @main_dsp_0(
-// INTENSITY-SAME: [[V0:%.+]]: tensor<1x16x!q0>) -> (tensor<1x16x!q0> {nn.name = "relu"}) attributes {quant.target = "dsp"}
+// INTENSITY-SAME: [[V0:%.+]]: tensor<1x16x!q0>) -> (tensor<1x16x!q0> {nn.name = "relu"}) attributes {target.part = "dsp"}
 // INTENSITY-NEXT: [[V1:%.+]] = nn.constant #w0 -> tensor<16x16x!q0>
 // INTENSITY-NEXT: [[V2:%.+]] = nn.fully_connected [[V0]], [[V1]] : (tensor<1x16x!q0>, tensor<16x16x!q0>) -> tensor<1x16x!q0> {origin = "fc"}
 // INTENSITY-NEXT: [[V3:%.+]] = nn.relu [[V2]] : tensor<1x16x!q0> {origin = "relu"}
@@ -51,10 +51,10 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports =
 // INTENSITY-NEXT: [[V3:%.+]] = nn.add [[V2]], [[V0]] : tensor<1x16x!q0> {origin = "sum"}
 // INTENSITY-NEXT: func.return [[V3]] : tensor<1x16x!q0>
 
-// NONE: #q0 = #quant.target<"dsp", supports = [{op = "nn.fully_connected"}, {op = "nn.relu"}, {op = "nn.add"}]>
+// NONE: #t0 = #target.spec<"dsp", supports = [{op = "nn.fully_connected"}, {op = "nn.relu"}, {op = "nn.add"}]>
 // NONE-NEXT: !q0 = !quant.uniform<i8:f32, 2.500000e-01>
 // NONE-NEXT: #w0 = dense<3> : tensor<16x16xi8>
-// NONE-NEXT: builtin.module attributes {quant.targets = [#q0]} {
+// NONE-NEXT: builtin.module attributes {target.specs = [#t0]} {
 // NONE-LABEL: @main(
 // NONE-SAME: [[V0:%.+]]: tensor<1x16x!q0>) -> tensor<1x16x!q0>
 // NONE-NEXT: [[V1:%.+]] = nn.constant #w0 -> tensor<16x16x!q0>

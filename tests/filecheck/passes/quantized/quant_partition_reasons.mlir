@@ -2,9 +2,9 @@
 
 !x = !quant.uniform<i8:f32, 0.25>
 !y = !quant.uniform<i8:f32, 0.3>
-builtin.module attributes {quant.targets = [#quant.target<"dsp", supports =
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports =
     [{op = "nn.relu", output = {schemes = [symmetric_pow2]}}, {op = "nn.add"}, {op = "nn.reshape"}]>,
-    #quant.target<"npu", supports = [{op = "nn.sigmoid"}]>, #quant.target<"cpu", supports = [{op = "*"}]>]} {
+    #target.spec<"npu", supports = [{op = "nn.sigmoid"}]>, #target.spec<"cpu", supports = [{op = "*"}]>]} {
   func.func private @callee(%x: tensor<2x!y>) -> tensor<2x!y> {
     // expected-remark@+1 {{'nn.mul' op (product) stays on the host: target 'dsp' does not compute it; target 'npu' does not compute it}}
     %0 = nn.mul %x, %x : (tensor<2x!y>, tensor<2x!y>) -> tensor<2x!y> {origin = "product"}
@@ -23,7 +23,7 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports =
   }
 }
 // -----
-builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "*"}]>]} {
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op = "*"}]>]} {
   func.func @main(%x: tensor<2xf32>) {
     // expected-remark@+1 {{'check.expect_close' op stays on the host: it acts beside its results}}
     check.expect_close %x, %x : tensor<2xf32>

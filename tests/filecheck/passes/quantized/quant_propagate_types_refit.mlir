@@ -8,7 +8,7 @@
 
 // The model has u8, the target i8, and symmetric weights: the same numbers, one rescale where they come in and one where
 // they leave. The addition wants powers of two, which are other numbers.
-builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [
   {op = "nn.matmul", input = {storages = [i8]}, weight = {storages = [i8], schemes = [symmetric]}, output = {storages = [i8]}},
   {op = "nn.relu", input = {storages = [i8]}, output = {storages = [i8]}},
   {op = "nn.add", input = {storages = [i16], schemes = [symmetric_pow2]}, output = {storages = [i16], schemes = [symmetric_pow2]}}]>]} {
@@ -31,13 +31,13 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [
   }
 }
 
-// EXACT: #q0 = #quant.target<"dsp", supports = [{op = "nn.matmul", input = {storages = [i8]}, weight = {storages = [i8], schemes = [symmetric]}, output = {storages = [i8]}}, {op = "nn.relu", input = {storages = [i8]}, output = {storages = [i8]}}, {op = "nn.add", input = {storages = [i16], schemes = [symmetric_pow2]}, output = {storages = [i16], schemes = [symmetric_pow2]}}]>
+// EXACT: #t0 = #target.spec<"dsp", supports = [{op = "nn.matmul", input = {storages = [i8]}, weight = {storages = [i8], schemes = [symmetric]}, output = {storages = [i8]}}, {op = "nn.relu", input = {storages = [i8]}, output = {storages = [i8]}}, {op = "nn.add", input = {storages = [i16], schemes = [symmetric_pow2]}, output = {storages = [i16], schemes = [symmetric_pow2]}}]>
 // EXACT-NEXT: !q0 = !quant.uniform<u8:f32, 5.000000e-01:128>
 // EXACT-NEXT: !q1 = !quant.uniform<u8:f32, 7.500000e-01:100>
 // EXACT-NEXT: !q2 = !quant.uniform<i8:f32, 5.000000e-01>
 // EXACT-NEXT: !q3 = !quant.uniform<i8<-127:127>:f32, 2.500000e-01>
 // EXACT-NEXT: !q4 = !quant.uniform<i8:f32, 7.500000e-01:-28>
-// EXACT-NEXT: builtin.module attributes {quant.targets = [#q0]} {
+// EXACT-NEXT: builtin.module attributes {target.specs = [#t0]} {
 // EXACT-LABEL: @storage(
 // EXACT-SAME: [[V0:%.+]]: tensor<2x4x!q0>) -> tensor<2x2x!q1>
 // EXACT-NEXT: [[V1:%.+]] = quant.dcast [[V0]] : tensor<2x4x!q0> to tensor<2x4xf32>
@@ -55,7 +55,7 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [
 // EXACT-NEXT: [[V3:%.+]] = quant.qcast [[V2]] : tensor<4xf32> to tensor<4x!q1>
 // EXACT-NEXT: func.return [[V3]] : tensor<4x!q1>
 
-// LOSSY: #q0 = #quant.target<"dsp", supports = [{op = "nn.matmul", input = {storages = [i8]}, weight = {storages = [i8], schemes = [symmetric]}, output = {storages = [i8]}}, {op = "nn.relu", input = {storages = [i8]}, output = {storages = [i8]}}, {op = "nn.add", input = {storages = [i16], schemes = [symmetric_pow2]}, output = {storages = [i16], schemes = [symmetric_pow2]}}]>
+// LOSSY: #t0 = #target.spec<"dsp", supports = [{op = "nn.matmul", input = {storages = [i8]}, weight = {storages = [i8], schemes = [symmetric]}, output = {storages = [i8]}}, {op = "nn.relu", input = {storages = [i8]}, output = {storages = [i8]}}, {op = "nn.add", input = {storages = [i16], schemes = [symmetric_pow2]}, output = {storages = [i16], schemes = [symmetric_pow2]}}]>
 // LOSSY-NEXT: !q0 = !quant.uniform<u8:f32, 5.000000e-01:128>
 // LOSSY-NEXT: !q1 = !quant.uniform<u8:f32, 7.500000e-01:100>
 // LOSSY-NEXT: !q2 = !quant.uniform<i8:f32, 5.000000e-01>
@@ -63,7 +63,7 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [
 // LOSSY-NEXT: !q4 = !quant.uniform<i8:f32, 7.500000e-01:-28>
 // LOSSY-NEXT: !q5 = !quant.uniform<i16<-128:127>:f32, 5.000000e-01>
 // LOSSY-NEXT: !q6 = !quant.uniform<i16:f32, 3.906250e-03>
-// LOSSY-NEXT: builtin.module attributes {quant.targets = [#q0]} {
+// LOSSY-NEXT: builtin.module attributes {target.specs = [#t0]} {
 // LOSSY-LABEL: @storage(
 // LOSSY-SAME: [[V0:%.+]]: tensor<2x4x!q0>) -> tensor<2x2x!q1>
 // LOSSY-NEXT: [[V1:%.+]] = quant.dcast [[V0]] : tensor<2x4x!q0> to tensor<2x4xf32>

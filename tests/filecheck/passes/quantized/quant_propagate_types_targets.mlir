@@ -6,8 +6,8 @@
 
 // Between casts only what a target computes on these types becomes one operation on them, and casts go past only what
 // it moves.
-#dsp = #quant.target<"dsp", supports = [{op = "nn.relu", input = {storages = [i8]}}, {op = "nn.transpose", input = {storages = [i8]}}]>
-builtin.module attributes {quant.targets = [#dsp]} {
+#dsp = #target.spec<"dsp", supports = [{op = "nn.relu", input = {storages = [i8]}}, {op = "nn.transpose", input = {storages = [i8]}}]>
+builtin.module attributes {target.specs = [#dsp]} {
   func.func @main(%x: tensor<2x3x!x>, %u: tensor<2x3x!u>) -> (tensor<3x2x!y>, tensor<2x3x!y>, tensor<3x2xf32>, tensor<6xf32>) {
     %0 = quant.dcast %x : tensor<2x3x!x> to tensor<2x3xf32>
     %1 = nn.relu %0 : tensor<2x3xf32> {origin = "fused"}
@@ -22,11 +22,11 @@ builtin.module attributes {quant.targets = [#dsp]} {
   }
 }
 
-// CHECK: #q0 = #quant.target<"dsp", supports = [{op = "nn.relu", input = {storages = [i8]}}, {op = "nn.transpose", input = {storages = [i8]}}]>
+// CHECK: #t0 = #target.spec<"dsp", supports = [{op = "nn.relu", input = {storages = [i8]}}, {op = "nn.transpose", input = {storages = [i8]}}]>
 // CHECK-NEXT: !q0 = !quant.uniform<i8:f32, 5.000000e-01>
 // CHECK-NEXT: !q1 = !quant.uniform<i16:f32, 5.000000e-01>
 // CHECK-NEXT: !q2 = !quant.uniform<i8:f32, 2.500000e-01>
-// CHECK-NEXT: builtin.module attributes {quant.targets = [#q0]} {
+// CHECK-NEXT: builtin.module attributes {target.specs = [#t0]} {
 // CHECK-LABEL: @main(
 // CHECK-SAME: [[V0:%.+]]: tensor<2x3x!q0>, [[V1:%.+]]: tensor<2x3x!q1>) -> (tensor<3x2x!q2>, tensor<2x3x!q2>, tensor<3x2xf32>, tensor<6xf32>)
 // CHECK-NEXT: [[V2:%.+]] = quant.dcast [[V0]] : tensor<2x3x!q0> to tensor<2x3xf32>

@@ -5,10 +5,10 @@
 !z = !quant.uniform<i8:f32, 0.3>
 
 // Each operation takes the first mode, of the first target that computes it, which expresses its scales.
-#dsp = #quant.target<"dsp", supports = [{op = "nn.relu"}, {op = "nn.add", requantize = [shift:up, single_round]}], requantize = [shift:even]>
-#host = #quant.target<"host", supports = [{op = "nn.relu"}, {op = "nn.mul"}], requantize = [double_round, f32]>
-#rest = #quant.target<"rest", supports = [{op = "nn.clip"}]>
-builtin.module attributes {quant.targets = [#dsp, #host, #rest]} {
+#dsp = #target.spec<"dsp", supports = [{op = "nn.relu"}, {op = "nn.add", requantize = [shift:up, single_round]}], requantize = [shift:even]>
+#host = #target.spec<"host", supports = [{op = "nn.relu"}, {op = "nn.mul"}], requantize = [double_round, f32]>
+#rest = #target.spec<"rest", supports = [{op = "nn.clip"}]>
+builtin.module attributes {target.specs = [#dsp, #host, #rest]} {
   func.func @main(%x: tensor<2x!x>, %z: tensor<2x!z>) -> (tensor<2x!y>, tensor<2x!z>, tensor<2x!y>, tensor<2x!z>, tensor<2x!y>, tensor<2x!y>, tensor<2x!y>) {
     %0 = nn.relu %x : (tensor<2x!x>) -> tensor<2x!y>
     %1 = nn.relu %x : (tensor<2x!x>) -> tensor<2x!z>
@@ -21,9 +21,9 @@ builtin.module attributes {quant.targets = [#dsp, #host, #rest]} {
   }
 }
 
-// CHECK: #q0 = #quant.target<"dsp", supports = [{op = "nn.relu"}, {op = "nn.add", requantize = [shift:up, single_round]}], requantize = [shift:even]>
-// CHECK-NEXT: #q1 = #quant.target<"host", supports = [{op = "nn.relu"}, {op = "nn.mul"}], requantize = [double_round, f32]>
-// CHECK-NEXT: #q2 = #quant.target<"rest", supports = [{op = "nn.clip"}]>
+// CHECK: #t0 = #target.spec<"dsp", supports = [{op = "nn.relu"}, {op = "nn.add", requantize = [shift:up, single_round]}], requantize = [shift:even]>
+// CHECK-NEXT: #t1 = #target.spec<"host", supports = [{op = "nn.relu"}, {op = "nn.mul"}], requantize = [double_round, f32]>
+// CHECK-NEXT: #t2 = #target.spec<"rest", supports = [{op = "nn.clip"}]>
 // CHECK-NEXT: !q0 = !quant.uniform<i8:f32, 2.500000e-01>
 // CHECK-NEXT: !q1 = !quant.uniform<i8:f32, 3.000000e-01>
 // CHECK-NEXT: !q2 = !quant.uniform<i8:f32, 5.000000e-01>
@@ -31,7 +31,7 @@ builtin.module attributes {quant.targets = [#dsp, #host, #rest]} {
 // CHECK-NEXT: #k1 = #kernel.requantize<double_round>
 // CHECK-NEXT: #k2 = #kernel.requantize<shift, up>
 // CHECK-NEXT: #k3 = #kernel.requantize<single_round>
-// CHECK-NEXT: builtin.module attributes {quant.targets = [#q0, #q1, #q2]} {
+// CHECK-NEXT: builtin.module attributes {target.specs = [#t0, #t1, #t2]} {
 // CHECK-LABEL: @main(
 // CHECK-SAME: [[V0:%.+]]: tensor<2x!q0>, [[V1:%.+]]: tensor<2x!q1>) -> (tensor<2x!q2>, tensor<2x!q1>, tensor<2x!q2>, tensor<2x!q1>, tensor<2x!q2>, tensor<2x!q2>, tensor<2x!q2>)
 // CHECK-NEXT: [[V2:%.+]] = nn.relu [[V0]] {requantize = #k0} : (tensor<2x!q0>) -> tensor<2x!q2>

@@ -4,7 +4,7 @@
 // Two parts, the host between them and behind. Constants are copied to where they are used, values at borders keep the
 // names of the model: of an input, of a node, of a part of a node.
 !x = !quant.uniform<i8:f32, 0.25>
-builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
   func.func @chain(%x: tensor<2x!x> {nn.name = "x"}) -> (tensor<2x!x> {nn.name = "y"}) {
     %c = nn.constant dense<3> : tensor<2xi8> -> tensor<2x!x>
     %0 = nn.add %x, %c : (tensor<2x!x>, tensor<2x!x>) -> tensor<2x!x> {origin = "first"}
@@ -19,7 +19,7 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op
 // The host's operation is in one branch only: the other one, whole, is in the part behind it, so that what it gives does
 // not go to the host and back.
 !x = !quant.uniform<i8:f32, 0.25>
-builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
   func.func @branches(%x: tensor<2x!x>) -> tensor<2x!x> {
     %0 = nn.relu %x : tensor<2x!x> {origin = "first"}
     %1 = nn.sigmoid %x : tensor<2x!x> {origin = "other"}
@@ -31,7 +31,7 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op
 // What is computed from the part before a host's operation is not in one part with what comes behind it: they would wait
 // for each other.
 !x = !quant.uniform<i8:f32, 0.25>
-builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
   func.func @diamond(%x: tensor<2x!x>) -> tensor<2x!x> {
     %0 = nn.relu %x : tensor<2x!x> {origin = "first"}
     %1 = nn.sigmoid %0 : tensor<2x!x> {origin = "between"}
@@ -43,9 +43,9 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op
 // Two devices in the order of preference: what the first does not compute the second has; the host is asked last, and
 // where it is named before a device it keeps what both compute.
 !x = !quant.uniform<i8:f32, 0.25>
-builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.add"}]>,
-    #quant.target<"cpu", supports = [{op = "nn.relu"}]>,
-    #quant.target<"npu", supports = [{op = "nn.add"}, {op = "nn.relu"}, {op = "nn.mul"}]>]} {
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op = "nn.add"}]>,
+    #target.spec<"cpu", supports = [{op = "nn.relu"}]>,
+    #target.spec<"npu", supports = [{op = "nn.add"}, {op = "nn.relu"}, {op = "nn.mul"}]>]} {
   func.func @several(%x: tensor<2x!x>) -> tensor<2x!x> {
     %0 = nn.add %x, %x : (tensor<2x!x>, tensor<2x!x>) -> tensor<2x!x> {origin = "of_dsp"}
     %1 = nn.mul %0, %0 : (tensor<2x!x>, tensor<2x!x>) -> tensor<2x!x> {origin = "of_npu"}
@@ -57,7 +57,7 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op
 // What computes no new number is where less goes over the border: the cast on the host, so that bytes cross and not
 // floats; the pool on the device, in front of the border.
 !x = !quant.uniform<i8:f32, 0.25>
-builtin.module attributes {quant.targets = [#quant.target<"dsp", supports =
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports =
     [{op = "nn.relu"}, {op = "nn.max_pool"}, {op = "quant.*"}]>]} {
   func.func @free(%x: tensor<1x1x4x4xf32>) -> tensor<1x1x2x2x!x> {
     %0 = quant.qcast %x : tensor<1x1x4x4xf32> to tensor<1x1x4x4x!x>
@@ -70,7 +70,7 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports =
 // -----
 // A value that several use crosses once; one that is returned too is a result once.
 !x = !quant.uniform<i8:f32, 0.25>
-builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
   func.func @once(%x: tensor<2x!x>) -> (tensor<2x!x>, tensor<2x!x>) {
     %0 = nn.relu %x : tensor<2x!x> {origin = "a"}
     %1 = nn.add %x, %0 : (tensor<2x!x>, tensor<2x!x>) -> tensor<2x!x> {origin = "b"}
@@ -81,7 +81,7 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op
 // -----
 // Nothing for a device: nothing changes.
 !x = !quant.uniform<i8:f32, 0.25>
-builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.conv"}]>]} {
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op = "nn.conv"}]>]} {
   func.func @nothing(%x: tensor<2x!x>) -> tensor<2x!x> {
     %c = nn.constant dense<3> : tensor<2xi8> -> tensor<2x!x>
     %0 = nn.relu %x : tensor<2x!x>
@@ -90,17 +90,17 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op
   }
 }
 
-// CHECK: #q0 = #quant.target<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>
+// CHECK: #t0 = #target.spec<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>
 // CHECK-NEXT: !q0 = !quant.uniform<i8:f32, 2.500000e-01>
-// CHECK-NEXT: builtin.module attributes {quant.targets = [#q0]} {
+// CHECK-NEXT: builtin.module attributes {target.specs = [#t0]} {
 // CHECK-LABEL: @chain_dsp_0(
-// CHECK-SAME: [[V0:%.+]]: tensor<2x!q0> {nn.name = "x"}) -> (tensor<2x!q0> {nn.name = "relu1/max"}) attributes {quant.target = "dsp"}
+// CHECK-SAME: [[V0:%.+]]: tensor<2x!q0> {nn.name = "x"}) -> (tensor<2x!q0> {nn.name = "relu1/max"}) attributes {target.part = "dsp"}
 // CHECK-NEXT: [[V1:%.+]] = nn.constant dense<3> : tensor<2xi8> -> tensor<2x!q0>
 // CHECK-NEXT: [[V2:%.+]] = nn.add [[V0]], [[V1]] : tensor<2x!q0> {origin = "first"}
 // CHECK-NEXT: [[V3:%.+]] = nn.relu [[V2]] : tensor<2x!q0> {origin = "relu1", role = "max"}
 // CHECK-NEXT: func.return [[V3]] : tensor<2x!q0>
 // CHECK-LABEL: @chain_dsp_1(
-// CHECK-SAME: [[V0:%.+]]: tensor<2x!q0> {nn.name = "s"}) -> (tensor<2x!q0> {nn.name = "second"}) attributes {quant.target = "dsp"}
+// CHECK-SAME: [[V0:%.+]]: tensor<2x!q0> {nn.name = "s"}) -> (tensor<2x!q0> {nn.name = "second"}) attributes {target.part = "dsp"}
 // CHECK-NEXT: [[V1:%.+]] = nn.constant dense<3> : tensor<2xi8> -> tensor<2x!q0>
 // CHECK-NEXT: [[V2:%.+]] = nn.add [[V0]], [[V1]] : tensor<2x!q0> {origin = "second"}
 // CHECK-NEXT: func.return [[V2]] : tensor<2x!q0>
@@ -113,11 +113,11 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op
 // CHECK-NEXT: [[V5:%.+]] = nn.mul [[V3]], [[V4]] : tensor<2x!q0> {origin = "product"}
 // CHECK-NEXT: func.return [[V5]] : tensor<2x!q0>
 // CHECK: // -----
-// CHECK-NEXT: #q0 = #quant.target<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>
+// CHECK-NEXT: #t0 = #target.spec<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>
 // CHECK-NEXT: !q0 = !quant.uniform<i8:f32, 2.500000e-01>
-// CHECK-NEXT: builtin.module attributes {quant.targets = [#q0]} {
+// CHECK-NEXT: builtin.module attributes {target.specs = [#t0]} {
 // CHECK-LABEL: @branches_dsp_0(
-// CHECK-SAME: [[V0:%.+]]: tensor<2x!q0>, [[V1:%.+]]: tensor<2x!q0> {nn.name = "other"}) -> (tensor<2x!q0> {nn.name = "sum"}) attributes {quant.target = "dsp"}
+// CHECK-SAME: [[V0:%.+]]: tensor<2x!q0>, [[V1:%.+]]: tensor<2x!q0> {nn.name = "other"}) -> (tensor<2x!q0> {nn.name = "sum"}) attributes {target.part = "dsp"}
 // CHECK-NEXT: [[V2:%.+]] = nn.relu [[V0]] : tensor<2x!q0> {origin = "first"}
 // CHECK-NEXT: [[V3:%.+]] = nn.add [[V2]], [[V1]] : tensor<2x!q0> {origin = "sum"}
 // CHECK-NEXT: func.return [[V3]] : tensor<2x!q0>
@@ -127,15 +127,15 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op
 // CHECK-NEXT: [[V2:%.+]] = func.call @branches_dsp_0([[V0]], [[V1]]) {tensor = "sum"} : (tensor<2x!q0>, tensor<2x!q0>) -> tensor<2x!q0>
 // CHECK-NEXT: func.return [[V2]] : tensor<2x!q0>
 // CHECK: // -----
-// CHECK-NEXT: #q0 = #quant.target<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>
+// CHECK-NEXT: #t0 = #target.spec<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>
 // CHECK-NEXT: !q0 = !quant.uniform<i8:f32, 2.500000e-01>
-// CHECK-NEXT: builtin.module attributes {quant.targets = [#q0]} {
+// CHECK-NEXT: builtin.module attributes {target.specs = [#t0]} {
 // CHECK-LABEL: @diamond_dsp_0(
-// CHECK-SAME: [[V0:%.+]]: tensor<2x!q0>) -> (tensor<2x!q0> {nn.name = "first"}) attributes {quant.target = "dsp"}
+// CHECK-SAME: [[V0:%.+]]: tensor<2x!q0>) -> (tensor<2x!q0> {nn.name = "first"}) attributes {target.part = "dsp"}
 // CHECK-NEXT: [[V1:%.+]] = nn.relu [[V0]] : tensor<2x!q0> {origin = "first"}
 // CHECK-NEXT: func.return [[V1]] : tensor<2x!q0>
 // CHECK-LABEL: @diamond_dsp_1(
-// CHECK-SAME: [[V0:%.+]]: tensor<2x!q0> {nn.name = "first"}, [[V1:%.+]]: tensor<2x!q0> {nn.name = "between"}) -> (tensor<2x!q0> {nn.name = "sum"}) attributes {quant.target = "dsp"}
+// CHECK-SAME: [[V0:%.+]]: tensor<2x!q0> {nn.name = "first"}, [[V1:%.+]]: tensor<2x!q0> {nn.name = "between"}) -> (tensor<2x!q0> {nn.name = "sum"}) attributes {target.part = "dsp"}
 // CHECK-NEXT: [[V2:%.+]] = nn.add [[V0]], [[V1]] : tensor<2x!q0> {origin = "sum"}
 // CHECK-NEXT: func.return [[V2]] : tensor<2x!q0>
 // CHECK-LABEL: @diamond(
@@ -145,17 +145,17 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op
 // CHECK-NEXT: [[V3:%.+]] = func.call @diamond_dsp_1([[V1]], [[V2]]) {tensor = "sum"} : (tensor<2x!q0>, tensor<2x!q0>) -> tensor<2x!q0>
 // CHECK-NEXT: func.return [[V3]] : tensor<2x!q0>
 // CHECK: // -----
-// CHECK-NEXT: #q0 = #quant.target<"dsp", supports = [{op = "nn.add"}]>
-// CHECK-NEXT: #q1 = #quant.target<"cpu", supports = [{op = "nn.relu"}]>
-// CHECK-NEXT: #q2 = #quant.target<"npu", supports = [{op = "nn.add"}, {op = "nn.relu"}, {op = "nn.mul"}]>
+// CHECK-NEXT: #t0 = #target.spec<"dsp", supports = [{op = "nn.add"}]>
+// CHECK-NEXT: #t1 = #target.spec<"cpu", supports = [{op = "nn.relu"}]>
+// CHECK-NEXT: #t2 = #target.spec<"npu", supports = [{op = "nn.add"}, {op = "nn.relu"}, {op = "nn.mul"}]>
 // CHECK-NEXT: !q0 = !quant.uniform<i8:f32, 2.500000e-01>
-// CHECK-NEXT: builtin.module attributes {quant.targets = [#q0, #q1, #q2]} {
+// CHECK-NEXT: builtin.module attributes {target.specs = [#t0, #t1, #t2]} {
 // CHECK-LABEL: @several_dsp_0(
-// CHECK-SAME: [[V0:%.+]]: tensor<2x!q0>) -> (tensor<2x!q0> {nn.name = "of_dsp"}) attributes {quant.target = "dsp"}
+// CHECK-SAME: [[V0:%.+]]: tensor<2x!q0>) -> (tensor<2x!q0> {nn.name = "of_dsp"}) attributes {target.part = "dsp"}
 // CHECK-NEXT: [[V1:%.+]] = nn.add [[V0]], [[V0]] : tensor<2x!q0> {origin = "of_dsp"}
 // CHECK-NEXT: func.return [[V1]] : tensor<2x!q0>
 // CHECK-LABEL: @several_npu_0(
-// CHECK-SAME: [[V0:%.+]]: tensor<2x!q0> {nn.name = "of_dsp"}) -> (tensor<2x!q0> {nn.name = "of_npu"}) attributes {quant.target = "npu"}
+// CHECK-SAME: [[V0:%.+]]: tensor<2x!q0> {nn.name = "of_dsp"}) -> (tensor<2x!q0> {nn.name = "of_npu"}) attributes {target.part = "npu"}
 // CHECK-NEXT: [[V1:%.+]] = nn.mul [[V0]], [[V0]] : tensor<2x!q0> {origin = "of_npu"}
 // CHECK-NEXT: func.return [[V1]] : tensor<2x!q0>
 // CHECK-LABEL: @several(
@@ -165,11 +165,11 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op
 // CHECK-NEXT: [[V3:%.+]] = nn.relu [[V2]] : tensor<2x!q0> {origin = "of_cpu"}
 // CHECK-NEXT: func.return [[V3]] : tensor<2x!q0>
 // CHECK: // -----
-// CHECK-NEXT: #q0 = #quant.target<"dsp", supports = [{op = "nn.relu"}, {op = "nn.max_pool"}, {op = "quant.*"}]>
+// CHECK-NEXT: #t0 = #target.spec<"dsp", supports = [{op = "nn.relu"}, {op = "nn.max_pool"}, {op = "quant.*"}]>
 // CHECK-NEXT: !q0 = !quant.uniform<i8:f32, 2.500000e-01>
-// CHECK-NEXT: builtin.module attributes {quant.targets = [#q0]} {
+// CHECK-NEXT: builtin.module attributes {target.specs = [#t0]} {
 // CHECK-LABEL: @free_dsp_0(
-// CHECK-SAME: [[V0:%.+]]: tensor<1x1x4x4x!q0>) -> (tensor<1x1x2x2x!q0> {nn.name = "pool"}) attributes {quant.target = "dsp"}
+// CHECK-SAME: [[V0:%.+]]: tensor<1x1x4x4x!q0>) -> (tensor<1x1x2x2x!q0> {nn.name = "pool"}) attributes {target.part = "dsp"}
 // CHECK-NEXT: [[V1:%.+]] = nn.relu [[V0]] : tensor<1x1x4x4x!q0> {origin = "relu"}
 // CHECK-NEXT: [[V2:%.+]] = nn.max_pool [[V1]] {kernel = [2, 2], strides = [2, 2]} : (tensor<1x1x4x4x!q0>) -> tensor<1x1x2x2x!q0> {origin = "pool"}
 // CHECK-NEXT: func.return [[V2]] : tensor<1x1x2x2x!q0>
@@ -180,11 +180,11 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op
 // CHECK-NEXT: [[V3:%.+]] = nn.sigmoid [[V2]] : tensor<1x1x2x2x!q0> {origin = "end"}
 // CHECK-NEXT: func.return [[V3]] : tensor<1x1x2x2x!q0>
 // CHECK: // -----
-// CHECK-NEXT: #q0 = #quant.target<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>
+// CHECK-NEXT: #t0 = #target.spec<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>
 // CHECK-NEXT: !q0 = !quant.uniform<i8:f32, 2.500000e-01>
-// CHECK-NEXT: builtin.module attributes {quant.targets = [#q0]} {
+// CHECK-NEXT: builtin.module attributes {target.specs = [#t0]} {
 // CHECK-LABEL: @once_dsp_0(
-// CHECK-SAME: [[V0:%.+]]: tensor<2x!q0>) -> (tensor<2x!q0> {nn.name = "b"}) attributes {quant.target = "dsp"}
+// CHECK-SAME: [[V0:%.+]]: tensor<2x!q0>) -> (tensor<2x!q0> {nn.name = "b"}) attributes {target.part = "dsp"}
 // CHECK-NEXT: [[V1:%.+]] = nn.relu [[V0]] : tensor<2x!q0> {origin = "a"}
 // CHECK-NEXT: [[V2:%.+]] = nn.add [[V0]], [[V1]] : tensor<2x!q0> {origin = "b"}
 // CHECK-NEXT: func.return [[V2]] : tensor<2x!q0>
@@ -194,9 +194,9 @@ builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op
 // CHECK-NEXT: [[V2:%.+]] = nn.sigmoid [[V1]] : tensor<2x!q0> {origin = "c"}
 // CHECK-NEXT: func.return [[V1]], [[V2]] : tensor<2x!q0>, tensor<2x!q0>
 // CHECK: // -----
-// CHECK-NEXT: #q0 = #quant.target<"dsp", supports = [{op = "nn.conv"}]>
+// CHECK-NEXT: #t0 = #target.spec<"dsp", supports = [{op = "nn.conv"}]>
 // CHECK-NEXT: !q0 = !quant.uniform<i8:f32, 2.500000e-01>
-// CHECK-NEXT: builtin.module attributes {quant.targets = [#q0]} {
+// CHECK-NEXT: builtin.module attributes {target.specs = [#t0]} {
 // CHECK-LABEL: @nothing(
 // CHECK-SAME: [[V0:%.+]]: tensor<2x!q0>) -> tensor<2x!q0>
 // CHECK-NEXT: [[V1:%.+]] = nn.constant dense<3> : tensor<2xi8> -> tensor<2x!q0>

@@ -8,8 +8,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 
-from qmlir.dialects.quant.description import Description, Support
-from qmlir.dialects.quant.target import PART
+from qmlir.dialects.target.attributes import PART
+from qmlir.dialects.target.description import Description, Support
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
@@ -91,7 +91,7 @@ def test_random_graphs_compute_the_same(seed: int) -> None:
 
 _TEXT = """
 !x = !quant.uniform<i4:f32, 0.25>
-builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.fully_connected"}]>]} {
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op = "nn.fully_connected"}]>]} {
   func.func @main(%x: tensor<?x3x!x> {nn.name = "x"}) -> (tensor<?x2x!x> {nn.name = "y"}) {
     %w = nn.constant dense<1> : tensor<2x3xi4> -> tensor<2x3x!x>
     %0 = nn.fully_connected %x, %w : (tensor<?x3x!x>, tensor<2x3x!x>) -> tensor<?x2x!x> {origin = "fc", tensor = "t"}
@@ -140,7 +140,7 @@ def test_names_that_are_taken(tmp_path: Path) -> None:
 
 def test_the_workflow_needs_a_target() -> None:
     module = _module()
-    del module.attributes["quant.targets"]
+    del module.attributes["target.specs"]
     with pytest.raises(DiagnosticError, match=r"says no quant\.targets to divide it among, and none is given"):
         partition_workflow(module)
     assert partition_workflow(module, "cpu").reports[0].parts == ()

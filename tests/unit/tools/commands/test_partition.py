@@ -12,7 +12,7 @@ from qmlir.tools import qmlir_cli
 
 _TEXT = """
 !x = !quant.uniform<i8:f32, 0.25>
-builtin.module attributes {quant.targets = [#quant.target<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op = "nn.add"}, {op = "nn.relu"}]>]} {
   func.func @main(%x: tensor<?x4x!x> {nn.name = "x", nn.dims = ["batch", ""]}) -> (tensor<?x4x!x> {nn.name = "y"}) {
     %0 = nn.add %x, %x : (tensor<?x4x!x>, tensor<?x4x!x>) -> tensor<?x4x!x> {origin = "twice"}
     %1 = nn.sigmoid %0 : (tensor<?x4x!x>) -> tensor<?x4x!x> {origin = "end"}
@@ -75,5 +75,5 @@ def test_a_module_without_targets(tmp_path: Path) -> None:
     path.write_text("func.func @main() {\n  func.return\n}\n")
     code, _, err = run(path)
     assert code == 1
-    assert "says no quant.targets to divide it among, and none is given" in err
+    assert "says no target.specs to divide it among, and none is given" in err
     assert run(path, "--target", "cpu")[:2] == (0, "@main: no part for any of cpu\n")

@@ -1,3 +1,3 @@
-builtin.module attributes {quant.targets = ["cpu"]} {}
+builtin.module attributes {target.specs = ["cpu"]} {}
 // -----
-builtin.module attributes {quant.targets = [#quant.target<"a">, #quant.target<"a">]} {}
+builtin.module attributes {target.specs = [#target.spec<"a">, #target.spec<"a">]} {}

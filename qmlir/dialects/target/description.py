@@ -1,6 +1,6 @@
 """What a target says of itself, as data: what it computes on which types, what it keeps whole, what it wants raised.
 
-A `Description` is plain and hashable, so that it can stand on a module as `#quant.target<…>`: passes ask it, and look
+A `Description` is plain and hashable, so that it can stand on a module as `#target.spec<…>`: passes ask it, and look
 nothing up. An empty tuple means that nothing is said, and everything accepted; where there are several, the first one
 is what the target has by default.
 """
@@ -200,7 +200,7 @@ class Support:
 
 @dataclass(frozen=True)
 class Description:
-    """What a target says of itself. Nothing in it is code: it prints and reads back as `#quant.target<…>`."""
+    """What a target says of itself. Nothing in it is code: it prints and reads back as `#target.spec<…>`."""
 
     name: str
     keep: tuple[str, ...] = ()

@@ -1,35 +1,32 @@
-"""The attribute `#quant.target<…>`: the description of a target on a module, so that passes look nothing up.
+"""The attribute `#target.spec<…>`: the description of a target on a module, so that passes look nothing up.
 
-    #quant.target<"npu", keep = ["softmax"], requantize = [shift:even], supports = [
+    #target.spec<"npu", keep = ["softmax"], requantize = [shift:even], supports = [
       {op = "nn.conv", input = {storages = [i8], schemes = [symmetric_pow2]}, properties = {groups = [1]}}]>
 
-A module has those that it is made for, in the order of preference, as its attribute `quant.targets`.
+A module has those that it is made for, in the order of preference, as its attribute `target.specs`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, cast
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Data, Operation
 from xdsl.irdl import irdl_attr_definition
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.quant import syntax
-from qmlir.dialects.quant.description import FIELDS, FLOATS, Accepted, Description, Plain, Support, plain_text
 from qmlir.dialects.quant.types import storage_limits
+from qmlir.dialects.target.description import FIELDS, FLOATS, Accepted, Description, Plain, Support, plain_text
 from qmlir.ir.diagnostics import nearest_name, op_error
 from qmlir.ir.interfaces import Slot
 
-TARGETS = "quant.targets"
+TARGETS = "target.specs"
 """The attribute of a module that lists the targets which it is made for, the preferred one first."""
 
-PART = "quant.target"
+PART = "target.part"
 """The attribute of a function that a target computes: the target's name."""
-
-_TEXT = "#quant.target"
 
 Value = TypeVar("Value")
 _Readers = Mapping[str, Callable[[AttrParser], Any]]
@@ -196,10 +193,10 @@ _TEXTS: Mapping[str, Callable[[Any], str]] = {
 
 
 @irdl_attr_definition
-class TargetAttr(Data[Description]):
-    """What a target says of itself: `#quant.target<"npu", keep = […], supports = [{op = "nn.conv", …}], …>`."""
+class TargetSpecAttr(Data[Description]):
+    """What a target says of itself: `#target.spec<"npu", keep = […], supports = [{op = "nn.conv", …}], …>`."""
 
-    name = "quant.target"
+    name = "target.spec"
 
     def verify(self) -> None:
         try:
@@ -224,17 +221,6 @@ class TargetAttr(Data[Description]):
         printer.print_string(f"<{', '.join(texts)}>")
 
 
-def _description(attribute: Attribute) -> Description | None:
-    """The description that is an attribute, or the text of one, as upstream's tools carry it along."""
-    match attribute:
-        case TargetAttr():
-            return attribute.data
-        case StringAttr() if attribute.data.startswith(_TEXT):
-            return TargetAttr(TargetAttr.parse_parameter(Parser(Context(), attribute.data.removeprefix(_TEXT)))).data
-        case _:
-            return None
-
-
 def targets_of(module: Operation) -> tuple[Description, ...]:
     """The targets that a module is made for, the preferred one first; none where nobody said.
 
@@ -244,9 +230,9 @@ def targets_of(module: Operation) -> tuple[Description, ...]:
     if attribute is None:
         return ()
     listed = cast(ArrayAttr[Attribute], attribute).data if isinstance(attribute, ArrayAttr) else ()
-    found = tuple(each for each in map(_description, listed) if each is not None)
+    found = tuple(each.data for each in listed if isinstance(each, TargetSpecAttr))
     if not found or len(found) != len(listed):
-        raise op_error(module, f"has {TARGETS} = {attribute}, a list of #quant.target<…> is accepted")
+        raise op_error(module, f"has {TARGETS} = {attribute}, a list of #target.spec<…> is accepted")
     names = [each.name for each in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise op_error(module, f"names the target '{twice}' twice in {TARGETS}")
@@ -255,4 +241,4 @@ def targets_of(module: Operation) -> tuple[Description, ...]:
 
 def set_targets(module: Operation, targets: Iterable[Description]) -> None:
     """Say on a module which targets it is made for."""
-    module.attributes[TARGETS] = ArrayAttr(TargetAttr(each) for each in targets)
+    module.attributes[TARGETS] = ArrayAttr(TargetSpecAttr(each) for each in targets)
