@@ -306,6 +306,10 @@ def pipeline_values(settings: QuantizeSettings, *, has_targets: bool = False) ->
     return values
 
 
+GIVEN = "given"
+"""How the text of a pipeline calls the profile that its passes are given as a value."""
+
+
 def quantize_pipeline(settings: QuantizeSettings, module: ModuleOp) -> tuple[NamedPipeline, dict[str, str]]:
     """The pipeline `quantize` for `module` by `settings`, with the passes of the targets, and the values for its text.
 

@@ -22,6 +22,7 @@ from xdsl.utils.arg_spec import ArgSpec, ParameterListType, ParameterType
 from xdsl.utils.hints import isa
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
+from qmlir.ir.given import TakesValues
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 
@@ -36,6 +37,10 @@ class Nest:
     def __str__(self) -> str:
         return f"{self.anchor}({','.join(map(step_text, self.steps))})"
 
+    def given(self, values: Mapping[str, Any]) -> "Nest":
+        """The same passes, with those of `values` that each takes."""
+        return Nest(self.anchor, tuple(_given(step, values) for step in self.steps))
+
 
 @dataclass(frozen=True)
 class Pipeline:
@@ -45,6 +50,14 @@ class Pipeline:
 
     def __str__(self) -> str:
         return str(Nest(ModuleOp.name, self.steps))
+
+    def given(self, **values: Any) -> "Pipeline":
+        """The same passes, with those of `values` that each takes besides its options."""
+        return Pipeline(tuple(_given(step, values) for step in self.steps))
+
+
+def _given(step: ModulePass | Nest, values: Mapping[str, Any]) -> ModulePass | Nest:
+    return step.given(values) if isinstance(step, Nest | TakesValues) else step
 
 
 def step_text(step: ModulePass | Nest) -> str:

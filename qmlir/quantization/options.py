@@ -1,8 +1,6 @@
 """The options that the passes which decide share: defaults for all values, and a recipe file for more."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +16,6 @@ from qmlir.quantization.recipe import WIDE_BY_DEFAULT, Recipe, Rule, make_rule, 
 
 Watch = Callable[[Recipe, Sequence[Decisions]], None]
 """Is told what was decided by a recipe for each function of a module, before anything of the module is changed."""
-
-_watch: ContextVar[Watch | None] = ContextVar("qmlir_watch_of_decisions", default=None)
-
-
-@contextmanager
-def watched(watch: Watch) -> Generator[None]:
-    """Let `watch` know what passes decide inside the `with` block."""
-    token = _watch.set(watch)
-    try:
-        yield
-    finally:
-        _watch.reset(token)
-
 
 _OF_DATA = {"storage": "activations", "scheme": "scheme", "calibrator": "calibrator"}
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
@@ -73,8 +58,10 @@ def make_recipe(rules: list[Rule], path: str = "") -> Recipe:
     return Recipe([*rules, *WIDE_BY_DEFAULT, *(read_rules(Path(path)) if path else [])])
 
 
-def decide_and_insert(module: ModuleOp, recipe: Recipe, *, assert_all_quantized: bool = False) -> list[Decisions]:
-    """Decide for every function of `module` and put the casts.
+def decide_and_insert(
+    module: ModuleOp, recipe: Recipe, *, assert_all_quantized: bool = False, watch: Watch | None = None
+) -> list[Decisions]:
+    """Decide for every function of `module`, tell `watch`, and put the casts.
 
     Raises `DiagnosticError` where a rule of the recipe decides nothing, and with `assert_all_quantized` where an
     operation on floats is left in float, listing all of them.
@@ -83,7 +70,7 @@ def decide_and_insert(module: ModuleOp, recipe: Recipe, *, assert_all_quantized:
     targets = targets_of(module)
     decided = [decide(function, recipe, targets) for function in functions]
     recipe.check_used()
-    if (watch := _watch.get()) is not None:
+    if watch is not None:
         watch(recipe, decided)
     left = [(op, reason) for decisions in decided for op, reason in decisions.left_in_float.items()]
     if assert_all_quantized and left:

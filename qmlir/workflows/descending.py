@@ -5,8 +5,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Unpack
 
 from xdsl.dialects.builtin import ModuleOp
@@ -20,6 +18,9 @@ from qmlir.quantization.profiles.file import Profile
 
 GRAPH = "graph"
 
+_PROFILE = "profile.json"
+"""The profile in the text of a pipeline."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -29,7 +30,7 @@ class Step:
     """The name of the level in `qmlir.levels`."""
 
     pipeline: str
-    """The passes that made it, as `qmlir-opt -p` takes them; empty for the model itself."""
+    """The passes that made it, as `qmlir-opt -p` takes them where `profile.json` is; empty for the model itself."""
 
     module: ModuleOp
     """A copy that is nobody else's."""
@@ -65,11 +66,9 @@ def descend(
     current = module.clone()
     yield Step(GRAPH, "", current.clone())
     quantizing, wanted = quantize_pipeline(settings, module)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "profile.json"
-        profile.save(path)
-        values = {"profile": str(path), "isa": isa, "threads": str(threads), **wanted}
-        for level, pipeline, stages in _STEPS:
-            text = (quantizing if pipeline is QUANTIZE else pipeline).text(*stages, **values)
-            PassManager(ctx, parse_pipeline(text, environment.passes), instrumentations).run(current)
-            yield Step(level, text.replace(str(path), path.name), current.clone())
+    values = {"profile": _PROFILE, "isa": isa, "threads": str(threads), **wanted}
+    for level, pipeline, stages in _STEPS:
+        text = (quantizing if pipeline is QUANTIZE else pipeline).text(*stages, **values)
+        passes = parse_pipeline(text, environment.passes).given(taken=profile)
+        PassManager(ctx, passes, instrumentations).run(current)
+        yield Step(level, text, current.clone())

@@ -1,9 +1,7 @@
 """A float module and samples in, a quantized module out: lowered, profiled, decided, raised."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import IO, NamedTuple, Unpack
+from typing import IO, Any, NamedTuple, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -13,9 +11,8 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.pipelines import QuantizeSettings, quantize_pipeline
+from qmlir.pipelines import GIVEN, QuantizeSettings, quantize_pipeline
 from qmlir.quantization.decisions import Decisions
-from qmlir.quantization.options import watched
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.report import float_reasons
@@ -53,8 +50,9 @@ def quantize_with_profile(
     ctx = environment.new_context()
     pipeline, values = quantize_pipeline(settings, module)
 
-    def run(changed: ModuleOp, *stages: str, **more: str) -> None:
-        PassManager(ctx, parse_pipeline(pipeline.text(*stages, **values, **more), environment.passes)).run(changed)
+    def run(changed: ModuleOp, *stages: str, **given: Any) -> None:
+        text = pipeline.text(*stages, **values, profile=GIVEN)
+        PassManager(ctx, parse_pipeline(text, environment.passes).given(**given)).run(changed)
         verify(changed)
 
     lowered = module.clone()
@@ -62,10 +60,7 @@ def quantize_with_profile(
     if profiled is None:
         assert data is not None
         profiled = profile(lowered, data, processes=processes, progress=progress)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "profile.json"
-        profiled.save(path)
-        run(lowered, "profile", profile=str(path))
+    run(lowered, "profile", taken=profiled)
     before = lowered.clone()
     used: set[int] = set()
     reasons: dict[str, str] = {}
@@ -74,8 +69,7 @@ def quantize_with_profile(
         used.update(recipe.used)
         reasons.update(float_reasons(decided))
 
-    with watched(watch):
-        run(lowered, "decide")
+    run(lowered, "decide", watch=watch)
     run(lowered, "propagate", "raise", "rescale")
     return Quantized(lowered, profiled, before, frozenset(used), reasons)
 

@@ -8,7 +8,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.statistics import Statistics
@@ -16,6 +15,7 @@ from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, note
+from qmlir.ir.given import TakesValues
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 from qmlir.quantization.profiles.attached import attach, calibrated_type
@@ -98,7 +98,7 @@ def _remove_observers(module: ModuleOp) -> None:
 
 
 @dataclass(frozen=True)
-class CalibApplyProfile(ModulePass):
+class CalibApplyProfile(TakesValues):
     """Give every float value the type `!quant.calibrated` of the range that the profile saw, its statistics beside it.
 
     Observers go. Constants need no entry: their range is in their data. Neither does what has parameters already: a
@@ -140,8 +140,12 @@ class CalibApplyProfile(ModulePass):
     profile: str
     allow_partial: bool = False
 
+    VALUES: ClassVar[tuple[str, ...]] = ("taken",)
+    taken: ClassVar[Profile | None] = None
+    """A profile that the caller has, in place of the file."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        profile = Profile.load(self.profile)
+        profile = self.taken or Profile.load(self.profile)
         keyed = keyed_values(op)
         problems = [*_other_model(op, profile), *_mismatches(profile, keyed)]
         if problems:
@@ -160,7 +164,8 @@ class CalibApplyProfile(ModulePass):
     def _report(self, problems: list[Diagnostic]) -> None:
         listed = "; ".join(problem.message for problem in problems[:SHOWN])
         more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
-        message = f"the profile '{self.profile}' does not fit: {listed}{more}"
+        name = f" '{self.profile}'" if self.taken is None else ""
+        message = f"the profile{name} does not fit: {listed}{more}"
         notes = tuple(problems) if more else ()
         if not self.allow_partial:
             message += " (allow_partial takes what fits)"

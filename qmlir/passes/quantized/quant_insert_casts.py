@@ -5,14 +5,14 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
+from qmlir.ir.given import TakesValues
 from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.quantization.options import decide_and_insert, make_recipe, simple_rules
+from qmlir.quantization.options import Watch, decide_and_insert, make_recipe, simple_rules
 
 
 @dataclass(frozen=True)
-class QuantInsertCasts(ModulePass):
+class QuantInsertCasts(TakesValues):
     """Decide the quantized type of every profiled value, and put a `quant.qcast` and a `quant.dcast` behind it.
 
     The operations stay on floats: the module simulates quantization. Weights become constants of integers, quantized
@@ -62,6 +62,10 @@ class QuantInsertCasts(ModulePass):
     recipe: str = ""
     assert_all_quantized: bool = False
 
+    VALUES: ClassVar[tuple[str, ...]] = ("watch",)
+    watch: ClassVar[Watch | None] = None
+    """Is told what is decided."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rules = simple_rules(
             activations=self.activations,
@@ -72,4 +76,5 @@ class QuantInsertCasts(ModulePass):
             granularity=self.granularity,
             calibrator=self.calibrator,
         )
-        decide_and_insert(op, make_recipe(rules, self.recipe), assert_all_quantized=self.assert_all_quantized)
+        recipe = make_recipe(rules, self.recipe)
+        decide_and_insert(op, recipe, assert_all_quantized=self.assert_all_quantized, watch=self.watch)

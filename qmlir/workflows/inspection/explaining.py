@@ -7,9 +7,7 @@ kernels have names, tells which of them run it. No sample is run and nothing is 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Unpack
+from typing import Any, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
@@ -22,8 +20,7 @@ from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.passmanager.provenance_changes import Change, ProvenanceChanges
-from qmlir.pipelines import COMPILE, QuantizeSettings, quantize_pipeline
-from qmlir.quantization.options import watched
+from qmlir.pipelines import COMPILE, GIVEN, QuantizeSettings, quantize_pipeline
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import is_constant
 from qmlir.quantization.report import key_of
@@ -79,9 +76,9 @@ class Explanation:
     """Whether the module that was given has the operations and types that the pipeline gives now."""
 
 
-def _run(module: ModuleOp, text: str, instrumentations: Sequence[Instrumentation]) -> None:
+def _run(module: ModuleOp, text: str, instrumentations: Sequence[Instrumentation], **given: Any) -> None:
     environment = default_environment()
-    pipeline = parse_pipeline(text, environment.passes)
+    pipeline = parse_pipeline(text, environment.passes).given(**given)
     said: list[Diagnostic] = []
     with diagnostic_handler(said.append):
         PassManager(environment.new_context(), pipeline, instrumentations).run(module)
@@ -162,11 +159,8 @@ def explain_node(
     op_types = _op_types((module, made), found)
     whole = _whole(made, found)
     reader = DecisionReader(made, found, profile)
-    with TemporaryDirectory() as folder, watched(reader):
-        path = Path(folder) / "profile.json"
-        profile.save(path)
-        rest = ("profile", "decide", "propagate", "raise", "rescale")
-        _run(made, pipeline.text(*rest, profile=str(path), **values), [changes])
+    rest = ("profile", "decide", "propagate", "raise", "rescale")
+    _run(made, pipeline.text(*rest, profile=GIVEN, **values), [changes], taken=profile, watch=reader)
     given = made if quantized is None else quantized
     standing = _standing_in(given, found, whole)
     compiled, scheduled, failure = ProvenanceChanges(), None, ""

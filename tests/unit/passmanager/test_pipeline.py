@@ -12,8 +12,11 @@ from xdsl.passes import ModulePass
 
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.passes.profiled.calib_apply_profile import CalibApplyProfile
 from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline, step_text
+from qmlir.passmanager.pipeline import Nest, parse_pipeline, step_text
+from qmlir.quantization.profiles.digest import ModelDigest
+from qmlir.quantization.profiles.file import Profile
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
 
@@ -131,3 +134,19 @@ def test_a_failing_pass_is_named() -> None:
     module = parse_module(ctx, "func.func @f() { func.return }")
     with pytest.raises(DiagnosticError, match="no level 'cellar'"):
         PassManager(ctx, parse_pipeline("verify-level{level=cellar}", ENVIRONMENT.passes)).run(module)
+
+
+def test_values_go_to_the_passes_that_take_them() -> None:
+    """Inside a nest too; the text stays, and so does the pipeline that was there before."""
+    text = "builtin.module(calib-apply-profile{profile=given},builtin.module(calib-apply-profile{profile=given}),dce)"
+    before = parse_pipeline(text, ENVIRONMENT.passes)
+    profile = Profile(ModelDigest("", ""), 1, {})
+    after = before.given(taken=profile, watch=None)
+    assert str(after) == str(before)
+    first, nest, other = after.steps
+    assert isinstance(first, CalibApplyProfile)
+    assert isinstance(nest, Nest)
+    assert isinstance(nest.steps[0], CalibApplyProfile)
+    assert first.taken is nest.steps[0].taken is profile
+    assert not hasattr(other, "taken")
+    assert [step.taken for step in before.steps if isinstance(step, CalibApplyProfile)] == [None]
