@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from qmlir.arithmetic.erf import erf as erf_of_array
+from qmlir.arithmetic.extremes import maximum, minimum
 from qmlir.arithmetic.functions import double, single
-from qmlir.arithmetic.functions.steps import NUMPY, Definition
+from qmlir.arithmetic.functions.steps import NUMPY, Definition, FunctionSteps, NumPySteps, Value
 
 Array = npt.NDArray[Any]
 
@@ -80,7 +81,23 @@ FUNCTIONS: Mapping[str, Function] = {
 }
 """By the name of the operation of `math`."""
 
-acos, acosh, asin, asinh = (FUNCTIONS[name] for name in ("acos", "acosh", "asin", "asinh"))
-atan, atanh, cos, cosh = (FUNCTIONS[name] for name in ("atan", "atanh", "cos", "cosh"))
-erf, exp, expm1, log, log1p = (FUNCTIONS[name] for name in ("erf", "exp", "expm1", "log", "log1p"))
-power, sin, sinh, tan, tanh = (FUNCTIONS[name] for name in ("powf", "sin", "sinh", "tan", "tanh"))
+exp, log, power, tanh = (FUNCTIONS[name] for name in ("exp", "log", "powf", "tanh"))
+
+
+class _OnArrays(NumPySteps):
+    """The steps of formulas on arrays of any float type."""
+
+    floor: Any = staticmethod(np.floor)
+    ceil: Any = staticmethod(np.ceil)
+
+    def function(self, name: str, *operands: Array) -> Value:
+        return FUNCTIONS[name](*operands)
+
+    def maximum(self, x: Array, other: Any) -> Value:
+        return maximum(x, x.dtype.type(other) if isinstance(other, int | float) else other)
+
+    def minimum(self, x: Array, other: Any) -> Value:
+        return minimum(x, x.dtype.type(other) if isinstance(other, int | float) else other)
+
+
+ON_ARRAYS: FunctionSteps = _OnArrays()

@@ -1,7 +1,8 @@
 """The steps that the float functions are made of: what IEEE 754 and two's complement fix to the last bit.
 
 A definition is written once, over `Steps`: on arrays of NumPy it computes, on values of the IR it builds operations.
-Each step rounds once, and none is fused with another, so whoever takes the same steps finds the same bits.
+Each step rounds once, and none is fused with another, so whoever takes the same steps finds the same bits. A formula is
+written over `FunctionSteps`, which have the functions too, each rounded as its own definition says.
 """
 
 from collections.abc import Callable
@@ -68,13 +69,37 @@ class Steps(Protocol):
         ...
 
 
+class FunctionSteps(Steps, Protocol):
+    """The steps of formulas: besides those above the functions of `qmlir.arithmetic.functions`."""
+
+    def function(self, name: str, *operands: Value) -> Value:
+        """A function by the name of its operation of `math`: `exp`, `tanh`, …"""
+        ...
+
+    def floor(self, x: Value) -> Value:
+        """The largest integer that is not above `x`."""
+        ...
+
+    def ceil(self, x: Value) -> Value:
+        """The smallest integer that is not below `x`."""
+        ...
+
+    def maximum(self, x: Value, other: Value) -> Value:
+        """The larger of a value and another or a number, as `qmlir.arithmetic.extremes` has it."""
+        ...
+
+    def minimum(self, x: Value, other: Value) -> Value:
+        """The smaller of a value and another or a number."""
+        ...
+
+
 Definition = Callable[..., Value]
 """`definition(steps, *values)`: a function of f32 values."""
 
 _SAME_SIZE = {np.dtype(a): np.dtype(b) for a, b in (("f4", "i4"), ("i4", "f4"), ("f8", "i8"), ("i8", "f8"))}
 
 
-class _NumPySteps:
+class NumPySteps:
     """The steps on arrays, which compute as they are taken."""
 
     # Typed loosely by their stubs, and used on values of any kind.
@@ -102,4 +127,4 @@ class _NumPySteps:
         return x.astype(np.float32)
 
 
-NUMPY: Steps = _NumPySteps()
+NUMPY: Steps = NumPySteps()

@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.arithmetic.functions.steps import Steps
+from qmlir.arithmetic.functions.steps import FunctionSteps
 from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.ir.builtin_types import tensor as tensor_type
 
@@ -315,11 +315,12 @@ class Scalar:
         return self._converted(operation, type_)
 
 
+_MATH = {operation.name: operation for operation in math.Math.operations}
 _SAME_SIZE: dict[Attribute, Attribute] = {f32: i32, i32: f32, f64: i64, i64: f64}
 
 
 class _ScalarSteps:
-    """The steps of a definition on scalars, which write operations as they are taken."""
+    """The steps of definitions and formulas on scalars, which write operations as they are taken."""
 
     def constant(self, number: float, like: Scalar) -> Scalar:
         return like.constant(number)
@@ -358,8 +359,24 @@ class _ScalarSteps:
     def narrow(self, x: Scalar) -> Scalar:
         return x.to(f32)
 
+    def function(self, name: str, *operands: Scalar) -> Scalar:
+        first, *others = operands
+        return first.apply(_MATH[f"math.{name}"], *others)
 
-STEPS: Steps = _ScalarSteps()
+    def floor(self, x: Scalar) -> Scalar:
+        return x.apply(math.FloorOp)
+
+    def ceil(self, x: Scalar) -> Scalar:
+        return x.apply(math.CeilOp)
+
+    def maximum(self, x: Scalar, other: Scalar | Number) -> Scalar:
+        return x.maximum(other)
+
+    def minimum(self, x: Scalar, other: Scalar | Number) -> Scalar:
+        return x.minimum(other)
+
+
+STEPS: FunctionSteps = _ScalarSteps()
 
 
 def constant(builder: ArithBuilder, number: Number, type_: Attribute, unsigned: bool = False) -> Scalar:

@@ -10,7 +10,6 @@ from typing import Any
 from xdsl.ir import Operation
 
 from qmlir.dialects.nn.interpret import (
-    activations,
     attention,
     contraction,
     dynamic,
@@ -37,7 +36,6 @@ from qmlir.dialects.nn.interpret.quantized import with_quantized
 _PLAIN = with_quantized(
     {
         **elementwise.MEANINGS,
-        **activations.MEANINGS,
         **logic.MEANINGS,
         **contraction.MEANINGS,
         **pooling.MEANINGS,

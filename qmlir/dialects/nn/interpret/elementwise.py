@@ -15,6 +15,7 @@ from qmlir.arithmetic.extremes import maximum, minimum
 from qmlir.arithmetic.small_floats import PowerRounding, to_small_float
 from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.formulas import FORMULAS, Formula
 from qmlir.dialects.nn.interpret.precision import Meaning, is_integral, of_arrays, of_operation, of_question, widened
 from qmlir.dialects.nn.ops import elementwise as ops
 from qmlir.ir.small_floats import as_small_float
@@ -23,8 +24,11 @@ from qmlir.text.elements import dense_dtype, narrowed
 Array = npt.NDArray[Any]
 
 
-def _reciprocal(x: Array) -> Array:
-    return 1 / x
+def _of_formula(formula: Formula) -> Meaning:
+    def on_arrays(op: Operation, *arrays: Array) -> Array:
+        return formula.of(op, functions.ON_ARRAYS, *arrays)
+
+    return of_operation(on_arrays)
 
 
 def _refuse_zero(divisor: Array) -> None:
@@ -133,25 +137,6 @@ def _bit_cast(op: ops.BitCastOp, x: Array) -> tuple[Array]:
 _FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
     ops.AbsOp: np.abs,
     ops.NegOp: np.negative,
-    ops.SqrtOp: np.sqrt,
-    ops.ExpOp: functions.exp,
-    ops.LogOp: functions.log,
-    ops.ReciprocalOp: _reciprocal,
-    ops.ErfOp: functions.erf,
-    ops.SinOp: functions.sin,
-    ops.CosOp: functions.cos,
-    ops.TanOp: functions.tan,
-    ops.AsinOp: functions.asin,
-    ops.AcosOp: functions.acos,
-    ops.AtanOp: functions.atan,
-    ops.SinhOp: functions.sinh,
-    ops.CoshOp: functions.cosh,
-    ops.AsinhOp: functions.asinh,
-    ops.AcoshOp: functions.acosh,
-    ops.AtanhOp: functions.atanh,
-    ops.FloorOp: np.floor,
-    ops.CeilOp: np.ceil,
-    ops.RoundOp: np.rint,
     ops.SignOp: np.sign,
     ops.AddOp: np.add,
     ops.SubOp: np.subtract,
@@ -171,6 +156,7 @@ _COMPARISONS: dict[type[Operation], Callable[..., Any]] = {
 }
 
 MEANINGS: dict[type[Operation], Meaning] = {
+    **{operation: _of_formula(formula) for operation, formula in FORMULAS.items()},
     **{operation: of_operation(of_arrays(function)) for operation, function in _FUNCTIONS.items()},
     **{operation: of_question(of_arrays(function)) for operation, function in _COMPARISONS.items()},
     ops.ModOp: of_operation(_remainder),

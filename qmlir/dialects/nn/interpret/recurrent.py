@@ -9,9 +9,9 @@ import numpy.typing as npt
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.arithmetic import functions
-from qmlir.arithmetic.extremes import clipped, minimum
-from qmlir.dialects.nn.interpret.activations import relu, sigmoid, softplus
+from qmlir.arithmetic.extremes import clipped
+from qmlir.arithmetic.functions import ON_ARRAYS
+from qmlir.dialects.nn import formulas
 from qmlir.dialects.nn.interpret.components import of_parts
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import recurrent as ops
@@ -27,68 +27,25 @@ Step = Callable[[Array, State], State]
 """The state after a step, from the step's part of `W x + b`, and the state before."""
 
 
-def _relu(x: Array, alpha: Any, beta: Any) -> Array:
-    return relu(x)
-
-
-def _tanh(x: Array, alpha: Any, beta: Any) -> Array:
-    return functions.tanh(x)
-
-
-def _sigmoid(x: Array, alpha: Any, beta: Any) -> Array:
-    return sigmoid(x)
-
-
-def _affine(x: Array, alpha: Any, beta: Any) -> Array:
-    return alpha * x + beta
-
-
-def _leaky_relu(x: Array, alpha: Any, beta: Any) -> Array:
-    return np.where(x < 0, alpha * x, x)
-
-
-def _thresholded_relu(x: Array, alpha: Any, beta: Any) -> Array:
-    return np.where(x >= alpha, x, 0)
-
-
-def _scaled_tanh(x: Array, alpha: Any, beta: Any) -> Array:
-    return alpha * functions.tanh(beta * x)
-
-
-def _hard_sigmoid(x: Array, alpha: Any, beta: Any) -> Array:
-    return clipped(alpha * x + beta, 0, 1)
-
-
-def _elu(x: Array, alpha: Any, beta: Any) -> Array:
-    return np.where(x < 0, alpha * functions.expm1(minimum(x, x.dtype.type(0))), x)
-
-
-def _softsign(x: Array, alpha: Any, beta: Any) -> Array:
-    return x / (1 + np.abs(x))
-
-
-def _softplus(x: Array, alpha: Any, beta: Any) -> Array:
-    return softplus(x)
-
-
-_FUNCTIONS: dict[str, Callable[[Array, Any, Any], Array]] = {
-    "Relu": _relu,
-    "Tanh": _tanh,
-    "Sigmoid": _sigmoid,
-    "Affine": _affine,
-    "LeakyRelu": _leaky_relu,
-    "ThresholdedRelu": _thresholded_relu,
-    "ScaledTanh": _scaled_tanh,
-    "HardSigmoid": _hard_sigmoid,
-    "Elu": _elu,
-    "Softsign": _softsign,
-    "Softplus": _softplus,
+FORMULAS: dict[str, Callable[..., Any]] = {
+    "Relu": formulas.relu,
+    "Tanh": formulas.tanh,
+    "Sigmoid": formulas.sigmoid,
+    "Affine": formulas.affine,
+    "LeakyRelu": formulas.leaky_relu,
+    "ThresholdedRelu": formulas.kept_from,
+    "ScaledTanh": formulas.scaled_tanh,
+    "HardSigmoid": formulas.hard_sigmoid,
+    "Elu": formulas.elu,
+    "Softsign": formulas.softsign,
+    "Softplus": formulas.softplus,
 }
+"""The activation functions by ONNX's names, each of a value and the numbers that it has."""
 
 
 def _activation(chosen: ops.Activation) -> Function:
-    function = _FUNCTIONS[chosen.name]
-    return lambda x: function(x, chosen.alpha, chosen.beta).astype(x.dtype, copy=False)
+    numbers = [each for each in (chosen.alpha, chosen.beta) if each is not None]
+    return lambda x: FORMULAS[chosen.name](ON_ARRAYS, x, *numbers).astype(x.dtype, copy=False)
 
 
 def _of_gate(op: ops.Layer, function: Function) -> Function:

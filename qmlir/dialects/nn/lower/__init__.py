@@ -18,9 +18,9 @@ from qmlir.dialects.nn.lower.elements import or_parts, otherwise
 from qmlir.dialects.nn.lower.qlinear import by_mode
 
 FAMILIES = (
-    "activations", "attention", "constant", "contraction", "conversion", "einsum", "elementwise", "expansion",
-    "indexing", "logic", "movement", "normalization", "pooling", "recurrent", "reduction", "resizing", "selection",
-    "sequence", "shapes", "softmax", "text",
+    "attention", "constant", "contraction", "conversion", "einsum", "elementwise", "expansion", "indexing", "logic",
+    "movement", "normalization", "pooling", "recurrent", "reduction", "resizing", "selection", "sequence", "shapes",
+    "softmax", "text",
 )  # fmt: skip
 """The files beside this one that have a table `LOWERINGS`."""
 

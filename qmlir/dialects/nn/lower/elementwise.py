@@ -13,7 +13,8 @@ from xdsl.ir.affine import AffineMap
 from qmlir.arithmetic.requantization import Mode, accumulator_scale
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, unchanged
-from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.kernel.lowering.scalars import STEPS, Scalar
+from qmlir.dialects.nn.formulas import FORMULAS, Formula
 from qmlir.dialects.nn.lower.elements import (
     Function,
     elementwise,
@@ -33,17 +34,11 @@ from qmlir.ir.builtin_types import as_integer, tensor
 from qmlir.text.elements import narrowed
 
 
-def _applied(operation: type[Operation]) -> Function:
-    """The function that is one operation of `math`."""
+def _of_formula(formula: Formula) -> Function:
+    def on_scalars(op: Operation, *scalars: Scalar) -> Scalar:
+        return formula.of(op, STEPS, *scalars)
 
-    def apply(op: Operation, x: Scalar) -> Scalar:
-        return x.apply(operation)
-
-    return apply
-
-
-def _reciprocal(op: Operation, x: Scalar) -> Scalar:
-    return 1 / x
+    return on_scalars
 
 
 def _absolute(op: Operation, x: Scalar) -> Scalar:
@@ -85,10 +80,6 @@ def _clip(op: ops.ClipOp, x: Scalar) -> Scalar:
             number = towards_the_others(min(max(number, limits[0]), limits[1]))
         x = x.maximum(number) if bound is op.minimum else x.minimum(number)
     return x
-
-
-def _relu(op: Operation, x: Scalar) -> Scalar:
-    return x.maximum(0)
 
 
 def _where(op: ops.WhereOp, at: Lowering) -> Sequence[SSAValue]:
@@ -366,29 +357,10 @@ def _may_hold(at: Lowering, value: SSAValue, number: int) -> bool:
     return known is None or bool((narrowed(known, tensor(value.type).get_element_type()) == number).any())
 
 
-_MATH: dict[type[Operation], type[Operation]] = {
-    ops.SqrtOp: math.SqrtOp,
-    ops.ExpOp: math.ExpOp,
-    ops.LogOp: math.LogOp,
-    ops.ErfOp: math.ErfOp,
-    ops.SinOp: math.SinOp,
-    ops.CosOp: math.CosOp,
-    ops.TanOp: math.TanOp,
-    ops.AsinOp: math.AsinOp,
-    ops.AcosOp: math.AcosOp,
-    ops.AtanOp: math.AtanOp,
-    ops.SinhOp: math.SinhOp,
-    ops.CoshOp: math.CoshOp,
-    ops.AsinhOp: math.AsinhOp,
-    ops.AcoshOp: math.AcoshOp,
-    ops.AtanhOp: math.AtanhOp,
-    ops.FloorOp: math.FloorOp,
-    ops.CeilOp: math.CeilOp,
-    ops.RoundOp: math.RoundEvenOp,
-}
-"""Functions that `math` has an operation for."""
+_relu = _of_formula(FORMULAS[ReluOp])
 
 LOWERINGS: dict[type[Operation], Lower] = {
+    **{operation: elementwise(_of_formula(formula)) for operation, formula in FORMULAS.items()},
     ops.AddOp: _on_one_scale(_binary("__add__"), _binary("__add__"), _sum_of),
     ops.SubOp: _on_one_scale(_binary("__sub__"), _binary("__sub__"), _sum_of),
     ops.MinOp: _on_one_scale(_binary("minimum"), _binary("minimum"), _largest_of),
@@ -405,9 +377,7 @@ LOWERINGS: dict[type[Operation], Lower] = {
     ops.LessOrEqualOp: _compare("le"),
     ops.WhereOp: _where,
     ops.DivOp: _divided(_quotient),
-    ops.ReciprocalOp: elementwise(_reciprocal),
     ops.SignOp: elementwise(_sign),
     ops.PowOp: elementwise(_power),
     ops.ModOp: _divided(_remainder),
-    **{operation: elementwise(_applied(name)) for operation, name in _MATH.items()},
 }

@@ -18,7 +18,6 @@ from xdsl.utils.exceptions import InterpretationError
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.interpret import activations as activation_meanings
 from qmlir.dialects.nn.interpret import elementwise as elementwise_meanings
 from qmlir.dialects.nn.interpret.quantized import QUANTIZED
 from qmlir.dialects.nn.interpret.quantized.parameters import through_float
@@ -64,7 +63,7 @@ ROUNDED_ONCE: tuple[type[Operation], ...] = (
 """Operations whose floats IEEE 754 fixes: every runtime has the same."""
 
 
-_PLAIN = {**elementwise_meanings.MEANINGS, **activation_meanings.MEANINGS}
+_PLAIN = elementwise_meanings.MEANINGS
 
 
 def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:

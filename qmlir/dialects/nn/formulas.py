@@ -1,0 +1,181 @@
+"""What operations compute of each element: one formula each, which the interpreter evaluates and lowerings build.
+
+A formula is written over `FunctionSteps`: on arrays it computes, on scalars it writes the body of a structured
+operation, with the same bits, as both take the same steps in the same order. None overflows on the way. One more
+activation is its formula here, its row in `FORMULAS`, and a row in each table of importers and exporters.
+
+Composites among them are not taken apart: their parts would round f16 and bf16 one by one, they themselves round once.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from qmlir.arithmetic.functions.steps import FunctionSteps, Value
+from qmlir.dialects.nn.ops import activations, elementwise
+
+# --- Formulas: of values, then of numbers, which are the properties of the operation ----------------------------------
+
+
+def relu(e: FunctionSteps, x: Value) -> Value:
+    """`maximum(x, 0)`: never -0."""
+    return e.maximum(x, 0)
+
+
+def leaky_relu(e: FunctionSteps, x: Value, slope: Value) -> Value:
+    """`x` from 0 up, `slope x` below; the slope is a number or a value."""
+    return e.where(x < 0, x * slope, x)
+
+
+def _thresholded_relu(e: FunctionSteps, x: Value, alpha: float) -> Value:
+    return e.where(x > alpha, x, 0)
+
+
+def kept_from(e: FunctionSteps, x: Value, alpha: float) -> Value:
+    """`x` from `alpha` up, 0 below: what ONNX's recurrent layers call ThresholdedRelu."""
+    return e.where(x >= alpha, x, 0)
+
+
+def sigmoid(e: FunctionSteps, x: Value) -> Value:
+    """`1 / (1 + e^-x)`; the exponent is never positive."""
+    decay = e.function("exp", -e.absolute(x))
+    return e.where(x >= 0, 1, decay) / (decay + 1)
+
+
+def hard_sigmoid(e: FunctionSteps, x: Value, alpha: float, beta: float) -> Value:
+    """`alpha x + beta`, from 0 to 1."""
+    return e.minimum(e.maximum(x * alpha + beta, 0), 1)
+
+
+def tanh(e: FunctionSteps, x: Value) -> Value:
+    """The hyperbolic tangent."""
+    return e.function("tanh", x)
+
+
+def softplus(e: FunctionSteps, x: Value) -> Value:
+    """`ln(1 + e^x)`; the exponent is never positive."""
+    return relu(e, x) + e.function("log1p", e.function("exp", -e.absolute(x)))
+
+
+def softsign(e: FunctionSteps, x: Value) -> Value:
+    """`x / (1 + |x|)`."""
+    return x / (1 + e.absolute(x))
+
+
+def elu(e: FunctionSteps, x: Value, alpha: float) -> Value:
+    """`x` from 0 up, `alpha (e^x - 1)` below."""
+    return e.where(x < 0, alpha * e.function("expm1", x), x)
+
+
+def affine(e: FunctionSteps, x: Value, alpha: float, beta: float) -> Value:
+    """`alpha x + beta`."""
+    return x * alpha + beta
+
+
+def scaled_tanh(e: FunctionSteps, x: Value, alpha: float, beta: float) -> Value:
+    """`alpha tanh(beta x)`."""
+    return alpha * tanh(e, x * beta)
+
+
+def _celu(e: FunctionSteps, x: Value, alpha: float) -> Value:
+    return e.where(x < 0, alpha * e.function("expm1", x / alpha), x)
+
+
+def _selu(e: FunctionSteps, x: Value, alpha: float, gamma: float) -> Value:
+    return gamma * elu(e, x, alpha)
+
+
+def _hard_swish(e: FunctionSteps, x: Value) -> Value:
+    return x * hard_sigmoid(e, x, 1 / 6, 0.5)
+
+
+def _swish(e: FunctionSteps, x: Value, alpha: float) -> Value:
+    return x * sigmoid(e, x * alpha)
+
+
+def _mish(e: FunctionSteps, x: Value) -> Value:
+    return x * tanh(e, softplus(e, x))
+
+
+def _gelu(e: FunctionSteps, x: Value, is_tanh: bool) -> Value:
+    if is_tanh:
+        curve = tanh(e, math.sqrt(2 / math.pi) * (x + x * x * x * 0.044715))
+    else:
+        curve = e.function("erf", x * math.sqrt(0.5))
+    return 0.5 * x * (1 + curve)
+
+
+def _reciprocal(e: FunctionSteps, x: Value) -> Value:
+    return 1 / x
+
+
+# --- Rows -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Formula:
+    """`definition(steps, *operands, *numbers)`; the numbers are these properties of the operation."""
+
+    definition: Callable[..., Value]
+    properties: tuple[str, ...] = ()
+
+    def of(self, op: Operation, steps: FunctionSteps, *operands: Value) -> Value:
+        """What `op` computes of operands."""
+        numbers = (getattr(op, name).value.data for name in self.properties)
+        return self.definition(steps, *operands, *numbers)
+
+
+def _step(name: str) -> Formula:
+    def step(e: FunctionSteps, x: Value) -> Value:
+        return getattr(e, name)(x)
+
+    return Formula(step)
+
+
+def _function(name: str) -> Formula:
+    def function(e: FunctionSteps, x: Value) -> Value:
+        return e.function(name, x)
+
+    return Formula(function)
+
+
+FORMULAS: dict[type[Operation], Formula] = {
+    activations.ReluOp: Formula(relu),
+    activations.LeakyReluOp: Formula(leaky_relu, ("alpha",)),
+    activations.PReluOp: Formula(leaky_relu),
+    activations.ThresholdedReluOp: Formula(_thresholded_relu, ("alpha",)),
+    activations.EluOp: Formula(elu, ("alpha",)),
+    activations.CeluOp: Formula(_celu, ("alpha",)),
+    activations.SeluOp: Formula(_selu, ("alpha", "gamma")),
+    activations.SigmoidOp: Formula(sigmoid),
+    activations.HardSigmoidOp: Formula(hard_sigmoid, ("alpha", "beta")),
+    activations.HardSwishOp: Formula(_hard_swish),
+    activations.SwishOp: Formula(_swish, ("alpha",)),
+    activations.MishOp: Formula(_mish),
+    activations.TanhOp: Formula(tanh),
+    activations.SoftplusOp: Formula(softplus),
+    activations.SoftsignOp: Formula(softsign),
+    activations.GeluOp: Formula(_gelu, ("tanh_approximation",)),
+    elementwise.ReciprocalOp: Formula(_reciprocal),
+    elementwise.SqrtOp: _step("sqrt"),
+    elementwise.FloorOp: _step("floor"),
+    elementwise.CeilOp: _step("ceil"),
+    elementwise.RoundOp: _step("round_even"),
+    elementwise.ExpOp: _function("exp"),
+    elementwise.LogOp: _function("log"),
+    elementwise.ErfOp: _function("erf"),
+    elementwise.SinOp: _function("sin"),
+    elementwise.CosOp: _function("cos"),
+    elementwise.TanOp: _function("tan"),
+    elementwise.AsinOp: _function("asin"),
+    elementwise.AcosOp: _function("acos"),
+    elementwise.AtanOp: _function("atan"),
+    elementwise.SinhOp: _function("sinh"),
+    elementwise.CoshOp: _function("cosh"),
+    elementwise.AsinhOp: _function("asinh"),
+    elementwise.AcoshOp: _function("acosh"),
+    elementwise.AtanhOp: _function("atanh"),
+}
+"""The formulas of float operations on elements; arithmetic, which integers and scales of their own enter, has rules."""
