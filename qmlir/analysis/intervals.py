@@ -16,6 +16,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.ir.builtin_types import as_dense, as_integer
 from qmlir.text.elements import dense_array, dense_dtype, narrowed
 
@@ -100,7 +101,7 @@ def bits_of(type_: Attribute) -> int | None:
 
 def signed_range(bits: int) -> Interval:
     """What an integer of so many bits may be."""
-    return Interval(0, 1) if bits == 1 else Interval(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    return Interval(*integer_limits(bits, is_signed=bits > 1))
 
 
 def range_of_type(type_: Attribute) -> Interval:
@@ -140,7 +141,7 @@ def unsigned(interval: Interval, bits: int) -> Interval:
         return interval
     if interval.within(-python_math.inf, -1):
         return Interval(interval.low + (1 << bits), interval.high + (1 << bits))
-    return Interval(0, (1 << bits) - 1)
+    return Interval(*integer_limits(bits, is_signed=False))
 
 
 def signed(interval: Interval, bits: int) -> Interval:
@@ -290,7 +291,7 @@ def _as_float(interval: Interval, target: Attribute) -> Interval:
 
 
 def _as_integer(interval: Interval, bits: int, *, is_signed: bool) -> Interval:
-    own = signed_range(bits) if is_signed else Interval(0, (1 << bits) - 1)
+    own = signed_range(bits) if is_signed else Interval(*integer_limits(bits, is_signed=False))
     low, high = interval.values
     if python_math.isinf(low) or python_math.isinf(high):
         low, high = max(low, own.low), min(high, own.high)  # beyond its range the conversion is undefined

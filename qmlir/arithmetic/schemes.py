@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qmlir import registry
+from qmlir.arithmetic.integers import integer_limits
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
@@ -127,9 +128,7 @@ class Storage:
 
     @property
     def _widest(self) -> tuple[int, int]:
-        if self.is_signed:
-            return -(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1
-        return 0, (1 << self.bits) - 1
+        return integer_limits(self.bits, is_signed=self.is_signed)
 
     @property
     def minimum(self) -> int:

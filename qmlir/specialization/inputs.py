@@ -8,6 +8,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, i1
 from xdsl.dialects.func import FuncOp
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.ops.constant import storage_element
 from qmlir.dialects.quant.types import storage_limits
@@ -77,7 +78,7 @@ def checked_value(function: FuncOp, port: Port, value: Any) -> Array:
         raise op_error(function, f"input '{port.name}' has elements of {dtype}, found {array.dtype}")
     small = None if element is None else as_small_float(element)
     if small is not None and small.bitwidth < 8:
-        _check_limits(function, port, array.view(np.uint8), (0, (1 << small.bitwidth) - 1))
+        _check_limits(function, port, array.view(np.uint8), integer_limits(small.bitwidth, is_signed=False))
     integer = None if element is None else as_integer(element)
     if integer is not None and integer.width.data < 8 * dtype.itemsize:
         # A Boolean of NumPy is a byte, which another library may have filled with anything.

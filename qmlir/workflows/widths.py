@@ -16,6 +16,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.arithmetic.schemes import Storage
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import text_error
@@ -83,7 +84,7 @@ class Layer:
 def _storage_text(storage: Storage, bits: int) -> str:
     """`storage` with so many bits; limits that leave out the smallest value, as those of weights, still do."""
     letter = "i" if storage.is_signed else "u"
-    largest = (1 << (bits - 1)) - 1
+    _, largest = integer_limits(bits)
     is_even = storage.is_signed and storage.minimum == -storage.maximum
     return f"{letter}{bits}<{-largest}:{largest}>" if is_even else f"{letter}{bits}"
 

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp
 
 Array = npt.NDArray[Any]
@@ -18,7 +19,7 @@ def _observe(op: ObserveOp, x: Array) -> tuple[Array]:
 
 def _fake_quant(op: FakeQuantOp, x: Array, log2_threshold: Array) -> tuple[Array]:
     bits, signed = op.bits.value.data, bool(op.signed.value.data)
-    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+    low, high = integer_limits(bits, is_signed=signed)
     exponent = np.ceil(log2_threshold.astype(np.float64)) - (bits - 1 if signed else bits)
     scale = np.exp2(exponent).astype(np.float32)
     if op.axis is not None:

@@ -46,6 +46,7 @@ from xdsl.irdl import (
 from xdsl.traits import EffectInstance, IsTerminator, MemoryEffectKind, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.kernel.attributes import RequantizeAttr, ScheduleAttr
 from qmlir.ir.builtin_types import integer_list
@@ -182,7 +183,8 @@ class RequantizeOp(IRDLOperation):
         if not low <= self.zero_point.value.data <= high:
             raise VerifyException(f"the zero point {self.zero_point.value.data} lies outside [{low}, {high}]")
         bits = cast(IntegerType, scalar_of(self.result.type)).width.data
-        if low < -(1 << (bits - 1)) or high >= 1 << bits or high - low >= 1 << bits:
+        lowest, highest = integer_limits(bits)[0], integer_limits(bits, is_signed=False)[1]  # either sign, not both
+        if low < lowest or high > highest or high - low > highest:
             raise VerifyException(f"limits [{low}, {high}] do not fit {self.result.type}")
 
 

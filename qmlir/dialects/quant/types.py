@@ -27,6 +27,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.quant import syntax
 from qmlir.dialects.quant.syntax import MAX_STORAGE_BITS
 from qmlir.dialects.quant.uniform import (
@@ -55,10 +56,7 @@ __all__ = [
 
 def storage_limits(storage: IntegerType) -> tuple[int, int]:
     """Smallest and largest value of a storage type: signless counts as signed."""
-    bits = storage.width.data
-    if storage.signedness.data is Signedness.UNSIGNED:
-        return 0, (1 << bits) - 1
-    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    return integer_limits(storage.width.data, is_signed=storage.signedness.data is not Signedness.UNSIGNED)
 
 
 class StoredType(QuantizedType):

@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir import registry
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of
 from qmlir.dialects.simd.memory import GROUP_BITS
 from qmlir.dialects.simd.ops import (
@@ -160,8 +161,7 @@ def _round_to_int(op: RoundToIntOp, value: Array) -> tuple[Array]:
 
 def _narrow(op: NarrowOp, values: Sequence[Array]) -> tuple[Array]:
     element = element_of(op.result)
-    bits = bits_of(element)
-    low, high = (0, (1 << bits) - 1) if op.unsigned is not None else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    low, high = integer_limits(bits_of(element), is_signed=op.unsigned is None)
     return (_wrapped(np.clip(np.concatenate(values).astype(np.int64), low, high), element),)
 
 

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.extremes import maximum, minimum
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.interpreter.upstream.scalars import (
     Array,
     dtype_of,
@@ -73,7 +74,7 @@ def _check_divisor(a: Any, b: Any, element: Attribute) -> None:
 
 def _check_signed_quotient(a: Any, b: Any, element: Attribute) -> None:
     _check_divisor(a, b, element)
-    smallest = -(1 << (width_of(element) - 1))
+    smallest, _ = integer_limits(width_of(element))
     if has_any((a == smallest) & (b == -1)):
         raise InterpretationError(f"{smallest} divided by -1 overflows {element}")
 

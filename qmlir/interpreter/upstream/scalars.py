@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ContainerType, IndexType, IntegerType, Signedn
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.integers import wrapped
 from qmlir.interpreter.values import check_size
 from qmlir.ir.builtin_types import as_integer
 from qmlir.text.elements import dense_dtype
@@ -66,8 +67,7 @@ def signed(value: Any, element: Attribute) -> Any:
         return _extended(value.astype(np.int64), width_of(element))
     if not _is_unsigned(element):
         return int(value)
-    bits = width_of(element)
-    return (int(value) ^ (1 << (bits - 1))) - (1 << (bits - 1))
+    return wrapped(int(value), width_of(element))
 
 
 def unsigned(value: Any, element: Attribute) -> Any:
@@ -92,12 +92,9 @@ def wrap(value: Any, element: Attribute) -> Any:
         if array.dtype == object:
             array = np.asarray(array & ((1 << INDEX_BITS) - 1)).astype(np.uint64)
         array = array.astype(np.int64)
-        wrapped = array & ((1 << bits) - 1) if _is_unsigned(element) and bits < INDEX_BITS else _extended(array, bits)
-        return np.asarray(wrapped).astype(dtype_of(element))
-    number = int(value) & ((1 << bits) - 1)
-    if not _is_unsigned(element):
-        sign = 1 << (bits - 1)
-        number = (number ^ sign) - sign
+        low = array & ((1 << bits) - 1) if _is_unsigned(element) and bits < INDEX_BITS else _extended(array, bits)
+        return np.asarray(low).astype(dtype_of(element))
+    number = wrapped(int(value), bits, is_signed=not _is_unsigned(element))
     return number if isinstance(element, IndexType) else dtype_of(element).type(number)
 
 

@@ -13,6 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from qmlir.analysis.readings import defining
+from qmlir.arithmetic.integers import integer_limits, wrapped
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.builtin_types import as_integer
 
@@ -28,11 +29,6 @@ def _bits(value: SSAValue) -> int:
     return integer.width.data
 
 
-def _full(bits: int) -> Range:
-    # A single bit is extended from 0 and -1.
-    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-
-
 def constant_of(value: SSAValue) -> int | None:
     """The integer that a value is known to be, read as signed."""
     op = defining(value)
@@ -40,13 +36,11 @@ def constant_of(value: SSAValue) -> int | None:
         return None
     if as_integer(value.type) is None:
         return None
-    bits = _bits(value)
-    number = op.value.value.data & ((1 << bits) - 1)
-    return number - ((number >> (bits - 1)) << bits)
+    return wrapped(op.value.value.data, _bits(value))
 
 
 def _inside(found: Range, bits: int) -> Range:
-    low, high = _full(bits)
+    low, high = integer_limits(bits)
     return found if low <= found[0] and found[1] <= high else (low, high)
 
 
@@ -70,7 +64,7 @@ def signed_range(value: SSAValue, depth: int = _DEPTH) -> Range:
         return number, number
     op = defining(value)
     if op is None or not depth:
-        return _full(bits)
+        return integer_limits(bits)
     match op:
         case RequantizeOp():
             return _inside(op.limits, bits)
@@ -78,7 +72,7 @@ def signed_range(value: SSAValue, depth: int = _DEPTH) -> Range:
             return signed_range(op.input, depth - 1)
         case arith.ExtUIOp():
             low, high = signed_range(op.input, depth - 1)
-            return (low, high) if low >= 0 else (0, (1 << _bits(op.input)) - 1)
+            return (low, high) if low >= 0 else integer_limits(_bits(op.input), is_signed=False)
         case arith.TruncIOp():
             return _inside(signed_range(op.input, depth - 1), bits)
         case arith.SelectOp():
@@ -87,7 +81,7 @@ def signed_range(value: SSAValue, depth: int = _DEPTH) -> Range:
         case _:
             function = _ON_RANGES.get(type(op))
             if function is None:
-                return _full(bits)
+                return integer_limits(bits)
             return _inside(function(*(signed_range(operand, depth - 1) for operand in op.operands)), bits)
 
 
@@ -122,7 +116,7 @@ class ResizeOnce(RewritePattern):
             case arith.ExtUIOp(), arith.ExtUIOp():
                 self._resize(op, inner.input, arith.ExtUIOp, rewriter)
             case arith.ExtSIOp(), arith.TruncIOp():
-                low, high = _full(_bits(op.input))
+                low, high = integer_limits(_bits(op.input))
                 found = signed_range(inner.input)
                 if low <= found[0] and found[1] <= high:
                     self._resize(op, inner.input, arith.ExtSIOp, rewriter)
@@ -178,10 +172,10 @@ class ClampInRequantize(RewritePattern):
             if not isinstance(inner, RequantizeOp) or number is None or len(list(source.uses)) != 1:
                 continue
             bits = _bits(source)
-            lowest, highest = (0, (1 << bits) - 1) if bound.is_unsigned else _full(bits)
+            lowest, highest = integer_limits(bits, is_signed=not bound.is_unsigned)
             low, high = inner.limits
             if bound.is_unsigned:
-                number &= (1 << bits) - 1
+                number = wrapped(number, bits, is_signed=False)
             if low < lowest or high > highest or not low <= number <= high:
                 continue
             limits = (number, high) if bound.is_lower else (low, number)
@@ -237,9 +231,7 @@ class OneOffset(RewritePattern):
             value, number = inner[0], number + inner[1]
         elif number:
             return
-        bits = _bits(value)
-        number &= (1 << bits) - 1
-        number -= (number >> (bits - 1)) << bits
+        number = wrapped(number, _bits(value))
         if not number:
             rewriter.replace(op, [], [value])
             return

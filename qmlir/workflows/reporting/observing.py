@@ -15,7 +15,7 @@ from xdsl.ir import Attribute
 
 from qmlir.arithmetic import histogram as fine
 from qmlir.dialects.quant.infer import broadcast_parameters
-from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
 from qmlir.quantization.report import element_text
 from qmlir.workflows.comparison.errors import Array, ErrorSums
 from qmlir.workflows.reporting.model import ErrorFigures, Histogram, Quantized
@@ -33,8 +33,7 @@ def quantized_of(element: Attribute | None) -> Quantized | None:
     scales, zero_points = element.scales.reshape(-1), element.zero_points.reshape(-1)
     lows, highs = scales * (element.storage_min - zero_points), scales * (element.storage_max - zero_points)
     storage = element_text(element)
-    widest = -(1 << element.bits - 1) if element.is_signed else 0
-    if (element.storage_min, element.storage_max) != (widest, widest + (1 << element.bits) - 1):
+    if (element.storage_min, element.storage_max) != storage_limits(element.storage):
         storage += f"<{element.storage_min}:{element.storage_max}>"
     return Quantized(
         storage,

@@ -29,6 +29,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.arithmetic.functions.steps import FunctionSteps
+from qmlir.arithmetic.integers import wrapped
 from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.ir.builtin_types import tensor as tensor_type
 
@@ -73,10 +74,8 @@ def number_attribute(number: Number, type_: Attribute) -> FloatAttr[Any] | Integ
     if isinstance(type_, IndexType):
         return IntegerAttr(int(number), type_)
     assert isinstance(type_, IntegerType)
-    bits = type_.bitwidth
-    wrapped = int(number) & ((1 << bits) - 1)
-    is_negative = bits > 1 and wrapped >> (bits - 1)
-    return IntegerAttr(wrapped - (1 << bits) if is_negative else wrapped, cast(IntegerType, type_))
+    value = wrapped(int(number), type_.bitwidth, is_signed=type_ != i1)
+    return IntegerAttr(value, cast(IntegerType, type_))
 
 
 class ArithBuilder:

@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic import functions
 from qmlir.arithmetic.extremes import Extreme, maximum, minimum
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.arithmetic.ordered_sums import ordered_mean, ordered_product, ordered_sum
 from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.interpret.precision import is_integral, widened
@@ -97,8 +98,7 @@ def _lowest_and_highest(element: Attribute, dtype: np.dtype[Any]) -> tuple[Any, 
         return 0, 1
     integer = as_integer(element)
     assert integer is not None
-    bits = integer.width.data
-    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.kind == "i" else (0, (1 << bits) - 1)
+    return integer_limits(integer.width.data, is_signed=dtype.kind == "i")
 
 
 def _extreme(function: Extreme) -> Meaning:

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import FloatAttr, f64, i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.arithmetic.requantization import Mode, accumulator_scale
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, unchanged
@@ -76,8 +77,8 @@ def _clip(op: ops.ClipOp, x: Scalar) -> Scalar:
             continue
         number = bound.value.data
         if not x.is_float:
-            limits = (0, (1 << x.bits) - 1) if x.unsigned else (-(1 << (x.bits - 1)), (1 << (x.bits - 1)) - 1)
-            number = towards_the_others(min(max(number, limits[0]), limits[1]))
+            low, high = integer_limits(x.bits, is_signed=not x.unsigned)
+            number = towards_the_others(min(max(number, low), high))
         x = x.maximum(number) if bound is op.minimum else x.minimum(number)
     return x
 

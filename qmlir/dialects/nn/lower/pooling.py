@@ -11,6 +11,7 @@ from xdsl.dialects.math import PowFOp, SqrtOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.kernel.lowering import quantized
@@ -42,7 +43,7 @@ def lowest(element: Attribute, is_unsigned: bool) -> Number:
     if isinstance(element, StoredType):
         return element.storage_min
     if isinstance(element, IntegerType):
-        return 0 if is_unsigned else -(1 << (element.bitwidth - 1))
+        return integer_limits(element.bitwidth, is_signed=not is_unsigned)[0]
     return -math.inf
 
 

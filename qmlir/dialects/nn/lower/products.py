@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, element_of, shape_of
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
@@ -62,8 +63,7 @@ class Factor:
         if self.known is not None and self.known.size:
             stored = integers_of(self.known, integer, is_unsigned=self.is_unsigned)
             return int(stored.min()), int(stored.max())
-        bits = integer.width.data
-        return (0, (1 << bits) - 1) if self.is_unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+        return integer_limits(integer.width.data, is_signed=not self.is_unsigned)
 
     def largest(self) -> int:
         """A bound of `|q - z|`."""

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import AnyFloat, Float64Type, IntegerType, f32, f64, 
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.lowering import loops, quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, element_of, shape_of
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Number, Scalar, extracted, inserted, position
@@ -192,8 +193,7 @@ def _limits(element: Attribute, is_unsigned: bool) -> tuple[Number, Number]:
     if isinstance(element, StoredType):
         return element.storage_min, element.storage_max
     if isinstance(element, IntegerType):
-        bits = element.bitwidth
-        return (0, (1 << bits) - 1) if is_unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+        return integer_limits(element.bitwidth, is_signed=not is_unsigned)
     return -numbers.inf, numbers.inf
 
 

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import IndexType, IntegerType, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, element_of, shape_of
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, extracted, position
@@ -165,7 +166,7 @@ def _rounded(number: Scalar, element: Attribute, dtype: np.dtype[Any]) -> Scalar
     if not isinstance(element, IntegerType):
         return number.to(element)
     bits, unsigned = element.bitwidth, dtype.kind == "u"
-    low, high = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    low, high = integer_limits(bits, is_signed=not unsigned)
     whole = number.round_even().maximum(low)
     if bits < 64:
         return whole.minimum(high).to(i32 if bits <= 16 else i64).to(IntegerType(bits))

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, f32, f64, i3
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.lowering.loops import nest
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, element_of, shape_of
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, extracted, inserted, position
@@ -32,7 +33,7 @@ def _keys(at: Lowering, value: SSAValue) -> SSAValue:
         return value
     computing = f64 if element == f64 else f32
     bits = IntegerType(64 if element == f64 else 32)
-    largest = (1 << (bits.width.data - 1)) - 1
+    _, largest = integer_limits(bits.bitwidth)
 
     def key(number: Scalar) -> Scalar:
         wide = number.to(computing) + 0.0

@@ -6,6 +6,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64
 from xdsl.ir import Operation
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp
 from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
@@ -59,9 +60,8 @@ def _spelled_out(out: Outgoing, op: FakeQuantOp) -> None:
         layout[op.axis.value.data] = -1
         scale = out.node("Reshape", [scale, out.constant(np.array(layout, np.int64))])
     rounded = out.cast(out.node("Round", [out.node("Div", [x, scale])]), f64)
-    bits = op.bits.value.data
-    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if _is_signed(op) else (0, (1 << bits) - 1)
-    limits = [out.constant(np.array(float(each)), f64) for each in (low, high)]
+    own = integer_limits(op.bits.value.data, is_signed=_is_signed(op))
+    limits = [out.constant(np.array(float(each)), f64) for each in own]
     product = out.node("Mul", [out.node("Clip", [rounded, *limits]), out.cast(scale, f64)])
     out.cast(product, f32, out.output)
 

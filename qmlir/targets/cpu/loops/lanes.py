@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr, AffineExpr
 from xdsl.rewriter import InsertPoint
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.dialects.simd.base import is_signless
@@ -68,8 +69,8 @@ def _neutral(kind: type[Operation], element: Attribute) -> float:
     number = _NEUTRAL[kind]
     if number is not None:
         return number
-    half = 1 << (bits_of(element) - 1)
-    return -half if kind is arith.MaxSIOp else half - 1
+    low, high = integer_limits(bits_of(element))
+    return low if kind is arith.MaxSIOp else high
 
 
 def terms_for(nest: Nest, plan: Plan, schedule: ScheduleAttr) -> int:

@@ -22,6 +22,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
 from qmlir.analysis.readings import is_movement
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
@@ -241,7 +242,7 @@ def _refuse_wide(op: ContractionOp, at: Lowering, variant: str) -> None:
     bits = WEIGHT_BITS.get(variant, SHORT_BITS.get(variant))
     if bits is None:
         return
-    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    low, high = integer_limits(bits)
     found = schedule_table.centred_weights(op)
     if found is None or found[0] < low or found[1] > high:
         kind = "of floats" if found is None else f"from {found[0]} to {found[1]}"

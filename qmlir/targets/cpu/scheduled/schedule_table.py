@@ -11,6 +11,7 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import AnyFloat, NoneAttr, i32
 from xdsl.ir import SSAValue
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.attributes import ISAS, ScheduleAttr
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
 from qmlir.dialects.kernel.variants import (
@@ -51,7 +52,7 @@ def integer_range(value: SSAValue, *, is_unsigned: bool) -> tuple[int, int] | No
             # 15 is -1 in four bits, as whoever wrote it had it.
             array = integers_of(dense_array(constant), element, is_unsigned=is_unsigned)
             return (int(array.min()), int(array.max())) if array.size else (0, 0)
-    return (0, (1 << bits) - 1) if is_unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    return integer_limits(bits, is_signed=not is_unsigned)
 
 
 def _centred(values: tuple[int, int] | None, zero_points: tuple[int, int] | None) -> tuple[int, int] | None:
@@ -76,7 +77,8 @@ def centred_input(op: ContractionOp) -> tuple[int, int] | None:
 
 
 def _fits(values: tuple[int, int] | None, bits: int) -> bool:
-    return values is not None and -(1 << (bits - 1)) <= values[0] and values[1] < 1 << (bits - 1)
+    low, high = integer_limits(bits)
+    return values is not None and low <= values[0] and values[1] <= high
 
 
 def _is_depthwise(op: ContractionOp) -> bool:

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from qmlir.arithmetic.integers import wrapped
 from qmlir.dialects.simd.base import as_vector
 from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.diagnostics import op_error
@@ -83,8 +84,7 @@ def literal(op: Operation, value: Attribute) -> tuple[str, tuple[str, ...]]:
         case IntegerAttr():
             name = register_name(op, value.type)
             bits = int(name[1:])
-            number = (value.value.data + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
-            return f"{name}({number})", (name,)
+            return f"{name}({wrapped(value.value.data, bits)})", (name,)
         case FloatAttr():
             name = register_name(op, value.type)
             return _float_literal(name, value.value.data, value.type)

@@ -7,6 +7,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.ops import YieldOp
 from qmlir.dialects.simd.base import bits_of
 from qmlir.dialects.simd.ops import NarrowOp
@@ -123,8 +124,8 @@ def saturated_by(truncated: arith.TruncIOp) -> SSAValue | None:
     value, element = truncated.input, truncated.result.type
     if isinstance(value.type, AnyFloat) or bits_of(element) not in (8, 16):
         return None
-    limit = 1 << (bits_of(element) - 1)
-    wanted: dict[type[Operation], int] = {arith.MaxSIOp: -limit, arith.MinSIOp: limit - 1}
+    low, high = integer_limits(bits_of(element))
+    wanted: dict[type[Operation], int] = {arith.MaxSIOp: low, arith.MinSIOp: high}
     while isinstance(extreme := value.owner, _EXTREMES) and type(extreme) in wanted:
         if constant_of(extreme.rhs) != wanted.pop(type(extreme)):
             return None
