@@ -2,7 +2,7 @@
 
 A formula is written over `FunctionSteps`: on arrays it computes, on scalars it writes the body of a structured
 operation, with the same bits, as both take the same steps in the same order. None overflows on the way. One more
-activation is its formula here, its row in `FORMULAS`, and a row in each table of importers and exporters.
+activation is its formula here, its row in `FORMULAS`, and its row in `qmlir.onnx.mirrored`.
 
 Composites among them are not taken apart: their parts would round f16 and bf16 one by one, they themselves round once.
 """

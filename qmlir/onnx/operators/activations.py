@@ -1,11 +1,10 @@
-"""Importers of activation functions: rows of a table, from operator to operation."""
+"""Importers of activation functions with more than a row in `qmlir.onnx.mirrored`."""
 
 from xdsl.ir import SSAValue
 
 from qmlir.dialects.nn.ops import activations as ops
 from qmlir.dialects.nn.ops.movement import UnsqueezeOp
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.operators.elementwise import one_to_one
 
 
 def _gelu(node: Node) -> SSAValue:
@@ -24,21 +23,4 @@ def _prelu(node: Node) -> SSAValue:
     return node.add(ops.PReluOp, data, slope).result
 
 
-IMPORTERS: dict[str, Importer] = {
-    "Relu": one_to_one(ops.ReluOp),
-    "LeakyRelu": one_to_one(ops.LeakyReluOp, alpha=float),
-    "PRelu": _prelu,
-    "ThresholdedRelu": one_to_one(ops.ThresholdedReluOp, alpha=float),
-    "Elu": one_to_one(ops.EluOp, alpha=float),
-    "Celu": one_to_one(ops.CeluOp, alpha=float),
-    "Selu": one_to_one(ops.SeluOp, alpha=float, gamma=float),
-    "Sigmoid": one_to_one(ops.SigmoidOp),
-    "HardSigmoid": one_to_one(ops.HardSigmoidOp, alpha=float, beta=float),
-    "HardSwish": one_to_one(ops.HardSwishOp),
-    "Swish": one_to_one(ops.SwishOp, alpha=float),
-    "Mish": one_to_one(ops.MishOp),
-    "Tanh": one_to_one(ops.TanhOp),
-    "Softplus": one_to_one(ops.SoftplusOp),
-    "Softsign": one_to_one(ops.SoftsignOp),
-    "Gelu": _gelu,
-}
+IMPORTERS: dict[str, Importer] = {"PRelu": _prelu, "Gelu": _gelu}

@@ -1,4 +1,4 @@
-"""Importers of elementwise arithmetic: rows of tables, from operator to operation."""
+"""Importers of elementwise arithmetic, and of all operators that are one operation both ways (`MIRRORED`)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,8 +9,11 @@ from xdsl.ir import Attribute, SSAValue
 
 from qmlir.dialects.nn.base import NnOp, element_of, shape_of
 from qmlir.dialects.nn.ops import elementwise as ops
+from qmlir.dialects.nn.ops.activations import SwishOp
+from qmlir.dialects.nn.ops.logic import BitShiftOp
 from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.small_floats import as_small_float
+from qmlir.onnx.mirrored import MIRRORED
 from qmlir.onnx.node import Importer, Node
 
 
@@ -114,23 +117,15 @@ def _clip(node: Node) -> SSAValue:
     return value
 
 
-_ONE_TO_ONE: dict[str, type[NnOp]] = {
-    "Abs": ops.AbsOp, "Neg": ops.NegOp, "Sqrt": ops.SqrtOp, "Exp": ops.ExpOp, "Log": ops.LogOp,
-    "Reciprocal": ops.ReciprocalOp, "Erf": ops.ErfOp, "Sin": ops.SinOp, "Cos": ops.CosOp, "Tan": ops.TanOp,
-    "Asin": ops.AsinOp, "Acos": ops.AcosOp, "Atan": ops.AtanOp, "Sinh": ops.SinhOp, "Cosh": ops.CoshOp,
-    "Asinh": ops.AsinhOp, "Acosh": ops.AcoshOp, "Atanh": ops.AtanhOp, "Floor": ops.FloorOp, "Ceil": ops.CeilOp,
-    "Round": ops.RoundOp, "Sign": ops.SignOp, "Add": ops.AddOp, "Sub": ops.SubOp, "Mul": ops.MulOp, "Div": ops.DivOp,
-    "Equal": ops.EqualOp, "Greater": ops.GreaterOp, "GreaterOrEqual": ops.GreaterOrEqualOp, "Less": ops.LessOp,
-    "LessOrEqual": ops.LessOrEqualOp, "Where": ops.WhereOp,
-}  # fmt: skip
-
 _JOINED: dict[str, type[ops.BinaryOp]] = {"Sum": ops.AddOp, "Max": ops.MaxOp, "Min": ops.MinOp}
 
 IMPORTERS: dict[str, Importer] = {
-    **{name: one_to_one(operation) for name, operation in _ONE_TO_ONE.items()},
+    **{name: one_to_one(row.operation, **row.attributes) for name, row in MIRRORED.items()},
     **{name: _joined(operation) for name, operation in _JOINED.items()},
     "Mean": _mean,
     "Mod": one_to_one(ops.ModOp, fmod=bool),
+    "Swish": one_to_one(SwishOp, alpha=float),
+    "BitShift": one_to_one(BitShiftOp, direction=str.lower),
     "Pow": _pow,
     "Clip": _clip,
     "Cast": _cast,

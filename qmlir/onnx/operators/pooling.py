@@ -5,7 +5,6 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops import pooling as ops
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.contraction import auto_pad, window_properties
@@ -40,19 +39,8 @@ def _lp_pool(node: Node) -> SSAValue:
     return node.add(ops.LpPoolOp, node.input(), p=node.attribute("p"), **pool_properties(node)).result
 
 
-def _global_pool(operation: type[NnOp], *attributes: str) -> Importer:
-    def importer(node: Node) -> SSAValue:
-        properties = {name: node.attribute(name) for name in attributes}
-        return node.add(operation, node.input(), **properties).results[0]
-
-    return importer
-
-
 IMPORTERS: dict[str, Importer] = {
     "MaxPool": _max_pool,
     "AveragePool": _average_pool,
     "LpPool": _lp_pool,
-    "GlobalAveragePool": _global_pool(ops.GlobalAveragePoolOp),
-    "GlobalMaxPool": _global_pool(ops.GlobalMaxPoolOp),
-    "GlobalLpPool": _global_pool(ops.GlobalLpPoolOp, "p"),
 }

@@ -17,10 +17,6 @@ def _top_k(node: Node) -> Sequence[SSAValue]:
     return node.add(ops.TopKOp, node.quantized(), k=k, axis=node.attribute("axis"), largest=largest).results
 
 
-def _non_zero(node: Node) -> SSAValue:
-    return node.add(ops.NonZeroOp, node.input()).result
-
-
 def _compress(node: Node) -> SSAValue:
     """ONNX Compress: a gather along `axis`, or of the flattened input, at the places where the condition is true."""
     data, condition = node.quantized(), node.input(1)
@@ -44,7 +40,6 @@ def _reverse_sequence(node: Node) -> SSAValue:
 
 IMPORTERS: dict[str, Importer] = {
     "TopK": _top_k,
-    "NonZero": _non_zero,
     "Compress": _compress,
     "Unique": _unique,
     "ReverseSequence": _reverse_sequence,

@@ -7,7 +7,6 @@ from xdsl.ir import SSAValue
 
 from qmlir.dialects.nn.ops import text as ops
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.operators.elementwise import one_to_one
 
 LOCALES = ("", "en_US", "en_US.UTF-8")
 """What `locale` may say: other languages have other rules of upper and lower case."""
@@ -34,6 +33,5 @@ def _split(node: Node) -> Sequence[SSAValue]:
 
 IMPORTERS: dict[str, Importer] = {
     "StringNormalizer": _normalizer,
-    "StringConcat": one_to_one(ops.StringConcatOp),
     "StringSplit": _split,
 }

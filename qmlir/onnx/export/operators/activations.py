@@ -1,4 +1,4 @@
-"""Exporters of activation functions: rows of a table, from operation to operator."""
+"""Exporters of activation functions with more than a row in `qmlir.onnx.mirrored`."""
 
 from typing import Any
 
@@ -7,7 +7,6 @@ from xdsl.ir import Operation
 
 from qmlir.dialects.nn.ops import activations as ops
 from qmlir.onnx.export.emission import Outgoing, number
-from qmlir.onnx.export.operators.elementwise import one_to_one
 
 SWISH_SINCE = 24
 
@@ -27,21 +26,4 @@ def _gelu(out: Outgoing, op: ops.GeluOp) -> None:
     out.node("Gelu", out.inputs, out.output, approximate=kind)
 
 
-EXPORTERS: dict[type[Operation], Any] = {
-    ops.ReluOp: one_to_one("Relu"),
-    ops.LeakyReluOp: one_to_one("LeakyRelu", "alpha"),
-    ops.PReluOp: one_to_one("PRelu"),
-    ops.ThresholdedReluOp: one_to_one("ThresholdedRelu", "alpha"),
-    ops.EluOp: one_to_one("Elu", "alpha"),
-    ops.CeluOp: one_to_one("Celu", "alpha"),
-    ops.SeluOp: one_to_one("Selu", "alpha", "gamma"),
-    ops.SigmoidOp: one_to_one("Sigmoid"),
-    ops.HardSigmoidOp: one_to_one("HardSigmoid", "alpha", "beta"),
-    ops.HardSwishOp: one_to_one("HardSwish"),
-    ops.SwishOp: _swish,
-    ops.MishOp: one_to_one("Mish"),
-    ops.TanhOp: one_to_one("Tanh"),
-    ops.SoftplusOp: one_to_one("Softplus"),
-    ops.SoftsignOp: one_to_one("Softsign"),
-    ops.GeluOp: _gelu,
-}
+EXPORTERS: dict[type[Operation], Any] = {ops.SwishOp: _swish, ops.GeluOp: _gelu}

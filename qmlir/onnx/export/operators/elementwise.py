@@ -1,15 +1,21 @@
-"""Exporters of elementwise arithmetic: rows of tables, from operation to operator."""
+"""Exporters of elementwise arithmetic, and of all operations that are one operator both ways (`MIRRORED`)."""
 
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import Signedness
 from xdsl.ir import Operation
 
 from qmlir.dialects.nn.ops import elementwise as ops
+from qmlir.dialects.nn.ops.activations import PReluOp
+from qmlir.dialects.nn.ops.logic import BitShiftOp
+from qmlir.ir.builtin_types import as_integer
 from qmlir.onnx.export.containers import data_type, is_integer
 from qmlir.onnx.export.emission import Exporter, Outgoing, number
+from qmlir.onnx.mirrored import MIRRORED
 
 BIT_CAST_SINCE = 26
+SIGNED_SHIFT_SINCE = 28
 
 
 def one_to_one(op_type: str, *properties: str, domain: str = "", since: int = 0, **renamed: str) -> Exporter:
@@ -59,21 +65,22 @@ def _bit_cast(out: Outgoing, op: ops.BitCastOp) -> None:
     out.node("BitCast", out.inputs, out.output, to=data_type(out.element(op.result)))
 
 
-_SAME: dict[type[Operation], str] = {
-    ops.AbsOp: "Abs", ops.NegOp: "Neg", ops.SqrtOp: "Sqrt", ops.ExpOp: "Exp", ops.LogOp: "Log",
-    ops.ReciprocalOp: "Reciprocal", ops.ErfOp: "Erf", ops.SinOp: "Sin", ops.CosOp: "Cos", ops.TanOp: "Tan",
-    ops.AsinOp: "Asin", ops.AcosOp: "Acos", ops.AtanOp: "Atan", ops.SinhOp: "Sinh", ops.CoshOp: "Cosh",
-    ops.AsinhOp: "Asinh", ops.AcoshOp: "Acosh", ops.AtanhOp: "Atanh", ops.FloorOp: "Floor", ops.CeilOp: "Ceil",
-    ops.RoundOp: "Round", ops.SignOp: "Sign", ops.AddOp: "Add", ops.SubOp: "Sub", ops.MulOp: "Mul", ops.DivOp: "Div",
-    ops.PowOp: "Pow", ops.MinOp: "Min", ops.MaxOp: "Max", ops.EqualOp: "Equal", ops.GreaterOp: "Greater",
-    ops.GreaterOrEqualOp: "GreaterOrEqual", ops.LessOp: "Less", ops.LessOrEqualOp: "LessOrEqual",
-    ops.WhereOp: "Where",
-}  # fmt: skip
+def _bit_shift(out: Outgoing, op: BitShiftOp) -> None:
+    element = as_integer(out.element(op.lhs))
+    if element is None or element.signedness.data is not Signedness.UNSIGNED:
+        out.needs(SIGNED_SHIFT_SINCE, "BitShift of signed integers")
+    out.node("BitShift", out.inputs, out.output, direction=op.direction.data.upper())
+
+
+_PLAIN: dict[type[Operation], str] = {ops.PowOp: "Pow", ops.MinOp: "Min", ops.MaxOp: "Max", PReluOp: "PRelu"}
+"""Operations of two operands whose operators take more than that."""
 
 EXPORTERS: dict[type[Operation], Any] = {
-    **{operation: one_to_one(op_type) for operation, op_type in _SAME.items()},
+    **{row.operation: one_to_one(op_type, *row.attributes) for op_type, row in MIRRORED.items()},
+    **{operation: one_to_one(op_type) for operation, op_type in _PLAIN.items()},
     ops.ClipOp: _clip,
     ops.ModOp: _mod,
     ops.CastOp: _cast,
     ops.BitCastOp: _bit_cast,
+    BitShiftOp: _bit_shift,
 }

@@ -8,7 +8,6 @@ from xdsl.ir import Operation
 from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.ops import pooling as ops
 from qmlir.onnx.export.emission import Exporter, Outgoing, number
-from qmlir.onnx.export.operators.elementwise import one_to_one
 
 
 def _without_ceil_mode(op: ops.PoolOp) -> list[int] | None:
@@ -58,7 +57,4 @@ EXPORTERS: dict[type[Operation], Any] = {
     ops.MaxPoolWithIndicesOp: _pool("MaxPool", storage_order="column_major"),
     ops.AveragePoolOp: _pool("AveragePool", count_include_pad="count_include_pad"),
     ops.LpPoolOp: _pool("LpPool", p="p"),
-    ops.GlobalAveragePoolOp: one_to_one("GlobalAveragePool"),
-    ops.GlobalMaxPoolOp: one_to_one("GlobalMaxPool"),
-    ops.GlobalLpPoolOp: one_to_one("GlobalLpPool", "p"),
 }

@@ -20,7 +20,6 @@ def _top_k(out: Outgoing, op: ops.TopKOp) -> None:
 
 EXPORTERS: dict[type[Operation], Any] = {
     ops.TopKOp: _top_k,
-    ops.NonZeroOp: one_to_one("NonZero"),
     ops.UniqueOp: one_to_one("Unique", "axis", sorted="sorted_values"),
     ops.ReverseSequenceOp: one_to_one("ReverseSequence", "batch_axis", "time_axis"),
 }

@@ -6,7 +6,6 @@ from xdsl.ir import Operation
 
 from qmlir.dialects.nn.ops import text as ops
 from qmlir.onnx.export.emission import Outgoing, number
-from qmlir.onnx.export.operators.elementwise import one_to_one
 
 
 def _normalizer(out: Outgoing, op: ops.StringNormalizerOp) -> None:
@@ -22,6 +21,5 @@ def _split(out: Outgoing, op: ops.StringSplitOp) -> None:
 
 EXPORTERS: dict[type[Operation], Any] = {
     ops.StringNormalizerOp: _normalizer,
-    ops.StringConcatOp: one_to_one("StringConcat"),
     ops.StringSplitOp: _split,
 }
