@@ -12,7 +12,9 @@ from xdsl.dialects.builtin import IntegerType, f64, i64
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.arithmetic.requantization import FRACTION_BITS, Mode, Ties
+from qmlir.dialects.kernel.lowering.scalars import STEPS, Scalar
 from qmlir.dialects.kernel.ops import RequantizeOp, scalar_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.emitter import Emitter, bits_of
@@ -92,72 +94,58 @@ def _by_multiplier(
     emit: Emitter, accumulator: SSAValue, multiplier: SSAValue, shift: SSAValue, *, is_double: bool
 ) -> SSAValue:
     """`(acc * multiplier + nudge) >> shift` in i64, which holds 32 bits by 31 and the nudge."""
-    value, factor, places = (emit.resize(each, i64) for each in (accumulator, multiplier, shift))
-    one = emit.constant(1, i64)
+    value, factor, places = (Scalar(emit.resize(each, i64), emit) for each in (accumulator, multiplier, shift))
     # The lanes that a partial vector lacks are 0: shifting the half out of 2^places is defined for them too.
-    nudge = emit.binary(arith.ShRUIOp, emit.binary(arith.ShLIOp, one, places), one)
+    nudge = STEPS.shift_in_zeros(value.constant(1) << places, 1)
     if is_double:
-        second = emit.constant(1 << (FRACTION_BITS - 1), i64), emit.constant(-(1 << (FRACTION_BITS - 1)), i64)
-        zero = emit.constant(0, i64)
-        towards = emit.select(emit.compare("sge", value, zero), *second)
-        is_large = emit.compare("sgt", places, emit.constant(FRACTION_BITS, i64))
-        nudge = emit.binary(arith.AddiOp, nudge, emit.select(is_large, towards, zero))
-    total = emit.binary(arith.AddiOp, emit.binary(arith.MuliOp, value, factor), nudge)
-    return emit.binary(arith.ShRSIOp, total, places)
+        second = 1 << (FRACTION_BITS - 1)
+        towards = (value >= 0).select(value.constant(second), -second)
+        nudge = nudge + (places > FRACTION_BITS).select(towards, 0)
+    return ((value * factor + nudge) >> places).value
 
 
 def _by_shift(emit: Emitter, accumulator: SSAValue, shift: SSAValue, ties: Ties, bounds: tuple[int, int]) -> SSAValue:
-    value, places = emit.resize(accumulator, i64), emit.resize(shift, i64)
-    goes_right = emit.compare("sgt", places, emit.constant(0, i64))
-    right = _shifted_right(emit, value, places, ties, bits_of(accumulator.type))
-    return emit.select(goes_right, right, _shifted_left(emit, value, places, bounds))
+    value, places = (Scalar(emit.resize(each, i64), emit) for each in (accumulator, shift))
+    goes_right = places > 0
+    right = _shifted_right(value, places, ties, bits_of(accumulator.type))
+    return goes_right.select(right, _shifted_left(value, places, bounds)).value
 
 
-def _shifted_left(emit: Emitter, value: SSAValue, places: SSAValue, bounds: tuple[int, int]) -> SSAValue:
+def _shifted_left(value: Scalar, places: Scalar, bounds: tuple[int, int]) -> Scalar:
     """`value << -places`, or something beyond the bounds where that is beyond them: it never leaves 64 bits."""
     low, high = bounds
     # As many places as the bounds have bits take every integer but 0 beyond them.
-    most = max(abs(low), abs(high)).bit_length()
-    left = emit.binary(arith.SubiOp, emit.constant(0, i64), places)
-    left = emit.binary(arith.MinSIOp, emit.binary(arith.MaxSIOp, left, emit.constant(0, i64)), emit.constant(most, i64))
-    one = emit.constant(1, i64)
-    above = emit.binary(arith.AddiOp, emit.binary(arith.ShRSIOp, emit.constant(high, i64), left), one)
-    # -(-low >> left) rounds up; the bound is one below.
-    below = emit.binary(arith.ShRSIOp, emit.constant(-low, i64), left)
-    below = emit.binary(arith.SubiOp, emit.constant(-1, i64), below)
-    inside = emit.binary(arith.MinSIOp, emit.binary(arith.MaxSIOp, value, below), above)
-    return emit.binary(arith.ShLIOp, inside, left)
+    left = (-places).clamp(0, max(abs(low), abs(high)).bit_length())
+    above = (value.constant(high) >> left) + 1
+    below = -1 - (value.constant(-low) >> left)  # -(-low >> left) rounds up; the bound is one below
+    return value.maximum(below).minimum(above) << left
 
 
-def _shifted_right(emit: Emitter, value: SSAValue, places: SSAValue, ties: Ties, bits: int) -> SSAValue:
+def _shifted_right(value: Scalar, places: Scalar, ties: Ties, bits: int) -> Scalar:
     """`round(value / 2^places)` for `places` of 1 or more, `value` of so many bits; the sum cannot overflow."""
-    zero, one = emit.constant(0, i64), emit.constant(1, i64)
     # Two places more than the value has bits leave less than a half of anything.
-    most = min(bits + 1, 63)
-    right = emit.binary(arith.MinSIOp, emit.binary(arith.MaxSIOp, places, one), emit.constant(most, i64))
-    quotient = emit.binary(arith.ShRSIOp, value, right)
-    rest = emit.binary(arith.SubiOp, value, emit.binary(arith.ShLIOp, quotient, right))
-    half = emit.binary(arith.ShLIOp, one, emit.binary(arith.SubiOp, right, one))
+    right = places.clamp(1, min(bits + 1, 63))
+    quotient = value >> right
+    rest = value - (quotient << right)
+    half = value.constant(1) << (right - 1)
     match ties:
         case Ties.UP:
             bias = half
         case Ties.EVEN:
-            is_odd = emit.binary(arith.AndIOp, quotient, one)
-            bias = emit.binary(arith.AddiOp, emit.binary(arith.SubiOp, half, one), is_odd)
+            is_odd = quotient & 1
+            bias = half - 1 + is_odd
         case Ties.AWAY:
-            bias = emit.binary(arith.AddiOp, half, emit.binary(arith.ShRSIOp, value, emit.constant(63, i64)))
+            bias = half + (value >> 63)
     # The rest and the bias are below 2^64 together, read as unsigned.
-    carry = emit.binary(arith.ShRUIOp, emit.binary(arith.AddiOp, rest, bias), right)
-    rounded = emit.binary(arith.AddiOp, quotient, carry)
+    rounded = quotient + STEPS.shift_in_zeros(rest + bias, right)
     if bits < 64:
         return rounded
     # Shifts by more than 63: only the smallest integer reaches a half, at 64.
-    vanished = zero
+    vanished = value.constant(0)
     if ties is Ties.AWAY:
-        is_smallest = emit.compare("eq", value, emit.constant(-(1 << 63), i64))
-        is_tie = emit.binary(arith.AndIOp, is_smallest, emit.compare("eq", places, emit.constant(64, i64)))
-        vanished = emit.select(is_tie, emit.constant(-1, i64), zero)
-    return emit.select(emit.compare("sgt", places, emit.constant(63, i64)), vanished, rounded)
+        is_tie = (value == integer_limits(64)[0]) & (places == 64)
+        vanished = is_tie.select(value.constant(-1), 0)
+    return (places > 63).select(vanished, rounded)
 
 
 class ExpandRequantize(RewritePattern):
