@@ -157,7 +157,7 @@ def _named(field: str, among: tuple[Package, ...]) -> Mapping[str, Named]:
 
 
 def named(field: str) -> Mapping[str, Named]:
-    """The rows of a field by name: `targets`, `calibrators`, `schemes`, `pdl` or `kernels`, not loaded yet."""
+    """What packages add by name: `targets`, `calibrators`, `schemes`, `pdl` or `kernels`, none of it loaded yet."""
     return _named(field, packages())
 
 

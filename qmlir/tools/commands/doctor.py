@@ -156,7 +156,7 @@ TOPICS: tuple[Callable[[], Iterator[Finding]], ...] = (_versions, _processor, _c
 
 
 def findings() -> list[Finding]:
-    """All findings about this installation."""
+    """Everything that there is to say about this installation."""
     return [finding for topic in TOPICS for finding in topic()]
 
 

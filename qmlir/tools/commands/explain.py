@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Print the reasons. Raises `DiagnosticError` for anything but such a folder, and for unknown names."""
+    """Print why the node is what it is. Raises `DiagnosticError` for what is no such folder, and for unknown names."""
     if arguments.isa not in ("host", *ISAS):
         near = nearest_name(arguments.isa, ISAS)
         raise text_error(f"no instruction set '{arguments.isa}'{near}, there are host, {', '.join(ISAS)}")
