@@ -29,28 +29,9 @@ from qmlir.dialects.nn.types import SequenceType, StringType
 from qmlir.text.weights import ExternalWeightsAttr
 
 FAMILIES = (
-    constant,
-    contraction,
-    elementwise,
-    activations,
-    logic,
-    reduction,
-    pooling,
-    resizing,
-    einsum,
-    normalization,
-    softmax,
-    attention,
-    movement,
-    expansion,
-    indexing,
-    selection,
-    shapes,
-    recurrent,
-    dynamic,
-    sequence,
-    text,
-)
+    constant, contraction, elementwise, activations, logic, reduction, pooling, resizing, einsum, normalization,
+    softmax, attention, movement, expansion, indexing, selection, shapes, recurrent, dynamic, sequence, text,
+)  # fmt: skip
 """The families of operations; each brings its classes in `OPERATIONS`."""
 
 Nn = Dialect(

@@ -33,27 +33,11 @@ from qmlir.dialects.nn.interpret import (
 from qmlir.dialects.nn.interpret.components import with_components
 from qmlir.dialects.nn.interpret.quantized import with_quantized
 
-_PLAIN = with_quantized(
-    {
-        **elementwise.MEANINGS,
-        **logic.MEANINGS,
-        **contraction.MEANINGS,
-        **pooling.MEANINGS,
-        **resizing.MEANINGS,
-        **einsum.MEANINGS,
-        **movement.MEANINGS,
-        **normalization.MEANINGS,
-        **softmax.MEANINGS,
-        **attention.MEANINGS,
-        **recurrent.MEANINGS,
-        **dynamic.MEANINGS,
-        **expansion.MEANINGS,
-        **indexing.MEANINGS,
-        **selection.MEANINGS,
-        **reduction.MEANINGS,
-        **shapes.MEANINGS,
-        **text.MEANINGS,
-    }
-)
+_FAMILIES = (
+    elementwise, logic, contraction, pooling, resizing, einsum, movement, normalization, softmax, attention,
+    recurrent, dynamic, expansion, indexing, selection, reduction, shapes, text,
+)  # fmt: skip
+
+_PLAIN = with_quantized({op: meaning for family in _FAMILIES for op, meaning in family.MEANINGS.items()})
 
 MEANINGS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = sequence.MEANINGS | with_components(_PLAIN)
