@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from qmlir.ir.diagnostics import text_error
@@ -116,15 +117,21 @@ def _remove(folder: Path) -> None:
             folder.unlink()
 
 
+@cache
+def _bytes_of(folder: Path, _inode: int) -> int:
+    """The bytes of an entry, which never change: who makes many programs counts those of each one once."""
+    return sum(path.stat().st_size for path in _files(folder))
+
+
 def _trim(directory: Path, kept: Path, limit: int) -> None:
     """Remove the entries that were used longest ago until the rest has at most `limit` bytes; `kept` stays."""
     entries: list[tuple[float, int, Path]] = []
     for folder in (each for each in directory.iterdir() if each.name != TUNED):
         with suppress(FileNotFoundError):  # another process removes, too
-            used = folder.stat().st_mtime
+            found = folder.stat()
             if not folder.name.startswith(_BUILDING):
-                entries.append((used, sum(path.stat().st_size for path in _files(folder)), folder))
-            elif used < time.time() - _LEFT_BEHIND:
+                entries.append((found.st_mtime, _bytes_of(folder, found.st_ino), folder))
+            elif found.st_mtime < time.time() - _LEFT_BEHIND:
                 _remove(folder)
     total = sum(size for _, size, _ in entries)
     for _, size, folder in sorted(entries):

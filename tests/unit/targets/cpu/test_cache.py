@@ -6,7 +6,8 @@ import multiprocessing
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -247,6 +248,20 @@ def test_the_longest_unused_entries_go(directory: Path, monkeypatch: pytest.Monk
     cache.entry("a", Builder(part), _no_trouble)  # used again
     cache.entry("c", Builder(part), _no_trouble)
     assert sorted(path.name for path in directory.iterdir()) == ["a", "c"]
+
+
+def test_a_process_counts_the_bytes_of_an_entry_once(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who makes many programs would otherwise look through the files of all of them for each one more."""
+    looked, files_of = Counter[str](), cache._files  # pyright: ignore[reportPrivateUsage]
+
+    def files(folder: Path) -> Iterator[Path]:
+        looked[folder.name] += 1
+        return files_of(folder)
+
+    monkeypatch.setattr(cache, "_files", files)
+    for key in "abcde":
+        cache.entry(key, Builder(), _no_trouble)
+    assert {path.name: looked[path.name] for path in directory.iterdir()} == dict.fromkeys("abcde", 1)
 
 
 def test_an_entry_above_the_limit_is_kept_alone(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
