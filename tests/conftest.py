@@ -1,12 +1,17 @@
 """Collects the FileCheck files, fixes the seeds of random data, and refuses imports through the links at the top."""
 
+import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from zlib import crc32
+
+# Before NumPy is imported: each process of a run has a core, and threads of OpenBLAS that wait for the small products
+# of tests take most of the time of both.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
@@ -52,6 +57,31 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("QMLIR_CACHE_DIR", str(folder))
         yield folder
+
+
+YOUNG = 50_000
+"""Objects more from which on Python collects cycles in tests: modules are cycles, and of the few hundred that are usual
+most live long enough to be looked through with everything that the process has."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays until the process ends: Python does not look through it for cycles."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """pytest looks for cycles five times more at its end, which takes seconds of a process that has run thousands of
+    tests, and xdist interrupts a process that takes more than five."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -101,10 +101,7 @@ def test_values_end_with_their_last_use() -> None:
     )
     alive = Alive()
     gc.freeze()  # what the process has from other tests is not looked through again after each operation
-    try:
-        interpret(module, [X], listeners=[alive])
-    finally:
-        gc.unfreeze()
+    interpret(module, [X], listeners=[alive])
     assert len(alive.results) == 50
     assert alive.most <= 3
 
