@@ -96,12 +96,10 @@ class Digits:
         self._profiles: dict[str, Profile] = {}
 
     @staticmethod
-    def of(name: str, models: Path = MODELS) -> "Digits":
-        """The model `name` of the folder."""
+    def of(name: str, models: Path = MODELS, samples: int = CALIBRATION_SAMPLES) -> "Digits":
+        """The model `name` of the folder, calibrated on so many images."""
         data = np.load(models / "digits_eval.npz")
-        calibration, test = (
-            _arranged(name, images) for images in (data["x_train"][:CALIBRATION_SAMPLES], data["x_test"])
-        )
+        calibration, test = (_arranged(name, images) for images in (data["x_train"][:samples], data["x_test"]))
         return Digits(name, models / f"{name}.onnx", calibration, test, data["y_test"])
 
     def run(self, module: ModuleOp) -> Array:

@@ -1,6 +1,7 @@
 """What is wrong with the graphs of seeds, in words."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from traceback import format_exc
 
 from qmlir.text.printing import PrintOptions, Weights, module_text
@@ -9,10 +10,13 @@ from tests.levels.reduction import reduced
 from tests.levels.stages import STAGES, Failure, Stage, failure_of
 from tests.levels.together import wrong_when_compiled
 
+case_kept = lru_cache(200)(case_of)
+"""The graph of a seed, which nobody changes: made once for all stages of a run."""
+
 
 def report_of(seed: int, stages: Sequence[Stage] = STAGES, *, is_brief: bool = False) -> str:
     """What is wrong with the graph of a seed: the stage, the first value that differs, a reduced module; or nothing."""
-    case = case_of(seed)
+    case = case_kept(seed)
     failure = failure_of(case.module, case.inputs, stages)
     return "" if failure is None else _text(case, stages, failure, is_brief=is_brief)
 
@@ -36,7 +40,7 @@ def _together(seeds: Sequence[int], stages: Sequence[Stage], *, is_brief: bool) 
     passing: list[Case] = []
     for seed in seeds:
         try:
-            case = case_of(seed)
+            case = case_kept(seed)
             failure = failure_of(case.module, case.inputs, others)
         except Exception:  # a crash of one graph is its report, and the others go on
             yield f"seed {seed}: {format_exc()}"

@@ -29,7 +29,7 @@ from tests.levels import together
 from tests.levels.generator import MOST_OPERATIONS, Case, case_of, graph_of
 from tests.levels.graph import RejectedError
 from tests.levels.reduction import reduced
-from tests.levels.reports import report_of, reports_of
+from tests.levels.reports import case_kept, report_of, reports_of
 from tests.levels.rows import ROWS, Row
 from tests.levels.stages import ENVIRONMENT, STAGES, Stage, failure_of, lowered
 from tests.levels.together import merged, wrong_when_compiled
@@ -140,7 +140,7 @@ def test_a_seed_gives_the_same_graph_and_inputs() -> None:
 
 
 def test_the_graphs_hold_every_row_and_have_the_size_that_they_should() -> None:
-    cases = [case_of(seed) for seed in range(SEEDS)]
+    cases = [case_kept(seed) for seed in range(SEEDS)]
     names = [_operations(case) for case in cases]
     assert max(map(len, names)) >= MOST_OPERATIONS
     seen = Counter(name for each in names for name in each)
@@ -190,7 +190,7 @@ def test_a_wrong_pass_is_found_and_the_graph_reduced_to_the_operation() -> None:
         ENVIRONMENT.add(Package("wrong"), UNIVERSE)
     case, failure = next(
         (case, failure)
-        for case in map(case_of, range(100))
+        for case in map(case_kept, range(100))
         if len(_operations(case)) > 4 and (failure := failure_of(case.module, case.inputs, [WRONG])) is not None
     )
     assert failure.stage is WRONG
