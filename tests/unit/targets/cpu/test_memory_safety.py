@@ -1,13 +1,13 @@
 """Compiled code stays in its memory: arrays lie at pages that may not be touched, before and behind, constants too.
 
-Each test is a process of its own, which a wrong access ends. The ordinary run has a few cases; `pytest -m sweep` runs
-contractions of every instruction set of this machine, and random graphs of quantized operations.
+Cases run in a process of their own, which a wrong access ends. The ordinary run has a few, all in one process;
+`pytest -m sweep` runs contractions of every instruction set of this machine, and random graphs of quantized operations.
 """
 
 import mmap
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -51,37 +51,29 @@ def test_guards_end_a_process_that_leaves_an_array(at_end: bool, access: str) ->
     assert len(found.stdout.splitlines()) == 1
 
 
-def test_contractions() -> None:
+def _ordinary_cases() -> Iterator[str]:
     own = host_isa()
-    _stays_inside(*(f"{make}:{seed}:{own}" for seed in range(3) for make in ("convolution", "product")))
+    yield from (f"{make}:{seed}:{own}" for seed in range(3) for make in ("convolution", "product"))
+    # What is read in groups, and lies in a result.
+    yield from (f"in_a_result:{seed}:{own}" for seed in range(2))
+    isas = [isa for isa in ("avx2", own) if runs_here(isa)]
+    yield from (f"depthwise:{seed}:{isas[seed // 2 % len(isas)]}:{1 + seed % 2}" for seed in range(4))
+    yield from (f"windows:{seed}:{own}:{1 + seed}" for seed in range(2))
+    # Threads have scratch of their own.
+    yield from [f"divided:0:{own}:2"] * 2
+    yield from (f"graph:{seed}:{own}" for seed in range(2))
 
 
-def test_what_is_read_in_groups_and_lies_in_a_result() -> None:
-    _stays_inside(*(f"in_a_result:{seed}:{host_isa()}" for seed in range(2)))
-
-
-def test_depthwise_bytes() -> None:
-    isas = [isa for isa in ("avx2", host_isa()) if runs_here(isa)]
-    _stays_inside(*(f"depthwise:{seed}:{isa}:{1 + seed % 2}" for seed in range(4) for isa in isas))
-
-
-def test_winograd() -> None:
-    _stays_inside(*(f"windows:{seed}:{host_isa()}:{1 + seed}" for seed in range(2)))
-
-
-def test_threads_have_scratch_of_their_own() -> None:
-    _stays_inside(*[f"divided:0:{host_isa()}:2"] * 2)
-
-
-def test_graphs() -> None:
-    _stays_inside(*(f"graph:{seed}:{host_isa()}" for seed in range(2)))
+def test_a_few_of_every_kind() -> None:
+    """The last one that is printed is the one that fails."""
+    _stays_inside(*_ordinary_cases())
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("isa", RUNNABLE)
 @pytest.mark.parametrize("first", range(0, 100, 10))
 def test_many_contractions(first: int, isa: str) -> None:
-    makes = ("convolution", "product")
+    makes = ("convolution", "product", "depthwise")
     _stays_inside(*(f"{make}:{seed}:{isa}:{1 + seed % 2}" for seed in range(first, first + 10) for make in makes))
 
 
