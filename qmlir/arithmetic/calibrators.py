@@ -151,7 +151,7 @@ def _shrinking(counts: I64, levels: int) -> Iterator[tuple[int, int]]:
     start, end = 0, counts.size
     while end - start >= levels:
         yield start, end
-        if end - start < max(levels + 2, 3):
+        if end - start < levels + 2:
             return
         both, left = counts[start] + counts[end - 1], counts[start] + counts[start + 1]
         right = counts[end - 1] + counts[end - 2]
@@ -181,7 +181,7 @@ def entropy(statistics: Statistics, grid: Grid, /, *, levels: int = 0, jeffreys:
     if statistics.moments.zeros:
         counts[-first] -= statistics.moments.zeros
     windows = list(_growing(counts.size, levels) if is_symmetric else _shrinking(counts, levels))
-    if not windows or not counts.any():
+    if not windows:
         return min_max(statistics, grid)
     losses = [divergence(counts, *window, levels, jeffreys) for window in windows]
     start, end = windows[int(np.argmin(losses))]

@@ -284,6 +284,33 @@ def place_nothing(low: Values, high: Values, grid: Grid) -> None:
     return None
 
 
+def of_channels(name: str, scales: list[float], zero_points: list[int], *, is_strict: bool) -> Scheme:
+    """A scheme that knows its parameters beforehand; a strict one is symmetric, of powers of two."""
+
+    def place(low: object, high: object, grid: object) -> Parameters:
+        return Parameters(np.array(scales), np.array(zero_points))
+
+    return Scheme(name, is_symmetric=is_strict, is_power_of_two=is_strict, place=place)
+
+
+GOOD = of_channels("GOOD", [1.0, 2.0], [0, 0], is_strict=True)
+ONE = of_channels("ONE", [1.0], [0], is_strict=False)
+TINY = of_channels("TINY", [1.0, 2.0**-140], [0, 0], is_strict=False)
+FINE = of_channels("FINE", [1.0, 0.1], [0, 0], is_strict=False)
+OUTSIDE = of_channels("OUTSIDE", [1.0, 1.0], [0, 128], is_strict=False)
+THIRD = of_channels("THIRD", [1.0, 3.0], [0, 0], is_strict=True)
+MOVED = of_channels("MOVED", [1.0, 2.0], [0, 1], is_strict=True)
+
+REFUSED = {
+    "ONE": r"other shapes than that of the ranges, \(2,\)",
+    "TINY": "a scale that is no normal f32 number above 0",
+    "FINE": "a scale that is no normal f32 number above 0",
+    "OUTSIDE": "a zero point outside i8",
+    "THIRD": "a scale that is no power of two",
+    "MOVED": "another zero point than a symmetric one",
+}
+"""Schemes that give the second of two channels what they may not give, and what is said of it."""
+
 NOWHERE, LOST = Scheme("nowhere", place=place_nothing), Scheme("lost", place=lost)  # pyright: ignore[reportArgumentType]
 
 SPOILT = Package(
@@ -292,7 +319,10 @@ SPOILT = Package(
     contributions=(
         Contribution(
             calibrators={name: f"{__name__}:{name}" for name in ("between", "one_end", "lost")},
-            schemes={"nowhere": f"{__name__}:NOWHERE", "lost": f"{__name__}:LOST"},
+            schemes={
+                **{"nowhere": f"{__name__}:NOWHERE", "lost": f"{__name__}:LOST"},
+                **{name: f"{__name__}:{name}" for name in ("GOOD", *REFUSED)},
+            },
         ),
     ),
 )
@@ -329,3 +359,12 @@ def test_what_a_calibrator_or_a_scheme_of_a_package_raises_names_it() -> None:
         for name, why in (("nowhere", "it gives None, no Parameters"), ("lost", "it raises TypeError: ")):
             with pytest.raises(PackageError, match=f"^scheme '{name}' of package 'spoilt 1.0': {why}"):
                 parameters(0.0, 1.0, Grid(Storage(8), Scheme.parse(name)))
+
+
+def test_parameters_of_a_scheme_of_a_package_are_held_to_what_it_says_for_each_channel() -> None:
+    low, high = np.array([-1.0, -1.0]), np.array([1.0, 1.0])
+    with plugged([SPOILT]):
+        assert parameters(low, high, Grid(Storage(8), Scheme.parse("GOOD"))).scales.tolist() == [1.0, 2.0]
+        for name, why in REFUSED.items():
+            with pytest.raises(PackageError, match=f"^scheme '{name}' of package 'spoilt 1.0': it gives {why}"):
+                parameters(low, high, Grid(Storage(8), Scheme.parse(name)))

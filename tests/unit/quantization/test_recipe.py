@@ -156,6 +156,15 @@ def test_wrong_values_name_the_file_and_the_rule(tmp_path: Path) -> None:
         assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("text", ["rule = 3", "rule = [3]", "[rule]\nstorage = 'i8'"])
+def test_rules_are_an_array_of_tables(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text(text)
+    with pytest.raises(DiagnosticError) as error:
+        read_rules(path)
+    assert f"'{path}': rules are tables, [[rule]]" in str(error.value)
+
+
 def test_the_document_names_every_key_and_value() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     table = "\n".join(re.findall(r"^\| `.*", text, re.MULTILINE))

@@ -128,11 +128,11 @@ class Contraction(ABC):
 
     def _largest_weights(self) -> int:
         """A bound of the sum of `|q - z|` over the weights of one output channel."""
-        if self.w.known is None or not self.w.known.size:
+        if self.w.known is None:
             return self.w.largest() * self.terms
         rows = integers_of(self.rows(self.w.known), element_of(self.w.value), is_unsigned=self.w.is_unsigned)
         zero_points = self.w.zero_points.reshape(-1, 1) if self.w.zero_points.size > 1 else self.w.zero_points
-        return int(np.abs(rows - zero_points).sum(axis=-1).max())
+        return int(np.abs(rows - zero_points).sum(axis=-1).max(initial=0))
 
     def largest(self) -> int:
         """A bound of the absolute value of every sum."""

@@ -114,7 +114,7 @@ def polynomial(value: SSAValue, variables: Sequence[SSAValue], depth: int = 8) -
 def _scaled(op: DivOp | PowOp, left: Polynomial, constant: tuple[int, ...]) -> Polynomial | None:
     """A polynomial over a number, or to the power of a small one."""
     known = number(op.operands[1])
-    if known is None or not known:
+    if not known:
         return None
     if isinstance(op, DivOp):
         return _product(left, {constant: 1 / known})

@@ -161,3 +161,13 @@ func.func @einstein_sum(%q: tensor<2x3x2x5xf32>, %k: tensor<2x6x2x5xf32>) -> ten
   %0 = nn.einsum %q, %k {equation = "bqhd,bkhd->bhqk"} : (tensor<2x3x2x5xf32>, tensor<2x6x2x5xf32>) -> tensor<2x2x3x6xf32>
   func.return %0 : tensor<2x2x3x6xf32>
 }
+
+// Without output channels there is nothing to compute, however large the weights might be.
+// CHECK-LABEL: @no_channels(
+// CHECK-NEXT: [[V0:%.+]] = tensor.empty() : tensor<2x0xi8>
+// CHECK-NEXT: func.return [[V0]]
+func.func @no_channels(%x: tensor<2x4x!quant.uniform<i8:f32, 0.5>>) -> tensor<2x0x!quant.uniform<i8:f32, 1.0>> {
+  %w = nn.constant dense<> : tensor<0x4xi8> -> tensor<0x4x!quant.uniform<i8:f32, 0.5>>
+  %0 = nn.fully_connected %x, %w : (tensor<2x4x!quant.uniform<i8:f32, 0.5>>, tensor<0x4x!quant.uniform<i8:f32, 0.5>>) -> tensor<2x0x!quant.uniform<i8:f32, 1.0>>
+  func.return %0 : tensor<2x0x!quant.uniform<i8:f32, 1.0>>
+}

@@ -122,6 +122,18 @@ func.func @attention(%q: tensor<1x1x2x4xf32>, %m: tensor<2x2xi1>) -> tensor<1x1x
   func.return %0 : tensor<1x1x2x4xf32>
 }
 
+// With windows or lengths it stays whole, and with sizes that nobody knows.
+// CHECK-LABEL: @attention_whole(
+// CHECK-COUNT-4: nn.attention
+// CHECK-NEXT: func.return
+func.func @attention_whole(%q: tensor<1x1x2x4xf32>, %l: tensor<1xi64>, %d: tensor<1x?x2x4xf32>) -> (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x?x2x4xf32>) {
+  %0:4 = nn.attention %q, %q, %q {left_window = 0} : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>) -> (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x2xf32>)
+  %1:4 = nn.attention %q, %q, %q {right_window = 0} : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>) -> (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x2xf32>)
+  %2:4 = nn.attention %q, %q, %q, _, _, _, %l : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1xi64>) -> (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x2xf32>)
+  %3:4 = nn.attention %d, %d, %d : (tensor<1x?x2x4xf32>, tensor<1x?x2x4xf32>, tensor<1x?x2x4xf32>) -> (tensor<1x?x2x4xf32>, tensor<1x?x2x4xf32>, tensor<1x?x2x4xf32>, tensor<1x?x2x2xf32>)
+  func.return %0#0, %1#0, %2#0, %3#0 : tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x?x2x4xf32>
+}
+
 // With a past it stays whole.
 // CHECK-LABEL: @attention_with_past(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32>

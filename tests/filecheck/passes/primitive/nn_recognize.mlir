@@ -67,3 +67,17 @@ func.func @other_types(%x: tensor<4xf16>) -> tensor<4xf16> {
   %2 = nn.div %0, %1 : (tensor<4xf16>, tensor<1xf16>) -> tensor<4xf16> {origin = "div"}
   func.return %2 : tensor<4xf16>
 }
+
+// A function of a constant is a constant: folding has it.
+// CHECK-LABEL: @of_a_constant(
+// CHECK-NOT: nn.sigmoid
+// CHECK: func.return
+func.func @of_a_constant() -> tensor<4xf32> {
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %x = nn.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %0 = nn.neg %x : tensor<4xf32>
+  %1 = nn.exp %0 : tensor<4xf32>
+  %2 = nn.add %1, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = nn.div %one, %2 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %3 : tensor<4xf32>
+}

@@ -165,6 +165,22 @@ class Checks(Listener):
                 assert low <= array.min() <= array.max() <= high, shown
 
 
+def test_numbers_of_steps() -> None:
+    """From 0 to one less than there are, 0 where there is one step or none."""
+    text = (
+        "#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>\n"
+        "func.func @main(%e: tensor<1x3x0xindex>) -> tensor<1x3x0xindex> {\n"
+        '%0 = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel", "parallel"]}'
+        " outs(%e : tensor<1x3x0xindex>) {\n^bb0(%a: index):\n"
+        "%i = linalg.index 0 : index\n%j = linalg.index 1 : index\n%k = linalg.index 2 : index\n"
+        "%l = arith.addi %i, %j : index\n%m = arith.addi %l, %k : index\nlinalg.yield %m : index\n"
+        "} -> tensor<1x3x0xindex>\nfunc.return %0 : tensor<1x3x0xindex>\n}"
+    )
+    ranges = ValueRanges(main_of(module := parsed(text)))
+    found = [ranges[op.results[0]].values for op in module.walk() if op.name == "linalg.index"]
+    assert found == [(0, 0), (0, 2), (0, 0)]
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_random_graphs(seed: int) -> None:
     module = parsed(RandomGraph(seed).text())

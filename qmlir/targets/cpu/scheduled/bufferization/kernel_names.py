@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType
-from xdsl.ir import Block, BlockArgument, Operation
+from xdsl.ir import Block, Operation
 
 from qmlir.dialects.kernel.hand_made import HandMadeOp
 from qmlir.dialects.kernel.ops import ConvOp, MatMulOp, shaped
@@ -90,15 +90,16 @@ def _structure(op: Operation) -> str:
         return _REGIONS.get(op.name) or op.name.rpartition(".")[2]
     inside = list(op.body.block.ops)[:-1]
     if not inside:
-        return "copy" if _is_copy(op, op.body.block) else "move"
+        return _movement(op, op.body.block)
     if len(inside) == 1:
         return inside[0].name.rpartition(".")[2]
     kinds = {kind.data for kind in op.iterator_types}
     return "reduce" if IteratorType.REDUCTION in kinds else "map"
 
 
-def _is_copy(op: linalg.GenericOp, block: Block) -> bool:
+def _movement(op: linalg.GenericOp, block: Block) -> str:
     last = block.last_op
-    value = last.operands[0] if last is not None and last.operands else None
-    maps = {attribute.data for attribute in op.indexing_maps}
-    return isinstance(value, BlockArgument) and len(maps) == 1
+    assert last is not None
+    if last.operands[0].owner is not block:
+        return "fill"
+    return "copy" if len({attribute.data for attribute in op.indexing_maps}) == 1 else "move"

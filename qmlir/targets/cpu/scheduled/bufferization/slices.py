@@ -59,11 +59,9 @@ def _mixed(static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[SSA
 def _kept_axes(sizes: Sequence[int], reduced: Sequence[int]) -> list[int]:
     """The axes that are left where a slice drops some of size 1: the last of them that fit."""
     kept: list[int] = []
-    excess, wanted = len(sizes) - len(reduced), list(reduced)
+    wanted = list(reduced)
     for axis, size in enumerate(sizes):
-        if excess and size == 1 and not (wanted and wanted[0] == 1):
-            excess -= 1
-        else:
+        if size != 1 or wanted[:1] == [1]:
             kept.append(axis)
             wanted = wanted[1:]
     return kept

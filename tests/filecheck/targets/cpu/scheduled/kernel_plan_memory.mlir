@@ -74,5 +74,6 @@ func.func @main(%x: memref<100xi8>, %y: memref<100xi8> {nn.result}) {
 // PLAN-NEXT: B 128 100 2-4 c 100 i8
 // PLAN-NEXT: C 0 100 3-5 d 100 i8
 // SVG: <svg xmlns
+// SVG-NEXT: <text {{.*}}>@main
 // SVG: <title>a 100 i8, b 100 i8: 100 bytes at 0, steps 0 to 2</title>
 // SVG: <title>@kernel (first)</title>

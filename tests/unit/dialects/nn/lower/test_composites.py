@@ -55,6 +55,8 @@ ATTENTION = (
     ("{is_causal = true, scores_are = \"softmax\"}", 2, 1, 2, "tensor<3x{keys}xi1>", "_"),
     ("", 2, 2, 0, "tensor<2x1x3x3xELEMENT>", "_"),
     ("{is_causal = true, left_window = 2}", 2, 1, 0, "_", "tensor<2xi64>"),
+    ("{right_window = 0}", 2, 2, 0, "_", "_"),
+    ("{left_window = 0}", 2, 2, 0, "_", "_"),
 )  # fmt: skip
 
 
