@@ -117,7 +117,7 @@ def channel_interval(op: ContractionOp, value: SSAValue, map_: AffineMap, whole:
     """An epilogue operand: constants that have an element for each channel have bounds for each, too."""
     last = AffineDimExpr(len(shaped(op.target)[0]) - 1)
     known = constant_of(value)
-    if known is None or known.dtype.kind not in "iu" or known.ndim != 1 or map_.results != (last,):
+    if known is None or known.dtype.kind not in "iu" or map_.results != (last,):
         return whole
     elements = known[: op.channels()].astype(object)
     return Interval(elements, elements)

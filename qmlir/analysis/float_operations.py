@@ -234,7 +234,7 @@ def float_operation_between(module: ModuleOp) -> tuple[Operation, str] | None:
         reason = _reason(op)
         if reason is None:
             continue
-        after = (*op.results, *_written(op)) if not op.results else op.results
+        after = op.results or _written(op)
         if any(value in depends for value in op.operands) and any(value in used for value in after):
             if not isinstance(op, DequantizeCastOp | QuantizeCastOp):
                 return op, reason

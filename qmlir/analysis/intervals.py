@@ -223,7 +223,6 @@ def _divide(quotient: Callable[[int, int], int]) -> Exact:
         if least <= 0 <= most:
             return None
         corners = [quotient(value, divisor) for value in (low, high) for divisor in (least, most)]
-        corners += [0] if low <= 0 <= high else []
         return Interval(min(corners), max(corners))
 
     return divided

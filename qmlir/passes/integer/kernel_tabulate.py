@@ -227,6 +227,6 @@ class KernelTabulate(ModulePass):
     preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        statistics = apply_patterns_greedily(op, [Tabulate()], ctx, folding=False)
+        statistics = apply_patterns_greedily(op, [Tabulate()], ctx)
         forget_origins_in_bodies(op)
         count("chains looked up", statistics.counts[Tabulate.__name__])

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IntegerType, f32
 from xdsl.ir import Block, Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.analysis.intervals import Interval, signed, signed_range, transfer, unsigned, wrapped
+from qmlir.analysis.intervals import EMPTY, Interval, signed, signed_range, transfer, unsigned, wrapped
 from qmlir.interpreter.upstream.arith import MEANINGS
 
 BITS = 4
@@ -105,3 +105,11 @@ def test_channels() -> None:
     assert list(found.low) == [95, -100]
     assert list(found.high) == [105, -91]
     assert str(found) == "[-100, 105]"
+
+
+def test_bounds_of_no_values() -> None:
+    no_channels = np.array([], object)
+    for empty in (EMPTY, Interval(no_channels, no_channels)):
+        assert empty.values == (0, 0)
+        assert empty.is_in(Interval(5, 7))
+    assert Interval(np.array([-3, 2], object), np.array([1, 9], object)).values == (-3, 9)

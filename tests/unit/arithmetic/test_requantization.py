@@ -232,3 +232,10 @@ def test_saturation_never_wraps() -> None:
     assert saturate(np.array([2**63 - 1, -(2**63)]), 2**31 - 1, limits).tolist() == [2**31 - 1, -(2**31)]
     assert saturate(np.array([np.inf, -np.inf]), -5, limits).tolist() == [2**31 - 1, -(2**31)]
     assert saturate(np.array([2**90], object), 5, (0, 15)).tolist() == [15]
+
+
+def test_a_multiplier_of_1_keeps_the_integers_of_its_channel_alone() -> None:
+    """f32 has no 2^24 + 1; half of 2^24 + 2 is exact, half of 2^24 + 3 is that of its neighbour 2^24 + 4."""
+    large = np.array([[2**24 + 1, 2**24 + 2], [2**24 + 3, 2**24 + 3]])
+    found = requantize_f32(large, np.array([1.0, 0.5], np.float32), 0, (-(2**31), 2**31 - 1))
+    assert found.tolist() == [[2**24 + 1, 2**23 + 1], [2**24 + 3, 2**23 + 2]]

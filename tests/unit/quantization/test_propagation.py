@@ -21,6 +21,7 @@ from qmlir.dialects.nn.ops import (
 )
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.canonicalize import RESCALES
+from qmlir.dialects.quant.description import Accepted
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
@@ -29,6 +30,7 @@ from qmlir.ir.verification import verify
 from qmlir.quantization.float_bias import QuantizeFloatBias
 from qmlir.quantization.fusion import FuseCasts
 from qmlir.quantization.propagation import PATTERNS
+from qmlir.quantization.refitting import same_numbers
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
 from tests.unit.quantization.random_graphs import ENVIRONMENT, Graph, outputs_of, run_passes
@@ -342,3 +344,12 @@ def test_types_that_a_target_takes_hold_the_same_numbers() -> None:
         # Each value that comes in or leaves is rescaled once, and none in between.
         assert module_text(module).count("quant.qcast") == (3 if attributes else 0)
     assert_same(*found)
+
+
+def test_types_of_channels_that_a_target_takes_hold_the_same_numbers() -> None:
+    """u8 less 128 is i8, zero points and limits with it."""
+    scales, zero_points = np.array([0.5, 2.0]), np.array([128, 90])
+    unsigned = IntegerType(8, Signedness.UNSIGNED)
+    type_ = UniformQuantizedType.per_axis(unsigned, f32, 1, scales, zero_points, (0, 200))
+    found = same_numbers(type_, Accepted(storages=("i8",)))
+    assert found == UniformQuantizedType.per_axis(IntegerType(8), f32, 1, scales, zero_points - 128, (-128, 72))

@@ -260,9 +260,7 @@ class _Way:
         sizes = (1, *self.shape)
         offsets, dynamic = ([place], []) if isinstance(place, int) else ([DYNAMIC_INDEX], [place])
         part = at.reshape(output, sizes)
-        return at.insert(
-            tensor.InsertSliceOp.get(part, whole, sizes, [*offsets, self.way, 0, 0], [1] * 4, offsets=dynamic)
-        )
+        return at.insert(tensor.InsertSliceOp.get(part, whole, sizes, [*offsets, self.way, 0, 0], offsets=dynamic))
 
     def _emit(self, at: Lowering, step: _Step, place: Place, carried: Sequence[SSAValue]) -> list[SSAValue]:
         """Put the parts of a step where `at` builds; what is carried behind it: its states, then all outputs."""

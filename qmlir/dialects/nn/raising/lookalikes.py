@@ -75,7 +75,7 @@ def _fully_connected(root: Operation) -> Iterator[Suggestion]:
 
 def _conv(root: Operation) -> Iterator[Suggestion]:
     for value in root.operands:
-        if isinstance(value, OpResult) and isinstance(value.op, ConvOp) and value.op.bias is None:
+        if isinstance(value, OpResult) and isinstance(value.op, ConvOp):
             yield {name: given for name, given in value.op.properties.items() if name != COMPONENTS}
 
 

@@ -68,3 +68,23 @@ func.func @beyond_i8(%x: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
   } -> (tensor<4xi32>, tensor<4xi32>)
   func.return %0, %1 : tensor<4xi32>, tensor<4xi32>
 }
+
+// A limit is moved further in only.
+// CHECK-LABEL: @beyond_the_limits(
+// CHECK: kernel.requantize {{.*}} minimum = 100 : i64, maximum = 200 : i64
+// CHECK: arith.maxui
+// CHECK: arith.minui
+func.func @beyond_the_limits(%x: tensor<4xi32>) -> tensor<4xi8> {
+  %e = tensor.empty() : tensor<4xi8>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<4xi32>) outs(%e : tensor<4xi8>) {
+  ^bb0(%a: i32, %o: i8):
+    %m = arith.constant 0.5 : f32
+    %low = arith.constant 50 : i8
+    %high = arith.constant -36 : i8
+    %q = kernel.requantize %a, %m {mode = #kernel.requantize<f32>, zero_point = 110 : i64, minimum = 100 : i64, maximum = 200 : i64} : i32, f32 -> i8
+    %r = arith.maxui %q, %low : i8
+    %s = arith.minui %r, %high : i8
+    linalg.yield %s : i8
+  } -> tensor<4xi8>
+  func.return %0 : tensor<4xi8>
+}

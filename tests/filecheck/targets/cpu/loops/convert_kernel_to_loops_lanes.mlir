@@ -314,3 +314,36 @@ func.func @short(%x: memref<3xf32>, %y: memref<3xf32>) {
   }
   func.return
 }
+
+// A row of its own for each element is looked up one by one; one row for all of them is the memory of all lanes.
+// CHECK-LABEL: @rows_of_tables(
+// CHECK: memref.load {{.*}} : memref<8x256xi8>
+// CHECK-NOT: simd.gather
+// CHECK: memref.subview {{.*}} : memref<8x256xi8>
+// CHECK: simd.gather {{.*}} vector<4xi8>
+// CHECK: func.return
+func.func @rows_of_tables(%x: memref<8xi8>, %z: memref<8x8xi8>, %t: memref<8x256xi8>, %y: memref<8xi8>, %u: memref<8x8xi8>) {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%x : memref<8xi8>) outs(%y : memref<8xi8>)
+      attrs = {kernel.schedule = #kernel.schedule<variant = "lanes", lanes = 4>} {
+  ^bb0(%a: i8, %o: i8):
+    %byte = arith.extui %a : i8 to i32
+    %place = arith.index_cast %byte : i32 to index
+    %five = arith.constant 5 : i32
+    %upper = arith.shrui %byte, %five : i32
+    %row = arith.index_cast %upper : i32 to index
+    %found = memref.load %t[%row, %place] : memref<8x256xi8>
+    linalg.yield %found : i8
+  }
+  linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%z : memref<8x8xi8>) outs(%u : memref<8x8xi8>)
+      attrs = {kernel.schedule = #kernel.schedule<variant = "lanes", lanes = 4>} {
+  ^bb0(%a: i8, %o: i8):
+    %row = linalg.index 0 : index
+    %byte = arith.extui %a : i8 to i32
+    %place = arith.index_cast %byte : i32 to index
+    %found = memref.load %t[%row, %place] : memref<8x256xi8>
+    linalg.yield %found : i8
+  }
+  func.return
+}
