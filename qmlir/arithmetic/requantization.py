@@ -76,6 +76,7 @@ def widened(values: Array, largest: int) -> Array:
 
 
 def _int_to_f32(value: int) -> np.float32:
+    # Rounding twice, to 62 bits and then to 24, would differ from rounding once where the first lands on a tie.
     # What is cut off leaves a trace in the last of 62 bits, so that the one rounding to 24 bits sees it.
     excess = max(abs(value).bit_length() - 62, 0)
     kept = abs(value) >> excess
@@ -137,6 +138,9 @@ def requantize_f32(
     The exception for 1 matters from 2^24 up, where f32 leaves out integers: ONNX Runtime, whose results have at most
     16 bits, gives the same with and without it.
     """
+    # Why f32(acc) * m is what ONNX Runtime has: it converts the i32 accumulator to f32 (one rounding), multiplies in
+    # f32 (a second) and rounds to nearest even (a third). For |acc| < 2^24 the first is exact. For results of at most
+    # 16 bits the third decides among |r| <= 2^16, where f32 has 7 bits or more after the point, and clamps beyond.
     factor = np.asarray(multiplier, np.float32)
     with np.errstate(over="ignore"):  # a product beyond the float range saturates
         rounded = np.rint(to_f32(accumulator) * factor).astype(np.float64)
@@ -162,6 +166,9 @@ def fixed_point(multiplier: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], npt.N
     multiplier too small for the largest shift becomes 0, which is what it makes of 32 bits; one that is too large,
     from 2^29 up, is an error.
     """
+    # frexp gives 1/2 <= fraction < 1, so 2^30 <= q <= 2^31: q = 2^31 needs 32 bits and is halved, which is exact. q
+    # is off by at most 1/2 of at least 2^30: a relative error of 2^-31. The modes may differ by it, so they have
+    # names.
     fraction, exponent = np.frexp(np.asarray(multiplier, np.float64))
     scaled = np.floor(np.ldexp(fraction, FRACTION_BITS) + 0.5).astype(np.int64)
     is_full = scaled == 1 << FRACTION_BITS
@@ -192,6 +199,7 @@ def requantize_single_round(
     accumulator: Array, multiplier: npt.ArrayLike, shift: npt.ArrayLike, zero_point: npt.ArrayLike, limits: Limits
 ) -> npt.NDArray[np.int64]:
     """`saturate(((acc * multiplier + 2^(shift - 1)) >> shift) + zero_point)`: half-way cases go up."""
+    # floor((n + 2^(s-1)) / 2^s) is round-half-up of n / 2^s; `>>` of a two's complement integer is that floor.
     places = np.asarray(shift, np.int64)
     nudge = np.asarray(np.int64(1) << (places - 1))
     return saturate(_multiplied(accumulator, np.asarray(multiplier, np.int64), nudge, places), zero_point, limits)
@@ -213,6 +221,9 @@ def requantize_shift(
     """`saturate(round(acc * 2^-shift) + zero_point)`; a negative shift multiplies."""
     places = np.asarray(shift, np.int64)
     left, right = np.maximum(-places, 0), np.maximum(places, 0)
+    # With q = floor(v / 2^r) and the rest t = v - q * 2^r, 0 <= t < 2^r, the value lies above the middle where 2t >
+    # 2^r and on it where 2t = 2^r; only then the rule for ties decides. No float takes part, so that any width is
+    # exact.
     # Twice the value is compared with what is shifted out.
     largest = (magnitude(accumulator) << (magnitude(left) + 1)) + (1 << magnitude(right))
     shape, (values, lefts, rights) = _together(accumulator, largest, left, right)

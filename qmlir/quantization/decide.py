@@ -69,6 +69,16 @@ def _known(op: Operation, array: Array) -> Observed:
     return Observed.of_constant(array[np.isfinite(array)])
 
 
+# The order of decisions, and why it ends. A type depends on what a value is for (its group, its users' slots, a sum),
+# and an operation may refuse the types that it would get. Refusals only ever grow: each round decides all values anew
+# with the refused operations left in float, and ends when a round adds none, so after at most as many rounds as
+# operations. A round goes
+#   1. operations that can be quantized (`_reason_for_float` gives the cause for each other one),
+#   2. groups: values that an operation only moves, or that it needs in one type, share parameters,
+#   3. operands in program order, so that the type of a producer is there before the scale of its consumer's sum,
+#   4. data and weights before biases: a bias has the scale s_x * s_w of its sum, which must be known by then,
+#   5. results; of an accumulator from its factors, of all others from the union of the ranges of their group.
+# No type is changed within a round: `group_types` gives each group its type once, whichever member asks first.
 @dataclass
 class _Decider:
     """Decides for one function; operations that have refused their types stay in float."""
@@ -108,6 +118,8 @@ class _Decider:
                 self.decisions.values[result] = self._type_of(result, op)
         return self.decisions
 
+    # A clamp (ReLU and its like) that takes over the type of its operand leaves the upper or lower codes unused;
+    # given the type of its result, the operand saturates where the clamp would clamp anyway, and all codes are used.
     def _limits_storage(self, op: Quantizable, operand: SSAValue) -> bool:
         """Whether `operand` may have the type of what `op` leaves of it: a target may want it wider."""
         owner = operand.owner
@@ -216,6 +228,8 @@ class _Decider:
         """Note the reason of a type; what shares it has the same."""
         self.decisions.reasons.update(dict.fromkeys((key, *reason.members), reason))
 
+    # Reshapes and transposes between a contraction and its bias must not cost a rounding: the sum stays an
+    # accumulator.
     def _moved_accumulator(self, value: SSAValue) -> UniformQuantizedType | None:
         """The type of a group that a sum enters, and that leaves it only into operations that take accumulators.
 
@@ -269,6 +283,8 @@ class _Decider:
         owner = value.owner
         return owner.quantization_slots().fixed_output if isinstance(owner, Quantizable) else None
 
+    # The range is the union of all ranges, with 0: zero padding and ReLU need an exact zero (Jacob et al., 2018,
+    # 2.1).
     def _from_ranges(
         self, key: SSAValue | tuple[Operation, int], seen: list[tuple[str, Observed]], why: Reason
     ) -> UniformQuantizedType:
@@ -358,6 +374,9 @@ class _Decider:
         seen = observed(value) if place is not None else None
         return None if seen is None else (np.array([seen.minimum]), np.array([seen.maximum]))
 
+    # A bias is stored with the scale s_x * s_w of its sum, in 32 bits: |b| / (s_x * s_w) < 2^31. Weights of a channel
+    # that are all tiny make s_w so small that their bias does not fit. Raising s_w costs precision of weights that
+    # hardly count.
     def _with_room_for_bias(self, op: Quantizable, scales: F64, choice: Choice) -> F64:
         """`scales` of the weights, raised where the bias would not fit the scale `s_x * s_w`."""
         bias, place = self._bias_range(op), place_of(op, Slot.INPUT)

@@ -27,6 +27,16 @@ TAPS = 3
 """Taps of the window along each axis."""
 
 
+# Why integers come out exactly. Over the rationals, Y = A^T [(G g G^T) * (B^T d B)] A is the sum of products of the
+# window (Lavin and Gray, "Fast algorithms for convolutional neural networks", 2016; from Cook and Toom). G has
+# fractions; scaled to integers it gives k * Y with k = (odd << shift)^2 along two axes. Addition and multiplication
+# modulo 2^32 are a ring homomorphism of the integers, so that wrapping anywhere on the way gives k * Y modulo 2^32.
+# An odd number has an inverse modulo 2^32, which takes odd^2 off; what is left is 2^(2 * shift) * Y modulo 2^32.
+# Where |2^(2 * shift) * Y| < 2^31 that is the number itself, and an arithmetic shift gives Y. The bound on Y is
+# proven by `kernel-winograd` from ranges.
+#
+# The transform of the input is the one value that must not wrap modulo 2^16 (products take 16 bits): a row of B^T has
+# absolute sum 2 for F(2x2) and 10 for F(4x4), so the elements of B^T d B are at most 4 and 100 times those of d.
 @dataclass(frozen=True)
 class Algorithm:
     """F(step, 3) along each axis: `A^T (G g * B^T d)` is `odd << shift` times the sums."""
@@ -221,6 +231,8 @@ class WinogradOp(ContractionOp):
             )
 
 
+# Parts add up without overflow: each is a true sum of at most 2^31 / 2^(2 * shift), and there are at most 2^(2 *
+# shift).
 def part_counts(channels: int, form: Algorithm) -> tuple[int, ...]:
     """Into how many parts so many channels may be divided: 32 bits hold what all of them may be."""
     most = 1 << form.shift_of_sums
@@ -235,6 +247,8 @@ def winograd_sums(x: Array, w: Array, form: Algorithm, parts: int = 1) -> Array:
     return np.asarray(sum(sums)).astype(np.int32)
 
 
+# The reference wraps as the loops do: casts to i16 and i32 stand where loops hold 16 and 32 bits, and nowhere else. A
+# violated bound thus gives the same wrong number at every level, and the proof of the pass is what excludes it.
 def _part_sums(x: Array, w: Array, form: Algorithm) -> Array:
     """The sums by transformed weights."""
     batch, height, width, channels = x.shape

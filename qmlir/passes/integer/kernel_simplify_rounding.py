@@ -24,6 +24,16 @@ from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 from qmlir.passes.integer.scalar_simplification import constant_of
 
+# Two proofs stand behind this pass.
+#
+# Quotients: x / c and fma(x, h, x * l), with h + l the reciprocal of c in two floats, may differ in the last bit.
+# Rounded to an integer k they agree if both cross k + 1/2 between the same two neighbours among the floats x.
+# `rounds_alike` finds that place for every k inside the limits, exactly: the proof is by cases, not by an error
+# bound.
+#
+# Limits: clamp(rint(v), low, high) as a float and clamp(i32(rint(v)), low, high) as an integer agree where i32 holds
+# rint(v): |v| <= 2^31 - 2^16, so that adding a zero point |z| < 2^15 does not overflow. The magnitude of v is bounded
+# by the ranges of the sums times the largest multiplier, rounded up.
 _MOST = (1 << 31) - (1 << 16)
 """What may become an i32 to which a zero point of 16 bits is added."""
 
@@ -86,6 +96,8 @@ def _before(op: Operation) -> ArithBuilder:
     return ArithBuilder(Builder(InsertPoint.before(op)))
 
 
+# max(min(k, high), low) in i32, then a clamp to the limits of the type and a truncation: instruction sets have the
+# last two as one saturating narrowing, which the emitter recognizes.
 def _saturated(value: Scalar, zero_point: int, limits: tuple[int, int], result: Attribute) -> SSAValue:
     """A float rounded to an integer, plus a zero point, inside limits and in the type of the result.
 

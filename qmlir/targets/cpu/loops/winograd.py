@@ -89,6 +89,13 @@ def transform(emit: VectorEmitter, matrix: Matrix, size: int, load_: Callable[[i
     return [combined(emit, matrix, values) for values in zip(*columns, strict=True)]
 
 
+# One block of tiles runs through all three stages before the next block begins, so that what lies between the stages
+# stays in the second cache:
+#   input     B^T d B of each tile and channel, 16 bits: [tile, tile, tiles, channels]
+#   products  for each of the tile * tile places a matrix product over the channels, 32 bits that wrap
+#   output    A^T m A, times the inverse of the odd factor, shifted, then the epilogue
+# The products take nearly all of the time and are a plain matrix product of pairs of 16-bit numbers. Their sums may
+# wrap: only the sum that is shifted has to fit 32 bits (see `qmlir/dialects/kernel/winograd.py`).
 class WinogradWriter:
     """Writes the loops of one operation with packed weights."""
 
@@ -191,6 +198,9 @@ class WinogradWriter:
         inputs = memory(i16, -(-channels // lanes) * lanes + lanes)
         return Stages(inputs, tuple(memory(i32, self.width) for _ in range(self.parts)))
 
+    # The last tile of a row or column begins earlier where the result is no multiple of the step: it overlaps the
+    # tile before. Both compute the same elements from the same input; each is stored once, as threads may run the two
+    # tiles.
     def _place(self, emit: VectorEmitter, first: Index, tile: Index) -> Place:
         _, rows, columns = self.tiles
         number = add(emit, first, tile)
@@ -239,6 +249,8 @@ class WinogradWriter:
 
     # --- Products -----------------------------------------------------------------------------------------------------
 
+    # The order is places outermost: the weights of a place are read once for all tiles of a block. A panel of weights
+    # that fits the first cache is prefetched one panel ahead, since the places do not follow each other in memory.
     def _write_products(self, emit: VectorEmitter, stages: Stages, count: Index, group: Index, valid: int) -> None:
         """The products of matrices of a block of tiles with a block of weights."""
         rows, size = self.schedule.rows, self.form.tile
@@ -309,6 +321,8 @@ class WinogradWriter:
                         indices = [emit.index(each) for each in (line, column, add(emit, tile, row), vector * lanes)]
                         emit.builder.insert(StoreOp(total, products, indices))
 
+    # The factor common to a row of the transformed weights is in the output matrix, so that a row costs additions
+    # only.
     def _line_of_weights(
         self, emit: VectorEmitter, line: int, group: Index, step: Index, vector: int
     ) -> Sequence[SSAValue]:

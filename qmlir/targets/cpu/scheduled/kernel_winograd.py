@@ -40,6 +40,12 @@ def _asked(op: ConvOp) -> Sequence[Algorithm]:
     return () if form is None else (form,)
 
 
+# What has to hold, by the argument beside `Algorithm`: 16 bits hold the transform of every input (`input`) and the
+# transformed weights (`weights`); 32 bits hold 2^(2 * shift) times every sum of a part (`sums`). The bounds come from
+# the ranges of the values: of a row of B^T, an element is at most the sum of the absolute entries times the largest
+# |x - z|; of a sum, the actual weights are used, so that it is at most the sum over the taps and channels of |w| *
+# max |x - z|. Interval arithmetic overestimates and never underestimates, so that a convolution is refused rather
+# than wrong.
 def _refused(op: ConvOp, bounds: Winograd | None) -> str:
     """Why a convolution of this form cannot be computed so; empty where it can."""
     if bounds is None or shaped(op.x)[1] not in (i8, i16):
@@ -58,6 +64,7 @@ def _refused(op: ConvOp, bounds: Winograd | None) -> str:
     return ""
 
 
+# The table orders the algorithms by measured speed; exactness decides among them, never the reverse.
 def _first_exact(op: ConvOp, forms: Sequence[Algorithm], ranges: ValueRanges) -> tuple[Algorithm, Winograd | None]:
     """The first algorithm that is exact, with its bounds; the last where none is."""
     *others, last = forms
@@ -68,6 +75,8 @@ def _first_exact(op: ConvOp, forms: Sequence[Algorithm], ranges: ValueRanges) ->
     return last, _proven(op, last, ranges)
 
 
+# Sums of fewer channels are smaller: with p parts the bound falls by about p, at the price of p transforms of the
+# output.
 def _proven(op: ConvOp, form: Algorithm, ranges: ValueRanges) -> Winograd | None:
     """The bounds of the fewest parts of the channels that fit; those of one where none do."""
     first: Winograd | None = None

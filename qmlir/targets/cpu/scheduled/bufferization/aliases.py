@@ -181,6 +181,14 @@ class Aliases:
 
     # --- Conflicts ----------------------------------------------------------------------------------------------------
 
+    # One-shot bufferization on SSA use-def chains (MLIR's One-Shot Bufferize): an operation may write its result over
+    # an operand unless somebody still wants what is there. With W the write, that is a use U of any member of the
+    # family of the operand (all values that lie in its memory) such that U is not W and either
+    #   - U comes after W in program order, and not in the other branch of a choice, where only one of both runs, or
+    #   - a loop is around U and W but not around the producer: the next iteration reads what this one wrote.
+    # A use in W itself is no conflict if W reads element i of it before it writes element i (`may_overwrite`) and
+    # both lie at the same places: with an offset between them, an element would be written before it is read. Memory
+    # that is not ours to write (an input of the function, a constant) is no candidate at all.
     def _may_write(self, op: Operation, operand: int, destination: int) -> bool:
         """Whether `op` may write over its operand."""
         value = op.operands[operand]

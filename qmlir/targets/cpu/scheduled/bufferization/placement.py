@@ -64,6 +64,12 @@ class _Placer:
 
     # --- Slices -------------------------------------------------------------------------------------------------------
 
+    # Safe where the slice belongs to nobody else from the write of the tensor to the insertion. The chain below the
+    # insertion is fills and insertions of disjoint boxes, each value used once: so every other write into the
+    # destination is before the fill has run (it moves in front of the writer) or to other elements, and nobody reads
+    # the destination in between. The tensor must not be used after the insertion (`last_use`): other users would see
+    # later writes into the destination. A reshaped family is refused, because strides of a slice do not divide as
+    # those of whole memory do.
     def place_in_slice(self, insertion: tensor.InsertSliceOp) -> None:
         aliases = self.aliases
         root = aliases.place(insertion.source)
@@ -158,6 +164,10 @@ class _Placer:
                 self.found.in_loops[root] = argument
                 count("tensors written for the next iteration")
 
+    # The memory of the argument holds the state of this iteration. It may be written with the next state at W where
+    # every read of the old state, through any member of the family, is before W, or in W element by element. Reads of
+    # the iteration that follows want the new state: they are what the placement is for. Values of the family that
+    # begin at or after W would be a second owner of that memory.
     def _is_free(self, argument: SSAValue, root: SSAValue, writer: Operation, loop: scf.ForOp) -> bool:
         """Whether nobody in the body looks at the memory of `argument` from where `root` is written.
 

@@ -24,6 +24,13 @@ from .entry import entry
 
 Array = npt.NDArray[Any]
 
+# A job is handed over by a sequence lock: TICKET is odd while the first thread writes the job down, and even when it
+# is whole. A thread copies the job to words of its own and takes it only if TICKET is still the same afterwards:
+# otherwise it has read parts of two jobs. The addition to TICKET that ends the writing is a release, the wait for it
+# an acquire. A late thread may run a job that is over: it finds every chunk taken (see `together`) and so reads no
+# array of it. It does read the table of addresses and the code, which the team therefore keeps until every thread has
+# begun a later job. A word that one thread waits for shares its cache line with no word that others write: a write
+# would cost each waiting core a miss.
 LINE = 8
 """64-bit words of a cache line: words that are waited for lie in lines of their own."""
 
