@@ -26,7 +26,7 @@ from benchmarks.models import BENCH_MODELS
 from benchmarks.narrow import narrow_section
 from benchmarks.starts import STARTED, starts
 from benchmarks.subjects import Subject, prepare
-from qmlir.dialects.kernel.attributes import ISAS
+from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.targets.cpu.host import host_isa, limits_to, runs_here
 from qmlir.targets.peers.packages import TITLES, is_installed
 from qmlir.tools.benchmark import FORMATS, Section
@@ -77,7 +77,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--growth", action="append", choices=GROWTHS, help="only this growth; may be repeated")
     add("--models", type=Path, default=MODELS, metavar="DIR", help="where the digit classifiers are")
     add("--threads", type=int, nargs="+", default=[1], metavar="N", help="of models, ours and the peers'")
-    add("--isa", action="append", choices=ISAS, default=[], help="an instruction set that ours is also made for")
+    add(
+        "--isa",
+        action="append",
+        choices=isa_names(),
+        default=[],
+        help="an instruction set that ours is also made for",
+    )
     add(
         "--limit", choices=LIMITED, default="",
         help="ours for this instruction set only, OpenVINO limited to it, ONNX Runtime left out: of models",

@@ -17,12 +17,15 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from qmlir.dialects.kernel.variants import S8S8_DOT, SPLAT_FMA, U8S8_DOT
 from qmlir.environment import default_environment
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
-from qmlir.targets.cpu.host import host_features, host_isa
+from qmlir.targets.cpu.host import host_isa
+from qmlir.targets.cpu.isa import instruction_set
+from qmlir.targets.cpu.isa.base import InstructionSet
 from qmlir.targets.cpu.package import load_package, write_package
 from qmlir.text.parsing import parse_module
 
@@ -34,7 +37,11 @@ _SECONDS = 0.15
 """How long each is measured: the fastest call counts."""
 
 _WIDE, _NARROW = 4, 2
-"""Vectors of the tile with 32 registers and with 16."""
+"""Vectors of the tile with more than `_FEW` registers and with as many."""
+
+_FEW = 16
+_LANE_BITS = 32
+"""The bits of a sum."""
 
 
 @dataclass(frozen=True)
@@ -86,24 +93,13 @@ def _pairs(lanes: int, vectors: int) -> _Tile:
     return _Tile("i16", "i32", lanes, 2, vectors, _GROUP_SPLAT, _DOT.replace("{signs}", "ss"))
 
 
-_INTEGERS = {
-    "avx512-vnni": _bytes(16, _WIDE),
-    "avx2-vnni": _bytes(8, _NARROW),
-    "avx2": _pairs(8, _NARROW),
-    "neon": _bytes(4, _WIDE),
-    "generic": _pairs(4, _NARROW),
-}
-"""The tile of integers by instruction set."""
-
-_LANES = {"avx512-vnni": (16, _WIDE), "avx2-vnni": (8, _NARROW), "avx2": (8, _NARROW), "neon": (4, _WIDE)}
-"""Lanes of f32 and vectors of the tile, by instruction set."""
-
-
-def _floats(isa: str) -> _Tile:
-    """Fused multiply-adds where the processor has them: without, a call of the C library would stand for each."""
-    lanes, vectors = _LANES.get(isa, (4, _NARROW))
-    is_fused = bool({"fma", "neon"} & host_features())
-    return _Tile("f32", "f32", lanes, 1, vectors, _ONE_SPLAT, _FUSED if is_fused else _APART)
+def _tiles(isa: InstructionSet) -> tuple[_Tile, _Tile]:
+    """The tiles of integers and of f32: of what the loops of the set multiply, in the registers that it has."""
+    lanes, vectors = isa.bits // _LANE_BITS, _WIDE if isa.registers > _FEW else _NARROW
+    variants = {row.variant for row in isa.rows}
+    step = _FUSED if SPLAT_FMA in variants else _APART
+    floats = _Tile("f32", "f32", lanes, 1, vectors, _ONE_SPLAT, step)
+    return (_bytes if variants & {U8S8_DOT, S8S8_DOT} else _pairs)(lanes, vectors), floats
 
 
 def _text(tile: _Tile, isa: str) -> str:
@@ -205,8 +201,7 @@ class Peak:
 
 @cache
 def _kernels(isa: str) -> tuple[tuple[int, Callable[[], object]], ...]:
-    tiles = (_INTEGERS[isa], _floats(isa))
-    return tuple((tile.products, _program(tile, isa)) for tile in tiles)
+    return tuple((tile.products, _program(tile, isa)) for tile in _tiles(instruction_set(isa)))
 
 
 def measure_peak(threads: int = 1, isa: str | None = None) -> Peak:

@@ -77,6 +77,7 @@ class Contribution:
     schemes: Names = field(default_factory=dict[str, str])
     pdl: Names = field(default_factory=dict[str, str])
     kernels: Names = field(default_factory=dict[str, str])
+    isas: Names = field(default_factory=dict[str, str])
     importers: Sequence[str] = ()
     exporters: Sequence[str] = ()
     built_for: str = ""
@@ -131,6 +132,10 @@ FIELDS: Mapping[str, Room] = {
         Form.NAMES,
         "name to a `HandMade` (`qmlir/dialects/kernel/hand_made.py`): a custom kernel in numba, and the operations "
         "that it replaces",
+    ),
+    "isas": Room(
+        Form.NAMES,
+        "instruction set to its `InstructionSet` (`qmlir/targets/cpu/isa/base.py`), which `isa=<name>` compiles for",
     ),
     "importers": Room(Form.ROWS, "tables from ONNX operator, `Relu` or `com.example::Relu`, to its importer"),
     "exporters": Room(Form.ROWS, "tables from operation class to its ONNX exporter"),

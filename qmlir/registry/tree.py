@@ -180,5 +180,12 @@ TREE = Contribution(
         "qmlir.onnx.export.operators.text:EXPORTERS",
     ),
     targets={"cpu": "qmlir.targets.cpu.target:TARGET"},
+    isas={
+        "generic": "qmlir.targets.cpu.isa.generic:GENERIC",
+        "avx2": "qmlir.targets.cpu.isa.avx2:AVX2",
+        "avx2-vnni": "qmlir.targets.cpu.isa.avx2_vnni:AVX2_VNNI",
+        "avx512-vnni": "qmlir.targets.cpu.isa.avx512_vnni:AVX512_VNNI",
+        "neon": "qmlir.targets.cpu.isa.neon:NEON",
+    },
     built_for=INTERFACE,
 )

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
 from qmlir.analysis.readings import ranges_of
-from qmlir.dialects.kernel.attributes import ISAS
+from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.dialects.kernel.ops import ContractionOp, shaped
 from qmlir.environment import default_environment
 from qmlir.interpreter.differences import Changed, changed_output, first_changed
@@ -98,10 +98,10 @@ STAGES: tuple[Stage, ...] = (
     Stage("laid out", "kernel-propagate-layout", "integer"),
     Stage("fused", "kernel-fuse", "laid out"),
     Stage("expanded", f"math-expand,{CLEAN}", "fused"),
-    *(_packed(isa) for isa in ISAS),
-    Stage("scheduled", COMPILE.text("bufferize"), f"packed for {ISAS[-1]}"),
-    *(_loops(isa) for isa in ISAS),
-    *(_code(isa) for isa in ISAS if runs_here(isa)),
+    *(_packed(isa) for isa in isa_names()),
+    Stage("scheduled", COMPILE.text("bufferize"), f"packed for {isa_names()[-1]}"),
+    *(_loops(isa) for isa in isa_names()),
+    *(_code(isa) for isa in isa_names() if runs_here(isa)),
 )
 """Every stage."""
 

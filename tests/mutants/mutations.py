@@ -31,7 +31,7 @@ SUBJECTS = (
 )
 """Passes, lowerings, canonicalizations, and what they ask."""
 
-TUNING = ("qmlir/targets/cpu/scheduled/schedule_table.py", "qmlir/targets/cpu/scheduled/winograd_table.py")
+TUNING = tuple(f"qmlir/targets/cpu/scheduled/{name}_schedule.py" for name in ("contraction", "winograd"))
 """Numbers that were measured: another one is slower, and computes the same."""
 
 _SILENT = frozenset({"count", "cast", "TypeVar", "TypeAlias", "op_error", "text_error", "emit", "Diagnostic"})

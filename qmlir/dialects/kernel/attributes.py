@@ -10,10 +10,13 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir import registry
 from qmlir.arithmetic.requantization import Mode, Ties
 
-ISAS = ("generic", "avx2", "avx2-vnni", "avx512-vnni", "neon")
-"""The instruction sets that loops can be made for."""
+
+def isa_names() -> tuple[str, ...]:
+    """The instruction sets that loops can be made for: those of the registry."""
+    return tuple(registry.named("isas"))
 
 
 def _one_of(parser: AttrParser, what: str, accepted: Sequence[str]) -> str:
@@ -221,7 +224,7 @@ class TargetAttr(ParametrizedAttribute):
 
     @property
     def isa(self) -> str:
-        """The instruction set, one of `ISAS`."""
+        """The instruction set, one of `isa_names()`."""
         return self.isa_name.data
 
     @property
@@ -230,8 +233,8 @@ class TargetAttr(ParametrizedAttribute):
         return self.thread_count.data
 
     def verify(self) -> None:
-        if self.isa not in ISAS:
-            raise VerifyException(f"no instruction set '{self.isa}', there are {', '.join(ISAS)}")
+        if self.isa not in isa_names():
+            raise VerifyException(f"no instruction set '{self.isa}', there are {', '.join(isa_names())}")
         if self.threads < 1:
             raise VerifyException(f"threads must be 1 or more, found {self.threads}")
 

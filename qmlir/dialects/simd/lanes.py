@@ -69,6 +69,11 @@ class DotAccumulateOp(IRDLOperation):
         """The elements that one lane of the accumulator sums."""
         return lanes_of(self.x) // lanes_of(self.accumulator)
 
+    @property
+    def kind(self) -> str:
+        """What is multiplied, by the name of the instruction: `dot_us` and `dot_ss` bytes, `dot_pairs` 16 bits."""
+        return "dot_pairs" if self.group == 2 else f"dot_{self.signs.data}"
+
     def verify_(self) -> None:
         if self.result.type != self.accumulator.type or element_of(self.accumulator) != i32:
             raise VerifyException(f"adds to a vector of i32 of one type, found {self.accumulator.type}")

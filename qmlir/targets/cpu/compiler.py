@@ -24,13 +24,12 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, StringAttr, i1
 from xdsl.dialects.func import FuncOp
 
-from qmlir.dialects.kernel.attributes import ISAS
 from qmlir.dialects.nn.ops.constant import storage_element
 from qmlir.environment import default_environment
 from qmlir.interpreter.progress import bar
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.collection import rare_collection
-from qmlir.ir.diagnostics import nearest_name, op_error, text_error
+from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.signature import Port, inputs_of
 from qmlir.specialization.flow import parameter_inputs
 from qmlir.specialization.inputs import function_of
@@ -39,7 +38,7 @@ from qmlir.targets import cpu
 from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.emitters.numba.runtime import program as runtime
 from qmlir.targets.cpu.emitters.numba.runtime.helper import COLLECTED
-from qmlir.targets.cpu.host import host_isa, runs_here
+from qmlir.targets.cpu.host import host_isa, resolved_isa, runs_here
 from qmlir.targets.cpu.key import program_key
 from qmlir.targets.cpu.package import (
     INIT,
@@ -320,9 +319,7 @@ def checked_isa(isa: str, threads: int) -> str:
 
     Raises `DiagnosticError` for one that nobody has heard of or that this processor lacks, and for less than a thread.
     """
-    wanted = host_isa() if isa == "host" else isa
-    if wanted not in ISAS:
-        raise text_error(f"no instruction set '{isa}'{nearest_name(isa, ISAS)}, there are host, {', '.join(ISAS)}")
+    wanted = resolved_isa(isa)
     if not runs_here(wanted):
         raise text_error(f"this processor lacks {wanted}: it has {host_isa()}")
     if threads < 1:

@@ -1,10 +1,13 @@
 """What the processor that code is made for can do, in the words of the schedule: the instruction set; its cores."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection
 from functools import cache
 
+from qmlir.dialects.kernel.attributes import isa_names
+from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.targets.cpu.emitters.numba.runtime.processor import FEATURES, processor_features
+from qmlir.targets.cpu.isa import instruction_set, instruction_sets
 
 
 @cache
@@ -13,27 +16,36 @@ def host_features() -> frozenset[str]:
     return frozenset(name for name, is_there in processor_features().items() if is_there)
 
 
-_NEEDS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("avx512-vnni", frozenset({"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni"})),
-    ("avx2-vnni", frozenset({"avx2", "fma", "avxvnni"})),
-    ("avx2", frozenset({"avx2", "fma"})),
-    ("neon", frozenset({"neon"})),
-)
-"""Instruction sets, the best first, and the features that each needs."""
+def best_isa(features: Collection[str]) -> str:
+    """Of the instruction sets that these features have, the one whose instructions multiply the most, then the one that
+    needs the most features; of several such the first of the registry.
+    """
+    found = [(name, isa) for name, isa in instruction_sets() if isa.needs.issubset(features)]
+    return max(found, key=lambda each: (each[1].products, len(each[1].needs)))[0]
 
 
 def host_isa() -> str:
     """The best instruction set that it has, `generic` where none is known."""
-    return next((isa for isa, needed in _NEEDS if needed <= host_features()), "generic")
+    return best_isa(host_features())
 
 
-_BEYOND: Mapping[str, tuple[str, ...]] = {"avx2": ("avx512", "avxvnni"), "avx2-vnni": ("avx512",)}
-"""How the names of features begin that a processor which has nothing better than a set lacks."""
+def runs_here(isa: str) -> bool:
+    """Whether it has what kernels for `isa` use."""
+    return instruction_set(isa).needs <= host_features()
+
+
+def resolved_isa(name: str) -> str:
+    """The instruction set `name`, this processor's for `host`. Raises `DiagnosticError` where there is none."""
+    isa, known = host_isa() if name == "host" else name, isa_names()
+    if isa not in known:
+        raise text_error(f"no instruction set '{isa}'{nearest_name(isa, known)}, there are host, {', '.join(known)}")
+    return isa
 
 
 def limits_to(isa: str) -> dict[str, str]:
     """The environment in which numba compiles as if this processor had nothing better than `isa`."""
-    beyond = _BEYOND[isa]
+    most = instruction_set(isa).products
+    beyond = tuple(prefix for _, each in instruction_sets() if each.products > most for prefix in each.feature_prefixes)
     features = processor_features().items()
     lines = (f"{'+' if is_there and not name.startswith(beyond) else '-'}{name}" for name, is_there in features)
     return {FEATURES: ",".join(lines)}
@@ -42,8 +54,3 @@ def limits_to(isa: str) -> dict[str, str]:
 def available_cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def runs_here(isa: str) -> bool:
-    """Whether it has what kernels for `isa` use."""
-    return all(needed <= host_features() for name, needed in _NEEDS if name == isa)

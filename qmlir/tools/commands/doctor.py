@@ -135,18 +135,17 @@ def _load_factories(package: registry.Package, environment: Environment) -> None
 
 
 def _plugins() -> Iterator[Finding]:
-    with fault_listener(lambda _: None):  # they are findings
-        environment = default_environment()
-        registry.look_up_all()
-        for package in registry.outside():
-            _load_factories(package, environment)
-            for kind, names in contents(package, environment).items():
-                yield Finding("plug-ins", package.title, f"{kind}: {', '.join(names)}")
-            unknown = (message for owner, _, message in unknown_points() if owner is package)
-            remedy = f"update it, remove it, or leave it out with {WITHOUT_VARIABLE}={package.name}"
-            for fault in (*package.faults.values(), *unknown):
-                yield Finding("plug-ins", package.title, fault, State.NOTE, remedy)
-                remedy = ""
+    environment = default_environment()
+    registry.look_up_all()
+    for package in registry.outside():
+        _load_factories(package, environment)
+        for kind, names in contents(package, environment).items():
+            yield Finding("plug-ins", package.title, f"{kind}: {', '.join(names)}")
+        unknown = (message for owner, _, message in unknown_points() if owner is package)
+        remedy = f"update it, remove it, or leave it out with {WITHOUT_VARIABLE}={package.name}"
+        for fault in (*package.faults.values(), *unknown):
+            yield Finding("plug-ins", package.title, fault, State.NOTE, remedy)
+            remedy = ""
     if without := os.environ.get(WITHOUT_VARIABLE):
         yield Finding("plug-ins", WITHOUT_VARIABLE, f"leaves out {without}", State.NOTE)
 
@@ -157,7 +156,8 @@ TOPICS: tuple[Callable[[], Iterator[Finding]], ...] = (_versions, _processor, _c
 
 def findings() -> list[Finding]:
     """Everything that there is to say about this installation."""
-    return [finding for topic in TOPICS for finding in topic()]
+    with fault_listener(lambda _: None):  # what is wrong with packages is among them
+        return [finding for topic in TOPICS for finding in topic()]
 
 
 def text_of(found: list[Finding]) -> str:

@@ -3,10 +3,10 @@
 import argparse
 
 from qmlir import explain
-from qmlir.dialects.kernel.attributes import ISAS
-from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
+from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.specialization.inputs import check_known_inputs, function_of
 from qmlir.specialization.options import parse_shapes
+from qmlir.targets.cpu.host import resolved_isa
 from qmlir.tools.arguments import add_isa, add_model, add_shapes, add_threads
 from qmlir.tools.frame import Command, Session, plain
 from qmlir.tools.sizes import Shapes, shapes_text, with_one_sample
@@ -28,9 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Print why the node is what it is. Raises `DiagnosticError` for what is no such folder, and for unknown names."""
-    if arguments.isa not in ("host", *ISAS):
-        near = nearest_name(arguments.isa, ISAS)
-        raise text_error(f"no instruction set '{arguments.isa}'{near}, there are host, {', '.join(ISAS)}")
+    resolved_isa(arguments.isa)  # what is no instruction set is told before it takes its time
     given = parse_shapes(arguments.shape)
     shapes = _completed(arguments.model, given)
     found = explain(arguments.model, arguments.node, isa=arguments.isa, threads=arguments.threads, shapes=shapes)

@@ -21,7 +21,7 @@ from onnx import ModelProto, helper
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.dialects.kernel.attributes import ISAS
+from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops.elementwise import CastOp
 from qmlir.environment import default_environment
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.referee
 
 MICROSOFT = "com.microsoft"
 FUSE = f"quant-fuse-casts,{CLEAN}"
-OTHERS = [isa for isa in ISAS if runs_here(isa) and isa != host_isa()]
+OTHERS = [isa for isa in isa_names() if runs_here(isa) and isa != host_isa()]
 """Instruction sets that this machine has beside its best; every fourth graph is compiled for one of them."""
 
 

@@ -1,6 +1,6 @@
 """`simd-legalize`: dot products, tables and shifts as the target has instructions for them, or by plain arithmetic.
 
-Which there are is one table below; everything else in `simd` is arithmetic or movement that every CPU has.
+Which there are, the instruction set of the module says; everything else in `simd` every CPU has.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
 from qmlir.dialects.simd.base import as_vector, bits_of, element_of, lanes_of, vector
 from qmlir.dialects.simd.memory import is_byte_table
 from qmlir.dialects.simd.ops import (
@@ -40,45 +39,15 @@ from qmlir.dialects.simd.ops import (
 )
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.rewriting import apply_patterns_greedily
+from qmlir.targets.cpu.isa import isa_of
+from qmlir.targets.cpu.isa.base import DOT_PAIRS, DOT_SS, DOT_US, MULTIPLY_PAIRS, InstructionSet
 from qmlir.text.elements import dense_array, dense_dtype
 
 LANE_BITS = 32
 """The bits of a lane of the accumulator, and of the group that it sums."""
 
-
-@dataclass(frozen=True)
-class Instructions:
-    """The lanes of the accumulators that dot products are there for: of bytes (unsigned by signed), of i16 pairs."""
-
-    bytes: frozenset[int] = frozenset()
-    pairs: frozenset[int] = frozenset()
-    products: frozenset[int] = frozenset()
-    """The lanes of products of bytes whose neighbours are added in 16 bits."""
-
-    tables: int = 0
-    """The bytes that are looked up in registers at a time, 0 where a table is read from memory."""
-
-    shifted: int = 8
-    """The bits of the narrowest lanes that are shifted."""
-
-
-_TO_256, _TO_512 = frozenset({4, 8}), frozenset({4, 8, 16})
-_SHORT_TO_256 = frozenset({8, 16})
-
-INSTRUCTIONS: dict[str, Instructions] = {
-    "generic": Instructions(),
-    "avx2": Instructions(pairs=_TO_256, products=_SHORT_TO_256, shifted=16),
-    "avx2-vnni": Instructions(bytes=_TO_256, pairs=_TO_256, products=_SHORT_TO_256, shifted=16),
-    "avx512-vnni": Instructions(bytes=_TO_512, pairs=_TO_512, products=_SHORT_TO_256 | {32}, tables=64, shifted=16),
-    "neon": Instructions(),
-}
-"""What each has: `vpdpbusd`, `vpmaddwd` with an addition, `vpmaddubsw`, `vpermi2b`; x86 shifts no bytes."""
-
-
-def isa_of(module: ModuleOp) -> str:
-    """The instruction set that the loops of a module may assume; `generic` where it does not say."""
-    target = module.attributes.get(TARGET)
-    return target.isa if isinstance(target, TargetAttr) else "generic"
+_PAIR_BITS = 16
+"""The bits of a sum of two products of bytes."""
 
 
 class _Writer:
@@ -131,6 +100,9 @@ def _is_unsigned(op: DotAccumulateOp) -> bool:
     return op.signs.data == Signs.US
 
 
+_OTHER_SIGNS = {DOT_US: DOT_SS, DOT_SS: DOT_US}
+
+
 def _halves(write: _Writer, op: DotAccumulateOp) -> SSAValue:
     """Two dot products of half the lanes."""
     results: list[SSAValue] = []
@@ -143,13 +115,17 @@ def _halves(write: _Writer, op: DotAccumulateOp) -> SSAValue:
     return write.joined(*results)
 
 
-def _with_unsigned(write: _Writer, op: DotAccumulateOp) -> SSAValue:
-    """Signed bytes: `sum x w = sum (x + 128) w - 128 sum w`, modulo 2^32, where `x + 128` is unsigned."""
+def _with_other_signs(write: _Writer, op: DotAccumulateOp) -> SSAValue:
+    """Bytes whose highest bit is flipped: `sum x w = sum (x + 128) w - 128 sum w`, modulo 2^32, for a signed `x`.
+
+    What is flipped is 128 for an unsigned byte and -128 for a signed one, so that both ways are written alike.
+    """
+    signs = Signs.SS if _is_unsigned(op) else Signs.US
     sign = write.constant(-128, op.x.type)
     moved = write.insert(arith.XOrIOp(op.x, sign))
-    total = write.insert(DotAccumulateOp(op.accumulator, moved, op.w, Signs.US))
+    total = write.insert(DotAccumulateOp(op.accumulator, moved, op.w, signs))
     zero = write.constant(0, op.accumulator.type)
-    excess = write.insert(DotAccumulateOp(zero, sign, op.w, Signs.US))
+    excess = write.insert(DotAccumulateOp(zero, sign, op.w, signs))
     return write.insert(arith.SubiOp(total, excess))
 
 
@@ -177,20 +153,20 @@ def _with_products(write: _Writer, op: DotAccumulateOp) -> SSAValue:
 class LegalizeDot(RewritePattern):
     """Make a dot product one of those that there are instructions for."""
 
-    instructions: Instructions
+    isa: InstructionSet
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DotAccumulateOp, rewriter: PatternRewriter, /) -> None:
-        write, lanes = _Writer(rewriter), lanes_of(op.accumulator)
-        is_bytes = element_of(op.x) != IntegerType(16)
-        has = self.instructions.bytes if is_bytes else self.instructions.pairs
-        if lanes in has and (_is_unsigned(op) or not is_bytes):
+        write, lanes, name = _Writer(rewriter), lanes_of(op.accumulator), op.kind
+        widths, is_bytes = self.isa.widths(name), name != DOT_PAIRS
+        if lanes * LANE_BITS in widths:
             return
-        if lanes in has:
-            result = _with_unsigned(write, op)
-        elif has and lanes > max(has) and lanes % 2 == 0:
+        others = self.isa.widths(_OTHER_SIGNS[name]) if is_bytes else frozenset[int]()
+        if lanes * LANE_BITS in others:
+            result = _with_other_signs(write, op)
+        elif (has := widths | others) and lanes * LANE_BITS > max(has) and lanes % 2 == 0:
             result = _halves(write, op)
-        elif is_bytes and self.instructions.pairs:
+        elif is_bytes and self.isa.widths(DOT_PAIRS):
             result = _with_pairs(write, op)
         else:
             result = _with_products(write, op)
@@ -201,12 +177,12 @@ class LegalizeDot(RewritePattern):
 class LegalizeProducts(RewritePattern):
     """Products of bytes by products of 16 bits, which hold them, and a sum of 32 that is narrowed."""
 
-    instructions: Instructions
+    isa: InstructionSet
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MultiplyPairsOp, rewriter: PatternRewriter, /) -> None:
         lanes = lanes_of(op.result)
-        if lanes in self.instructions.products:
+        if lanes * _PAIR_BITS in self.isa.widths(MULTIPLY_PAIRS):
             return
         write, wide = _Writer(rewriter), vector(lanes, IntegerType(32))
         products: list[SSAValue] = []
@@ -221,12 +197,12 @@ class LegalizeProducts(RewritePattern):
 class LegalizeGather(RewritePattern):
     """Keep a table of 256 bytes in registers: places inside it are unsigned bytes."""
 
-    instructions: Instructions
+    isa: InstructionSet
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GatherOp, rewriter: PatternRewriter, /) -> None:
         lanes = lanes_of(op.places)
-        if not lanes <= self.instructions.tables or not is_byte_table(op.table):
+        if not lanes <= self.isa.table_bytes or not is_byte_table(op.table):
             return
         write, places = _Writer(rewriter), op.places
         if isinstance(element_of(places), IndexType):
@@ -256,13 +232,13 @@ class LegalizeShift(RewritePattern):
     takes the place of a dot product.
     """
 
-    instructions: Instructions
+    isa: InstructionSet
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.ShLIOp, rewriter: PatternRewriter, /) -> None:
         if as_vector(op.result.type) is None or element_of(op.result) != IntegerType(8):
             return
-        number, lanes, width = _known_number(op.rhs), lanes_of(op.result), self.instructions.shifted
+        number, lanes, width = _known_number(op.rhs), lanes_of(op.result), self.isa.shift_bits
         if number is None or not 0 <= number < 8 or width <= 8 or lanes * 8 % width:
             return
         write, bytes_ = _Writer(rewriter), vector(lanes, IntegerType(8))
@@ -319,7 +295,6 @@ class SimdLegalize(ModulePass):
     preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        instructions = INSTRUCTIONS[isa_of(op)]
-        patterns: list[RewritePattern] = [LegalizeDot(instructions), LegalizeProducts(instructions)]
-        patterns += [LegalizeGather(instructions), LegalizeShift(instructions)]
+        isa = isa_of(op)
+        patterns = [LegalizeDot(isa), LegalizeProducts(isa), LegalizeGather(isa), LegalizeShift(isa)]
         apply_patterns_greedily(op, patterns, ctx)

@@ -15,9 +15,10 @@ from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
 from qmlir.dialects.kernel.variants import GROUP, INTERLEAVED, SPLAT
 from qmlir.dialects.kernel.winograd import ALGORITHMS, Algorithm
-from qmlir.targets.cpu.scheduled.isas import REGISTER_COUNTS
-from qmlir.targets.cpu.scheduled.schedule_table import TABLE, Row, positions_of, schedule_for, schedule_of
-from qmlir.targets.cpu.scheduled.winograd_table import most_tiles, register_tiles, schedule_of_tile
+from qmlir.targets.cpu.isa import instruction_set
+from qmlir.targets.cpu.isa.base import Row
+from qmlir.targets.cpu.scheduled.contraction_schedule import positions_of, schedule_for, schedule_of
+from qmlir.targets.cpu.scheduled.winograd_schedule import most_tiles, register_tiles, schedule_of_tile
 
 _OTHERS = 2
 """Registers that hold no sums and no weights: what is multiplied with them, and a constant."""
@@ -56,25 +57,25 @@ def _rows(positions: int, most: int) -> Iterator[int]:
     yield from islice(fitting, _MOST_HEIGHTS)
 
 
-def _tiles(op: ContractionOp, row: Row, isa: str) -> Iterator[tuple[int, int]]:
+def _tiles(op: ContractionOp, row: Row, registers: int) -> Iterator[tuple[int, int]]:
     """Rows and vectors of the tiles that registers have room for."""
     widths = (row.vectors,) if row.variant in INTERLEAVED else range(_MOST_VECTORS, 0, -1)
     for vectors in widths:
-        most = (REGISTER_COUNTS[isa] - vectors - _OTHERS) // vectors
+        most = (registers - vectors - _OTHERS) // vectors
         yield from ((rows, vectors) for rows in _rows(positions_of(op), min(most, _MOST_ROWS)) if most > 0)
 
 
 def _direct(op: ContractionOp, isa: str, threads: int) -> Iterator[ScheduleAttr]:
-    accepted = [row for row in TABLE if isa in row.isas and row.accepts(op)]
-    first = accepted[0]
-    for rows, vectors in _tiles(op, first, isa):
-        yield schedule_of(op, first, rows, vectors, threads)
+    found = instruction_set(isa)
+    first, *others = found.rows_for(op)
+    for tile in _tiles(op, first, found.registers):
+        yield schedule_of(op, found, first, tile, threads)
     if isinstance(op.accumulator_type, AnyFloat):
         return
-    for row in accepted[1:]:
+    for row in others:
         # Others with a fraction of the products in an instruction never catch up.
         if row.variant != SPLAT or GROUP.get(first.variant, 1) == 1:
-            yield schedule_of(op, row, row.rows, row.vectors, threads)
+            yield schedule_of(op, found, row, (row.rows, row.vectors), threads)
 
 
 def _by_winograd(op: ConvOp, form: Algorithm, isa: str, threads: int) -> Iterator[ScheduleAttr]:

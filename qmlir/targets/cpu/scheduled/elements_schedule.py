@@ -11,14 +11,10 @@ from qmlir.dialects.kernel.ops import JoinOp, shaped
 from qmlir.dialects.kernel.variants import LANES, SCALAR
 from qmlir.dialects.simd.base import bits_of
 from qmlir.ir.statistics import count
+from qmlir.targets.cpu.isa import instruction_set
+from qmlir.targets.cpu.isa.base import DOT_US
 from qmlir.targets.cpu.loops.byte_sums import sums_bytes
-from qmlir.targets.cpu.scheduled import schedule_table
-
-_REGISTER_BITS = {"generic": 128, "neon": 128, "avx2": 256, "avx2-vnni": 256, "avx512-vnni": 512}
-"""The bits of a register of each instruction set."""
-
-_WITH_DOT = ("avx2-vnni", "avx512-vnni")
-"""Those that add four products of bytes to each lane of 32 bits: sums of bytes are such products by ones."""
+from qmlir.targets.cpu.scheduled import contraction_schedule
 
 _WIDEST = 32
 """Elements of more bits take several registers: the shorter ones that they are made of fill one."""
@@ -32,10 +28,12 @@ _HELD = (8, 16, 32, 64)
 def elements_schedule(op: LinalgStructuredOperation, isa: str, threads: int) -> ScheduleAttr | None:
     """The schedule of a structured operation, `None` for scalars on one thread."""
     sizes = [math.prod(shaped(value)[0]) for value in op.operands if isinstance(value.type, TensorType)]
-    is_divided = threads > 1 and sum(sizes) >= schedule_table.THREADED_ELEMENTS
-    lanes = _lanes(op, _REGISTER_BITS[isa])
+    is_divided = threads > 1 and sum(sizes) >= contraction_schedule.THREADED_ELEMENTS
+    found = instruction_set(isa)
+    lanes = _lanes(op, found.bits)
     if lanes > 1:
-        terms = _WIDEST // _BYTE if isa in _WITH_DOT and sums_bytes(op.body.block) else 1
+        # Sums of bytes are products by ones.
+        terms = _WIDEST // _BYTE if found.widths(DOT_US) and sums_bytes(op.body.block) else 1
         return ScheduleAttr.of(LANES, lanes=lanes, k_unroll=terms, threads=is_divided)
     return ScheduleAttr.of(SCALAR, threads=True) if is_divided else None
 

@@ -13,9 +13,9 @@ from qmlir.dialects.kernel.variants import VARIANTS
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
+from qmlir.targets.cpu.host import resolved_isa
+from qmlir.targets.cpu.scheduled.contraction_schedule import schedule_for
 from qmlir.targets.cpu.scheduled.elements_schedule import schedule_all_elements
-from qmlir.targets.cpu.scheduled.isas import IsaName, resolved_isa
-from qmlir.targets.cpu.scheduled.schedule_table import schedule_for
 from qmlir.targets.cpu.scheduled.tuned_choices import TunedChoices
 
 
@@ -23,7 +23,7 @@ from qmlir.targets.cpu.scheduled.tuned_choices import TunedChoices
 class KernelAssignSchedule(ModulePass):
     """Write on each contraction which loops it becomes, and on the module what they may assume.
 
-    `isa` is `host` (the processor of this machine), `generic`, `avx2`, `avx2-vnni`, `avx512-vnni` or `neon`; `threads`
+    `isa` is an instruction set of the registry, such as `avx2`, or `host`, the best of this processor; `threads`
     is how many threads may run: what has enough work is divided among them. The schedule comes from one table; an
     operation that has one keeps it. `tuned` is a file of `qmlir tune`: contractions that it has a faster schedule for
     get that, and `kernel.tuned`. A structured operation goes over vectors of as many elements as a register holds of
@@ -61,12 +61,12 @@ class KernelAssignSchedule(ModulePass):
     name = "kernel-assign-schedule"
     preserves: ClassVar[Preservation] = EVERY_BIT
 
-    isa: IsaName = "generic"
+    isa: str = "generic"
     threads: int = 1
     tuned: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        isa = resolved_isa(op, self.isa)
+        isa = resolved_isa(self.isa)
         if self.threads < 1:
             raise op_error(op, f"found threads = {self.threads}, accepted are 1 or more")
         op.attributes[TARGET] = TargetAttr.of(isa, self.threads)

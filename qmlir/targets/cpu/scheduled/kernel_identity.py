@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Attribute, Operation
 
 from qmlir.dialects.kernel.ops import ContractionOp, RequantizeOp, YieldOp
-from qmlir.targets.cpu.scheduled.schedule_table import TABLE
+from qmlir.targets.cpu.isa import instruction_set
 
 _NUMBERS = ("schedule", "operandSegmentSizes", "epilogue_maps", "input_zero_point", "weight_zero_point")
 """The properties that are told apart from the others, or do not count."""
@@ -46,7 +46,7 @@ def kernel_identity(op: ContractionOp, isa: str, threads: int) -> str:
     epilogue = [
         f"{value.type} by {attribute.data}" for value, attribute in zip(op.epilogue, op.epilogue_maps, strict=True)
     ]
-    variants = dict.fromkeys(row.variant for row in TABLE if isa in row.isas and row.accepts(op))
+    variants = dict.fromkeys(row.variant for row in instruction_set(isa).rows_for(op))
     parts = (
         f"{isa}, {threads} thread{'s' if threads > 1 else ''}",
         f"{op.name} {op.x.type} by {'constant ' if _is_known(op) else ''}{op.w.type} to {op.target.type}",

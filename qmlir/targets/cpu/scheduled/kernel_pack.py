@@ -43,7 +43,7 @@ from qmlir.dialects.kernel.variants import (
 )
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.targets.cpu.scheduled import schedule_table
+from qmlir.targets.cpu.isa.conditions import centred_weights
 from qmlir.targets.cpu.scheduled.bufferization.destinations import results_written
 from qmlir.targets.cpu.scheduled.elements_schedule import schedule_all_elements
 from qmlir.targets.cpu.scheduled.left_sums import scaled_sum_of, shifted_bias, shifted_scale
@@ -243,7 +243,7 @@ def _refuse_wide(op: ContractionOp, at: Lowering, variant: str) -> None:
     if bits is None:
         return
     low, high = integer_limits(bits)
-    found = schedule_table.centred_weights(op)
+    found = centred_weights(op)
     if found is None or found[0] < low or found[1] > high:
         kind = "of floats" if found is None else f"from {found[0]} to {found[1]}"
         raise at.error(f"has weights {kind}: '{variant}' takes {low} to {high}")

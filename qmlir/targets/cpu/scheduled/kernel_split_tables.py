@@ -24,8 +24,8 @@ from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 from qmlir.passes.integer.kernel_tabulate import Chain, chains_to_bytes, cost_of, replace_chain
-from qmlir.targets.cpu.scheduled.isas import IsaName, resolved_isa
-from qmlir.targets.cpu.scheduled.kernel_tabulate_rows import WITH_TABLES
+from qmlir.targets.cpu.host import resolved_isa
+from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.scheduled.row_tables import place_of
 
 _NUMBERS = np.arange(-(1 << 15), 1 << 15, dtype=np.int16)
@@ -212,9 +212,9 @@ class KernelSplitTables(ModulePass):
     name = "kernel-split-tables"
     preserves: ClassVar[Preservation] = EVERY_BIT
 
-    isa: IsaName = "generic"
+    isa: str = "generic"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if resolved_isa(op, self.isa) in WITH_TABLES:
+        if instruction_set(resolved_isa(self.isa)).table_bytes:
             statistics = apply_patterns_greedily(op, [SplitTables()], ctx, folding=False)
             count("tables split", statistics.counts[SplitTables.__name__])

@@ -50,12 +50,10 @@ from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 from qmlir.passes.integer.fusion import scalar_of
 from qmlir.passes.integer.kernel_tabulate import cost_of
-from qmlir.targets.cpu.scheduled.isas import IsaName, resolved_isa
+from qmlir.targets.cpu.host import resolved_isa
+from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.scheduled.row_tables import byte_of, place_of
 from qmlir.text.elements import dense_array
-
-WITH_TABLES = ("avx512-vnni",)
-"""Instruction sets that look up as many bytes as a register has in a table of four registers."""
 
 FEWEST_POINTS = 1 << 15
 """Elements from which on reading a table, a kilobyte for each largest byte that occurs, takes less than computing."""
@@ -366,9 +364,9 @@ class KernelTabulateRows(ModulePass):
     name = "kernel-tabulate-rows"
     preserves: ClassVar[Preservation] = EVERY_BIT
 
-    isa: IsaName = "generic"
+    isa: str = "generic"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if resolved_isa(op, self.isa) in WITH_TABLES:
+        if instruction_set(resolved_isa(self.isa)).table_bytes:
             statistics = apply_patterns_greedily(op, [TabulateRows()], ctx, folding=False)
             count("bodies looked up by row", statistics.counts[TabulateRows.__name__])

@@ -22,10 +22,10 @@ from qmlir.dialects.kernel.winograd import ALGORITHMS, F2, VARIANTS, Algorithm, 
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
+from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.scheduled.candidates import has_winograd_form
-from qmlir.targets.cpu.scheduled.isas import IsaName, resolved_isa
 from qmlir.targets.cpu.scheduled.tuned_choices import TunedChoices
-from qmlir.targets.cpu.scheduled.winograd_table import faster
+from qmlir.targets.cpu.scheduled.winograd_schedule import faster
 
 _CONV_ONLY = ("strides", "dilations", "groups", "weight_zero_point", "weight_unsigned")
 """The properties of a convolution that are the same in each that becomes one of these."""
@@ -156,7 +156,7 @@ class KernelWinograd(ModulePass):
     name = "kernel-winograd"
     preserves: ClassVar[Preservation] = EVERY_BIT
 
-    isa: IsaName = "generic"
+    isa: str = "generic"
     always: bool = False
     algorithm: AlgorithmName = "f2"
     threads: int = 1
@@ -176,7 +176,7 @@ class KernelWinograd(ModulePass):
         return _asked(op)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        choices = TunedChoices(self.tuned, resolved_isa(op, self.isa), self.threads)
+        choices = TunedChoices(self.tuned, resolved_isa(self.isa), self.threads)
         for function in op.ops:
             if not isinstance(function, FuncOp) or function.is_declaration:
                 continue

@@ -43,7 +43,7 @@ from qmlir.dialects.kernel.variants import (
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.scheduled.schedule_table import has_offset_bytes
+from qmlir.targets.cpu.isa.conditions import has_offset_bytes
 from qmlir.text.elements import integers_of
 
 Array = npt.NDArray[Any]

@@ -20,7 +20,7 @@ import pytest
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, ModuleOp
 
 import qmlir
-from qmlir.dialects.kernel.attributes import ISAS
+from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.compiling import compile, load_program
@@ -42,7 +42,7 @@ def test_the_facade() -> None:
 
 
 def test_unknown_instruction_set(module: ModuleOp) -> None:
-    known = f"there are host, {', '.join(ISAS)}"
+    known = f"there are host, {', '.join(isa_names())}"
     with pytest.raises(DiagnosticError) as caught:
         qmlir.compile(module, isa="avx-2")
     assert str(caught.value) == f"error: no instruction set 'avx-2', did you mean 'avx2'?, {known}"

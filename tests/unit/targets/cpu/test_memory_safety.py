@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from qmlir.dialects.kernel.attributes import ISAS
+from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.targets.cpu.host import host_isa, runs_here
 from tests.support.guarded import Guards
 
-RUNNABLE = [isa for isa in ISAS if runs_here(isa)]
+RUNNABLE = [isa for isa in isa_names() if runs_here(isa)]
 
 
 def _run(script: Sequence[str]) -> "subprocess.CompletedProcess[str]":

@@ -3,14 +3,14 @@
 The source says what it needs: `CONSTANTS` (name, NumPy type, elements) in the order in which `main` takes their
 addresses, `INPUTS` and `OUTPUTS` (name, NumPy type of the caller's array, shape, whether NaN is refused, the width of
 integers that do not fill their NumPy type), `CALLS` (the kernel of each call, and the model's nodes that it is for),
-`ARENA_BYTES`. It imports its runtime as `.runtime.operations`, so it lies
-beside a copy of `qmlir.targets.cpu.emitters.numba.runtime`.
+`ARENA_BYTES`, and LLVM's names of the dot products of the instruction set. It imports its runtime as
+`.runtime.operations`, so it lies beside a copy of `qmlir.targets.cpu.emitters.numba.runtime`.
 """
 
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from xdsl.dialects import func, memref
@@ -39,7 +39,9 @@ from qmlir.targets.cpu.emitters.numba.function import (
     memref_type,
 )
 from qmlir.targets.cpu.emitters.numba.runtime import operations
+from qmlir.targets.cpu.emitters.numba.runtime.lanes import BY_INTRINSICS
 from qmlir.targets.cpu.emitters.numba.text import Index, Names, Text, name_text
+from qmlir.targets.cpu.isa import isa_of
 
 ALIGNMENT = 64
 """Bytes: buffers begin at multiples in the arena."""
@@ -53,14 +55,14 @@ _OF_THE_MODULE = (
 
 def _is_operation(name: str) -> bool:
     """Whether emitted code may import something of this name: a variable would hide it."""
-    return name.startswith(("LANES_", BY_HAND)) or hasattr(operations, name)
+    return name.startswith(("LANES_", BY_HAND)) or name in BY_INTRINSICS or hasattr(operations, name)
 
 
 class _ModuleWriter:
     """The parts of the Python module while they grow."""
 
     def __init__(self, module: ModuleOp) -> None:
-        self.tables = Tables()
+        self.tables = Tables(isa_of(module))
         self.names = Names(_OF_THE_MODULE, _is_operation)
         self.globals = {op.sym_name.data: op for op in module.ops if isinstance(op, memref.GlobalOp)}
         self.functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
@@ -319,6 +321,13 @@ def _table(name: str, rows: Sequence[str]) -> str:
     return f"{name} = [\n{body}]"
 
 
+def _instruction_lines(tables: Tables) -> Iterator[str]:
+    """What gives the instructions of the set that kernels call, by LLVM's names: the runtime has none of its own."""
+    for name in sorted(tables.instructions):
+        rows = ", ".join(f"({bits}, {_quoted(row)})" for bits, row in tables.isa.instructions[name].items())
+        yield f"{name} = by_intrinsics({_quoted(name)}, {rows})"
+
+
 def _import_line(row: str, name: str) -> str:
     """What imports a function that somebody wrote."""
     module, _, function = row.partition(":")
@@ -340,6 +349,8 @@ def emit_module(module: ModuleOp) -> str:
     writer = _MainWriter(parts, main)
     steps = writer.text()
     parts.tables.imported.add("addresses")
+    if parts.tables.instructions:
+        parts.tables.imported.add("by_intrinsics")
     head = ['"""Kernels of a neural network, emitted by qmlir; `main` runs them over the arena."""', ""]
     if parts.tables.lanes:
         head.append("import numpy as np")
@@ -358,6 +369,7 @@ def emit_module(module: ModuleOp) -> str:
             _table("OUTPUTS", _port_rows(main, memory_outputs_of(main), frozenset())),
             _table("CALLS", writer.call_rows),
             f"ARENA_BYTES = {writer.arena_bytes + SLACK}",
+            *_instruction_lines(parts.tables),
             *(f"{name} = np.array({numbers}, np.{kind})" for (kind, numbers), name in parts.tables.lanes.items()),
         ]
     )

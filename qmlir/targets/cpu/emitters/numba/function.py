@@ -18,6 +18,7 @@ from qmlir.ir.builtin_types import AnyMemRef, memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.numba.elements import memory_name
 from qmlir.targets.cpu.emitters.numba.text import Index, Names, Text, name_text, reads_of
+from qmlir.targets.cpu.isa.base import InstructionSet
 
 WIDTH = 110
 """Characters: longer expressions are divided into statements."""
@@ -130,6 +131,10 @@ class FunctionWriter:
     def call(self, name: str, *operands: Text | Index | int | str) -> Text:
         """The call of an operation of the runtime."""
         self.use(name)
+        return self.called(name, *operands)
+
+    def called(self, name: str, *operands: Text | Index | int | str) -> Text:
+        """The call of something that the emitted module has under this name."""
         reads = reads_of(each for each in operands if isinstance(each, Text | Index))
         return Text(f"{name}({', '.join(map(str, operands))})", reads)
 
@@ -310,7 +315,13 @@ class FunctionWriter:
 class Tables:
     """What the functions of a module share: what they import, and arrays of constant lanes."""
 
-    def __init__(self) -> None:
+    def __init__(self, isa: InstructionSet) -> None:
+        self.isa = isa
+        """What the module is emitted for."""
+
+        self.instructions: set[str] = set()
+        """Those of its instructions that are named in the emitted module."""
+
         self.imported: set[str] = set()
         self.lanes: dict[tuple[str, str], str] = {}
         self.functions: dict[str, str] = {}

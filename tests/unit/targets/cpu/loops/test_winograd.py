@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.dialects.kernel.attributes import ISAS
+from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.dialects.kernel.winograd import ALGORITHMS, WinogradOp, transformed
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
@@ -91,7 +91,7 @@ def test_on_tensors(found: tuple[Case, str]) -> None:
     check(by_winograd(case, "generic", algorithm), case)
 
 
-@given(cases(), st.sampled_from(ISAS), st.integers(1, 2))
+@given(cases(), st.sampled_from(isa_names()), st.integers(1, 2))
 @settings(max_examples=15, deadline=None)
 def test_as_loops(found: tuple[Case, str], isa: str, threads: int) -> None:
     case, algorithm = found
@@ -126,7 +126,7 @@ _IN_EVERY_RUN = {
     ("isa", "algorithm", "shape"),
     [
         pytest.param(*each, marks=() if each in _IN_EVERY_RUN else pytest.mark.sweep, id=" ".join(map(str, each)))
-        for isa in ISAS
+        for isa in isa_names()
         if runs_here(isa)
         for algorithm, shapes in _SHAPES.items()
         for each in ((isa, algorithm, shape) for shape in shapes)

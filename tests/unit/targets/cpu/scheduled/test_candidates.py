@@ -3,7 +3,7 @@
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.dialects.kernel.attributes import ISAS
+from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.dialects.kernel.ops import ContractionOp
 from qmlir.dialects.kernel.variants import (
     DEPTHWISE,
@@ -17,8 +17,8 @@ from qmlir.dialects.kernel.variants import (
 )
 from qmlir.environment import default_environment
 from qmlir.targets.cpu.scheduled.candidates import candidates
+from qmlir.targets.cpu.scheduled.contraction_schedule import schedule_for
 from qmlir.targets.cpu.scheduled.kernel_identity import kernel_identity
-from qmlir.targets.cpu.scheduled.schedule_table import schedule_for
 from qmlir.text.parsing import parse_module
 
 _CONV = """
@@ -52,7 +52,7 @@ def _parsed(text: str) -> tuple[ModuleOp, ContractionOp]:
     return module, next(op for op in module.walk() if isinstance(op, ContractionOp))
 
 
-@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("isa", isa_names())
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("text", [_CONV, _matmul("i8", "i32"), _matmul("f32", "f32")], ids=["conv", "bytes", "floats"])
 def test_the_first_is_that_of_the_table_and_each_is_there_once(text: str, isa: str, threads: int) -> None:

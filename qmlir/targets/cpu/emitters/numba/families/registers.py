@@ -9,7 +9,7 @@ from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.simd import ops as simd
-from qmlir.dialects.simd.base import bits_of, element_of, is_signless, lanes_of
+from qmlir.dialects.simd.base import bits_of, element_of, lanes_of
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.numba.elements import item_size
@@ -23,6 +23,7 @@ from qmlir.targets.cpu.emitters.numba.families.scalars import (
 )
 from qmlir.targets.cpu.emitters.numba.function import SLACK, EmitOperation, FunctionWriter, Memory
 from qmlir.targets.cpu.emitters.numba.text import Index, Text
+from qmlir.targets.cpu.isa.base import MULTIPLY_PAIRS
 
 
 def _place(
@@ -185,16 +186,21 @@ def _reduction(write: FunctionWriter, op: vector.ReductionOp) -> None:
     define_call(write, op.dest, found)
 
 
+def _instruction(write: FunctionWriter, op: simd.DotAccumulateOp | simd.MultiplyPairsOp, name: str, bits: int) -> None:
+    """What the instruction set of the module has one instruction for."""
+    isa = write.tables.isa
+    if bits not in isa.widths(name):
+        raise op_error(op, f"has registers of {bits} bits, for which {isa.name} has no '{name}': run simd-legalize")
+    write.tables.instructions.add(name)
+    write.define(op.result, write.called(name, *(write.text(value) for value in op.operands)))
+
+
 def _dot_accumulate(write: FunctionWriter, op: simd.DotAccumulateOp) -> None:
-    is_bytes = is_signless(element_of(op.x), 8)
-    if is_bytes and op.signs.data != simd.Signs.US:
-        raise op_error(op, "multiplies signed bytes, which no instruction here does: run simd-legalize")
-    name = "dot_us" if is_bytes else "dot_pairs"
-    write.define(op.result, write.call(name, *(write.text(value) for value in op.operands)))
+    _instruction(write, op, op.kind, lanes_of(op.result) * 32)
 
 
 def _multiply_pairs(write: FunctionWriter, op: simd.MultiplyPairsOp) -> None:
-    write.define(op.result, write.call("multiply_pairs", *(write.text(value) for value in op.operands)))
+    _instruction(write, op, MULTIPLY_PAIRS, lanes_of(op.result) * 16)
 
 
 _PREFIXES = {

@@ -4,6 +4,7 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from llvmlite import ir
@@ -42,35 +43,45 @@ def _dot_type(element: str) -> Callable[..., Any]:
     return typed
 
 
-_BYTE_DOTS = {bits: f"llvm.x86.avx512.vpdpbusd.{bits}" for bits in (128, 256, 512)}
-_PAIR_DOTS = {128: "llvm.x86.sse2.pmadd.wd", 256: "llvm.x86.avx2.pmadd.wd", 512: "llvm.x86.avx512.pmaddw.d.512"}
-
-
-def _dot_us(emission: Emission, accumulator: Any, x: Any, w: Any) -> Any:
-    """One instruction of AVX-VNNI or AVX512-VNNI."""
-    name = _BYTE_DOTS[32 * accumulator.type.count]
+def _dot_bytes(emission: Emission, name: str, accumulator: Any, x: Any, w: Any) -> Any:
+    """One instruction."""
     return emission.intrinsic(name, accumulator.type, (accumulator, x, w))
 
 
-def _dot_pairs(emission: Emission, accumulator: Any, x: Any, w: Any) -> Any:
+def _dot_pairs(emission: Emission, name: str, accumulator: Any, x: Any, w: Any) -> Any:
     """A multiplication with sums of neighbours and an addition, which LLVM makes one instruction where there is one."""
-    sums = emission.intrinsic(_PAIR_DOTS[32 * accumulator.type.count], accumulator.type, (x, w))
-    return emission.builder.add(accumulator, sums)
-
-
-_PRODUCTS = {
-    128: "llvm.x86.ssse3.pmadd.ub.sw.128", 256: "llvm.x86.avx2.pmadd.ub.sw", 512: "llvm.x86.avx512.pmaddubs.w.512",
-}  # fmt: skip
+    return emission.builder.add(accumulator, emission.intrinsic(name, accumulator.type, (x, w)))
 
 
 def _pairs_type(x: Any, w: Any) -> Any:
-    fits = isinstance(x, Register) and x == w and x.element == "i8" and 8 * x.lanes in _PRODUCTS
+    fits = isinstance(x, Register) and x == w and x.element == "i8"
     return Register("i16", x.lanes // 2) if fits else None
 
 
-def _multiply_pairs(emission: Emission, x: Any, w: Any) -> Any:
-    """One instruction of SSSE3, AVX2 or AVX512."""
-    return emission.intrinsic(_PRODUCTS[8 * x.type.count], emission.result.llvm, (x, w))
+def _multiply_pairs(emission: Emission, name: str, x: Any, w: Any) -> Any:
+    """One instruction."""
+    return emission.intrinsic(name, emission.result.llvm, (x, w))
+
+
+BY_INTRINSICS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "dot_us": (_dot_type("i8"), _dot_bytes),
+    "dot_ss": (_dot_type("i8"), _dot_bytes),
+    "dot_pairs": (_dot_type("i16"), _dot_pairs),
+    "multiply_pairs": (_pairs_type, _multiply_pairs),
+}
+"""What an instruction set has instructions for, or not: result type, and lowering by the name of an intrinsic."""
+
+
+@cache
+def by_intrinsics(name: str, *intrinsics: tuple[int, str]) -> Any:
+    """The operation `name` by LLVM's intrinsics, each with the bits of its registers."""
+    typed, lower = BY_INTRINSICS[name]
+    names = dict(intrinsics)
+
+    def lowered(emission: Emission, *values: Any) -> Any:
+        return lower(emission, names[emission.result.lanes * emission.result.bits], *values)
+
+    return operation(name, typed, lowered)
 
 
 # --- Lanes ------------------------------------------------------------------------------------------------------------
@@ -292,9 +303,6 @@ def _round_to_int(emission: Emission, value: Any) -> Any:
 
 
 OPERATIONS: dict[str, Any] = {
-    "dot_us": operation("dot_us", _dot_type("i8"), _dot_us),
-    "dot_pairs": operation("dot_pairs", _dot_type("i16"), _dot_pairs),
-    "multiply_pairs": operation("multiply_pairs", _pairs_type, _multiply_pairs),
     "splat": operation("splat", _splat_type, _splat, literal=True),
     "shuffle": operation("shuffle", _shuffle_type, _shuffle, literal=True),
     "interleave_low": operation("interleave_low", _interleave_type, _interleave(0), literal=True),

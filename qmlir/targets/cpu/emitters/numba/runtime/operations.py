@@ -17,6 +17,7 @@ _KNOWN: dict[str, Any] = {
     **together.OPERATIONS,
     **hand_made.OPERATIONS,
     "addresses": kernels.addresses,
+    "by_intrinsics": lanes.by_intrinsics,
     "holds": arithmetic.holds,
     "kernel": kernels.kernel,
 }

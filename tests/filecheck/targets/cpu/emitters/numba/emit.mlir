@@ -1,6 +1,6 @@
 // RUN: qmlir-opt %s -p kernel-mark-read-only,team-divide | qmlir-translate --emit-numba | filecheck %s
 
-builtin.module attributes {kernel.target = #kernel.target<isa = "generic", threads = 2>} {
+builtin.module attributes {kernel.target = #kernel.target<isa = "avx512-vnni", threads = 2>} {
 "memref.global"() <{constant, sym_name = "bias", sym_visibility = "private", type = memref<16xi32>, initial_value = dense<7> : tensor<16xi32>}> : () -> ()
 func.func private @conv(%x: memref<4x64xi8>, %w: memref<1024xi8>, %b: memref<16xi32>, %y: memref<4x16xi8, strided<[32, 1], offset: ?>>) attributes {origin = "c1"} {
   %c0 = arith.constant 0 : index
@@ -69,10 +69,10 @@ func.func @main(%x: memref<4x64xi8> {nn.name = "x"}, %w: memref<1024xi8> {nn.nam
 // CHECK-NEXT: addresses,
 // CHECK-NEXT: alone,
 // CHECK-NEXT: array_at,
+// CHECK-NEXT: by_intrinsics,
 // CHECK-NEXT: call,
 // CHECK-NEXT: chunk_begin,
 // CHECK-NEXT: chunk_end,
-// CHECK-NEXT: dot_us,
 // CHECK-NEXT: f32,
 // CHECK-NEXT: finished,
 // CHECK-NEXT: i8,
@@ -106,6 +106,7 @@ func.func @main(%x: memref<4x64xi8> {nn.name = "x"}, %w: memref<1024xi8> {nn.nam
 // CHECK-NEXT: ("relu", []),
 // CHECK-NEXT: ]
 // CHECK-NEXT: ARENA_BYTES = 1088
+// CHECK-NEXT: dot_us = by_intrinsics("dot_us", (128, "llvm.x86.avx512.vpdpbusd.128"), (256, "llvm.x86.avx512.vpdpbusd.256"), (512, "llvm.x86.avx512.vpdpbusd.512"))
 // CHECK-NEXT: LANES_0 = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], np.int32)
 // CHECK: @kernel("const int8", "const int8", "const int32", "int8")
 // CHECK-NEXT: def conv(x, w, b, y):

@@ -14,7 +14,7 @@ import qmlir
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.lowering import constants_of
 from qmlir.targets.cpu.package import load_package, write_package
-from qmlir.targets.cpu.scheduled import schedule_table
+from qmlir.targets.cpu.scheduled import contraction_schedule
 from tests.support.emitted import divided, parsed
 from tests.support.nets import Net
 
@@ -186,8 +186,8 @@ def test_loops_around_each_other_and_what_one_thread_does(tmp_path: Path) -> Non
 def test_the_same_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A convolution, its pool and a product, however small, on three threads where one has two."""
     monkeypatch.setenv("QMLIR_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(schedule_table, "THREADED_MICROSECONDS", 0)
-    monkeypatch.setattr(schedule_table, "THREADED_ELEMENTS", 0)
+    monkeypatch.setattr(contraction_schedule, "THREADED_MICROSECONDS", 0)
+    monkeypatch.setattr(contraction_schedule, "THREADED_ELEMENTS", 0)
     generator = np.random.default_rng(1)
     net = Net()
     image = generator.standard_normal((1, 3, 9, 9), np.float32)

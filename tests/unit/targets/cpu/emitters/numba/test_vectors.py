@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from xdsl.dialects import arith
 
-from qmlir.dialects.kernel.attributes import ISAS
+from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.dialects.simd.ops import OPERATIONS, Conversion
 from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager
@@ -23,7 +23,7 @@ DTYPES = {
     "i1": np.int8, "i4": np.int8, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
     "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64,
 }  # fmt: skip
-HERE = [isa for isa in ISAS if runs_here(isa)]
+HERE = [isa for isa in isa_names() if runs_here(isa)]
 
 
 def values(element: str, count: int, seed: int = 0) -> np.ndarray:

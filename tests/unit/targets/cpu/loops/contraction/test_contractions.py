@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.dialects.kernel.attributes import ISAS, ScheduleAttr
+from qmlir.dialects.kernel.attributes import ScheduleAttr, isa_names
 from qmlir.dialects.kernel.ops import ContractionOp
 from qmlir.dialects.kernel.variants import VARIANTS
 from qmlir.dialects.simd.ops import PrefetchOp
@@ -20,9 +20,9 @@ from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa
+from qmlir.targets.cpu.isa import conditions
 from qmlir.targets.cpu.lowering import constants_of
 from qmlir.targets.cpu.package import load_package, write_package
-from qmlir.targets.cpu.scheduled import schedule_table
 from qmlir.text.parsing import parse_module
 from tests.support.contractions import Case, convolution, product
 
@@ -54,10 +54,10 @@ def check(found: npt.NDArray[Any], case: Case) -> None:
 
 
 @pytest.mark.parametrize("make", [convolution, product])
-@pytest.mark.parametrize("isa", [*ISAS, ""])
+@pytest.mark.parametrize("isa", [*isa_names(), ""])
 @pytest.mark.parametrize("seed", range(4))
 def test_interpreted(make: Callable[[int], Case], isa: str, seed: int) -> None:
-    case = make(100 * seed + [*ISAS, ""].index(isa))
+    case = make(100 * seed + [*isa_names(), ""].index(isa))
     (found,) = interpret(loops(case, isa), case.inputs).values()
     check(found, case)
 
@@ -133,7 +133,7 @@ def test_panels(
 @pytest.mark.parametrize("seed", range(8))
 def test_bytes_that_keep_their_zero_point(isa: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products of bytes with zero points on both sides, where the table leaves none of them to pairs for its size."""
-    monkeypatch.setattr(schedule_table, "OFFSET_PRODUCTS", 0)
+    monkeypatch.setattr(conditions, "OFFSET_PRODUCTS", 0)
     case = product(3000 + seed)
     (found,) = interpret(loops(case, isa), case.inputs).values()
     check(found, case)
