@@ -155,8 +155,8 @@ TOPICS: tuple[Callable[[], Iterator[Finding]], ...] = (_versions, _processor, _c
 
 
 def findings() -> list[Finding]:
-    """Everything that there is to say about this installation."""
-    with fault_listener(lambda _: None):  # what is wrong with packages is among them
+    """All findings about this installation."""
+    with fault_listener(lambda _: None):  # faults of packages are findings
         return [finding for topic in TOPICS for finding in topic()]
 
 

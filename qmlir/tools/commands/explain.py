@@ -27,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Print why the node is what it is. Raises `DiagnosticError` for what is no such folder, and for unknown names."""
-    resolved_isa(arguments.isa)  # what is no instruction set is told before it takes its time
+    """Print the reasons. Raises `DiagnosticError` for anything but such a folder, and for unknown names."""
+    resolved_isa(arguments.isa)  # an unknown name fails before the work begins
     given = parse_shapes(arguments.shape)
     shapes = _completed(arguments.model, given)
     found = explain(arguments.model, arguments.node, isa=arguments.isa, threads=arguments.threads, shapes=shapes)
