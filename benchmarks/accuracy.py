@@ -26,7 +26,7 @@ from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import QUANTIZE, kept_composites
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.report import coverage
-from qmlir.targets.peers.onnx_runtime import Options, Session
+from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
 from qmlir.targets.peers.packages import is_installed
 from qmlir.targets.peers.quantizers import FORMS, METHODS
 from qmlir.targets.peers.quantizers import quantize as quantize_by_peer
@@ -168,7 +168,7 @@ def peer_scores(digits: Digits, granularity: str, calibrator: str) -> Iterator[S
         )
         share = _peer_share(path)
         for by, optimization in (("ONNX Runtime, exact", "none"), ("ONNX Runtime, as used", "all")):
-            (logits,) = Session(path, Options(optimization=optimization))({"input": digits.test}).values()
+            (logits,) = OrtSession(path, OrtOptions(optimization=optimization))({"input": digits.test}).values()
             yield digits.score(logits, by, granularity, calibrator, share)
 
 

@@ -20,11 +20,11 @@ from qmlir.targets.peers import onnx_runtime, openvino
 from qmlir.targets.peers.packages import TITLES, is_installed
 from qmlir.targets.peers.quantizers import FORMS
 from qmlir.targets.peers.sessions import peer_of
-from qmlir.tools.benchmark import Row, Section, Timing, interleaved, ratio_row, readable, with_rate
+from qmlir.tools.benchmark import BenchRow, Section, Times, interleaved, ratio_row, readable, with_rate
 
 Array = npt.NDArray[Any]
 Run = Callable[[], object]
-Measure = Callable[[Mapping[str, Run]], Mapping[str, Timing]]
+Measure = Callable[[Mapping[str, Run]], Mapping[str, Times]]
 """Times runs in turns."""
 
 _RUNTIME = TITLES[onnx_runtime.PACKAGE]
@@ -101,7 +101,7 @@ class Contest:
             self.peaks[threads] = measure_peak(threads, self.limit or None)
         return self.peaks[threads]
 
-    def times(self, runs: Mapping[str, Run]) -> Mapping[str, Timing]:
+    def times(self, runs: Mapping[str, Run]) -> Mapping[str, Times]:
         """The times of some runs, in turns."""
         return interleaved(runs, self.rounds, self.seconds, self.clock)
 
@@ -109,7 +109,7 @@ class Contest:
         """What was measured of the machine."""
         for threads, peak in self.peaks.items():
             rates = (("integers, 8 bits", peak.int8), ("f32", peak.f32))
-            rows = [Row(what, rate / 1e9, None, "GMAC/s") for what, rate in rates]
+            rows = [BenchRow(what, rate / 1e9, None, "GMAC/s") for what, rate in rates]
             yield Section("Peak of the machine, multiply-adds on registers and L1", rows, threads)
 
 
@@ -143,7 +143,7 @@ def _peer_runs(subject: Subject, threads: int, contest: Contest) -> Iterator[tup
                 contest.say(f"{subject.name}: {TITLES[package]} {form.name} is left out: {path} was not made")
 
 
-def ratio_rows(name: str, timings: Mapping[str, Timing], threads: int = 1) -> Iterator[Row]:
+def ratio_rows(name: str, timings: Mapping[str, Times], threads: int = 1) -> Iterator[BenchRow]:
     """Our times of a model over those of the fastest rival of each kind that is among the timings."""
     for what, ours, rivals in _RATIOS:
         if there := [timings[rival] for rival in rivals if rival in timings]:
@@ -155,7 +155,7 @@ def compile_only(subject: Subject, threads: int, contest: Contest) -> None:
     dict(_our_runs(subject, threads, contest))
 
 
-def model_times(subject: Subject, threads: int, contest: Contest) -> tuple[list[Row], Mapping[str, Timing]]:
+def model_times(subject: Subject, threads: int, contest: Contest) -> tuple[list[BenchRow], Mapping[str, Times]]:
     """The times of one run of a model, ours and those of the peers; with rates, shares of the peak and ratios."""
     peak = contest.peak(threads)
     runs: dict[str, Run] = dict(_our_runs(subject, threads, contest))
@@ -178,9 +178,9 @@ def model_times(subject: Subject, threads: int, contest: Contest) -> tuple[list[
 
 def model_sections(subjects: Sequence[Subject], threads: Sequence[int], contest: Contest) -> Iterator[Section]:
     """The contest on one thread and on several: one section for each."""
-    ones: dict[str, Timing] = {}
+    ones: dict[str, Times] = {}
     for count in threads:
-        rows: list[Row] = []
+        rows: list[BenchRow] = []
         for subject in subjects:
             found, timings = model_times(subject, count, contest)
             rows += found

@@ -22,7 +22,7 @@ from benchmarks.narrow import product
 from qmlir.interpreter.random_inputs import random_inputs as random_arguments
 from qmlir.specialization.inputs import function_of
 from qmlir.text.printing import PrintOptions, Weights, save_module
-from qmlir.tools.benchmark import Row, Section, Timing, readable, with_rate
+from qmlir.tools.benchmark import BenchRow, Section, Times, readable, with_rate
 from qmlir.workflows.inspection.inspecting import inspect
 
 FULL = 0.9
@@ -71,16 +71,16 @@ def exponent(products: Sequence[float], seconds: Sequence[float]) -> float:
     return float(slope)
 
 
-def growth_rows(sizes: Mapping[int, tuple[int, Timing]]) -> Iterator[Row]:
+def growth_rows(sizes: Mapping[int, tuple[int, Times]]) -> Iterator[BenchRow]:
     """Exponent, worst step and worst cost beyond a full machine, of multiply-adds and times by size."""
     cost = {size: timing.median / products for size, (products, timing) in sizes.items()}
     figures = [products for products, _ in sizes.values()], [timing.median for _, timing in sizes.values()]
-    yield Row("exponent of the time in multiply-adds", exponent(*figures), 1.0, "")
+    yield BenchRow("exponent of the time in multiply-adds", exponent(*figures), 1.0, "")
     before, after = max(pairwise(cost), key=lambda pair: cost[pair[1]] / cost[pair[0]])
-    yield Row(f"worst step, {before} to {after}: time per multiply-add", cost[after] / cost[before], 1.0, "x")
+    yield BenchRow(f"worst step, {before} to {after}: time per multiply-add", cost[after] / cost[before], 1.0, "x")
     full = next(size for size in cost if cost[size] <= min(cost.values()) / FULL)
     worst = max((size for size in cost if size >= full), key=lambda size: cost[size])
-    yield Row(
+    yield BenchRow(
         f"{full} fills the machine; worst beyond, {worst}: time per multiply-add", cost[worst] / cost[full], 1.0, "x"
     )
 

@@ -27,7 +27,7 @@ from qmlir.ir.verification import verify
 from qmlir.text.diagnostics import render
 from qmlir.text.parsing import load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
-from qmlir.tools.benchmark import Row, median_seconds, report
+from qmlir.tools.benchmark import BenchRow, median_seconds, report
 
 OPERATIONS, TYPES, CHANNELS = 10_000, 200, 256
 WEIGHT_BYTES = 100 * 1024 * 1024
@@ -74,7 +74,7 @@ def large_weights_module() -> ModuleOp:
     return block
 
 
-def measure_types() -> list[Row]:
+def measure_types() -> list[BenchRow]:
     """Parse, verify and print the module of many types."""
     text = module_text(many_types_module())
     environment = default_environment()
@@ -84,13 +84,13 @@ def measure_types() -> list[Row]:
 
     module = parse()
     return [
-        Row(f"{OPERATIONS} ops, {TYPES} types of {CHANNELS} channels: parse", median_seconds(parse), 6.0),
-        Row("the same: verify", median_seconds(lambda: verify(module)), 1.0),
-        Row("the same: print", median_seconds(lambda: module_text(module)), 2.5),
+        BenchRow(f"{OPERATIONS} ops, {TYPES} types of {CHANNELS} channels: parse", median_seconds(parse), 6.0),
+        BenchRow("the same: verify", median_seconds(lambda: verify(module)), 1.0),
+        BenchRow("the same: print", median_seconds(lambda: module_text(module)), 2.5),
     ]
 
 
-def measure_weights(folder: Path) -> list[Row]:
+def measure_weights(folder: Path) -> list[BenchRow]:
     """Load, clone and print 100 MB of weights, and the text of an error on that module."""
     path = folder / "weights.mlir"
     save_module(large_weights_module(), path, PrintOptions(weights=Weights.SIDECAR))
@@ -105,9 +105,9 @@ def measure_weights(folder: Path) -> list[Row]:
     assert constant is not None
     broken = ReluOp(constant.results[0], TensorType(f32, [3]))
     rows = [
-        Row("100 MB of weights: load from the file beside the module", median_seconds(load), 0.5),
-        Row("the same: clone", median_seconds(module.clone), 0.05),
-        Row("the same: print elided", median_seconds(lambda: module_text(module, elided)), 0.2),
+        BenchRow("100 MB of weights: load from the file beside the module", median_seconds(load), 0.5),
+        BenchRow("the same: clone", median_seconds(module.clone), 0.05),
+        BenchRow("the same: print elided", median_seconds(lambda: module_text(module, elided)), 0.2),
     ]
     module.body.block.add_op(broken)
     start = time.perf_counter()
@@ -117,19 +117,19 @@ def measure_weights(folder: Path) -> list[Row]:
     except DiagnosticError as error:
         message = render(error.diagnostic)
     seconds = time.perf_counter() - start
-    rows.append(Row("the same: time to the text of an error", seconds, 0.5))
-    rows.append(Row("the same: length of that text", len(message.encode()), 20_000, "bytes"))
+    rows.append(BenchRow("the same: time to the text of an error", seconds, 0.5))
+    rows.append(BenchRow("the same: length of that text", len(message.encode()), 20_000, "bytes"))
     return rows
 
 
-def measure_start() -> Row:
+def measure_start() -> BenchRow:
     """The time of `qmlir-opt --help`, a process of its own."""
     command = [sys.executable, "-c", "from qmlir.tools.qmlir_opt import console_main; console_main()", "--help"]
     seconds = median_seconds(lambda: subprocess.run(command, check=True, capture_output=True), 5)
-    return Row("qmlir-opt --help", seconds, 0.7)
+    return BenchRow("qmlir-opt --help", seconds, 0.7)
 
 
-def measure() -> list[Row]:
+def measure() -> list[BenchRow]:
     """All rows."""
     with tempfile.TemporaryDirectory() as folder:
         return [*measure_types(), *measure_weights(Path(folder)), measure_start()]

@@ -20,7 +20,7 @@ from benchmarks.contest import Contest
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.peers import onnx_runtime
 from qmlir.targets.peers.packages import TITLES, is_installed
-from qmlir.tools.benchmark import Row, Section, ratio_row, with_rate
+from qmlir.tools.benchmark import BenchRow, Section, ratio_row, with_rate
 
 Array = npt.NDArray[Any]
 
@@ -198,13 +198,13 @@ LAYERS: Mapping[str, Sequence[tuple[Layer, float | None]]] = {
 """The layers by kind, each with the bar of our time over that of ONNX Runtime."""
 
 
-def _peers(model: ModelProto) -> Mapping[str, onnx_runtime.Session]:
+def _peers(model: ModelProto) -> Mapping[str, onnx_runtime.OrtSession]:
     if not is_installed(onnx_runtime.PACKAGE):
         return {}
     rows = ((_RUNTIME, False), (_EXACT, True))
     return {
-        name: onnx_runtime.Session(
-            model.SerializeToString(), onnx_runtime.Options(is_exact=is_exact, is_deterministic=False)
+        name: onnx_runtime.OrtSession(
+            model.SerializeToString(), onnx_runtime.OrtOptions(is_exact=is_exact, is_deterministic=False)
         )
         for name, is_exact in rows
     }
@@ -212,14 +212,14 @@ def _peers(model: ModelProto) -> Mapping[str, onnx_runtime.Session]:
 
 def kernel_row(
     subject: str, what: str, program: Program, inputs: Mapping[str, Array], products: int, peak: float
-) -> Row:
+) -> BenchRow:
     """The shortest time of the slowest kernel of a program: of a single layer that is the one that multiplies."""
     seconds = max(each.seconds for each in program.time_kernels(inputs, _KERNEL_ROUNDS))
-    row = Row(f"{what}, the kernel alone", seconds * 1e6, None, "us", subject=subject)
+    row = BenchRow(f"{what}, the kernel alone", seconds * 1e6, None, "us", subject=subject)
     return with_rate(row, seconds, products, peak)
 
 
-def _rows(layer: Layer, bar: float | None, contest: Contest) -> Iterator[Row]:
+def _rows(layer: Layer, bar: float | None, contest: Contest) -> Iterator[BenchRow]:
     generator = np.random.default_rng(0)
     ours, theirs = layer.models(generator)
     inputs = layer.inputs_of(generator)
@@ -245,7 +245,7 @@ def _rows(layer: Layer, bar: float | None, contest: Contest) -> Iterator[Row]:
             bar_of_host = bar if name == _OURS else None
             yield ratio_row(layer.title, f"{name} over {_RUNTIME}", found[name], [found[_RUNTIME]], bar_of_host)
             alone = row.figure / 1e6 / found[_RUNTIME].low
-            yield Row(f"{row.what}, over the shortest {_RUNTIME}", alone, None, "x", subject=layer.title)
+            yield BenchRow(f"{row.what}, over the shortest {_RUNTIME}", alone, None, "x", subject=layer.title)
 
 
 def layer_section(kinds: Sequence[str], contest: Contest) -> Section:

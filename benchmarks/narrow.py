@@ -21,7 +21,7 @@ from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import QUANTIZE
-from qmlir.tools.benchmark import Row, Section, ratio_row, with_rate
+from qmlir.tools.benchmark import BenchRow, Section, ratio_row, with_rate
 
 Array = npt.NDArray[Any]
 
@@ -68,7 +68,7 @@ def product(rows: int, weights: Array, element: str) -> ModuleOp:
     return module
 
 
-def _rows(rows: int, terms: int, columns: int, bar: float | None, contest: Contest) -> Iterator[Row]:
+def _rows(rows: int, terms: int, columns: int, bar: float | None, contest: Contest) -> Iterator[BenchRow]:
     generator, title = np.random.default_rng(0), f"matmul {rows}x{terms}x{columns}"
     weights = generator.integers(-7, 8, (terms, columns))
     inputs = {"x": generator.integers(-128, 128, (rows, terms)).astype(np.int8)}

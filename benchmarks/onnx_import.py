@@ -13,21 +13,21 @@ from typing import Any
 
 import qmlir
 from benchmarks.architectures import random_inputs, with_random_weights
-from qmlir.tools.benchmark import Row, median_seconds, report
+from qmlir.tools.benchmark import BenchRow, median_seconds, report
 
 MODEL = "resnet50"
 
 
-def _peer(path: Path, inputs: Mapping[str, Any]) -> list[Row]:
+def _peer(path: Path, inputs: Mapping[str, Any]) -> list[BenchRow]:
     """The same run by ONNX Runtime."""
     if find_spec("onnxruntime") is None:
         return []
     runtime: Any = import_module("onnxruntime")
     session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    return [Row("the same run by ONNX Runtime", median_seconds(lambda: session.run(None, dict(inputs))))]
+    return [BenchRow("the same run by ONNX Runtime", median_seconds(lambda: session.run(None, dict(inputs))))]
 
 
-def measure() -> list[Row]:
+def measure() -> list[BenchRow]:
     """Import and run the model."""
     model = with_random_weights(MODEL)
     inputs = random_inputs(model)
@@ -37,8 +37,8 @@ def measure() -> list[Row]:
         module = qmlir.load(path)
         size = path.stat().st_size
         return [
-            Row(f"{MODEL}, {size / 1e6:.0f} MB: import", median_seconds(lambda: qmlir.load(path)), 3.0),
-            Row(f"{MODEL}, batch 1, f32: interpret", median_seconds(lambda: qmlir.interpret(module, inputs)), 3.0),
+            BenchRow(f"{MODEL}, {size / 1e6:.0f} MB: import", median_seconds(lambda: qmlir.load(path)), 3.0),
+            BenchRow(f"{MODEL}, batch 1, f32: interpret", median_seconds(lambda: qmlir.interpret(module, inputs)), 3.0),
             *_peer(path, inputs),
         ]
 

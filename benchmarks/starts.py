@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import qmlir
 from benchmarks.subjects import INT8, Say, Subject
 from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE
-from qmlir.tools.benchmark import Row
+from qmlir.tools.benchmark import BenchRow
 
 STARTED: Mapping[str, tuple[float, float]] = {"resnet50": (45, 1.5), "mobilenetv2": (45, 1.5)}
 """The models whose compiling, starting and memory are measured, with the bars of a cold compile and a warm start in
@@ -53,13 +53,13 @@ def _in_process(cache: Path, *task: str | Path) -> Process:
     return Process(seconds, used, int(json.loads(done.stdout.splitlines()[-1])["peak_bytes"]))
 
 
-def starts(subject: Subject, say: Say) -> list[Row]:
+def starts(subject: Subject, say: Say) -> list[BenchRow]:
     """Compiling, starting and memory of one model."""
     with TemporaryDirectory(prefix="qmlir-bench-") as folder:
         return _starts(subject, Path(folder), say)
 
 
-def _starts(subject: Subject, folder: Path, say: Say) -> list[Row]:
+def _starts(subject: Subject, folder: Path, say: Say) -> list[BenchRow]:
     module, inputs, saved = subject.module_file(INT8), subject.inputs_file, folder / "saved_program"
     cache = folder / "cache"
     run = partial(_in_process, cache)
@@ -73,11 +73,11 @@ def _starts(subject: Subject, folder: Path, say: Say) -> list[Row]:
     base, mega = run("imports").peak_bytes, 1e6
     cold_bar, warm_bar = STARTED[subject.name]
 
-    def row(what: str, figures: Sequence[float], bar: float | None, unit: str) -> Row:
+    def row(what: str, figures: Sequence[float], bar: float | None, unit: str) -> BenchRow:
         low, high = (min(figures), max(figures)) if len(figures) > 1 else (None, None)
-        return Row(f"{subject.name} int8: {what}", statistics.median(figures), bar, unit, low, high)
+        return BenchRow(f"{subject.name} int8: {what}", statistics.median(figures), bar, unit, low, high)
 
-    def rows_of(what: str, processes: Sequence[Process], bar: float) -> list[Row]:
+    def rows_of(what: str, processes: Sequence[Process], bar: float) -> list[BenchRow]:
         return [
             row(what, [each.seconds for each in processes], bar, "s"),
             row(f"{what}, processor time", [each.processor_seconds for each in processes], None, "s"),

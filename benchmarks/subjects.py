@@ -22,7 +22,7 @@ from benchmarks.architectures import random_inputs
 from benchmarks.models import BENCH_MODELS
 from qmlir.targets.peers import onnx_runtime
 from qmlir.targets.peers.packages import is_installed
-from qmlir.targets.peers.quantizers import FORMS, Form, modern
+from qmlir.targets.peers.quantizers import FORMS, PeerForm, modern
 from qmlir.targets.peers.quantizers import quantize as quantize_by_peer
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.workflows.inspection.inspecting import inspect
@@ -65,7 +65,7 @@ class Subject:
         """The float model for the peers."""
         return self.folder / "model.onnx"
 
-    def peer_file(self, form: Form) -> Path:
+    def peer_file(self, form: PeerForm) -> Path:
         """The model in a form of the peers; forms of the same types are one file."""
         if not form.activations:
             return self.onnx

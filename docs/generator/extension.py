@@ -10,7 +10,7 @@ from docs.generator.markdown import GENERATED, code, codes, documentation, summa
 from qmlir import registry
 from qmlir.ir import interfaces
 from qmlir.pipelines import PIPELINES
-from qmlir.registry.contribution import BREAKS, FIELDS, INTERFACE, Form
+from qmlir.registry.contribution import BREAKS, FIELDS, INTERFACE, RowForm
 from qmlir.registry.package import GROUPS, WITHOUT_VARIABLE
 
 _TEXT = f"""\
@@ -29,11 +29,11 @@ package built for a later version is refused. So is a package built before one o
 interface. A package that names no version is accepted."""
 
 _FORMS = {
-    Form.NAMES: "name: `module:object`",
-    Form.SETS: "name: several `module:object`",
-    Form.ROWS: "several `module:object`",
-    Form.TEXTS: "name: text",
-    Form.FILES: "name: `package:path/of/file`",
+    RowForm.NAMES: "name: `module:object`",
+    RowForm.SETS: "name: several `module:object`",
+    RowForm.ROWS: "several `module:object`",
+    RowForm.TEXTS: "name: text",
+    RowForm.FILES: "name: `package:path/of/file`",
 }
 
 

@@ -86,7 +86,7 @@ def scheme_names() -> tuple[str, ...]:
     return tuple(registry.named("schemes"))
 
 
-class Rule(StrEnum):
+class Arithmetic(StrEnum):
     """Whose arithmetic is followed where systems differ."""
 
     ONNXRUNTIME = "onnxruntime"
@@ -152,7 +152,7 @@ class Grid:
 
     storage: Storage
     scheme: Scheme = Scheme.ASYMMETRIC
-    rule: Rule = Rule.ONNXRUNTIME
+    rule: Arithmetic = Arithmetic.ONNXRUNTIME
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +193,7 @@ def power_of_two_ceiling(scales: npt.ArrayLike) -> F64:
 
 def _usable_limits(grid: Grid) -> tuple[int, int]:
     low, high = grid.storage.minimum, grid.storage.maximum
-    if grid.rule is Rule.GLOW and grid.storage == Storage(32):
+    if grid.rule is Arithmetic.GLOW and grid.storage == Storage(32):
         return low >> 2, high >> 2
     return low, high
 
@@ -218,7 +218,7 @@ def _symmetric_scales(low: F64, high: F64, zero_point: int, limits: tuple[int, i
         return covering
     # With a step more on one side, half a step of clipping is spread over both: ONNX Runtime's formula.
     spread = np.maximum(-low, high) / ((limits[1] - limits[0]) / 2)
-    if grid.rule is Rule.ONNXRUNTIME and not grid.scheme.is_power_of_two:
+    if grid.rule is Arithmetic.ONNXRUNTIME and not grid.scheme.is_power_of_two:
         return spread
     return np.where(np.isinf(covering), spread, covering)
 
@@ -231,7 +231,7 @@ def _half_away(values: F64) -> F64:
 def _zero_points(low: F64, high: F64, scales: F64, limits: tuple[int, int], grid: Grid) -> F64:
     qmin, qmax = limits
     from_low = qmin - low / scales
-    if grid.rule is Rule.ONNXRUNTIME:
+    if grid.rule is Arithmetic.ONNXRUNTIME:
         return np.clip(np.rint(from_low), qmin, qmax)
     is_low_better = abs(qmin) + np.abs(low / scales) < abs(qmax) + np.abs(high / scales)
     nearest = _half_away(np.clip(np.where(is_low_better, from_low, qmax - high / scales), qmin, qmax))
@@ -283,7 +283,7 @@ def parameters(minimum: npt.ArrayLike, maximum: npt.ArrayLike, grid: Grid) -> Pa
         scales = (high - low) / (limits[1] - limits[0])
     if grid.scheme.is_symmetric:
         center = symmetric_zero_point(grid.storage)
-        if grid.rule is Rule.GLOW and not grid.storage.is_signed:
+        if grid.rule is Arithmetic.GLOW and not grid.storage.is_signed:
             is_one_sided = low >= 0  # Glow's SymmetricWithUnsigned
         covered = np.where(is_one_sided, 0.0, low), np.where(is_one_sided, 0.0, high)
         scales = np.where(is_one_sided, scales, _symmetric_scales(*covered, center, limits, grid))

@@ -37,7 +37,7 @@ _NO_ARRAYS = (
 """What zipfile, its decompressors and NumPy raise of bytes that are not what they say."""
 
 
-class Rows(Protocol):
+class ArchiveRows(Protocol):
     """An array that may be larger than memory."""
 
     @property
@@ -96,7 +96,7 @@ class _Archived:
             return np.lib.format.read_array(member, allow_pickle=False)
 
 
-def whole(rows: Rows) -> Array:
+def whole(rows: ArchiveRows) -> Array:
     """All of an array."""
     return rows.whole() if isinstance(rows, _Archived) else np.asarray(rows)
 
@@ -124,7 +124,7 @@ def _told(path: Path) -> Generator[None]:
         raise text_error(f"cannot read '{path}': it is no .npy or .npz file of plain arrays, or damaged") from error
 
 
-def _archived(path: Path) -> Iterator[tuple[str, Rows]]:
+def _archived(path: Path) -> Iterator[tuple[str, ArchiveRows]]:
     with zipfile.ZipFile(path) as archive:
         for each in archive.infolist():
             if each.flag_bits & 1:
@@ -137,7 +137,7 @@ def _archived(path: Path) -> Iterator[tuple[str, Rows]]:
             yield name, _Archived(path, name, shape, dtype, is_fortran, each.filename, each.compress_size)
 
 
-def arrays_of(path: Path) -> dict[str, Rows]:
+def arrays_of(path: Path) -> dict[str, ArchiveRows]:
     """The arrays of an `.npz` or `.npy` file, which are read when they are iterated. Raises `DiagnosticError`."""
     with _told(path):
         if zipfile.is_zipfile(path):

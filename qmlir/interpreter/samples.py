@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, BFloat16Type, i1
 from xdsl.dialects.func import FuncOp
 
 from qmlir.dialects.nn.base import shapes_agree
-from qmlir.interpreter.archives import Rows, arrays_of, whole
+from qmlir.interpreter.archives import ArchiveRows, arrays_of, whole
 from qmlir.interpreter.values import value_dtype
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name, op_error, text_error
@@ -249,7 +249,7 @@ class Samples:
         for path in paths:
             yield {name: whole(rows) for name, rows in arrays_of(path).items()}
 
-    def _stacked(self, arrays: Mapping[str, Rows]) -> Iterator[Item]:
+    def _stacked(self, arrays: Mapping[str, ArchiveRows]) -> Iterator[Item]:
         in_order = self._in_order(arrays)
         sizes = {each.shape[0] if each.shape else -1 for each in in_order}
         if len(sizes) > 1 or -1 in sizes:

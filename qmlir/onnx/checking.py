@@ -22,7 +22,7 @@ from qmlir.onnx.errors import model_error, node_error, reason_of
 from qmlir.onnx.functions import Functions
 from qmlir.onnx.ports import type_name
 from qmlir.onnx.reading import OnnxModel, external_file
-from qmlir.onnx.signatures import UNBOUNDED, Input, Option, Signature, attribute_kind, signature_of
+from qmlir.onnx.signatures import UNBOUNDED, FormalInput, Option, Signature, attribute_kind, signature_of
 
 LARGE = 1024
 """A tensor of more elements is not copied for the checker."""
@@ -194,7 +194,7 @@ def check_types(node: NodeProto, version: int, inputs: Sequence[SSAValue | None]
     signature = signature_of(node, version)
     if signature is None:
         return
-    bound: dict[str, tuple[str, Input]] = {}
+    bound: dict[str, tuple[str, FormalInput]] = {}
     for place, value in enumerate(inputs):
         found = None if value is None else type_name(value)
         if found is None or not signature.inputs:

@@ -24,7 +24,7 @@ from qmlir.onnx.node import Array, Node
 
 
 @dataclass(frozen=True)
-class Layout:
+class ParameterLayout:
     """How parameters lie over a tensor of `shape`: along `axis`, one for `block` indices (0: one for each).
 
     Over a tensor without axes, and where the node takes one for a whole tensor, there is a single one.
@@ -85,21 +85,21 @@ def check_scales(node: Node, scales: Array) -> None:
 
 
 @dataclass(frozen=True)
-class Parameters:
+class QParams:
     """The scale and the zero point of a tensor, either of which may be left out."""
 
     node: Node
     scale: SSAValue | None
     zero_point: SSAValue | None
-    layout: Layout
+    layout: ParameterLayout
 
     @staticmethod
     def of(
         node: Node, scale: int | None, zero_point: int, shape: tuple[int, ...] = (), axis: int = 0, block: int = 0
-    ) -> "Parameters":
-        """The parameters that the inputs of these numbers give; see `Layout` for the other arguments."""
+    ) -> "QParams":
+        """The parameters that the inputs of these numbers give; see `ParameterLayout` for the other arguments."""
         given = None if scale is None else node.input(scale)
-        found = Parameters(node, given, node.optional(zero_point), Layout(shape, axis, block))
+        found = QParams(node, given, node.optional(zero_point), ParameterLayout(shape, axis, block))
         known = None if given is None else node.graph.constant_value(given)
         if known is not None:
             check_scales(node, known)

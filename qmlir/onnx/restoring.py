@@ -26,7 +26,7 @@ from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.onnx.export import metadata
 from qmlir.onnx.export.containers import held_types, plain_tensor_type
-from qmlir.onnx.export.emission import Form, NeedsOpsetError, Settings
+from qmlir.onnx.export.emission import ExportForm, NeedsOpsetError, Settings
 from qmlir.onnx.export.functions import flattened
 from qmlir.onnx.export.metadata import Reader, UnreadableError
 from qmlir.onnx.export.naming import hint_of
@@ -51,7 +51,7 @@ class DisagreesError(Exception):
 
 
 @dataclass(frozen=True)
-class Step:
+class NodeGroup:
     """The nodes of one operation, or one node that says nothing of where it comes from; or a constant."""
 
     nodes: Sequence[NodeProto] = ()
@@ -99,7 +99,7 @@ class Restoration:
         try:
             header = metadata.Header(**json.loads(said))
             settings = Settings(
-                Form(header.form),
+                ExportForm(header.form),
                 header.opset,
                 exact=None if header.exact is None else bool(header.exact),
                 functions=bool(header.functions),
@@ -114,7 +114,7 @@ class Restoration:
         infos = {each.name: each for each in (*graph.value_info, *graph.output, *graph.input)}
         return Restoration(model, graph, settings, Reader(), infos, {each.name: each for each in graph.initializer})
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[NodeGroup]:
         """Constants and operations in the order of the module; nodes that say nothing at the place that they have."""
         graph = self.graph
         constants = sorted(
@@ -126,15 +126,15 @@ class Restoration:
         for node in graph.node:
             place = _place(node)
             if waiting and (place != last or place is None):
-                yield Step(waiting)
+                yield NodeGroup(waiting)
                 waiting = []
             while place is not None and constants and constants[0][0] < place:
-                yield Step(constant=constants.pop(0)[1])
+                yield NodeGroup(constant=constants.pop(0)[1])
             waiting.append(node)
             last = place
         if waiting:
-            yield Step(waiting)
-        yield from (Step(constant=each) for _, each in constants)
+            yield NodeGroup(waiting)
+        yield from (NodeGroup(constant=each) for _, each in constants)
 
     def is_ordered(self) -> bool:
         """Whether each node follows what it uses, as in an exported model."""
@@ -196,7 +196,7 @@ class Restoration:
 
     # Operations
 
-    def restore(self, step: Step, values: dict[str, SSAValue], builder: GraphBuilder) -> bool:
+    def restore(self, step: NodeGroup, values: dict[str, SSAValue], builder: GraphBuilder) -> bool:
         """Add what the step was, and name what it gives in `values`; gives false where the graph does not agree."""
         try:
             if step.constant is not None:
@@ -255,7 +255,7 @@ class Restoration:
             self.packed[op.result] = proto.data_type
 
     def _operation(
-        self, step: Step, said: Mapping[str, str], values: dict[str, SSAValue], builder: GraphBuilder
+        self, step: NodeGroup, said: Mapping[str, str], values: dict[str, SSAValue], builder: GraphBuilder
     ) -> None:
         kind = self.reader.ctx.get_optional_op(said[metadata.OPERATION])
         if kind is None:
@@ -316,7 +316,7 @@ class Restoration:
             if name in values and values[name] in self.unsigned
         }
 
-    def _compare(self, step: Step, op: Operation, names: Mapping[SSAValue, str], builder: GraphBuilder) -> None:
+    def _compare(self, step: NodeGroup, op: Operation, names: Mapping[SSAValue, str], builder: GraphBuilder) -> None:
         found = written(op, self.settings, names, registry.onnx_exporters(), self.packed, self.unsigned)
         if [_plain(node) for node in found.nodes] != [_plain(node) for node in step.nodes]:
             raise DisagreesError("its nodes are others")

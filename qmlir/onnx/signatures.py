@@ -31,7 +31,7 @@ class Option(Enum):
 
 
 @dataclass(frozen=True)
-class Input:
+class FormalInput:
     """A formal input."""
 
     name: str
@@ -61,14 +61,14 @@ class AttributeKind:
 class Signature:
     """What an operator takes and gives."""
 
-    inputs: tuple[Input, ...]
+    inputs: tuple[FormalInput, ...]
     min_inputs: int
     max_inputs: int
     max_outputs: int
     attributes: Mapping[str, AttributeKind]
     is_deprecated: bool = False
 
-    def input(self, place: int) -> Input:
+    def input(self, place: int) -> FormalInput:
         """The formal input at a place; the last one stands for all further ones."""
         return self.inputs[min(place, len(self.inputs) - 1)]
 
@@ -97,7 +97,7 @@ def _declared(op_type: str, domain: str, version: int) -> Signature | None:
         defs.OpSchema.FormalParameterOption.Variadic: Option.VARIADIC,
     }
     inputs = (
-        Input(each.name, options[each.option], each.type_str, frozenset(each.types), each.is_homogeneous)
+        FormalInput(each.name, options[each.option], each.type_str, frozenset(each.types), each.is_homogeneous)
         for each in schema.inputs
     )
     attributes = {
@@ -198,12 +198,12 @@ def _microsoft(op_type: str) -> Signature | None:
         variable: frozenset(f"tensor({element})" for element in elements.split())
         for variable, elements in types.items()
     }
-    inputs: list[Input] = []
+    inputs: list[FormalInput] = []
     for word in text.split():
         variable, _, name = word.partition(":")
         option = {"?": Option.OPTIONAL, "*": Option.VARIADIC}.get(name[-1], Option.SINGLE)
         is_homogeneous = option is not Option.VARIADIC
-        inputs.append(Input(name.rstrip("?*"), option, variable, accepted[variable], is_homogeneous))
+        inputs.append(FormalInput(name.rstrip("?*"), option, variable, accepted[variable], is_homogeneous))
     kinds = {
         name: AttributeKind(AttributeProto.AttributeType.Value(kind.rstrip("!").upper()), kind.endswith("!"))
         for name, kind in attributes.items()

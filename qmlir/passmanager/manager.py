@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, op_error
 from qmlir.passmanager.instrumentation import Instrumentation
-from qmlir.passmanager.pipeline import Nest, Pipeline, pipeline_error
+from qmlir.passmanager.pipeline import NestedPipeline, Pipeline, pipeline_error
 from qmlir.registry import PackageError, in_package
 
 
@@ -32,14 +32,14 @@ class PassManager:
                 raise pipeline_error(f"no operation '{anchor}'{nearest_name(anchor, known)}")
         self._run_steps(self.pipeline.steps, module)
 
-    def _run_steps(self, steps: Sequence[ModulePass | Nest], op: Operation) -> None:
+    def _run_steps(self, steps: Sequence[ModulePass | NestedPipeline], op: Operation) -> None:
         for step in steps:
-            if isinstance(step, Nest):
+            if isinstance(step, NestedPipeline):
                 self._run_nest(step, op)
             else:
                 self._run_pass(step, op)
 
-    def _run_nest(self, nest: Nest, op: Operation) -> None:
+    def _run_nest(self, nest: NestedPipeline, op: Operation) -> None:
         children = [child for region in op.regions for block in region.blocks for child in block.ops]
         for child in children:
             if child.name == nest.anchor:
@@ -60,9 +60,9 @@ class PassManager:
                 raise _pass_error(step, op, error) from error
 
 
-def _anchors(steps: Sequence[ModulePass | Nest]) -> Iterator[str]:
+def _anchors(steps: Sequence[ModulePass | NestedPipeline]) -> Iterator[str]:
     for step in steps:
-        if isinstance(step, Nest):
+        if isinstance(step, NestedPipeline):
             yield step.anchor
             yield from _anchors(step.steps)
 

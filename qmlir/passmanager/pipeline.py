@@ -28,41 +28,41 @@ PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 
 
 @dataclass(frozen=True)
-class Nest:
+class NestedPipeline:
     """Passes that run on every operation named `anchor` directly inside the one that the outer level runs on."""
 
     anchor: str
-    steps: tuple["ModulePass | Nest", ...]
+    steps: tuple["ModulePass | NestedPipeline", ...]
 
     def __str__(self) -> str:
         return f"{self.anchor}({','.join(map(step_text, self.steps))})"
 
-    def given(self, values: Mapping[str, Any]) -> "Nest":
+    def given(self, values: Mapping[str, Any]) -> "NestedPipeline":
         """The same passes, with those of `values` that each takes."""
-        return Nest(self.anchor, tuple(_given(step, values) for step in self.steps))
+        return NestedPipeline(self.anchor, tuple(_given(step, values) for step in self.steps))
 
 
 @dataclass(frozen=True)
 class Pipeline:
     """What runs on the module, in order. Its text builds the same pipeline again."""
 
-    steps: tuple[ModulePass | Nest, ...]
+    steps: tuple[ModulePass | NestedPipeline, ...]
 
     def __str__(self) -> str:
-        return str(Nest(ModuleOp.name, self.steps))
+        return str(NestedPipeline(ModuleOp.name, self.steps))
 
     def given(self, **values: Any) -> "Pipeline":
         """The same passes, with those of `values` that each takes besides its options."""
         return Pipeline(tuple(_given(step, values) for step in self.steps))
 
 
-def _given(step: ModulePass | Nest, values: Mapping[str, Any]) -> ModulePass | Nest:
-    return step.given(values) if isinstance(step, Nest | TakesValues) else step
+def _given(step: ModulePass | NestedPipeline, values: Mapping[str, Any]) -> ModulePass | NestedPipeline:
+    return step.given(values) if isinstance(step, NestedPipeline | TakesValues) else step
 
 
-def step_text(step: ModulePass | Nest) -> str:
+def step_text(step: ModulePass | NestedPipeline) -> str:
     """The text that builds `step`, without options at their defaults."""
-    if isinstance(step, Nest):
+    if isinstance(step, NestedPipeline):
         return str(step)
     options = (
         f"{name}={','.join(map(_value_text, values))}" if values else name
@@ -217,15 +217,15 @@ class _PipelineParser:
     def pipeline(self) -> Pipeline:
         steps = self.steps(_END)
         match steps:
-            case (Nest(anchor=ModuleOp.name, steps=inner),):
+            case (NestedPipeline(anchor=ModuleOp.name, steps=inner),):
                 return Pipeline(inner)
-            case _ if any(isinstance(step, Nest) and step.anchor == ModuleOp.name for step in steps):
+            case _ if any(isinstance(step, NestedPipeline) and step.anchor == ModuleOp.name for step in steps):
                 token = next(token for token in self.tokens if token.text == ModuleOp.name)
                 self.fail(token, f"'{ModuleOp.name}(…)' stands around the whole pipeline, or inside another one")
             case _:
                 return Pipeline(steps)
 
-    def steps(self, end: str) -> tuple[ModulePass | Nest, ...]:
+    def steps(self, end: str) -> tuple[ModulePass | NestedPipeline, ...]:
         """The steps up to the mark `end`, which is taken."""
         if self.take_if(end):
             return ()
@@ -237,7 +237,7 @@ class _PipelineParser:
         self.take()
         return tuple(steps)
 
-    def step(self) -> ModulePass | Nest:
+    def step(self) -> ModulePass | NestedPipeline:
         name = self.expect_word("a pass")
         if self.take_if("("):
             if "." not in name.text:
@@ -245,7 +245,7 @@ class _PipelineParser:
             self.depth += 1
             if self.depth > _DEEPEST:
                 self.fail(name, f"pipelines stand in each other more than {_DEEPEST} times")
-            nest = Nest(name.text, self.steps(")"))
+            nest = NestedPipeline(name.text, self.steps(")"))
             self.depth -= 1
             return nest
         return self.build(name, self.options() if self.take_if("{") else {})

@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.passmanager.instrumentation import Instrumentation
-from qmlir.passmanager.pipeline import Nest, Pipeline
+from qmlir.passmanager.pipeline import NestedPipeline, Pipeline
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.text.weights import write_atomically
 
@@ -40,9 +40,9 @@ class CrashReproducer(Instrumentation):
         try:
             yield
         except DiagnosticError:
-            nested: ModulePass | Nest = step
+            nested: ModulePass | NestedPipeline = step
             for anchor in reversed(self._anchors):
-                nested = Nest(anchor, (nested,))
+                nested = NestedPipeline(anchor, (nested,))
             text = module_text(original, PrintOptions(weights=Weights.INLINE))
             write_atomically(self.path, f"{_PREFIX}{Pipeline((nested,))}\n{text}")
             raise

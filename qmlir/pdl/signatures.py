@@ -74,7 +74,7 @@ def _same(given: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Kind:
+class ParameterKind:
     """What a parameter accepts: the PDL types, their text in the reference, and what the function receives."""
 
     pdl_types: tuple[str, ...]
@@ -82,18 +82,18 @@ class Kind:
     convert: Callable[[Any], Any] = _same
 
 
-KINDS: Mapping[Any, Kind] = {
-    Operation: Kind(("pdl.operation",), "operation"),
-    SSAValue: Kind(("pdl.value",), "value"),
-    Typed: Kind(("pdl.value", "pdl.type"), "value or type", _type),
-    TypeAttribute: Kind(("pdl.type",), "type"),
-    Attribute: Kind(("pdl.attribute",), "attribute"),
-    int: Kind(("pdl.attribute",), "integer", _integer),
-    float: Kind(("pdl.attribute",), "number", _float),
-    str: Kind(("pdl.attribute",), "text", _text),
-    bool: Kind(("pdl.attribute",), "truth", _truth),
-    tuple[int, ...]: Kind(("pdl.attribute",), "integers", _integers),
-    tuple[str, ...]: Kind(("pdl.attribute",), "texts", _texts),
+KINDS: Mapping[Any, ParameterKind] = {
+    Operation: ParameterKind(("pdl.operation",), "operation"),
+    SSAValue: ParameterKind(("pdl.value",), "value"),
+    Typed: ParameterKind(("pdl.value", "pdl.type"), "value or type", _type),
+    TypeAttribute: ParameterKind(("pdl.type",), "type"),
+    Attribute: ParameterKind(("pdl.attribute",), "attribute"),
+    int: ParameterKind(("pdl.attribute",), "integer", _integer),
+    float: ParameterKind(("pdl.attribute",), "number", _float),
+    str: ParameterKind(("pdl.attribute",), "text", _text),
+    bool: ParameterKind(("pdl.attribute",), "truth", _truth),
+    tuple[int, ...]: ParameterKind(("pdl.attribute",), "integers", _integers),
+    tuple[str, ...]: ParameterKind(("pdl.attribute",), "texts", _texts),
 }
 """What a parameter of each annotation accepts."""
 
@@ -106,11 +106,11 @@ _RESULTS: Mapping[Any, str] = {
 
 
 @dataclass(frozen=True)
-class Parameter:
+class NativeParameter:
     """One parameter of a native function."""
 
     name: str
-    kind: Kind
+    kind: ParameterKind
     is_variadic: bool = False
 
     def __str__(self) -> str:
@@ -123,7 +123,7 @@ class NativeFunction:
 
     name: str
     function: Callable[..., Any]
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[NativeParameter, ...]
     results: tuple[str, ...]
     """The PDL type of each result."""
 
@@ -134,7 +134,7 @@ class NativeFunction:
         results = " -> " + ", ".join(each.removeprefix("pdl.") for each in self.results) if self.results else ""
         return f"{self.name}({', '.join(map(str, self.parameters))}){results}"
 
-    def parameter(self, place: int) -> Parameter:
+    def parameter(self, place: int) -> NativeParameter:
         """The parameter that takes the argument at `place`."""
         return self.parameters[min(place, len(self.parameters) - 1)]
 
@@ -178,7 +178,7 @@ def _annotation_text(annotation: Any) -> str:
 def native_function(name: str, function: Callable[..., Any]) -> NativeFunction:
     """The signature of `function` by its annotations. Raises `TypeError` that names an unsupported annotation."""
     hints = get_type_hints(function, include_extras=True)
-    parameters: list[Parameter] = []
+    parameters: list[NativeParameter] = []
     takes_rewriter = False
     for place, parameter in enumerate(inspect.signature(function).parameters.values()):
         hint = hints.get(parameter.name)
@@ -188,7 +188,7 @@ def native_function(name: str, function: Callable[..., Any]) -> NativeFunction:
         if hint not in KINDS:
             accepted = ", ".join(map(_annotation_text, KINDS))
             raise TypeError(f"parameter '{parameter.name}' is annotated with {hint}; accepted: {accepted}")
-        parameters.append(Parameter(parameter.name, KINDS[hint], parameter.kind is parameter.VAR_POSITIONAL))
+        parameters.append(NativeParameter(parameter.name, KINDS[hint], parameter.kind is parameter.VAR_POSITIONAL))
     try:
         results = _result_types(hints.get("return"))
     except (KeyError, ValueError) as error:

@@ -19,7 +19,7 @@ from qmlir.quantization import sums
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.retyping import place_of, slots_of
-from qmlir.quantization.sums import Sum
+from qmlir.quantization.sums import SumBound
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Accumulators:
     decisions: Decisions
     groups: Groups
     quantized: Set[Operation]
-    _sums: dict[Operation, Sum | None] = field(default_factory=dict[Operation, Sum | None], init=False)
+    _sums: dict[Operation, SumBound | None] = field(default_factory=dict[Operation, SumBound | None], init=False)
     _is_sum: dict[Operation, bool] = field(default_factory=dict[Operation, bool], init=False)
 
     def is_accumulator(self, value: SSAValue) -> bool:
@@ -77,7 +77,7 @@ class Accumulators:
                 return None
         return givers[0]
 
-    def sum_of(self, op: Quantizable) -> Sum | None:
+    def sum_of(self, op: Quantizable) -> SumBound | None:
         """The exact sum that `op` computes, in steps that 32 bits have room for; `None` where there is none."""
         if op not in self._sums:
             found = self._sum_of_sums(op) if op.quantization_slots().takes_accumulators else self._sum_of_products(op)
@@ -100,7 +100,7 @@ class Accumulators:
             return None
         return sums.product_type(data_type, weight_type_, slots.result_channel_axis)
 
-    def _sum_of_products(self, op: Quantizable) -> Sum | None:
+    def _sum_of_products(self, op: Quantizable) -> SumBound | None:
         type_ = self.product_type(op)
         weight, data, bias = (place_of(op, slot) for slot in (Slot.WEIGHT, Slot.INPUT, Slot.BIAS))
         if type_ is None or weight is None or data is None:
@@ -113,18 +113,18 @@ class Accumulators:
         if (array := constant_array(value)) is not None:
             bound = float(sums.reach(data_type) * sums.weights_reach(array, own_type, axis))
         elif DYNAMIC_INDEX in shape_of(value):
-            return Sum(type_, np.inf)
+            return SumBound(type_, np.inf)
         else:
             count = int(np.prod(shape_of(value))) // max(shape_of(value)[axis], 1)
             bound = float(sums.reach(data_type) * sums.reach(own_type) * count)
         added = None if bias is None else constant_array(op.operands[bias])
         if added is not None and bias is not None and (bias_type := self.decisions.operand_type(op, bias)) is not None:
             bound += sums.bound_of(added, bias_type)
-        return Sum(type_, bound)
+        return SumBound(type_, bound)
 
-    def _sum_of_sums(self, op: Quantizable) -> Sum | None:
-        accumulators: list[Sum] = []
-        others: list[Sum] = []
+    def _sum_of_sums(self, op: Quantizable) -> SumBound | None:
+        accumulators: list[SumBound] = []
+        others: list[SumBound] = []
         result = shape_of(op.results[0])
         for place in slots_of(op):
             value, type_ = op.operands[place], self.decisions.operand_type(op, place)
@@ -133,11 +133,11 @@ class Accumulators:
             owner, array = value.owner, constant_array(value)
             found = self.sum_of(owner) if isinstance(owner, Quantizable) and self.is_sum(owner) else None
             if array is not None:
-                others.append(Sum(type_, sums.bound_of(array, type_)))
+                others.append(SumBound(type_, sums.bound_of(array, type_)))
             elif found is not None and found.type_ == type_ and len(shape_of(value)) == len(result):
                 accumulators.append(found)
             else:
-                others.append(Sum(type_, sums.reach(type_)))
+                others.append(SumBound(type_, sums.reach(type_)))
         total = sums.sum_of(accumulators, others) if accumulators else None
         if total is None or total.type_.granularity is Granularity.TENSOR:
             return total

@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 from qmlir.dialects.target.description import Accepted, Description, Support
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.interfaces import Quantizable, Slot
-from qmlir.quantization.recipe import Choice, Granularity, Recipe
+from qmlir.quantization.recipe import Choice, GranularityChoice, Recipe
 from qmlir.quantization.retyping import slots_of
 
 
@@ -26,12 +26,12 @@ class Candidate:
     support: Support
 
 
-def granularity_text(granularity: Granularity) -> str:
+def granularity_text(granularity: GranularityChoice) -> str:
     """`tensor`, `channel` or `block:N`."""
     return "channel" if granularity.is_channel else f"block:{granularity.block}" if granularity.block else "tensor"
 
 
-def _has_granularity(accepted: Accepted, granularity: Granularity) -> bool:
+def _has_granularity(accepted: Accepted, granularity: GranularityChoice) -> bool:
     return accepted.has_granularity(granularity_text(granularity))
 
 
@@ -44,7 +44,7 @@ _ACCEPTS: Mapping[str, tuple[str, Callable[..., bool]]] = {
 
 
 def _value_text(value: Any) -> str:
-    return granularity_text(value) if isinstance(value, Granularity) else str(value)
+    return granularity_text(value) if isinstance(value, GranularityChoice) else str(value)
 
 
 @dataclass
@@ -165,4 +165,4 @@ def _preferred(name: str, accepted: Accepted | None) -> Iterator[Any]:
         case "scheme":
             yield from accepted.named_schemes
         case _:
-            yield from (Granularity.parse(text) for text in accepted.granularities if text != "block")
+            yield from (GranularityChoice.parse(text) for text in accepted.granularities if text != "block")

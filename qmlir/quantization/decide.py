@@ -35,10 +35,10 @@ from qmlir.quantization.element_types import fixed_type, type_from_range, weight
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.observed import Observed, observed
 from qmlir.quantization.profiles.given import given_type
-from qmlir.quantization.reasons import Basis, Range, Reason
+from qmlir.quantization.reasons import Basis, ObservedRange, Reason
 from qmlir.quantization.recipe import Choice, Recipe
 from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, place_of, slots_of
-from qmlir.quantization.steps import Steps
+from qmlir.quantization.steps import RoleParts
 from qmlir.registry import PackageError
 
 Array = npt.NDArray[Any]
@@ -93,7 +93,7 @@ class _Decider:
         self.groups = Groups()
         self.quantized: set[Operation] = set()
         self.group_types: dict[SSAValue, UniformQuantizedType] = {}
-        self.steps = Steps(())
+        self.steps = RoleParts(())
         self.accumulators = Accumulators(self.decisions, self.groups, self.quantized)
 
     def run(self) -> Decisions:
@@ -110,7 +110,7 @@ class _Decider:
         for op in chosen:
             limits = partial(self._limits_storage, op)
             self.groups.join_by(op, self._activations(op), filter(is_f32, op.results), limits)
-        self.steps = Steps(chosen)
+        self.steps = RoleParts(chosen)
         self.steps.join(self.groups)
         for op in chosen:
             self._decide_operands(op)
@@ -290,10 +290,10 @@ class _Decider:
     ) -> UniformQuantizedType:
         """The type with one scale for all that was `seen` of values, which are named for messages."""
         assert why.choice is not None
-        ranges: list[Range] = []
+        ranges: list[ObservedRange] = []
         for named, each in seen:
             with _parameters_of(why.op, named):
-                ranges.append(Range(named, each.minimum, each.maximum, *each.range(why.choice)))
+                ranges.append(ObservedRange(named, each.minimum, each.maximum, *each.range(why.choice)))
         low, high = (min(0.0, *(each.low for each in ranges)), max(0.0, *(each.high for each in ranges)))
         self._because(key, replace(why, ranges=tuple(ranges)))
         with _parameters_of(why.op, seen[-1][0]):

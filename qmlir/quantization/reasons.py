@@ -39,7 +39,7 @@ class Basis(StrEnum):
 
 
 @dataclass(frozen=True)
-class Range:
+class ObservedRange:
     """What was seen of one value, and what its calibrator made of that."""
 
     name: str
@@ -67,7 +67,7 @@ class Reason:
     choice: Choice | None = None
     """What the rules say, `None` where nobody asked them."""
 
-    ranges: tuple[Range, ...] = ()
+    ranges: tuple[ObservedRange, ...] = ()
     """The ranges that the type has room for."""
 
     members: tuple[SSAValue, ...] = ()

@@ -24,8 +24,7 @@ from typing import Any, cast
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.calibrators import Option, calibrator_names, options
-from qmlir.arithmetic.schemes import Rule as Arithmetic
-from qmlir.arithmetic.schemes import Scheme, Storage, scheme_names
+from qmlir.arithmetic.schemes import Arithmetic, Scheme, Storage, scheme_names
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
@@ -36,24 +35,24 @@ GRANULARITIES = ("tensor", "channel", "block:N")
 
 
 @dataclass(frozen=True)
-class Granularity:
+class GranularityChoice:
     """One scale for a tensor, one for each channel, or one for each block of `block` values along the sum."""
 
     is_channel: bool = False
     block: int = 0
 
     @staticmethod
-    def parse(text: str) -> "Granularity":
+    def parse(text: str) -> "GranularityChoice":
         """`tensor`, `channel` or `block:N`. Raises `ValueError`."""
         if (found := _BLOCK.fullmatch(text)) is not None and int(found[1]) > 0:
-            return Granularity(block=int(found[1]))
+            return GranularityChoice(block=int(found[1]))
         if text not in ("tensor", "channel"):
             raise ValueError(f"'{text}' is no granularity: {', '.join(GRANULARITIES)} are accepted")
-        return Granularity(is_channel=text == "channel")
+        return GranularityChoice(is_channel=text == "channel")
 
 
 _BYTE = Storage(8)
-_PER_TENSOR = Granularity()
+_PER_TENSOR = GranularityChoice()
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class Choice:
     quantize: bool = True
     storage: Storage = _BYTE
     scheme: Scheme = Scheme.ASYMMETRIC
-    granularity: Granularity = _PER_TENSOR
+    granularity: GranularityChoice = _PER_TENSOR
     calibrator: str = "min_max"
     calibrator_options: Mapping[str, Option] = field(default_factory=dict[str, Option])
     rule: Arithmetic = Arithmetic.ONNXRUNTIME
@@ -81,7 +80,7 @@ DEFAULTS: Mapping[Slot, Choice] = {
 _READERS: Mapping[str, Any] = {
     "storage": Storage.parse,
     "scheme": Scheme.parse,
-    "granularity": Granularity.parse,
+    "granularity": GranularityChoice.parse,
     "rule": Arithmetic,
 }
 _MATCHERS = ("origin", "role", "op", "slot")

@@ -21,7 +21,7 @@ def _giver(value: SSAValue) -> Hashable:
     return role_of(value.owner) if isinstance(value.owner, Operation) else None
 
 
-class Steps:
+class RoleParts:
     """The parts of one role among quantized operations: there are several where a layer has steps."""
 
     def __init__(self, operations: Iterable[Quantizable]) -> None:

@@ -26,7 +26,7 @@ _LARGEST = STORAGE.maximum
 
 
 @dataclass(frozen=True)
-class Sum:
+class SumBound:
     """The type of an accumulator, and how large its integers may become: infinity where that is not known."""
 
     type_: UniformQuantizedType
@@ -39,11 +39,11 @@ class Sum:
             return 0
         return math.ceil(math.log2((self.bound + 1) / _LARGEST))
 
-    def fitted(self) -> "Sum":
+    def fitted(self) -> "SumBound":
         """This sum counted in steps that 32 bits have room for."""
         if not self.raised_by:
             return self
-        return Sum(_with_scales(self.type_, self.type_.scales * 2.0**self.raised_by), _LARGEST)
+        return SumBound(_with_scales(self.type_, self.type_.scales * 2.0**self.raised_by), _LARGEST)
 
 
 def _with_scales(type_: UniformQuantizedType, scales: npt.NDArray[np.float64]) -> UniformQuantizedType:
@@ -88,7 +88,7 @@ def weights_reach(array: npt.NDArray[Any], type_: UniformQuantizedType, axis: in
     return int(centred.sum(axis=others).max(initial=0))
 
 
-def sum_of(accumulators: Sequence[Sum], others: Sequence[Sum]) -> Sum:
+def sum_of(accumulators: Sequence[SumBound], others: Sequence[SumBound]) -> SumBound:
     """The sum of accumulators of one rank, and of other values: it counts in the coarsest step of its accumulators.
 
     So where all steps are one, integers are added; where they differ, at most half a step of the coarsest is lost.
@@ -103,10 +103,10 @@ def sum_of(accumulators: Sequence[Sum], others: Sequence[Sum]) -> Sum:
         for each in types[1:]:
             scales = np.maximum(scales, each.scales)
         type_ = _with_scales(next(iter(along.values()), types[0]), scales)
-    return Sum(type_, sum(_rebound(each, type_) for each in (*accumulators, *others)))
+    return SumBound(type_, sum(_rebound(each, type_) for each in (*accumulators, *others)))
 
 
-def _rebound(term: Sum, target: UniformQuantizedType) -> float:
+def _rebound(term: SumBound, target: UniformQuantizedType) -> float:
     """The bound of what is added to a sum of type `target`, in its integers."""
     if np.array_equal(term.type_.scales, target.scales):
         return term.bound

@@ -14,7 +14,7 @@ from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
-from qmlir.registry.contribution import FIELDS, INTERFACE, Contribution, Form
+from qmlir.registry.contribution import FIELDS, INTERFACE, Contribution, RowForm
 from qmlir.registry.faults import PackageError, one_line
 from qmlir.registry.package import (
     CONTRIBUTIONS_GROUP,
@@ -136,7 +136,7 @@ def look_up_all() -> None:
     for look_up_whole in (decompositions, lowerings, onnx_importers, onnx_exporters):
         look_up_whole()
     for field, room in FIELDS.items():
-        if room.form is Form.NAMES and field not in ("meanings", "decompositions", "lowerings"):
+        if room.form is RowForm.NAMES and field not in ("meanings", "decompositions", "lowerings"):
             for each in named(field).values():
                 each.package.load(each.row)
     named("pdl")

@@ -37,7 +37,7 @@ def refusal(built_for: str, interface: str = INTERFACE, breaks: Mapping[str, str
     return ""
 
 
-class Form(StrEnum):
+class RowForm(StrEnum):
     """The form of a field of a contribution."""
 
     NAMES = "name to row"
@@ -48,9 +48,9 @@ class Form(StrEnum):
 
 
 _SHAPES = {
-    Form.NAMES: ("module:object", re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")),
-    Form.FILES: ("package:path/of/file", re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[\w./-]+")),
-    Form.TEXTS: ("text", re.compile(r".*", re.DOTALL)),
+    RowForm.NAMES: ("module:object", re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")),
+    RowForm.FILES: ("package:path/of/file", re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[\w./-]+")),
+    RowForm.TEXTS: ("text", re.compile(r".*", re.DOTALL)),
 }
 
 Names = Mapping[str, str]
@@ -84,7 +84,7 @@ class Contribution:
 
     def __post_init__(self) -> None:
         for name, room in FIELDS.items():
-            what, shape = _SHAPES.get(room.form, _SHAPES[Form.NAMES])
+            what, shape = _SHAPES.get(room.form, _SHAPES[RowForm.NAMES])
             for _, row in _rows(name, room.form, getattr(self, name)):
                 if not shape.fullmatch(row):
                     raise ValueError(f"'{row}' in '{name}' of a Contribution is not of the form {what}")
@@ -100,62 +100,62 @@ class Contribution:
 class Room:
     """The form of a field of a contribution, and what it holds."""
 
-    form: Form
+    form: RowForm
     summary: str
 
 
 FIELDS: Mapping[str, Room] = {
     "patterns": Room(
-        Form.SETS,
+        RowForm.SETS,
         "pattern set, such as `nn.canonicalize`, to sequences of `RewritePattern`; all packages fill the same sets",
     ),
-    "meanings": Room(Form.NAMES, "dialect to a table from operation class to its evaluator, a NumPy function"),
-    "decompositions": Room(Form.NAMES, "dialect to a table from composite to the function that makes its parts"),
+    "meanings": Room(RowForm.NAMES, "dialect to a table from operation class to its evaluator, a NumPy function"),
+    "decompositions": Room(RowForm.NAMES, "dialect to a table from composite to the function that makes its parts"),
     "lowerings": Room(
-        Form.NAMES, "dialect to a table from operation class to the function that lowers it to the integer level"
+        RowForm.NAMES, "dialect to a table from operation class to the function that lowers it to the integer level"
     ),
     "tables": Room(
-        Form.SETS,
+        RowForm.SETS,
         "facts about operations without interfaces of qmlir, such as those of xDSL: name of the table to tables from "
         "operation class to the fact",
     ),
     "stages": Room(
-        Form.TEXTS, "point of a pipeline, such as `quantize.decide.before`, to the text of passes that run there"
+        RowForm.TEXTS, "point of a pipeline, such as `quantize.decide.before`, to the text of passes that run there"
     ),
-    "targets": Room(Form.NAMES, "target to its `Target` (`qmlir/target.py`)"),
+    "targets": Room(RowForm.NAMES, "target to its `Target` (`qmlir/target.py`)"),
     "calibrators": Room(
-        Form.NAMES, "calibrator to a function `(statistics, grid, *, options…)` (`qmlir/arithmetic/calibrators.py`)"
+        RowForm.NAMES, "calibrator to a function `(statistics, grid, *, options…)` (`qmlir/arithmetic/calibrators.py`)"
     ),
-    "schemes": Room(Form.NAMES, "scheme to its `Scheme` (`qmlir/arithmetic/schemes.py`)"),
-    "pdl": Room(Form.FILES, "name to a file of PDL patterns inside a package, `package:path/of/file.mlir`"),
+    "schemes": Room(RowForm.NAMES, "scheme to its `Scheme` (`qmlir/arithmetic/schemes.py`)"),
+    "pdl": Room(RowForm.FILES, "name to a file of PDL patterns inside a package, `package:path/of/file.mlir`"),
     "kernels": Room(
-        Form.NAMES,
+        RowForm.NAMES,
         "name to a `HandMade` (`qmlir/dialects/kernel/hand_made.py`): a custom kernel in numba, and the operations "
         "that it replaces",
     ),
     "isas": Room(
-        Form.NAMES,
+        RowForm.NAMES,
         "instruction set to its `InstructionSet` (`qmlir/targets/cpu/isa/base.py`), which `isa=<name>` compiles for",
     ),
-    "importers": Room(Form.ROWS, "tables from ONNX operator, `Relu` or `com.example::Relu`, to its importer"),
-    "exporters": Room(Form.ROWS, "tables from operation class to its ONNX exporter"),
+    "importers": Room(RowForm.ROWS, "tables from ONNX operator, `Relu` or `com.example::Relu`, to its importer"),
+    "exporters": Room(RowForm.ROWS, "tables from operation class to its ONNX exporter"),
 }
 """The fields by which a contribution adds something."""
 
 
-def _rows(name: str, form: Form, value: object) -> Iterator[tuple[str, str]]:
+def _rows(name: str, form: RowForm, value: object) -> Iterator[tuple[str, str]]:
     """The name and the text of each row in a field. Raises `TypeError` for another type of field."""
     found: list[tuple[object, object]]
     match value:
-        case Mapping() if form is not Form.ROWS:
+        case Mapping() if form is not RowForm.ROWS:
             found = list(cast(Mapping[object, object], value).items())
-        case list() | tuple() if form is Form.ROWS:
+        case list() | tuple() if form is RowForm.ROWS:
             found = [("", each) for each in cast(Sequence[object], value)]
         case _:
             raise TypeError(f"'{name}' of a Contribution is {form}, found {type(value).__name__}")
     for key, each in found:
-        rows = cast(Sequence[object], each) if form is Form.SETS and isinstance(each, list | tuple) else [each]
+        rows = cast(Sequence[object], each) if form is RowForm.SETS and isinstance(each, list | tuple) else [each]
         for row in rows:
-            if not isinstance(key, str) or not isinstance(row, str) or (form is Form.SETS and rows == [each]):
+            if not isinstance(key, str) or not isinstance(row, str) or (form is RowForm.SETS and rows == [each]):
                 raise TypeError(f"'{name}' of a Contribution is {form}, found {each!r}")
             yield key, row

@@ -22,7 +22,7 @@ from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
-from qmlir.registry.contribution import FIELDS, Contribution, Form, refusal
+from qmlir.registry.contribution import FIELDS, Contribution, RowForm, refusal
 from qmlir.registry.faults import PackageError, one_line, say, silence
 from qmlir.registry.tree import TREE
 
@@ -77,7 +77,7 @@ class Package:
     @cached_property
     def modules(self) -> frozenset[str]:
         """The outermost Python packages that its rows name."""
-        rows = (row for name, room in FIELDS.items() if room.form is not Form.TEXTS for _, row in self.rows(name))
+        rows = (row for name, room in FIELDS.items() if room.form is not RowForm.TEXTS for _, row in self.rows(name))
         return frozenset(row.partition(":")[0].partition(".")[0] for row in (*rows, *self.universes))
 
     def warn(self, what: str, why: str, once: str = "") -> None:

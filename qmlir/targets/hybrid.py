@@ -51,7 +51,7 @@ Make = Callable[[ModuleOp, str, str], Runnable]
 
 
 @dataclass(frozen=True)
-class Step:
+class PartCall:
     """A part in a run: its name, its target, what runs it, and its call in the caller."""
 
     name: str
@@ -60,21 +60,21 @@ class Step:
     call: CallOp
 
 
-class Chain:
+class StaticProgram:
     """The parts of a function whose sizes are known, ready to be run in order."""
 
     def __init__(self, module: ModuleOp, function: str, make: Make):
         self.module = module
         self.function = function_of(module, function)
         self._constants: dict[SSAValue, Any] = {}
-        steps: list[Step] = []
+        steps: list[PartCall] = []
         for op in self.function.body.block.ops:
             if isinstance(op, CallOp):
                 name = op.callee.root_reference.data
                 if not _FILE_NAME.fullmatch(name):  # a part has a file or a folder of its name
                     raise op_error(op, f"calls a part '{name}': names of parts are letters, digits, '_', '-' and '.'")
                 target = target_of(function_of(module, name)) or HOST
-                steps.append(Step(name, target, make(module, name, target), op))
+                steps.append(PartCall(name, target, make(module, name, target), op))
             elif op is not self.function.body.block.last_op:
                 self._constants |= zip(op.results, evaluate(op, []) or (), strict=True)
         self.steps = tuple(steps)
@@ -104,10 +104,10 @@ class HybridProgram:
         self._function = function_of(module, function)
         self._name = function
         self._ports = [open_port(self._function, port) for port in inputs_of(self._function)]
-        self._chains: dict[tuple[tuple[int, ...], ...], Chain] = {}
+        self._chains: dict[tuple[tuple[int, ...], ...], StaticProgram] = {}
         self._lock = Lock()
         if not any(map(is_open, self._function.function_type.inputs)):
-            self._only = Chain(module, function, make)
+            self._only = StaticProgram(module, function, make)
         else:
             self._only = None
 
@@ -116,7 +116,7 @@ class HybridProgram:
         return _again, (module_bytes(self._module), self._name, running.threads, running.isa, running.tuned)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[PartCall, ...]:
         """The parts in the order in which they run. Raises `DiagnosticError` where sizes are open."""
         return self._fixed().steps
 
@@ -135,12 +135,12 @@ class HybridProgram:
         """The function of the module that it computes: its inputs and outputs."""
         return self._function
 
-    def _fixed(self) -> Chain:
+    def _fixed(self) -> StaticProgram:
         if self._only is None:
             raise text_error("the shapes of the program are open: give `load` the shapes of its inputs")
         return self._only
 
-    def _chain(self, arrays: Sequence[Array]) -> Chain:
+    def _chain(self, arrays: Sequence[Array]) -> StaticProgram:
         if self._only is not None:
             return self._only
         shapes = tuple(array.shape for array in arrays)
@@ -148,7 +148,7 @@ class HybridProgram:
             if shapes not in self._chains:
                 named = {port.name: shape for port, shape in zip(self._ports, shapes, strict=True)}
                 special = specialize(self._module, named, function=self._name)
-                self._chains[shapes] = Chain(special, self._name, self._make)
+                self._chains[shapes] = StaticProgram(special, self._name, self._make)
             return self._chains[shapes]
 
     def __call__(
@@ -200,7 +200,7 @@ class HybridProgram:
         self._write(chain, files, folder)
 
     @staticmethod
-    def _write(chain: Chain, files: Mapping[str, str | bytes], path: Path) -> None:
+    def _write(chain: StaticProgram, files: Mapping[str, str | bytes], path: Path) -> None:
         save_module(chain.module, path / MODULE, PrintOptions(weights=Weights.SIDECAR))
         for step in chain.steps:
             if isinstance(step.run, Program):

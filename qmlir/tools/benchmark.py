@@ -19,7 +19,7 @@ ROUNDS = 3
 
 
 @dataclass(frozen=True)
-class Row:
+class BenchRow:
     """One figure, with the bar that it is held against, or none where it is there to compare with."""
 
     what: str
@@ -55,12 +55,12 @@ class Section:
     """Rows under one title: a subject, on so many threads."""
 
     title: str
-    rows: Sequence[Row]
+    rows: Sequence[BenchRow]
     threads: int = 1
 
 
 @dataclass(frozen=True)
-class Timing:
+class Times:
     """The time of one run in seconds: the median of the medians of rounds, the smallest and the largest of these."""
 
     median: float
@@ -70,16 +70,16 @@ class Timing:
     """The medians of the rounds, in order."""
 
     @staticmethod
-    def of(rounds: Sequence[float]) -> "Timing":
+    def of(rounds: Sequence[float]) -> "Times":
         """From the medians of rounds."""
-        return Timing(statistics.median(rounds), min(rounds), max(rounds), tuple(rounds))
+        return Times(statistics.median(rounds), min(rounds), max(rounds), tuple(rounds))
 
-    def row(self, what: str, scale: float = 1.0, unit: str = "s", subject: str = "") -> Row:
+    def row(self, what: str, scale: float = 1.0, unit: str = "s", subject: str = "") -> BenchRow:
         """As a row in a unit of which a second has `scale`."""
-        return Row(what, self.median * scale, None, unit, self.low * scale, self.high * scale, subject=subject)
+        return BenchRow(what, self.median * scale, None, unit, self.low * scale, self.high * scale, subject=subject)
 
 
-def with_rate(row: Row, seconds: float, products: int | None, peak: float) -> Row:
+def with_rate(row: BenchRow, seconds: float, products: int | None, peak: float) -> BenchRow:
     """The row of a run that took `seconds`, with its rate, where its multiply-adds are known, and the share of `peak`.
 
     `peak` is the most multiply-adds that the machine does in a second.
@@ -92,12 +92,12 @@ def readable(seconds: float) -> tuple[float, str]:
     return (1e3, "ms") if seconds > 1e-3 else (1e6, "us")
 
 
-def ratio_row(subject: str, what: str, ours: Timing, rivals: Sequence[Timing], bar: float | None = None) -> Row:
+def ratio_row(subject: str, what: str, ours: Times, rivals: Sequence[Times], bar: float | None = None) -> BenchRow:
     """Our time over that of the fastest rival, with the range of this ratio in single rounds."""
     fastest = min(rivals, key=lambda each: each.median)
     found = [mine / theirs for mine, theirs in zip(ours.rounds, fastest.rounds, strict=True)]
     limits = (min(found), max(found)) if found else ()
-    return Row(what, ours.median / fastest.median, bar, "x", *limits, subject=subject)
+    return BenchRow(what, ours.median / fastest.median, bar, "x", *limits, subject=subject)
 
 
 Clock = Callable[[], float]
@@ -126,7 +126,7 @@ def interleaved(
     rounds: int = 5,
     seconds: float = 0.3,
     clock: Clock = time.perf_counter,
-) -> dict[str, Timing]:
+) -> dict[str, Times]:
     """The times of rivals, measured in turns: a shared machine slows all of them alike.
 
     A turn takes about `seconds`, and at least three runs. Each was run three times before. The order is drawn anew for
@@ -144,19 +144,19 @@ def interleaved(
             for _ in range(1 + counts[name] // _WARM):
                 actions[name]()
             medians[name].append(median_seconds(actions[name], counts[name], clock))
-    return {name: Timing.of(found) for name, found in medians.items()}
+    return {name: Times.of(found) for name, found in medians.items()}
 
 
-def _cells(row: Row) -> tuple[str, str, str, str]:
+def _cells(row: BenchRow) -> tuple[str, str, str, str]:
     bar = "" if row.bar is None else f"{row.bar:.3g} {row.unit}"
     return row.title, f"{row.figure:.4g} {row.unit}{_spread(row)}", bar, row.verdict
 
 
-def _spread(row: Row) -> str:
+def _spread(row: BenchRow) -> str:
     return "" if row.low is None or row.high is None else f" [{row.low:.3g} – {row.high:.3g}]"
 
 
-def report(name: str, description: str, measure: Callable[[], Sequence[Row]]) -> None:
+def report(name: str, description: str, measure: Callable[[], Sequence[BenchRow]]) -> None:
     """Read the command line, measure, and print the table, or with `--json` the rows for a machine."""
     parser = argparse.ArgumentParser(prog=name, description=description)
     add_json_option(parser)
@@ -169,7 +169,7 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
 
 
-def print_rows(rows: Sequence[Row], *, as_json: bool) -> None:
+def print_rows(rows: Sequence[BenchRow], *, as_json: bool) -> None:
     """Print rows as a table, or for a machine."""
     if as_json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
@@ -184,7 +184,7 @@ _WIDTH = 120
 """Of tables that go into a file: long names are not broken."""
 
 
-def _rate_cells(row: Row) -> tuple[str, str]:
+def _rate_cells(row: BenchRow) -> tuple[str, str]:
     rate = "" if row.rate is None else f"{row.rate:.3g}"
     return rate, "" if row.share is None else f"{100 * row.share:.0f}%"
 
@@ -213,7 +213,7 @@ def _print_tables(head: Mapping[str, object], sections: Sequence[Section]) -> No
         console.print(table)
 
 
-def _markdown_cell(row: Row | None) -> str:
+def _markdown_cell(row: BenchRow | None) -> str:
     if row is None:
         return ""
     share = "" if row.share is None else f", {100 * row.share:.0f}%"

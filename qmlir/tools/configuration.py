@@ -115,7 +115,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Place:
+class SettingPlace:
     """Where a setting stands, for messages and for paths."""
 
     source: Source
@@ -212,7 +212,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
 
 
-def _single(action: argparse.Action, value: Any, place: Place) -> Any:
+def _single(action: argparse.Action, value: Any, place: SettingPlace) -> Any:
     """One value as the command line would give it."""
     wanted: Any = action.type
     if wanted in (int, float):
@@ -241,7 +241,7 @@ def _takes_list(action: argparse.Action) -> bool:
     return is_append or action.nargs in ("*", "+") or (isinstance(action.nargs, int) and action.nargs > 1)
 
 
-def _value(action: argparse.Action, value: Any, place: Place) -> Any:
+def _value(action: argparse.Action, value: Any, place: SettingPlace) -> Any:
     if action.nargs == 0 or isinstance(action, argparse.BooleanOptionalAction):
         if not isinstance(value, bool):
             raise place.wrong(f"is true or false, found {value!r}")
@@ -261,7 +261,7 @@ def _settings(
     found: dict[str, Any] = {}
     for table, accepted in ((COMMON, SHARED), (command, tuple(options))):
         for key, value in tables.get(table, {}).items():
-            place = Place(source, table, key)
+            place = SettingPlace(source, table, key)
             place.check_key(accepted)
             if key in options:
                 action = options[key]

@@ -29,7 +29,7 @@ from qmlir.targets.peers import onnx_runtime
 from qmlir.targets.peers.packages import installed_version, is_installed
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.weights import made_folder, write_atomically
-from qmlir.tools.benchmark import Timing, interleaved
+from qmlir.tools.benchmark import Times, interleaved
 from qmlir.tools.command import console, main_of
 from qmlir.tools.streams import Streams
 from qmlir.workflows.descending import descend
@@ -138,7 +138,7 @@ class _Demo:
         ]
         if is_installed(onnx_runtime.PACKAGE):
             title = f"ONNX Runtime {installed_version(onnx_runtime.PACKAGE)} float"
-            rows.append(_Contestant(title, onnx_runtime.Session(MODEL), weight_bytes(model)))
+            rows.append(_Contestant(title, onnx_runtime.OrtSession(MODEL), weight_bytes(model)))
         one = {_INPUT: self._images[:1]}
         times = interleaved({row.name: partial(row.call, one) for row in rows}, rounds=3, seconds=0.1)
         table = Table("", "top-1", "weights", "time of one image")
@@ -156,7 +156,7 @@ class _Demo:
         return right / len(self._labels)
 
 
-def _told(timing: Timing) -> str:
+def _told(timing: Times) -> str:
     return f"{timing.median * 1e6:.1f} us"
 
 

@@ -8,7 +8,7 @@ from qmlir.environment import Environment
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.passmanager.pipeline import option_rows
 from qmlir.pipelines import PIPELINES
-from qmlir.registry.contribution import FIELDS, Form
+from qmlir.registry.contribution import FIELDS, RowForm
 from qmlir.target import find_target
 
 
@@ -49,7 +49,7 @@ def contents(package: registry.Package, environment: Environment) -> Mapping[str
         if names:
             found[plural] = names
     for name, keys in package.contents().items():
-        is_table = FIELDS[name].form is Form.ROWS
+        is_table = FIELDS[name].form is RowForm.ROWS
         found[name] = [key for row in keys for key in registry.keys_of(package, row)] if is_table else keys
     return {name: keys for name, keys in found.items() if keys}
 

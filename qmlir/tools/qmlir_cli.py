@@ -17,7 +17,7 @@ from qmlir.tools.streams import ArgumentParser, Streams, console, parse_argument
 
 
 @dataclass(frozen=True)
-class Row:
+class Subcommand:
     """A subcommand: its name, and what it is for. Its file has the same name, with `_` for `-`."""
 
     name: str
@@ -29,23 +29,23 @@ class Row:
         return f"qmlir.tools.commands.{self.name.replace('-', '_')}"
 
 
-ROWS: tuple[Row, ...] = (
-    Row("quantize", "quantize a float model by samples"),
-    Row("compile", "compile a model into a program that needs NumPy and numba only"),
-    Row("export", "write a model or a module as an ONNX model"),
-    Row("run", "run a model, a module or a saved program"),
-    Row("profile", "run a model on samples and write the ranges of its values"),
-    Row("compare", "compare two models layer by layer"),
-    Row("bench", "time a model, ours and in other runtimes"),
-    Row("search", "find the layers that need 16 bits, or do with 4, for an accuracy to hold"),
-    Row("tune", "find faster schedules of a model's kernels on this machine"),
-    Row("inspect", "say what a model is: layers, types, ranges, multiply-adds and bytes"),
-    Row("explain", "say why a node is quantized as it is, and what became of it"),
-    Row("partition", "divide a quantized model among targets, and say why the rest stays"),
-    Row("report", "write what quantization did to a model as a page of HTML"),
-    Row("new-dialect", "lay out a package for a dialect of your own, with its tests and CI"),
-    Row("doctor", "say what is installed here, and whether it works"),
-    Row("completion", "print a script that completes commands and options in a shell"),
+ROWS: tuple[Subcommand, ...] = (
+    Subcommand("quantize", "quantize a float model by samples"),
+    Subcommand("compile", "compile a model into a program that needs NumPy and numba only"),
+    Subcommand("export", "write a model or a module as an ONNX model"),
+    Subcommand("run", "run a model, a module or a saved program"),
+    Subcommand("profile", "run a model on samples and write the ranges of its values"),
+    Subcommand("compare", "compare two models layer by layer"),
+    Subcommand("bench", "time a model, ours and in other runtimes"),
+    Subcommand("search", "find the layers that need 16 bits, or do with 4, for an accuracy to hold"),
+    Subcommand("tune", "find faster schedules of a model's kernels on this machine"),
+    Subcommand("inspect", "say what a model is: layers, types, ranges, multiply-adds and bytes"),
+    Subcommand("explain", "say why a node is quantized as it is, and what became of it"),
+    Subcommand("partition", "divide a quantized model among targets, and say why the rest stays"),
+    Subcommand("report", "write what quantization did to a model as a page of HTML"),
+    Subcommand("new-dialect", "lay out a package for a dialect of your own, with its tests and CI"),
+    Subcommand("doctor", "say what is installed here, and whether it works"),
+    Subcommand("completion", "print a script that completes commands and options in a shell"),
 )
 """Every subcommand, in the order of the help."""
 
@@ -61,7 +61,7 @@ beside the model is read where there is none; it may say how to quantize, and no
 """
 
 
-def command_of(row: Row) -> Any:
+def command_of(row: Subcommand) -> Any:
     """The `Command` of a row; its file is imported."""
     return import_module(row.module).COMMAND
 

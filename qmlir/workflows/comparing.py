@@ -38,7 +38,7 @@ from qmlir.pipelines import QUANTIZE, kept_composites
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.targets.cpu.compiler import load_program
 from qmlir.targets.cpu.package import KERNELS
-from qmlir.targets.peers.onnx_runtime import Options
+from qmlir.targets.peers.onnx_runtime import OrtOptions
 from qmlir.workflows.comparison import compare as comparing
 from qmlir.workflows.comparison.compare import Comparison
 from qmlir.workflows.comparison.compiled import CompiledSubject
@@ -95,7 +95,7 @@ def _compiled(path: Path, name: str, at: _Opening) -> Subject:
     return CompiledSubject(at.module(path), name, progress=at.progress)
 
 
-def _in_onnx_runtime(path: Path, name: str, at: _Opening, *, options: Options = EXACT) -> Subject:
+def _in_onnx_runtime(path: Path, name: str, at: _Opening, *, options: OrtOptions = EXACT) -> Subject:
     if path.suffix not in ONNX_SUFFIXES:
         raise text_error(f"'{path}' is no ONNX model: ONNX Runtime runs .onnx files")
     return OnnxRuntimeSubject(path, name, options=options, shapes=at.shapes)
@@ -111,7 +111,7 @@ RUNTIMES: Mapping[str, tuple[str, Callable[[Path, str, _Opening], Subject]]] = {
     "onnxruntime": ("ONNX Runtime as it computes what the model says, all its float tensors", _in_onnx_runtime),
     "onnxruntime-optimized": (
         "ONNX Runtime as it is used, outputs only",
-        partial(_in_onnx_runtime, options=Options()),
+        partial(_in_onnx_runtime, options=OrtOptions()),
     ),
     **{
         level: (f"the interpreter, on the module at the level {level}", partial(_lowered, level=level))

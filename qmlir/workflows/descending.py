@@ -23,7 +23,7 @@ _PROFILE = "profile.json"
 
 
 @dataclass(frozen=True)
-class Step:
+class LevelModule:
     """A module at a level."""
 
     level: str
@@ -55,7 +55,7 @@ def descend(
     threads: int = 1,
     instrumentations: Sequence[Instrumentation] = (),
     **settings: Unpack[QuantizeSettings],
-) -> Iterator[Step]:
+) -> Iterator[LevelModule]:
     """`module` at each level in turn, the graph first. `module` stays as it is.
 
     `profile` is one of the lowered module, as `quantize` takes it, and `settings` are those of `quantize`. Sizes are
@@ -64,11 +64,11 @@ def descend(
     environment = default_environment()
     ctx = environment.new_context()
     current = module.clone()
-    yield Step(GRAPH, "", current.clone())
+    yield LevelModule(GRAPH, "", current.clone())
     quantizing, wanted = quantize_pipeline(settings, module)
     values = {"profile": _PROFILE, "isa": isa, "threads": str(threads), **wanted}
     for level, pipeline, stages in _STEPS:
         text = (quantizing if pipeline is QUANTIZE else pipeline).text(*stages, **values)
         passes = parse_pipeline(text, environment.passes).given(taken=profile)
         PassManager(ctx, passes, instrumentations).run(current)
-        yield Step(level, text, current.clone())
+        yield LevelModule(level, text, current.clone())

@@ -109,21 +109,21 @@ def _summary(folder: Path) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True)
-class Kind:
+class FolderKind:
     """A kind of folder that a command writes: a later run replaces such a folder, and nothing else."""
 
     command: str
     is_there: Callable[[Path], bool]
 
 
-QUANTIZED = Kind("quantize", lambda path: _summary(path) is not None)
-PROGRAM = Kind(
+QUANTIZED = FolderKind("quantize", lambda path: _summary(path) is not None)
+PROGRAM = FolderKind(
     "compile",
     lambda path: has_parts(path) or ((path / "kernels.py").is_file() and (path / "runtime").is_dir()),
 )
 
 
-def check_target(path: Path, kind: Kind = QUANTIZED) -> None:
+def check_target(path: Path, kind: FolderKind = QUANTIZED) -> None:
     """Raise `DiagnosticError` where no folder can be put at `path`: before anything takes its time."""
     command = f"qmlir {kind.command}"
     if path.is_dir():
@@ -153,7 +153,7 @@ def _check_parent(path: Path) -> None:
 
 
 @contextmanager
-def written_whole(path: Path, kind: Kind = QUANTIZED) -> Generator[Path]:
+def written_whole(path: Path, kind: FolderKind = QUANTIZED) -> Generator[Path]:
     """The path of a folder to make, which takes the place of `path` where the block ends well, and otherwise goes.
 
     Raises `DiagnosticError` where it cannot be written, or where something else than a folder of `kind` is there.

@@ -60,7 +60,7 @@ _ROUNDING = 1e-12
 """Of differences of accuracies: no share of samples is so small."""
 
 
-class Mode(StrEnum):
+class SearchMode(StrEnum):
     """Which way a search goes."""
 
     DROP = "drop"
@@ -68,7 +68,7 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True)
-class Step:
+class SearchStep:
     """One layer that was given another width."""
 
     layer: str
@@ -83,7 +83,7 @@ class Step:
 class SearchResult:
     """What a search found. Accuracies are from 0 to 1, of `metric`."""
 
-    mode: Mode
+    mode: SearchMode
     metric: str
     samples: int
     bound: float
@@ -95,7 +95,7 @@ class SearchResult:
     """The layers in the order in which they were tried, with the ratio of signal to noise in decibels; empty where the
     bound held, or failed, before there was a reason to measure it."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[SearchStep, ...]
     accuracy: float
     """Of what was found."""
 
@@ -129,7 +129,7 @@ class _Search:
 
     def __init__(
         self, layered: Layered, accuracy: Accuracy, ranked_on: Batches, measurements: Measurements, bound: float,
-        widest: Width, advance: Callable[[int], object], on_step: Callable[[Step], object],
+        widest: Width, advance: Callable[[int], object], on_step: Callable[[SearchStep], object],
     ) -> None:  # fmt: skip
         self.layered = layered
         self.score = accuracy
@@ -140,7 +140,7 @@ class _Search:
         self.advance = advance
         self.on_step = on_step
         self.ranking: list[tuple[str, float]] = []
-        self.steps: list[Step] = []
+        self.steps: list[SearchStep] = []
         self._reference: list[Array] | None = None
 
     def accuracy(self, widths: Widths) -> float:
@@ -181,7 +181,7 @@ class _Search:
             sums.add(exact, found)
         return sums.sqnr_db
 
-    def _tried(self, step: Step) -> None:
+    def _tried(self, step: SearchStep) -> None:
         self.steps.append(step)
         self.on_step(step)
 
@@ -202,7 +202,7 @@ class _Search:
                 return best_widths, False
             widths = self.layered.supported({**widths, name: self.widest})
             accuracy = self.accuracy(widths)
-            self._tried(Step(name, widths[name], accuracy, is_kept=True))
+            self._tried(SearchStep(name, widths[name], accuracy, is_kept=True))
             if accuracy > best:
                 best, best_widths = accuracy, dict(widths)
             if self.holds(accuracy):
@@ -222,7 +222,7 @@ class _Search:
             tried = {**widths, name: Width.NARROW}
             accuracy = self.accuracy(tried)
             is_kept = self.holds(accuracy)
-            self._tried(Step(name, Width.NARROW, accuracy, is_kept))
+            self._tried(SearchStep(name, Width.NARROW, accuracy, is_kept))
             if is_kept:
                 widths = tried
         return widths, True
@@ -301,7 +301,7 @@ def search(
     labels: Labels | None = None,
     bound: float | None = None,
     drop: float | None = None,
-    mode: str = Mode.DROP,
+    mode: str = SearchMode.DROP,
     to: str = Width.WIDE,
     calibration: Data | None = None,
     profiled: Profile | None = None,
@@ -312,7 +312,7 @@ def search(
     threads: int = 1,
     processes: int = 1,
     progress: IO[str] | None = None,
-    on_step: Callable[[Step], object] = lambda step: None,
+    on_step: Callable[[SearchStep], object] = lambda step: None,
     **settings: Unpack[QuantizeSettings],
 ) -> SearchResult:
     """The widths of layers with which `module`, a float model, keeps an accuracy on `data`.
@@ -331,7 +331,7 @@ def search(
     settings that do not fit.
     """
     _check_bound(bound, drop)
-    way, widest, runner = _chosen(Mode, mode), _chosen(Width, to), Runner(_chosen(Engine, engine), threads)
+    way, widest, runner = _chosen(SearchMode, mode), _chosen(Width, to), Runner(_chosen(Engine, engine), threads)
     recipe = settings.get("recipe", "")
     if target_text(settings) or targets_of(module):
         raise text_error("a search is for the CPU, which has all widths: other targets say themselves which they have")
@@ -363,7 +363,7 @@ def search(
             assert wanted is not None
             ranked_on = Batches(module, calibrating, limit=RANKED_ON)
             found = _Search(layered, accuracy, ranked_on, measurements, wanted, widest, advance, on_step)
-            widths, is_finished = (found.drop if way is Mode.DROP else found.narrow)(max_steps)
+            widths, is_finished = (found.drop if way is SearchMode.DROP else found.narrow)(max_steps)
             start_accuracy, reached = found.accuracy({}), found.accuracy(widths)
         text = layered.recipe_text(widths)
     with TemporaryDirectory() as folder:

@@ -91,7 +91,7 @@ class TuneResult:
 
 
 @dataclass
-class Kernel:
+class TunableKernel:
     """A contraction that stands for all of its kind in the model."""
 
     op: ContractionOp
@@ -120,15 +120,15 @@ def _run(module: ModuleOp, text: str) -> None:
         PassManager(environment.new_context(), parse_pipeline(text, environment.passes)).run(module)
 
 
-def kernels_of(module: ModuleOp, function: str, isa: str, threads: int) -> list[Kernel]:
+def kernels_of(module: ModuleOp, function: str, isa: str, threads: int) -> list[TunableKernel]:
     """The contractions of a static module that nobody gave a schedule, each kind once, the most work first."""
     lowered = module.clone()
     _run(lowered, f"{COMPILE.text(*_TO_KERNELS)},kernel-interleave")
-    found: dict[str, Kernel] = {}
+    found: dict[str, TunableKernel] = {}
     for op in function_of(lowered, function).walk():
         if isinstance(op, ContractionOp) and op.schedule is None:
             identity = kernel_identity(op, isa, threads)
-            kernel = found.setdefault(identity, Kernel(op, identity, []))
+            kernel = found.setdefault(identity, TunableKernel(op, identity, []))
             kernel.nodes += [origin.name for origin in origins_of(op)[:1]]
             kernel.uses += 1
     return sorted(found.values(), key=lambda each: -each.work)
@@ -246,7 +246,7 @@ def _is_faster(times: tuple[float, float], default: tuple[float, float]) -> bool
     return all(one < (1 - MARGIN) * other for one, other in zip(times, default, strict=True))
 
 
-def _tuned(kernel: Kernel, isa: str, threads: int) -> TunedKernel:
+def _tuned(kernel: TunableKernel, isa: str, threads: int) -> TunedKernel:
     """Time the schedules of a kernel."""
     timer = Timer(kernel.op, isa, threads)
     default = timer.default()

@@ -2,17 +2,17 @@
 
 from qmlir.workflows.reporting.layout import layout
 from qmlir.workflows.reporting.model import (
+    ChannelWeights,
     Edge,
     ErrorFigures,
     Figure,
     Finding,
-    Histogram,
+    HistogramPair,
     KernelUse,
-    Node,
-    Quantized,
     Report,
-    Severity,
-    Weights,
+    ReportNode,
+    TypeInfo,
+    WarningLevel,
 )
 
 EVIL = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 2'>\u2028&lt;"
@@ -23,14 +23,15 @@ def chain(count: int, channels: int = 4, name: str = "node") -> Report:
     """A report of a chain of `count` layers, each with everything that a node can have; the second has an odd name."""
     drawn = layout(count, [(place, place + 1) for place in range(count - 1)])
     nodes = tuple(
-        Node(
+        ReportNode(
             place, EVIL if place == 1 else f"{name}{place}", "nn.conv", "Conv", "1x8x4x4", "i8", True,
             drawn.nodes[place],
-            quantized=Quantized("i8", 0.5, 0.5, -3, 1, -62.5, 65.0),
+            quantized=TypeInfo("i8", 0.5, 0.5, -3, 1, -62.5, 65.0),
             error=ErrorFigures(40.0 - 3 * place % 40, 0.25 * (place + 1), 0.1),
-            range=(-1.5, 2.5 + place), clipped=0.125, histogram=Histogram(-2.0, 0.5, (1, 2, 3) * 20, (2, 2, 2) * 20),
-            weights=Weights(
-                Quantized("i8<-127:127>", 0.1, 0.1, 0, channels, -12.7, 12.7), (-1.0,) * channels, (1.0,) * channels,
+            range=(-1.5, 2.5 + place), clipped=0.125,
+            histogram=HistogramPair(-2.0, 0.5, (1, 2, 3) * 20, (2, 2, 2) * 20),
+            weights=ChannelWeights(
+                TypeInfo("i8<-127:127>", 0.1, 0.1, 0, channels, -12.7, 12.7), (-1.0,) * channels, (1.0,) * channels,
                 (0.1,) * channels,
             ),
             multiply_adds=1000 * (count - place), bytes=100 + place,
@@ -40,8 +41,8 @@ def chain(count: int, channels: int = 4, name: str = "node") -> Report:
     )  # fmt: skip
     edges = tuple(Edge(place, place + 1, drawn.edges[place]) for place in range(count - 1))
     findings = (
-        Finding("outlier", Severity.SERIOUS, f"The range of {EVIL} is odd.", (1,), '[[rule]]\norigin = "a"'),
-        Finding("saturation elsewhere", Severity.NOTICE, "Many of them.", tuple(range(count))),
+        Finding("outlier", WarningLevel.SERIOUS, f"The range of {EVIL} is odd.", (1,), '[[rule]]\norigin = "a"'),
+        Finding("saturation elsewhere", WarningLevel.NOTICE, "Many of them.", tuple(range(count))),
     )
     figures = (Figure("top-1 accuracy", "%", 98.5, 99.0, "10 samples"), Figure("time", "s", 1e-3, 2e-3))
     return Report(EVIL, "qmlir", 3, nodes, edges, drawn.width, drawn.height, figures, findings, (EVIL,))

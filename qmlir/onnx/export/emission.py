@@ -38,7 +38,7 @@ OLDEST_OPSET = 21
 """The oldest operator set that is written: the first with blocks, 4 and 16 bits in QuantizeLinear, and metadata."""
 
 
-class Form(StrEnum):
+class ExportForm(StrEnum):
     """How operations on quantized values are written."""
 
     QDQ = "qdq"
@@ -55,7 +55,7 @@ class Form(StrEnum):
 class Settings:
     """What the user chose."""
 
-    form: Form = Form.QDQ
+    form: ExportForm = ExportForm.QDQ
     opset: int = OLDEST_OPSET
     exact: bool | None = None
     """Whether to write the same integers for every session: in the form Q/DQ integer arithmetic where floats between

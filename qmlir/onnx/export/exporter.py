@@ -28,10 +28,10 @@ from qmlir.onnx.export.containers import (
     plain_tensor_type,
     value_info,
 )
-from qmlir.onnx.export.emission import OLDEST_OPSET, TABLE, Exporter, Form, NeedsOpsetError, Outgoing, Settings
+from qmlir.onnx.export.emission import OLDEST_OPSET, TABLE, Exporter, ExportForm, NeedsOpsetError, Outgoing, Settings
 from qmlir.onnx.export.forms.choosing import exporter_of
 from qmlir.onnx.export.functions import Group, with_functions
-from qmlir.onnx.export.naming import Names, hint_of, names_of
+from qmlir.onnx.export.naming import ValueNames, hint_of, names_of
 from qmlir.onnx.export.unsigned import unsigned_values
 from qmlir.onnx.export.writing import packed_constants, written
 from qmlir.quantization.profiles.attached import STATS
@@ -66,7 +66,7 @@ class _ModuleExporter:
         self.packed = packed_constants(function, self.settings)
         self.unsigned = unsigned_values(function, self.settings, self.packed)
         places = {op: place for place, op in enumerate(function.body.block.ops)}
-        node_names = Names()
+        node_names = ValueNames()
         groups = [
             Group(op, self._added(graph, op, place, names, node_names))
             for op, place in places.items()
@@ -86,7 +86,7 @@ class _ModuleExporter:
         return model
 
     def _added(
-        self, graph: GraphProto, op: Operation, place: int, names: Mapping[SSAValue, str], node_names: Names
+        self, graph: GraphProto, op: Operation, place: int, names: Mapping[SSAValue, str], node_names: ValueNames
     ) -> Sequence[NodeProto]:
         """The nodes of an operation, which are added to the graph with its tensors."""
         if op.regions:
@@ -251,18 +251,18 @@ def _function_text(function: FuncOp) -> str:
     )
 
 
-def chosen_form(form: str) -> Form:
+def chosen_form(form: str) -> ExportForm:
     """The form of that name. Raises `DiagnosticError`."""
     try:
-        return Form(form)
+        return ExportForm(form)
     except ValueError:
-        raise text_error(f"no form '{form}', there are {', '.join(Form)}") from None
+        raise text_error(f"no form '{form}', there are {', '.join(ExportForm)}") from None
 
 
 def export_model(
     module: ModuleOp,
     *,
-    form: str = Form.QDQ,
+    form: str = ExportForm.QDQ,
     opset: int | None = None,
     exact: bool | None = None,
     functions: bool = False,

@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.provenance import origins_of
-from qmlir.onnx.export.naming import Names
+from qmlir.onnx.export.naming import ValueNames
 
 DOMAIN = "qmlir"
 """The domain of local functions."""
@@ -70,7 +70,7 @@ def with_functions(model: ModelProto, groups: Sequence[Group], outputs: Iterable
     for node in graph.node:
         for name in node.input:
             users[name] = users.get(name, 0) + 1
-    names, nodes = Names(), list[NodeProto]()
+    names, nodes = ValueNames(), list[NodeProto]()
     opsets = list(model.opset_import)
     infos = {each.name: each for each in graph.value_info}
     for run in _runs(groups):

@@ -10,7 +10,7 @@ from qmlir.ir.provenance import origins_of, tensor_names
 from qmlir.ir.signature import Port
 
 
-class Names:
+class ValueNames:
     """A name for each value, none twice."""
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
@@ -42,7 +42,7 @@ def _wishes(value: SSAValue) -> list[str]:
 def names_of(function: FuncOp, inputs: Iterable[Port], outputs: Iterable[Port]) -> dict[SSAValue, str]:
     """The names of all values of a function; a value that it returns has the name of that output."""
     ports, results = list(inputs), list(outputs)
-    names = Names([port.name for port in (*ports, *results)])
+    names = ValueNames([port.name for port in (*ports, *results)])
     found: dict[SSAValue, str] = {
         argument: port.name for argument, port in zip(function.body.block.args, ports, strict=True)
     }

@@ -15,7 +15,7 @@ from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.export.containers import packed_type, tensor_proto
-from qmlir.onnx.export.emission import Exporter, Form, Outgoing, Settings
+from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing, Settings
 from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.onnx.export.forms.between_casts import can_be_between_casts
 from qmlir.onnx.export.forms.choosing import write, write_constant
@@ -87,7 +87,7 @@ def _constant(out: Outgoing, op: ConstantOp, *, is_unsigned: bool) -> TensorProt
 def packed_constants(function: FuncOp, settings: Settings) -> dict[SSAValue, int]:
     """The constants of 4 bits and less that are packed, with their data types: those that are only dequantized."""
     found: dict[SSAValue, int] = {}
-    if settings.form is not Form.QDQ or settings.exact:
+    if settings.form is not ExportForm.QDQ or settings.exact:
         return found
     for op in function.body.block.ops:
         if not isinstance(op, ConstantOp) or not isinstance(element := element_of(op.result), StoredType):

@@ -19,7 +19,7 @@ from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
 from qmlir.onnx.node import Array, Node
 from qmlir.onnx.operators.contraction import window_properties
 from qmlir.onnx.operators.quantization import cast, centred, convolution, matrix_parameters, storage_of
-from qmlir.onnx.parameters import Parameters
+from qmlir.onnx.parameters import QParams
 
 _LARGEST = (1 << 31) - 1
 
@@ -31,7 +31,7 @@ _SUM = UniformQuantizedType.per_tensor(i32, f32, 1.0)
 class _Factor:
     """A factor of the products, as a type of scale 1 that holds the zero point where it is constant."""
 
-    parameters: Parameters
+    parameters: QParams
     value: SSAValue
     """The plain integers."""
 
@@ -40,7 +40,7 @@ class _Factor:
     """Whether its zero point is known at run time only."""
 
     @staticmethod
-    def of(parameters: Parameters, index: int, axis: int | None) -> "_Factor | None":
+    def of(parameters: QParams, index: int, axis: int | None) -> "_Factor | None":
         """Input `index`, whose zero point may be one for each index of `axis`; `None` where no type is enough."""
         node, value = parameters.node, parameters.node.input(index)
         storage = storage_of(node, value)
@@ -84,7 +84,7 @@ class _Factor:
         """The sums over `axes`, which are kept, of the integers less the zero point of the type, as i32."""
         known = self.node.graph.constant_value(self.value)
         if known is None:
-            typed = Parameters(self.node, None, self._constant_zero_point, self.parameters.layout)
+            typed = QParams(self.node, None, self._constant_zero_point, self.parameters.layout)
             return self.node.add(reduction.ReduceSumOp, centred(typed, self.value, i32), axes=axes).result
         points = self.element.zero_points
         if points.size > 1:
@@ -146,7 +146,7 @@ def convolved(node: Node) -> SSAValue:
     Padding is the zero point of the data, so that it adds nothing; where that is known at run time only, it is put
     around the data first.
     """
-    data, weight = Parameters.of(node, None, 2), Parameters.of(node, None, 3, node.shape(1))
+    data, weight = QParams.of(node, None, 2), QParams.of(node, None, 3, node.shape(1))
     x, w = _Factor.of(data, 0, None), _Factor.of(weight, 1, 0)
     sizes = node.shape(1)[1:]
     terms = DYNAMIC_INDEX if DYNAMIC_INDEX in sizes else int(np.prod(sizes))

@@ -27,7 +27,7 @@ from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators import quantization
 from qmlir.onnx.operators.pooling import pool_properties
 from qmlir.onnx.operators.quantization import storage_of
-from qmlir.onnx.parameters import Parameters
+from qmlir.onnx.parameters import QParams
 
 DOMAIN = "com.microsoft"
 
@@ -47,7 +47,7 @@ def _of(node: Node, stored: SSAValue, scale: int, zero_point: int) -> UniformQua
     for index in (scale, zero_point):
         if node.optional(index) is not None and node.constant(index) is None:
             raise node.error(f"takes its scales and zero points as constants, input {index} is known at run time only")
-    element = Parameters.of(node, scale, zero_point).type_of(storage_of(node, stored), f32)
+    element = QParams.of(node, scale, zero_point).type_of(storage_of(node, stored), f32)
     if element is None or element.granularity is not Granularity.TENSOR:
         found = node.constant(scale)
         raise node.error(f"takes one scale above 0 and one zero point for each tensor, found the scale {found}")
@@ -238,7 +238,7 @@ def _columns(node: Node) -> UniformQuantizedType:
         if node.constant(index) is None:
             raise node.error(f"takes its scales and zero points as constants, input {index} is known at run time only")
     axis = 0 if node.attribute("transB", 0) else 1
-    parameters = Parameters.of(node, 4, 5, node.shape(3), axis)
+    parameters = QParams.of(node, 4, 5, node.shape(3), axis)
     element = parameters.type_of(storage_of(node, node.quantized(3)), f32)
     if element is None:
         raise node.error("takes scales of b above 0, one or one for each column")

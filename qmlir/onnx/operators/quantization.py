@@ -36,7 +36,7 @@ from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.small_floats import SmallFloat, as_small_float
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.contraction import window_properties
-from qmlir.onnx.parameters import Parameters
+from qmlir.onnx.parameters import QParams
 
 UI8 = IntegerType(8, Signedness.UNSIGNED)
 
@@ -91,14 +91,14 @@ def _arithmetic(expressed: AnyFloat) -> AnyFloat:
     return f64 if isinstance(expressed, Float64Type) else f32
 
 
-def _scale(parameters: Parameters, precision: AnyFloat) -> SSAValue:
+def _scale(parameters: QParams, precision: AnyFloat) -> SSAValue:
     """The scale rounded to `precision`, spread over the tensor, as arithmetic takes it."""
     node, scale = parameters.node, parameters.scale
     assert scale is not None
     return parameters.spread(cast(node, cast(node, scale, precision), _arithmetic(precision)))
 
 
-def _zero_point(parameters: Parameters, element: Attribute) -> SSAValue | None:
+def _zero_point(parameters: QParams, element: Attribute) -> SSAValue | None:
     """The zero point as `element`, spread over the tensor; `None` where it is 0."""
     node, zero_point = parameters.node, parameters.zero_point
     if zero_point is None:
@@ -109,14 +109,14 @@ def _zero_point(parameters: Parameters, element: Attribute) -> SSAValue | None:
     return parameters.spread(cast(node, zero_point, element))
 
 
-def centred(parameters: Parameters, value: SSAValue, element: Attribute) -> SSAValue:
+def centred(parameters: QParams, value: SSAValue, element: Attribute) -> SSAValue:
     """`value - zero_point`, computed as `element`."""
     node = parameters.node
     value, zero_point = cast(node, value, element), _zero_point(parameters, element)
     return value if zero_point is None else node.add(elementwise.SubOp, value, zero_point).result
 
 
-def _stored(parameters: Parameters, quotient: SSAValue, storage: IntegerType) -> SSAValue:
+def _stored(parameters: QParams, quotient: SSAValue, storage: IntegerType) -> SSAValue:
     """`saturate(round_half_even(quotient) + zero_point)` as `storage`. Floats hold every sum inside its range."""
     node = parameters.node
     value = node.add(elementwise.RoundOp, quotient).result
@@ -128,7 +128,7 @@ def _stored(parameters: Parameters, quotient: SSAValue, storage: IntegerType) ->
     return cast(node, value, storage)
 
 
-def _stored_float(parameters: Parameters, quotient: SSAValue, storage: SmallFloat, *, saturates: bool) -> SSAValue:
+def _stored_float(parameters: QParams, quotient: SSAValue, storage: SmallFloat, *, saturates: bool) -> SSAValue:
     """`quotient + zero_point` rounded to a small float."""
     node, zero_point = parameters.node, _zero_point(parameters, element_of(quotient))
     if zero_point is not None:
@@ -137,7 +137,7 @@ def _stored_float(parameters: Parameters, quotient: SSAValue, storage: SmallFloa
 
 
 def _quantized(
-    parameters: Parameters, value: SSAValue, precision: AnyFloat, storage: IntegerType | SmallFloat, *, saturates: bool
+    parameters: QParams, value: SSAValue, precision: AnyFloat, storage: IntegerType | SmallFloat, *, saturates: bool
 ) -> SSAValue:
     """`value`, of type `precision`, quantized at run time."""
     node = parameters.node
@@ -151,12 +151,12 @@ def _quantized(
 # Operators
 
 
-def _over_input(node: Node) -> Parameters:
+def _over_input(node: Node) -> QParams:
     """The parameters of QuantizeLinear and DequantizeLinear."""
     axis, block = node.attribute("axis", 1), node.attribute("block_size", 0)
     if block < 0:
         raise node.error(f"block_size is {block}: a block has at least one element")
-    parameters = Parameters.of(node, 1, 2, node.shape(), axis, block)
+    parameters = QParams.of(node, 1, 2, node.shape(), axis, block)
     if parameters.zero_point is not None:
         found = node.shape(2), node.shape(1)
         if any(parameters.layout.aligned(node, shape) != parameters.layout.aligned(node, found[0]) for shape in found):
@@ -211,7 +211,7 @@ def convolution(
 
 
 def _qlinear_conv(node: Node) -> SSAValue:
-    x, w, y = Parameters.of(node, 1, 2), Parameters.of(node, 4, 5, node.shape(3)), Parameters.of(node, 6, 7)
+    x, w, y = QParams.of(node, 1, 2), QParams.of(node, 4, 5, node.shape(3)), QParams.of(node, 6, 7)
     storage = storage_of(node, node.input(7))
     elements = _types(
         ((x, storage_of(node, node.quantized(0))), (w, storage_of(node, node.quantized(3))), (y, storage)), f32
@@ -222,7 +222,7 @@ def _qlinear_conv(node: Node) -> SSAValue:
             operands = (node.stored(0, elements[0]), node.stored(3, elements[1]))
             return convolution(node, *operands, None if bias is None else node.stored(8, bias), elements[2])
     accumulator = convolution(node, centred(x, node.input(0), i32), centred(w, node.input(3), i32), node.optional(8))
-    channels = Parameters.of(node, 4, 5, shape_of(accumulator), axis=1)
+    channels = QParams.of(node, 4, 5, shape_of(accumulator), axis=1)
     return _rescaled(accumulator, _scale(x, f32), _scale(channels, f32), y, storage)
 
 
@@ -237,7 +237,7 @@ def _bias_type(x: UniformQuantizedType, w: UniformQuantizedType) -> UniformQuant
         return None
 
 
-def matrix_parameters(node: Node, operand: int, scale: int | None, zero_point: int, *, is_right: bool) -> Parameters:
+def matrix_parameters(node: Node, operand: int, scale: int | None, zero_point: int, *, is_right: bool) -> QParams:
     """The parameters of a factor: one, or a vector for its rows (columns, to the right), `[…, M, 1]` or `[…, 1, N]`."""
     shape, kept = node.shape(operand), -1 if is_right else -2
     given = node.optional(zero_point) if scale is None else node.input(scale)
@@ -245,14 +245,14 @@ def matrix_parameters(node: Node, operand: int, scale: int | None, zero_point: i
     if several and len(shape) < 2:
         raise node.error(f"a vector has one scale and zero point, found the shape {list(several)}")
     if len(several) < 2:
-        return Parameters.of(node, scale, zero_point, shape, kept)
+        return QParams.of(node, scale, zero_point, shape, kept)
     summed = -3 - kept
-    return Parameters.of(node, scale, zero_point, shape, summed, max(shape[summed], 1))
+    return QParams.of(node, scale, zero_point, shape, summed, max(shape[summed], 1))
 
 
 def _qlinear_matmul(node: Node) -> SSAValue:
     a, b = matrix_parameters(node, 0, 1, 2, is_right=False), matrix_parameters(node, 3, 4, 5, is_right=True)
-    y, storage = Parameters.of(node, 6, 7), storage_of(node, node.input(7))
+    y, storage = QParams.of(node, 6, 7), storage_of(node, node.input(7))
     expressed = _float(node, element_of(node.input(1)))
     storages = storage_of(node, node.quantized(0)), storage_of(node, node.quantized(3))
     elements = _types(((a, storages[0]), (b, storages[1]), (y, storage)), expressed)
@@ -275,16 +275,14 @@ def _is_product(a: UniformQuantizedType, b: UniformQuantizedType, rank: int) -> 
     return a.granularity is Granularity.TENSOR and (b.granularity is Granularity.TENSOR or is_by_column)
 
 
-def _types(
-    parameters: Sequence[tuple[Parameters, IntegerType]], expressed: AnyFloat
-) -> list[UniformQuantizedType] | None:
+def _types(parameters: Sequence[tuple[QParams, IntegerType]], expressed: AnyFloat) -> list[UniformQuantizedType] | None:
     """The quantized type of each tensor with its storage, `None` where one has none."""
     found = [each.type_of(storage, expressed) for each, storage in parameters]
     known = [element for element in found if element is not None]
     return known if len(known) == len(found) else None
 
 
-def _rescaled(accumulator: SSAValue, left: SSAValue, right: SSAValue, y: Parameters, storage: IntegerType) -> SSAValue:
+def _rescaled(accumulator: SSAValue, left: SSAValue, right: SSAValue, y: QParams, storage: IntegerType) -> SSAValue:
     """An i32 sum of products requantized at run time, by the scales of its factors and of its result."""
     node = y.node
     scale = node.add(elementwise.MulOp, left, right).result

@@ -50,7 +50,7 @@ def cost_of(op: Operation) -> int:
 
 
 @dataclass(frozen=True)
-class Chain:
+class TabulatedChain:
     """The operations in front of `target` that depend on `source` and constants alone, in their order."""
 
     source: SSAValue
@@ -100,7 +100,7 @@ def _is_part(op: Operation) -> bool:
     return computes_only(op)
 
 
-def _chain(body: Block, source: SSAValue, target: SSAValue) -> Chain | None:
+def _chain(body: Block, source: SSAValue, target: SSAValue) -> TabulatedChain | None:
     """The chain between two values of a body, `None` where something else comes in."""
     wanted: set[SSAValue] = {target}
     found: list[Operation] = []
@@ -114,14 +114,14 @@ def _chain(body: Block, source: SSAValue, target: SSAValue) -> Chain | None:
         found.append(op)
         inside = [operand for operand in op.operands if _is_inside(operand, body)]
         wanted |= set(inside) - {source}
-    return Chain(source, target, found[::-1]) if not wanted else None
+    return TabulatedChain(source, target, found[::-1]) if not wanted else None
 
 
 def _is_inside(value: SSAValue, body: Block) -> bool:
     return value.owner is body or (isinstance(value.owner, Operation) and value.owner.parent is body)
 
 
-def chains_to_bytes(body: Block, source: Attribute) -> Iterator[Chain]:
+def chains_to_bytes(body: Block, source: Attribute) -> Iterator[TabulatedChain]:
     """The chains of a body from a value of type `source` to a byte: the last byte first, and from its first source."""
     values: list[SSAValue] = [*body.args, *(value for op in body.ops for value in op.results)]
     known = [value for value in values if not isinstance(value.owner, arith.ConstantOp)]
@@ -134,7 +134,7 @@ def chains_to_bytes(body: Block, source: Attribute) -> Iterator[Chain]:
                 yield chain
 
 
-def _best(body: Block) -> tuple[Chain, npt.NDArray[np.int8]] | None:
+def _best(body: Block) -> tuple[TabulatedChain, npt.NDArray[np.int8]] | None:
     """The last byte of the body that a table may give, from the first byte that it depends on."""
     for chain in chains_to_bytes(body, i8):
         table = chain.table(_BYTES) if sum(map(cost_of, chain.gone())) >= _LEAST_COST else None
@@ -143,7 +143,7 @@ def _best(body: Block) -> tuple[Chain, npt.NDArray[np.int8]] | None:
     return None
 
 
-def replace_chain(chain: Chain, made: Sequence[Operation], rewriter: PatternRewriter) -> None:
+def replace_chain(chain: TabulatedChain, made: Sequence[Operation], rewriter: PatternRewriter) -> None:
     """Put `made`, the last of which gives the target, in the place of a chain; what something else reads stays."""
     *before, last = chain.operations
     rewriter.replace(last, made)

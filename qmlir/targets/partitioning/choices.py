@@ -17,7 +17,7 @@ from qmlir.dialects.target.description import Description
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
 from qmlir.quantization.supports import why_not
 from qmlir.target import HOST
-from qmlir.targets.partitioning.graph import Graph, graph_of
+from qmlir.targets.partitioning.graph import CostGraph, graph_of
 from qmlir.targets.partitioning.phases import Plan, best_plan
 from qmlir.targets.partitioning.problem import HOST as HOST_PLACE
 
@@ -103,7 +103,7 @@ class Division:
 
     # How it comes about
 
-    def _solved(self) -> tuple[Graph, Plan]:
+    def _solved(self) -> tuple[CostGraph, Plan]:
         # What decides between places of one cost is less than any cost.
         unit = 1 + sum(1 for _ in self._function.body.block.ops) * (1 + len(self.devices))
 

@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import ConstantLike, is_side_effect_free
 
-from qmlir.targets.partitioning.problem import Edge, Node, Problem, Value
+from qmlir.targets.partitioning.problem import CostNode, Edge, Problem, Value
 
 Costs = Callable[[Operation], Mapping[int, int]]
 """For each place that can compute an operation what it costs there."""
@@ -41,7 +41,7 @@ def computing(function: FuncOp) -> tuple[Operation, ...]:
 
 
 @dataclass(frozen=True)
-class Graph:
+class CostGraph:
     """The operations of a function in order, neither constants nor its terminator, and the problem that they are."""
 
     operations: tuple[Operation, ...]
@@ -57,7 +57,7 @@ def _order(operations: Iterable[Operation]) -> Iterator[Edge]:
     return pairwise(acting)
 
 
-def graph_of(function: FuncOp, places: int, costs: Costs, crossing: Callable[[SSAValue], int]) -> Graph:
+def graph_of(function: FuncOp, places: int, costs: Costs, crossing: Callable[[SSAValue], int]) -> CostGraph:
     """The graph of a function of one block; `crossing` says what a crossing of a value costs."""
     block: Block = function.body.block
     operations = computing(function)
@@ -73,5 +73,5 @@ def graph_of(function: FuncOp, places: int, costs: Costs, crossing: Callable[[SS
     values = tuple(
         Value(sources.get(value), tuple(using), value in outputs, crossing(value)) for value, using in users.items()
     )
-    nodes = tuple(Node(costs(op)) for op in operations)
-    return Graph(operations, tuple(users), Problem(nodes, values, places, tuple(_order(operations))))
+    nodes = tuple(CostNode(costs(op)) for op in operations)
+    return CostGraph(operations, tuple(users), Problem(nodes, values, places, tuple(_order(operations))))

@@ -12,11 +12,11 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from qmlir.ir.provenance import origins_of, set_tensor_names, tensor_names
 from qmlir.ir.signature import NAME, Port, inputs_of, set_ports
-from qmlir.targets.partitioning.graph import Graph, captured, is_constant
+from qmlir.targets.partitioning.graph import CostGraph, captured, is_constant
 
 
 @dataclass(frozen=True)
-class Part:
+class OutlinedPart:
     """A function that holds the operations of one phase, and its call."""
 
     phase: int
@@ -59,14 +59,14 @@ def _input_names(function: FuncOp) -> dict[SSAValue, str]:
 class Outliner:
     """Takes the phases of devices out of a function, in order."""
 
-    def __init__(self, function: FuncOp, graph: Graph, plan: Sequence[int]):
+    def __init__(self, function: FuncOp, graph: CostGraph, plan: Sequence[int]):
         self._function, self._graph, self._plan = function, graph, plan
         self._inputs = _input_names(function)
         terminator = function.body.block.last_op
         self._returned = list(terminator.operands) if terminator is not None else []
         self._terminator = terminator
 
-    def part(self, phase: int, name: str) -> Part:
+    def part(self, phase: int, name: str) -> OutlinedPart:
         """Move the operations of `phase` into a function `name`, which is not in the module yet."""
         pairs = zip(self._graph.operations, self._plan, strict=True)
         operations = [op for op, each in pairs if each == phase]
@@ -98,13 +98,13 @@ class Outliner:
         function = FuncOp(name, types, Region(body), visibility="private")
         set_ports(function, ins, outs)
         set_tensor_names(call, [port.name for port in outs])
-        return Part(phase, function, call)
+        return OutlinedPart(phase, function, call)
 
     def _is_given(self, value: SSAValue, inside: set[Operation]) -> bool:
         block = self._function.body.block
         return any(_ancestor(block, use.operation) not in inside for use in value.uses)
 
-    def sort(self, parts: Sequence[Part]) -> None:
+    def sort(self, parts: Sequence[OutlinedPart]) -> None:
         """Put what is left, and the calls of `parts`, in an order in which they can run; constants where they are used.
 
         What is left stays in its order as far as that can be.
@@ -152,7 +152,7 @@ def _move_before(op: Operation, place: Operation) -> None:
     block.insert_op_before(op, place)
 
 
-def outlined(function: FuncOp, graph: Graph, plan: Sequence[int], names: Mapping[int, str]) -> list[Part]:
+def outlined(function: FuncOp, graph: CostGraph, plan: Sequence[int], names: Mapping[int, str]) -> list[OutlinedPart]:
     """Take each phase that `names` names out of `function`; the parts in order, not yet in the module."""
     outliner = Outliner(function, graph, plan)
     parts = [outliner.part(phase, names[phase]) for phase in sorted(names)]

@@ -13,8 +13,8 @@ from qmlir.ir.diagnostics import emit_remark
 from qmlir.quantization.report import key_of
 from qmlir.target import HOST
 from qmlir.targets.partitioning.choices import Division, Preferences
-from qmlir.targets.partitioning.graph import Graph, graph_of
-from qmlir.targets.partitioning.outlining import Part, outlined
+from qmlir.targets.partitioning.graph import CostGraph, graph_of
+from qmlir.targets.partitioning.outlining import OutlinedPart, outlined
 from qmlir.targets.partitioning.phases import earliest, preferred
 from qmlir.targets.partitioning.problem import HOST as HOST_PLACE
 from qmlir.targets.partitioning.report import PartitionReport, Stay, part_report, partition_report
@@ -47,8 +47,8 @@ def _names(module: ModuleOp, function: FuncOp, targets: Mapping[int, str]) -> di
 
 
 def _outline(
-    module: ModuleOp, function: FuncOp, graph: Graph, plan: Sequence[int], targets: Mapping[int, str]
-) -> list[Part]:
+    module: ModuleOp, function: FuncOp, graph: CostGraph, plan: Sequence[int], targets: Mapping[int, str]
+) -> list[OutlinedPart]:
     """Take the phases that `targets` names out of `function`, each as a function of its target in front of it."""
     parts = outlined(function, graph, plan, _names(module, function, targets))
     block = function.parent

@@ -19,7 +19,7 @@ HOST = 0
 
 
 @dataclass(frozen=True)
-class Node:
+class CostNode:
     """An operation: for each place that can compute it what it costs there."""
 
     costs: Mapping[int, int]
@@ -44,7 +44,7 @@ Edge = tuple[int, int]
 class Problem:
     """Operations in an order in which they can run, and the values between them."""
 
-    nodes: Sequence[Node]
+    nodes: Sequence[CostNode]
     values: Sequence[Value]
     places: int
     """How many there are, the host among them."""

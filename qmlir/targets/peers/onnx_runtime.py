@@ -27,7 +27,7 @@ _FATAL = 4
 
 
 @dataclass(frozen=True)
-class Options:
+class OrtOptions:
     """What is stated of a session."""
 
     threads: int = 1
@@ -51,10 +51,10 @@ def _errors() -> tuple[type[Exception], ...]:
     return tuple(each for each in classes if issubclass(each, Exception))
 
 
-class Session:
+class OrtSession:
     """A model in ONNX Runtime, on the CPU."""
 
-    def __init__(self, model: str | PathLike[str] | bytes, options: Options = Options()) -> None:
+    def __init__(self, model: str | PathLike[str] | bytes, options: OrtOptions = OrtOptions()) -> None:
         """`model` is a file, or the bytes of one. Raises `DiagnosticError` where it cannot be run."""
         runtime = imported(PACKAGE)
         self.options = options

@@ -17,7 +17,7 @@ PACKAGE = "openvino"
 
 
 @dataclass(frozen=True)
-class Options:
+class OvOptions:
     """What is stated of a compiled model."""
 
     threads: int = 1
@@ -26,13 +26,13 @@ class Options:
     """Of what is computed in floats: left to itself, it takes bf16 where the processor has it."""
 
 
-class Session:
+class OvSession:
     """A model in OpenVINO, on the CPU, one request at a time (`PERFORMANCE_HINT` is `LATENCY`)."""
 
     def __init__(
         self,
         model: str | PathLike[str],
-        options: Options = Options(),
+        options: OvOptions = OvOptions(),
         shapes: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
         """`model` is a file; `shapes` fixes the shapes of inputs. Raises `DiagnosticError` where it cannot be run."""

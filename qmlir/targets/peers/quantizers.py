@@ -29,7 +29,7 @@ _IR_VERSION = 8
 
 
 @dataclass(frozen=True)
-class Form:
+class PeerForm:
     """One way to quantize and run a model."""
 
     name: str
@@ -48,19 +48,19 @@ class Form:
     """Whether the session must be told to be exact (`onnx_runtime.Options.is_exact`)."""
 
 
-FORMS: Mapping[str, Form] = {
+FORMS: Mapping[str, PeerForm] = {
     form.name: form
     for form in (
-        Form("f32"),
-        Form("u8s8", "QUInt8", "QInt8"),
-        Form("u8s8 exact", "QUInt8", "QInt8", is_exact=True),
-        Form("u8u8", "QUInt8", "QUInt8"),
-        Form("s8s8", "QInt8", "QInt8"),
-        Form("u8s8 operators", "QUInt8", "QInt8", has_operators=True),
-        Form("u8u8 operators", "QUInt8", "QUInt8", has_operators=True),
-        Form("s8s8 operators", "QInt8", "QInt8", has_operators=True),
-        Form("dynamic", "QUInt8", "QInt8", is_dynamic=True),
-        Form("dynamic u8u8", "QUInt8", "QUInt8", is_dynamic=True),
+        PeerForm("f32"),
+        PeerForm("u8s8", "QUInt8", "QInt8"),
+        PeerForm("u8s8 exact", "QUInt8", "QInt8", is_exact=True),
+        PeerForm("u8u8", "QUInt8", "QUInt8"),
+        PeerForm("s8s8", "QInt8", "QInt8"),
+        PeerForm("u8s8 operators", "QUInt8", "QInt8", has_operators=True),
+        PeerForm("u8u8 operators", "QUInt8", "QUInt8", has_operators=True),
+        PeerForm("s8s8 operators", "QInt8", "QInt8", has_operators=True),
+        PeerForm("dynamic", "QUInt8", "QInt8", is_dynamic=True),
+        PeerForm("dynamic u8u8", "QUInt8", "QUInt8", is_dynamic=True),
     )
 }
 """The forms by name. `u8s8` is the fastest on x86, and saturates there where VNNI is missing."""
@@ -69,7 +69,7 @@ METHODS: Mapping[str, str] = {"min_max": "MinMax", "percentile": "Percentile", "
 """Our names of the calibrators that the static quantizer has, too."""
 
 
-def form_of(name: str) -> Form:
+def form_of(name: str) -> PeerForm:
     """The form of that name. Raises `DiagnosticError` where there is none."""
     if name not in FORMS:
         raise text_error(f"no form '{name}'{nearest_name(name, FORMS)}, there are {', '.join(FORMS)}")
@@ -80,7 +80,7 @@ def _reader(samples: Iterable[Mapping[str, Array]]) -> Any:
     """Samples as the quantizer takes them."""
     base: Any = imported(PACKAGE, "quantization").CalibrationDataReader
 
-    class Reader(base):
+    class SampleReader(base):
         def __init__(self) -> None:
             self.left = iter(samples)
 
@@ -88,7 +88,7 @@ def _reader(samples: Iterable[Mapping[str, Array]]) -> Any:
             found = next(self.left, None)
             return None if found is None else dict(found)
 
-    return Reader()
+    return SampleReader()
 
 
 @contextlib.contextmanager
@@ -126,7 +126,7 @@ def modern(model: ModelProto) -> ModelProto:
 def quantize(
     source: Path,
     target: Path,
-    form: Form,
+    form: PeerForm,
     samples: Iterable[Mapping[str, Array]] = (),
     *,
     per_channel: bool = True,

@@ -10,20 +10,20 @@ import numpy.typing as npt
 
 from qmlir.targets.peers import onnx_runtime, openvino
 from qmlir.targets.peers.packages import TITLES, check_installed
-from qmlir.targets.peers.quantizers import FORMS, Form, quantize
+from qmlir.targets.peers.quantizers import FORMS, PeerForm, quantize
 
 Array = npt.NDArray[Any]
 Run = Callable[[], object]
 
 
-def _onnx_runtime(path: Path, inputs: Mapping[str, Array], threads: int, form: Form) -> Run:
-    options = onnx_runtime.Options(threads=threads, is_exact=form.is_exact, is_deterministic=False)
-    return partial(onnx_runtime.Session(path, options), inputs)
+def _onnx_runtime(path: Path, inputs: Mapping[str, Array], threads: int, form: PeerForm) -> Run:
+    options = onnx_runtime.OrtOptions(threads=threads, is_exact=form.is_exact, is_deterministic=False)
+    return partial(onnx_runtime.OrtSession(path, options), inputs)
 
 
-def _openvino(path: Path, inputs: Mapping[str, Array], threads: int, form: Form) -> Run:
+def _openvino(path: Path, inputs: Mapping[str, Array], threads: int, form: PeerForm) -> Run:
     shapes = {name: array.shape for name, array in inputs.items()}
-    return partial(openvino.Session(path, openvino.Options(threads=threads), shapes).infer, inputs)
+    return partial(openvino.OvSession(path, openvino.OvOptions(threads=threads), shapes).infer, inputs)
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Peer:
     """One peer: what it is called, and the run that it makes of a file, one input, threads and a form."""
 
     package: str
-    open: Callable[[Path, Mapping[str, Array], int, Form], Run]
+    open: Callable[[Path, Mapping[str, Array], int, PeerForm], Run]
     forms: tuple[str, ...]
     """Which forms are timed in it, float first."""
 
@@ -57,7 +57,7 @@ def peer_of(package: str) -> Peer:
     return PEERS[package]
 
 
-AS_GIVEN = (Form("as given"), Form("as given exact", is_exact=True))
+AS_GIVEN = (PeerForm("as given"), PeerForm("as given exact", is_exact=True))
 """How a model is run that holds quantized operators already."""
 
 
@@ -89,7 +89,7 @@ def peer_runs(
             yield f"{peer.title} {form.name}", peer.open(source, inputs, threads, form)
 
 
-def _in_form(path: Path, folder: Path, form: Form, samples: Sequence[Mapping[str, Array]]) -> Path:
+def _in_form(path: Path, folder: Path, form: PeerForm, samples: Sequence[Mapping[str, Array]]) -> Path:
     """The model quantized by ONNX Runtime; forms of the same types are one file."""
     target = folder / f"{path.stem}.{form.activations}.{form.weights}.onnx"
     if not target.exists():

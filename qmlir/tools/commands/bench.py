@@ -17,7 +17,7 @@ from rich.table import Table
 from qmlir.specialization.options import parse_shapes
 from qmlir.targets.peers.packages import TITLES, installed_version
 from qmlir.tools.arguments import add_data, add_isa, add_model, add_shapes, add_threads, load_model
-from qmlir.tools.benchmark import Timing, interleaved
+from qmlir.tools.benchmark import Times, interleaved
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.rivals import rivals
 from qmlir.tools.streams import UsageError
@@ -64,7 +64,7 @@ class Line:
     multiply_adds_per_second: float | None
 
 
-def _lines(timings: Mapping[str, Timing], multiply_adds: int | None) -> list[Line]:
+def _lines(timings: Mapping[str, Times], multiply_adds: int | None) -> list[Line]:
     first = next(iter(timings.values())).median
     return [
         Line(

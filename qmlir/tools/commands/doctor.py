@@ -37,7 +37,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One checked item, what was found, and what to do about it."""
 
     topic: str
@@ -47,25 +47,25 @@ class Finding:
     remedy: str = ""
 
 
-def _versions() -> Iterator[Finding]:
-    yield Finding("versions", "qmlir", version("qmlir"))
-    yield Finding("versions", "python", f"{platform.python_version()} ({platform.platform()})")
+def _versions() -> Iterator[Diagnosis]:
+    yield Diagnosis("versions", "qmlir", version("qmlir"))
+    yield Diagnosis("versions", "python", f"{platform.python_version()} ({platform.platform()})")
     for package in _PACKAGES:
         try:
             import_module(package)
-            yield Finding("versions", package, version(package))
+            yield Diagnosis("versions", package, version(package))
         except (ImportError, OSError, PackageNotFoundError) as error:
             remedy = f"install it again: pip install --force-reinstall {package}"
-            yield Finding("versions", package, f"{type(error).__name__}: {error}", State.BROKEN, remedy)
+            yield Diagnosis("versions", package, f"{type(error).__name__}: {error}", State.BROKEN, remedy)
 
 
-def _processor() -> Iterator[Finding]:
-    yield Finding("processor", "CPU", f"{processor_name()} ({platform.machine()})")
+def _processor() -> Iterator[Diagnosis]:
+    yield Diagnosis("processor", "CPU", f"{processor_name()} ({platform.machine()})")
     isa = host_isa()
     remedy = "programs run, but no instruction set with known speed was found" if isa == "generic" else ""
-    yield Finding("processor", "ISA", isa, State.NOTE if remedy else State.GOOD, remedy)
+    yield Diagnosis("processor", "ISA", isa, State.NOTE if remedy else State.GOOD, remedy)
     features = sorted(each for each in host_features() if each.startswith(("avx", "amx", "neon", "sse4", "dotprod")))
-    yield Finding("processor", "features", " ".join(features) or "none of those that matter here")
+    yield Diagnosis("processor", "features", " ".join(features) or "none of those that matter here")
 
 
 def _doubled() -> int:
@@ -82,45 +82,45 @@ def _doubled() -> int:
     return int(values.sum())
 
 
-def _compiler() -> Iterator[Finding]:
+def _compiler() -> Iterator[Diagnosis]:
     cores = available_cores()
-    yield Finding("compiler", "cores", f"{cores} for this process, so many threads at most")
+    yield Diagnosis("compiler", "cores", f"{cores} for this process, so many threads at most")
     remedy = "reinstall numba and llvmlite"
     try:
         total = _doubled()
     except Exception as error:  # whatever numba or LLVM raise here is what the user came to learn
         text = " ".join(str(error).split())[:200]
-        yield Finding("compiler", "compiling", f"{type(error).__name__}: {text}", State.BROKEN, remedy)
+        yield Diagnosis("compiler", "compiling", f"{type(error).__name__}: {text}", State.BROKEN, remedy)
         return
     if total != 12:
-        yield Finding("compiler", "compiling", f"numba's code computes {total} for 12", State.BROKEN, remedy)
+        yield Diagnosis("compiler", "compiling", f"numba's code computes {total} for 12", State.BROKEN, remedy)
         return
-    yield Finding("compiler", "compiling", "numba compiles and runs")
+    yield Diagnosis("compiler", "compiling", "numba compiles and runs")
 
 
-def _cache() -> Iterator[Finding]:
+def _cache() -> Iterator[Diagnosis]:
     remedy = f"set {cache.DIRECTORY_VARIABLE} to a folder that you may write; until then each process compiles anew"
     try:
         directory = cache.cache_directory()
         used = cache.size_used()
     except (OSError, RuntimeError) as error:
-        yield Finding("cache", "folder", str(error), State.NOTE, remedy)
+        yield Diagnosis("cache", "folder", str(error), State.NOTE, remedy)
         return
-    yield Finding("cache", "folder", str(directory))
-    yield Finding("cache", "size", f"{bytes_text(used)} of at most {bytes_text(cache.size_limit())}")
+    yield Diagnosis("cache", "folder", str(directory))
+    yield Diagnosis("cache", "size", f"{bytes_text(used)} of at most {bytes_text(cache.size_limit())}")
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
             pass
-        yield Finding("cache", "writable", "yes")
+        yield Diagnosis("cache", "writable", "yes")
     except OSError as error:
-        yield Finding("cache", "writable", f"no: {error.strerror}", State.NOTE, remedy)
+        yield Diagnosis("cache", "writable", f"no: {error.strerror}", State.NOTE, remedy)
 
 
-def _peers() -> Iterator[Finding]:
+def _peers() -> Iterator[Diagnosis]:
     for package, title in TITLES.items():
         found = installed_version(package) if is_installed(package) else "not installed (optional)"
-        yield Finding("peers", title, found)
+        yield Diagnosis("peers", title, found)
 
 
 def _load_factories(package: registry.Package, environment: Environment) -> None:
@@ -134,33 +134,33 @@ def _load_factories(package: registry.Package, environment: Environment) -> None
                     package.warn(what, one_line(error.__cause__ or error))
 
 
-def _plugins() -> Iterator[Finding]:
+def _plugins() -> Iterator[Diagnosis]:
     environment = default_environment()
     registry.look_up_all()
     for package in registry.outside():
         _load_factories(package, environment)
         for kind, names in contents(package, environment).items():
-            yield Finding("plug-ins", package.title, f"{kind}: {', '.join(names)}")
+            yield Diagnosis("plug-ins", package.title, f"{kind}: {', '.join(names)}")
         unknown = (message for owner, _, message in unknown_points() if owner is package)
         remedy = f"update it, remove it, or leave it out with {WITHOUT_VARIABLE}={package.name}"
         for fault in (*package.faults.values(), *unknown):
-            yield Finding("plug-ins", package.title, fault, State.NOTE, remedy)
+            yield Diagnosis("plug-ins", package.title, fault, State.NOTE, remedy)
             remedy = ""
     if without := os.environ.get(WITHOUT_VARIABLE):
-        yield Finding("plug-ins", WITHOUT_VARIABLE, f"leaves out {without}", State.NOTE)
+        yield Diagnosis("plug-ins", WITHOUT_VARIABLE, f"leaves out {without}", State.NOTE)
 
 
-TOPICS: tuple[Callable[[], Iterator[Finding]], ...] = (_versions, _processor, _compiler, _cache, _peers, _plugins)
+TOPICS: tuple[Callable[[], Iterator[Diagnosis]], ...] = (_versions, _processor, _compiler, _cache, _peers, _plugins)
 """The checks, in order."""
 
 
-def findings() -> list[Finding]:
+def findings() -> list[Diagnosis]:
     """All findings about this installation."""
     with fault_listener(lambda _: None):  # faults of packages are findings
         return [finding for topic in TOPICS for finding in topic()]
 
 
-def text_of(found: list[Finding]) -> str:
+def text_of(found: list[Diagnosis]) -> str:
     """The findings by topic, then what to do."""
     width = max(len(each.name) for each in found)
     lines: list[str] = []

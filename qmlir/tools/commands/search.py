@@ -29,8 +29,8 @@ from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
 from qmlir.tools.tables import cells, table_text
 from qmlir.workflows.evaluating import Engine
-from qmlir.workflows.folder import QUANTIZED, Kind, QuantizedFolder, check_target, save_quantized, written_whole
-from qmlir.workflows.searching import Mode, SearchResult, Step, search
+from qmlir.workflows.folder import QUANTIZED, FolderKind, QuantizedFolder, check_target, save_quantized, written_whole
+from qmlir.workflows.searching import SearchMode, SearchResult, SearchStep, search
 from qmlir.workflows.summary import summarize
 from qmlir.workflows.widths import Width
 
@@ -38,7 +38,9 @@ STATE = ".search.json"
 """The file of measurements, in the folder of the result."""
 
 
-SEARCHED = Kind("search", lambda path: QUANTIZED.is_there(path) or [each.name for each in path.iterdir()] == [STATE])
+SEARCHED = FolderKind(
+    "search", lambda path: QUANTIZED.is_there(path) or [each.name for each in path.iterdir()] == [STATE]
+)
 """A folder of `qmlir quantize`, or of an interrupted search."""
 
 
@@ -64,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--profile", metavar="FILE", help="a profile of the lowered model instead of samples")
     add_output(parser, "the folder to write, as qmlir quantize does; what was measured is kept there", required=True)
     add(
-        "--mode", choices=[str(each) for each in Mode], default=str(Mode.DROP),
+        "--mode", choices=[str(each) for each in SearchMode], default=str(SearchMode.DROP),
         help="drop: widen the worst layers until the bound holds (the default); raise: give weights 4 bits as long "
         "as it holds",
     )  # fmt: skip
@@ -158,7 +160,7 @@ def _percent(accuracy: float) -> str:
     return f"{100 * accuracy:.2f}%"
 
 
-def _step(step: Step) -> str:
+def _step(step: SearchStep) -> str:
     verdict = "" if step.is_kept else ", put back"
     return f"{printable(step.layer)}: {_width(step.width)}: {_percent(step.accuracy)}{verdict}"
 

@@ -29,7 +29,7 @@ from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.workflows.comparison.errors import Array
 from qmlir.workflows.comparison.names import ModuleNames, Name, matched, module_names
-from qmlir.workflows.comparison.subjects import Recorder, real, real_outputs
+from qmlir.workflows.comparison.subjects import ValueRecorder, real, real_outputs
 
 STAGES: Mapping[str, tuple[str, ...]] = {
     "integer": ("lower",),
@@ -106,7 +106,7 @@ class _Lowered:
         self.turns = Counter(source.values.values())
 
     def run(self, inputs: Mapping[str, Array], function: str) -> tuple[dict[str, Any], dict[str, tuple[Array, ...]]]:
-        recorder = Recorder(self.found, lambda value, type_: np.asarray(value))
+        recorder = ValueRecorder(self.found, lambda value, type_: np.asarray(value))
         outputs = interpret(self.module, inputs, function=function, listeners=[recorder])
         values: dict[str, tuple[Array, ...]] = {}
         for key, there in self.pairs.items():

@@ -19,12 +19,12 @@ from qmlir.onnx.reading import read_model
 from qmlir.onnx.types import ELEMENT_TYPES
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.report import element_text
-from qmlir.targets.peers.onnx_runtime import Options, Session
+from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
 from qmlir.workflows.comparison.errors import Array
 from qmlir.workflows.comparison.names import INPUT, Name, input_name, output_name
 from qmlir.workflows.comparison.subjects import is_numbers
 
-EXACT = Options(optimization="none", is_exact=True)
+EXACT = OrtOptions(optimization="none", is_exact=True)
 """ONNX Runtime as it computes what the model says."""
 
 _MOVED = frozenset({"Constant", "Identity"})
@@ -41,7 +41,12 @@ class OnnxRuntimeSubject:
     """
 
     def __init__(
-        self, path: Path, name: str = "", *, options: Options = EXACT, shapes: Mapping[str, Sequence[int]] | None = None
+        self,
+        path: Path,
+        name: str = "",
+        *,
+        options: OrtOptions = EXACT,
+        shapes: Mapping[str, Sequence[int]] | None = None,
     ):
         self.name = name or f"{path.name} in ONNX Runtime"
         model = read_model(path)
@@ -55,7 +60,7 @@ class OnnxRuntimeSubject:
         proto.graph.output.extend(ValueInfoProto(name=tensor) for tensor, _ in inside if tensor not in outputs)
         self._tensors = {name.key: tensor for tensor, name in inside}
         self._outputs = {f"output:{each}": each for each in outputs}
-        self._session = Session(proto.SerializeToString(), options)
+        self._session = OrtSession(proto.SerializeToString(), options)
         types = _types(proto)
         self.names = (
             *_inputs(proto),

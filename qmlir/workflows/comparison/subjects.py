@@ -59,7 +59,7 @@ def real(value: Any, type_: Attribute) -> Array:
     return dequantize(value, element) if isinstance(element, UniformQuantizedType) else np.asarray(value)
 
 
-class Recorder(Listener):
+class ValueRecorder(Listener):
     """The values of one run by key."""
 
     def __init__(self, names: ModuleNames, convert: Callable[[Any, Attribute], Array]):
@@ -95,7 +95,7 @@ class ModuleSubject:
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
         """See `Subject`."""
-        recorder = Recorder(self._found, real)
+        recorder = ValueRecorder(self._found, real)
         outputs = interpret(self.module, inputs, function=self._function, listeners=[recorder])
         found = {key: tuple(values) for key, values in recorder.found.items()}
         found |= {key: (np.asarray(inputs[port]),) for port, key in self._found.inputs.items()}

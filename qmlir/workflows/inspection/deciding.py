@@ -14,12 +14,12 @@ from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import is_constant, keyed_values
-from qmlir.quantization.reasons import Basis, Range, Reason
+from qmlir.quantization.reasons import Basis, ObservedRange, Reason
 from qmlir.quantization.recipe import Choice, Recipe
 from qmlir.quantization.report import key_of
 from qmlir.quantization.retyping import slots_of
-from qmlir.workflows.inspection.naming import Node
-from qmlir.workflows.inspection.values import Parameters
+from qmlir.workflows.inspection.naming import NamedNode
+from qmlir.workflows.inspection.values import ParameterInfo
 
 DEFAULT = "default"
 """Who says so where neither a rule nor an option does."""
@@ -66,7 +66,7 @@ class SlotDecision:
     value: str
     """The key of the value: a node, an input, a weight."""
 
-    type: Parameters
+    type: ParameterInfo
     basis: str
     """What the type follows from, as `Basis` has it."""
 
@@ -75,7 +75,7 @@ class SlotDecision:
 
     decided_slot: str
     settings: tuple[Setting, ...] = ()
-    ranges: tuple[Range, ...] = ()
+    ranges: tuple[ObservedRange, ...] = ()
     """What the type has room for."""
 
     headroom: float = 1.0
@@ -125,7 +125,7 @@ class DecisionReader:
     """Takes notes of what passes decide about `node` in `module`; a `Watch` of `qmlir.quantization.options`."""
 
     module: ModuleOp
-    node: Node
+    node: NamedNode
     profile: Profile
     found: list[OperationDecision] = field(default_factory=list[OperationDecision])
 
@@ -137,7 +137,7 @@ class DecisionReader:
 
 @dataclass
 class _Notes:
-    node: Node
+    node: NamedNode
     profile: Profile
     keys: Mapping[SSAValue, str]
     recipe: Recipe
@@ -176,13 +176,13 @@ class _Notes:
             if result in self.decisions.values:
                 reason = self.decisions.reasons[result]
                 slot = Slot.ACCUMULATOR if reason.slot is Slot.ACCUMULATOR else Slot.OUTPUT
-                yield self._decision(slot, result, Parameters.of(self.decisions.values[result]), reason)
+                yield self._decision(slot, result, ParameterInfo.of(self.decisions.values[result]), reason)
 
     def _slot(self, op: Quantizable, place: int, slot: Slot) -> Iterator[SlotDecision]:
         value, type_ = op.operands[place], self.decisions.operand_type(op, place)
         reason = self.decisions.reasons.get((op, place)) or self.decisions.reasons.get(value)
         if type_ is not None and reason is not None:
-            yield self._decision(slot, value, Parameters.of(type_), reason)
+            yield self._decision(slot, value, ParameterInfo.of(type_), reason)
 
     def _user(self, op: Quantizable) -> OperationDecision | None:
         """What was decided where `op` takes the named weight or input."""
@@ -207,7 +207,7 @@ class _Notes:
         owner = value.owner
         return key_of(owner) if isinstance(owner, Operation) else value.name_hint or "an argument"
 
-    def _decision(self, slot: Slot, value: SSAValue, type_: Parameters, reason: Reason) -> SlotDecision:
+    def _decision(self, slot: Slot, value: SSAValue, type_: ParameterInfo, reason: Reason) -> SlotDecision:
         said_by_target = self.decisions.target_settings.get((reason.op, reason.slot), {})
         sources = {**self.recipe.sources(reason.op, reason.slot), **said_by_target}
         fields = () if reason.choice is None else _choice_fields(reason.choice, reason.slot, reason.basis)

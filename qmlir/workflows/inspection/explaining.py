@@ -26,8 +26,8 @@ from qmlir.quantization.profiles.keys import is_constant
 from qmlir.quantization.report import key_of
 from qmlir.specialization.specialize import specialize
 from qmlir.workflows.inspection.deciding import DecisionReader, OperationDecision
-from qmlir.workflows.inspection.kernels import Kernel, kernels_of
-from qmlir.workflows.inspection.naming import Node, find_node
+from qmlir.workflows.inspection.kernels import NodeKernel, kernels_of
+from qmlir.workflows.inspection.naming import NamedNode, find_node
 from qmlir.workflows.inspection.values import CASTS, ValueInfo, value_info
 
 _TO_KERNELS = ("lower", "fuse", "schedule", "bufferize")
@@ -68,7 +68,7 @@ class Explanation:
     """Those of the compile pipeline, down to kernels."""
 
     isa: str
-    kernels: tuple[Kernel, ...]
+    kernels: tuple[NodeKernel, ...]
     not_compiled: str = ""
     """Why nobody can say which kernels there are: open sizes, or what has no compiled form."""
 
@@ -87,7 +87,7 @@ def _run(module: ModuleOp, text: str, instrumentations: Sequence[Instrumentation
             emit(diagnostic)
 
 
-def _standing(module: ModuleOp, node: Node) -> tuple[Standing, ...]:
+def _standing(module: ModuleOp, node: NamedNode) -> tuple[Standing, ...]:
     found: dict[Standing, None] = {}
     for op in module.walk():
         if node.is_of(op) and op.results and not isinstance(op, CASTS) and not is_constant(op):
@@ -99,28 +99,28 @@ def _standing(module: ModuleOp, node: Node) -> tuple[Standing, ...]:
     return tuple(found)
 
 
-def _whole(module: ModuleOp, node: Node) -> Node:
+def _whole(module: ModuleOp, node: NamedNode) -> NamedNode:
     """The nodes that `node`, which may be a part of one, belongs to."""
     origins = (origin for op in module.walk() for origin in origins_of(op))
     names = frozenset(origin.name for origin in origins if node.has(origin))
     return replace(node, origins=names)
 
 
-def _standing_in(module: ModuleOp, node: Node, whole: Node) -> Node:
+def _standing_in(module: ModuleOp, node: NamedNode, whole: NamedNode) -> NamedNode:
     """`node` where something in `module` still stands for it alone, otherwise the whole that it is a part of."""
     return node if any(map(node.is_of, module.walk())) else whole
 
 
-def _types(module: ModuleOp, node: Node) -> list[tuple[str, list[Attribute]]]:
+def _types(module: ModuleOp, node: NamedNode) -> list[tuple[str, list[Attribute]]]:
     """The operations of the node with their types, to compare."""
     return [(op.name, [value.type for value in (*op.operands, *op.results)]) for op in module.walk() if node.is_of(op)]
 
 
-def _changes(changes: ProvenanceChanges, node: Node) -> tuple[Change, ...]:
+def _changes(changes: ProvenanceChanges, node: NamedNode) -> tuple[Change, ...]:
     return tuple(change for key in sorted(node.origins) for change in changes.of(key))
 
 
-def _op_types(modules: Sequence[ModuleOp], node: Node) -> tuple[str, ...]:
+def _op_types(modules: Sequence[ModuleOp], node: NamedNode) -> tuple[str, ...]:
     names = {key.partition("/")[0] for key in node.origins} | node.origins
     origins = (origin for module in modules for op in module.walk() for origin in origins_of(op))
     return tuple(dict.fromkeys(each.op_type for each in origins if each.op_type and each.name in names))

@@ -35,7 +35,7 @@ _LOOPS = frozenset({"scf", "simd", "vector"})
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerSummary:
     """The operations of one kind and type that stand for one place of the model. Numbers are for all of them."""
 
     key: str
@@ -81,7 +81,7 @@ class Layer:
 class Inspection:
     """What a module is. Sizes that are not known count as 1: numbers are for one sample."""
 
-    layers: tuple[Layer, ...]
+    layers: tuple[LayerSummary, ...]
     inputs: tuple[ValueInfo, ...]
     outputs: tuple[ValueInfo, ...]
     multiply_adds: int | None
@@ -191,7 +191,7 @@ class _Reader:
             return op.callee.root_reference.data in self.kernels
         return any(shaped_type(result) is not None for result in op.results)
 
-    def layer(self, op: Operation) -> Layer:
+    def layer(self, op: Operation) -> LayerSummary:
         """The row of one operation."""
         name, inside, operands, results = op.name, [op], list(op.operands), list(op.results)
         if isinstance(op, CallOp):
@@ -201,7 +201,7 @@ class _Reader:
         origins = origins_of(op)
         parts_of = (mark for each in origins if each.role for mark in self.composites.get(each.name, ()))
         weights = list(_weights(op))
-        return Layer(
+        return LayerSummary(
             _key(op),
             name,
             "+".join(dict.fromkeys(each.op_type for each in origins if each.op_type)),
@@ -238,9 +238,9 @@ def _has_parts(op: Operation) -> bool:
         parts.discard()
 
 
-def _merged(layers: Sequence[Layer]) -> tuple[Layer, ...]:
+def _merged(layers: Sequence[LayerSummary]) -> tuple[LayerSummary, ...]:
     """One row for what has one key, operation and types."""
-    rows: dict[tuple[object, ...], Layer] = {}
+    rows: dict[tuple[object, ...], LayerSummary] = {}
     for layer in layers:
         types = tuple((each.shape, each.element, each.parameters) for each in (*layer.operands, *layer.results))
         place = layer.key, layer.operation, types

@@ -14,11 +14,11 @@ from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import ContractionOp
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.profiles.keys import functions_of
-from qmlir.workflows.inspection.naming import Node
+from qmlir.workflows.inspection.naming import NamedNode
 
 
 @dataclass(frozen=True)
-class Kernel:
+class NodeKernel:
     """A function that a node's work is done in."""
 
     name: str
@@ -54,20 +54,20 @@ def _inside(function: FuncOp) -> Iterator[Operation]:
     return (op for op in function.body.blocks[0].ops if op.regions or isinstance(op, ContractionOp))
 
 
-def kernels_of(module: ModuleOp, node: Node) -> tuple[Kernel, ...]:
+def kernels_of(module: ModuleOp, node: NamedNode) -> tuple[NodeKernel, ...]:
     """The kernels that `module` calls for `node`, in the order of their first calls."""
     functions = {function.sym_name.data: function for function in functions_of(module)}
     calls: dict[str, list[CallOp]] = {}
     for op in module.walk():
         if isinstance(op, CallOp) and node.is_of(op) and op.callee.root_reference.data in functions:
             calls.setdefault(op.callee.root_reference.data, []).append(op)
-    found: list[Kernel] = []
+    found: list[NodeKernel] = []
     for name, sites in calls.items():
         inside = list(_inside(functions[name]))
         schedule = next((op.schedule for op in inside if isinstance(op, ContractionOp) and op.schedule), None)
         nodes = dict.fromkeys(str(origin) for site in sites for origin in origins_of(site))
         found.append(
-            Kernel(
+            NodeKernel(
                 name,
                 tuple(dict.fromkeys(op.name for op in inside)),
                 None if schedule is None else _schedule(schedule),

@@ -18,7 +18,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Node:
+class NamedNode:
     """What a name means: the keys of provenance that belong to it, and the keys of values."""
 
     name: str
@@ -79,7 +79,7 @@ class _Names:
         yield from self.values
 
 
-def find_node(name: str, *modules: ModuleOp) -> Node:
+def find_node(name: str, *modules: ModuleOp) -> NamedNode:
     """What `name` is in the stages of a model that `modules` are; the first in which something has that name counts.
 
     Raises `DiagnosticError`, with near names, where nothing has it.
@@ -88,7 +88,7 @@ def find_node(name: str, *modules: ModuleOp) -> Node:
     for module in modules:
         names.add(module)
     if name in names.origins or name in names.values:
-        return Node(name, frozenset(names.origins.get(name, ())), frozenset(names.values.get(name, ())))
+        return NamedNode(name, frozenset(names.origins.get(name, ())), frozenset(names.values.get(name, ())))
     known = list(dict.fromkeys(names.known()))
     inside = [each for each in known if name and name.lower() in each.lower()]
     near = list(dict.fromkeys([*get_close_matches(name, known, n=_SHOWN, cutoff=0.5), *inside]))[:_SHOWN]

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from qmlir.ir.diagnostics import printable
-from qmlir.workflows.inspection.inspecting import Inspection, Layer
+from qmlir.workflows.inspection.inspecting import Inspection, LayerSummary
 from qmlir.workflows.inspection.values import ValueInfo, bytes_text
 
-SORTS: Mapping[str, Callable[[Layer], int]] = {
+SORTS: Mapping[str, Callable[[LayerSummary], int]] = {
     "macs": lambda layer: layer.multiply_adds or 0,
     "bytes": lambda layer: layer.bytes,
 }
@@ -68,7 +68,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _note(layer: Layer) -> str:
+def _note(layer: LayerSummary) -> str:
     notes = [f"part of {layer.composite}"] if layer.composite else []
     if layer.is_whole:
         notes.append("composite")
@@ -77,7 +77,7 @@ def _note(layer: Layer) -> str:
     return ", ".join(notes)
 
 
-def _row(layer: Layer) -> tuple[str, ...]:
+def _row(layer: LayerSummary) -> tuple[str, ...]:
     operands = " ".join(dict.fromkeys(each.element for each in layer.operands))
     return (
         _short(layer.key),

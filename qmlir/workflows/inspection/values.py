@@ -20,7 +20,7 @@ CASTS = (QuantizeCastOp, DequantizeCastOp, StorageCastOp)
 
 
 @dataclass(frozen=True)
-class Parameters:
+class ParameterInfo:
     """The parameters of a quantized type."""
 
     storage: str
@@ -42,13 +42,13 @@ class Parameters:
     """The smallest and the largest zero point."""
 
     @staticmethod
-    def of(type_: UniformQuantizedType) -> "Parameters":
+    def of(type_: UniformQuantizedType) -> "ParameterInfo":
         """The parameters of `type_`."""
         found = type_.storage_min, type_.storage_max
         assert isinstance(type_.storage, IntegerType)
         limits = "" if found == storage_limits(type_.storage) else f"<{found[0]}:{found[1]}>"
         scales, points = type_.scales, type_.zero_points
-        return Parameters(
+        return ParameterInfo(
             f"{element_text(type_)}{limits}",
             str(type_.granularity),
             type_.axes,
@@ -86,7 +86,7 @@ class ValueInfo:
     range: tuple[float, float] | None = None
     """What was seen of a profiled value, or what the quantized type can hold; `None` where neither is known."""
 
-    parameters: Parameters | None = None
+    parameters: ParameterInfo | None = None
 
     @property
     def text(self) -> str:
@@ -141,5 +141,5 @@ def value_info(value: SSAValue) -> ValueInfo | None:
         bytes_of(value),
         constant_behind(value) is not None,
         range_of(element),
-        Parameters.of(element) if isinstance(element, UniformQuantizedType) else None,
+        ParameterInfo.of(element) if isinstance(element, UniformQuantizedType) else None,
     )

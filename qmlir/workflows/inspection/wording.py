@@ -7,7 +7,7 @@ from qmlir.passmanager.provenance_changes import Change
 from qmlir.quantization.reasons import Basis
 from qmlir.workflows.inspection.deciding import DEFAULT, Observation, OperationDecision, SlotDecision
 from qmlir.workflows.inspection.explaining import Explanation, Standing
-from qmlir.workflows.inspection.kernels import Kernel
+from qmlir.workflows.inspection.kernels import NodeKernel
 
 _NAMED = 4
 """So many values of a group are named."""
@@ -112,7 +112,7 @@ def _passes(title: str, changes: tuple[Change, ...]) -> Iterator[str]:
         yield from (f"  {change.pass_name.ljust(width)}  {change.text}" for change in changes)
 
 
-def _kernel(kernel: Kernel) -> Iterator[str]:
+def _kernel(kernel: NodeKernel) -> Iterator[str]:
     times = f", called {kernel.calls} times" if kernel.calls > 1 else ""
     yield f"  @{kernel.name}: {', '.join(kernel.operations)}{times}, for {_listed(kernel.nodes)}"
     if kernel.schedule is not None:

@@ -41,10 +41,10 @@ from qmlir.workflows.comparison.subjects import ModuleSubject
 from qmlir.workflows.evaluating import Batch, Batches, Labels, predicted, read_labels
 from qmlir.workflows.reporting.advice import Deciders
 from qmlir.workflows.reporting.findings import Checks, Facts, WeightFacts
-from qmlir.workflows.reporting.graph import Graph, GraphNode, graph_of
+from qmlir.workflows.reporting.graph import GraphNode, ReportGraph, graph_of
 from qmlir.workflows.reporting.layout import layout
-from qmlir.workflows.reporting.model import Edge, Figure, KernelUse, Node, Report, Weights
-from qmlir.workflows.reporting.observing import Array, Observed, quantized_of, text_of_shape
+from qmlir.workflows.reporting.model import ChannelWeights, Edge, Figure, KernelUse, Report, ReportNode
+from qmlir.workflows.reporting.observing import Array, ObservedPair, quantized_of, text_of_shape
 from qmlir.workflows.reporting.speed import Speed, measure
 
 SAMPLES = 8
@@ -52,7 +52,7 @@ SAMPLES = 8
 
 
 @dataclass(frozen=True)
-class Options:
+class ReportOptions:
     """What a report is to say, and of how much."""
 
     title: str = "model"
@@ -121,7 +121,7 @@ class _Collector:
     """Collects what one report says."""
 
     def __init__(
-        self, reference: ModuleOp, quantized: ModuleOp, data: Data, options: Options, progress: IO[str] | None
+        self, reference: ModuleOp, quantized: ModuleOp, data: Data, options: ReportOptions, progress: IO[str] | None
     ) -> None:
         self.options = options
         self.progress = progress
@@ -132,7 +132,7 @@ class _Collector:
         self.subjects = ModuleSubject(self.folded, "float"), ModuleSubject(quantized, "quantized")
         self.names = module_names(quantized)
         self.function: FuncOp = self.subjects[1].signature
-        self.graph: Graph = graph_of(self.function, self.names)
+        self.graph: ReportGraph = graph_of(self.function, self.names)
         pairs = matched(self.subjects[0].names, self.subjects[1].names)
         self.counterparts = {key: name for name, key in pairs.items()}
         self.data = data
@@ -145,14 +145,14 @@ class _Collector:
 
     # What the values are
 
-    def _to_observe(self) -> dict[str, Observed]:
-        found: dict[str, Observed] = {}
+    def _to_observe(self) -> dict[str, ObservedPair]:
+        found: dict[str, ObservedPair] = {}
         for node in self.graph.nodes:
             if node.key in found:
                 continue
             element = None if node.value is None else element_type(node.value.type)
             type_ = element if isinstance(element, UniformQuantizedType) and not node.is_output else None
-            found[node.key] = Observed(type_, _channel_axis(node.operation), node.key in self.limited)
+            found[node.key] = ObservedPair(type_, _channel_axis(node.operation), node.key in self.limited)
         return found
 
     def observe(self) -> None:
@@ -304,12 +304,12 @@ class _Collector:
             is_kept_in_float=kept,
         )
 
-    def _node(self, facts: Facts, uses: tuple[KernelUse, ...]) -> Node:
+    def _node(self, facts: Facts, uses: tuple[KernelUse, ...]) -> ReportNode:
         node, seen, op = facts.node, facts.observed, facts.node.operation
         element = None if node.value is None else element_type(node.value.type)
         type_ = None if node.value is None else ranked_tensor(node.value.type)
         main = [use.seconds for use in uses if use.nodes[0] == node.number]
-        return Node(
+        return ReportNode(
             node.number,
             node.key.removeprefix("output:"),
             op.name if op is not None else OUTPUT if node.is_output else "input",
@@ -371,7 +371,7 @@ def _speeds(speed: Speed | None) -> list[Figure]:
     return [Figure("time", "s", speed.quantized, speed.reference, note)]
 
 
-def _weights(facts: WeightFacts) -> Weights | None:
+def _weights(facts: WeightFacts) -> ChannelWeights | None:
     """The ranges of channels; none where scales are of blocks, or where there is nothing."""
     if facts.type.granularity is Granularity.BLOCK or not facts.stored.size:
         return None
@@ -382,10 +382,10 @@ def _weights(facts: WeightFacts) -> Weights | None:
     type_ = quantized_of(facts.type)
     assert type_ is not None
     low, high, scales = rows.min(axis=1), rows.max(axis=1), facts.type.scales.reshape(-1)
-    return Weights(type_, tuple(low.tolist()), tuple(high.tolist()), tuple(scales.tolist()))
+    return ChannelWeights(type_, tuple(low.tolist()), tuple(high.tolist()), tuple(scales.tolist()))
 
 
-def _uses(graph: Graph, kernels: Sequence[KernelTime]) -> dict[int, tuple[KernelUse, ...]]:
+def _uses(graph: ReportGraph, kernels: Sequence[KernelTime]) -> dict[int, tuple[KernelUse, ...]]:
     """The calls of kernels for each node: the first node of a call is the one with most to compute."""
     by_name: dict[str, list[GraphNode]] = {}
     for node in graph.nodes:
@@ -419,7 +419,7 @@ def collect(
     *,
     labels: Labels | None = None,
     profile: Profile | None = None,
-    options: Options = Options(),
+    options: ReportOptions = ReportOptions(),
     progress: IO[str] | None = None,
 ) -> Report:
     """What there is to say of `quantized` beside `reference`, the float model that it was made of, on `data`.

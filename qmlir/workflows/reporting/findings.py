@@ -17,8 +17,8 @@ from qmlir.quantization.sums import reach
 from qmlir.workflows.comparison.errors import Array
 from qmlir.workflows.reporting.advice import Deciders, rule
 from qmlir.workflows.reporting.graph import GraphNode
-from qmlir.workflows.reporting.model import Finding, Severity
-from qmlir.workflows.reporting.observing import Observed
+from qmlir.workflows.reporting.model import Finding, WarningLevel
+from qmlir.workflows.reporting.observing import ObservedPair
 
 OUTLIER = 4.0
 """A range that is so often as large as the 99.9 percentile gives two bits of eight to one value in a thousand."""
@@ -85,7 +85,7 @@ class Facts:
     """What is known of one node."""
 
     node: GraphNode
-    observed: Observed | None = None
+    observed: ObservedPair | None = None
     weights: WeightFacts | None = None
     is_limited: bool = False
     reason: str = ""
@@ -139,7 +139,7 @@ class Checks:
             return
         yield Finding(
             "outlier",
-            Severity.SERIOUS,
+            WarningLevel.SERIOUS,
             f"The range of {facts.name} is ruled by outliers: 99.9% of its values are below {usual:.3g} in size, the "
             f"largest is {largest:.3g}. The {type_.bits} bits are spread over the whole range, so that all others have "
             f"{np.log2(min(held, largest) / usual):.1f} bits less. A percentile as calibrator cuts the outliers off.",
@@ -168,7 +168,7 @@ class Checks:
                 "The samples of the calibration had no such values, which no rule can know of: calibrate with samples "
                 "like these."
             )
-        yield Finding("clipped", Severity.SERIOUS, text, (facts.node.number,), recipe)
+        yield Finding("clipped", WarningLevel.SERIOUS, text, (facts.node.number,), recipe)
 
     def dead_channels(self, facts: Facts) -> Iterator[Finding]:
         """Channels that say nothing: because of quantization, or in the float model already."""
@@ -184,7 +184,7 @@ class Checks:
         if lost.size:
             yield Finding(
                 "dead channel",
-                Severity.SERIOUS,
+                WarningLevel.SERIOUS,
                 f"All weights of {_channels(lost.tolist())} of {facts.name} became 0: they are less than half a "
                 f"step of the scale, {float(weights.type.scales.max()):.3g}, that other channels need. A scale for "
                 "each channel keeps them.",
@@ -194,7 +194,7 @@ class Checks:
         if empty.size:
             yield Finding(
                 "dead channel",
-                Severity.NOTICE,
+                WarningLevel.NOTICE,
                 f"All weights of {_channels(empty.tolist())} of {facts.name} are 0 in the model already: such a "
                 "channel costs time and says nothing. No rule helps; it can be pruned from the model.",
                 (facts.node.number,),
@@ -216,7 +216,7 @@ class Checks:
             spread = float((theirs.maxima - theirs.minima)[lost].max())
             yield Finding(
                 "dead channel",
-                Severity.SERIOUS,
+                WarningLevel.SERIOUS,
                 f"{_channels(lost.tolist()).capitalize()} of {facts.name} never change once quantized: their "
                 f"values vary by {spread:.3g}, and a step of the type is {float(seen.type.scales.max()):.3g}. More "
                 "bits keep them.",
@@ -235,7 +235,7 @@ class Checks:
             is_channel = weights.type.granularity is Granularity.AXIS
             yield Finding(
                 "bias",
-                Severity.NOTICE,
+                WarningLevel.NOTICE,
                 f"The bias of {_channels(near.tolist())} of {facts.name} is up to {float(bias.max()):.3g} steps, of "
                 f"2^29 that a bias may have: the weights of the channel are very small beside it. Beyond, the scale of "
                 "the weights is raised. "
@@ -254,7 +254,7 @@ class Checks:
         if sums.max(initial=0) > SUM_LIMIT:
             yield Finding(
                 "accumulator",
-                Severity.NOTICE,
+                WarningLevel.NOTICE,
                 f"The sums of {facts.name} may reach {float(sums.max()):.3g}, of 2^31 that 32 bits hold. Other "
                 "runtimes that add up in 32 bits may overflow. Weights of fewer bits make the sums smaller.",
                 (facts.node.number,),
@@ -277,7 +277,7 @@ class Checks:
         levels = 2 * few / step
         yield Finding(
             "uneven channels",
-            Severity.SERIOUS,
+            WarningLevel.SERIOUS,
             f"All channels of the weights of {facts.name} share one scale, and their ranges differ "
             f"{small.max() / small.min():.3g} times: a tenth of the channels has {max(levels, 1):.0f} different "
             "weights or fewer. A scale for each channel gives all of them the whole width.",
@@ -293,7 +293,7 @@ class Checks:
         end = "" if facts.is_kept_in_float else " No rule changes that."
         yield Finding(
             "in float",
-            Severity.NOTICE,
+            WarningLevel.NOTICE,
             f"{facts.name} ({facts.operation.name}) is computed in float: it {facts.reason}.{end}",
             (facts.node.number,),
             recipe,
@@ -308,7 +308,7 @@ class Checks:
         more = f" and {len(risky) - 3} more" if len(risky) > 3 else ""
         yield Finding(
             "saturation elsewhere",
-            Severity.NOTICE,
+            WarningLevel.NOTICE,
             f"The weights of {names}{more} use the whole range of 8 bits. qmlir computes exactly on every processor; "
             "runtimes that multiply unsigned by signed bytes saturate sums of two products at 16 bits on processors "
             "without VNNI (ONNX Runtime does), and give other results there. If the model goes to such a runtime, "
@@ -324,7 +324,7 @@ class Checks:
         )  # fmt: skip
         found = [finding for check in checks for facts in all_facts for finding in check(facts)]
         found += self.saturation(all_facts)
-        return tuple(sorted(found, key=lambda each: each.severity is not Severity.SERIOUS))
+        return tuple(sorted(found, key=lambda each: each.severity is not WarningLevel.SERIOUS))
 
 
 def _empty_channels(weights: WeightFacts) -> IntArray:

@@ -33,7 +33,7 @@ class GraphNode:
 
 
 @dataclass
-class Graph:
+class ReportGraph:
     """Nodes in the order of computation, and edges without repeats."""
 
     nodes: list[GraphNode] = field(default_factory=list[GraphNode])
@@ -52,11 +52,11 @@ class _Builder:
     def __init__(self, function: FuncOp, names: ModuleNames) -> None:
         self.function = function
         self.names = names
-        self.graph = Graph()
+        self.graph = ReportGraph()
         self.sources: dict[SSAValue, frozenset[int]] = {}
         """The nodes that a value comes from, through casts and whatever else is not drawn."""
 
-    def build(self) -> Graph:
+    def build(self) -> ReportGraph:
         block = self.function.body.block
         for port, argument in zip(inputs_of(self.function), block.args, strict=True):
             self._input(port.name, argument)
@@ -93,6 +93,6 @@ class _Builder:
         return frozenset({node.number})
 
 
-def graph_of(function: FuncOp, names: ModuleNames) -> Graph:
+def graph_of(function: FuncOp, names: ModuleNames) -> ReportGraph:
     """The graph of `function`, whose values have `names`."""
     return _Builder(function, names).build()

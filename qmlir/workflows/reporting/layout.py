@@ -29,7 +29,7 @@ Edge = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Layout:
+class GraphLayout:
     """Centres of nodes by their numbers, the points of edges in the order in which they were given, and the size."""
 
     nodes: tuple[Point, ...]
@@ -223,7 +223,7 @@ class _Layers:
         return [start + offset for start, offset in zip(starts, offsets, strict=True)]
 
 
-def layout(count: int, edges: Sequence[Edge]) -> Layout:
+def layout(count: int, edges: Sequence[Edge]) -> GraphLayout:
     """Where to draw `count` nodes of `NODE_WIDTH` and `NODE_HEIGHT`, and their edges.
 
     Raises `ValueError` where the edges make a cycle.
@@ -244,4 +244,4 @@ def layout(count: int, edges: Sequence[Edge]) -> Layout:
     width = max((at + layers.width(node) / 2 for node, at in enumerate(x)), default=0.0)
     nodes = tuple((x[node], layers.rank[node] * step + half) for node in range(count))
     height = len(layers.layers) * step - RANK_GAP if count else 0.0
-    return Layout(nodes, tuple(points(route) for route in layers.routes), width, height)
+    return GraphLayout(nodes, tuple(points(route) for route in layers.routes), width, height)

@@ -19,7 +19,7 @@ from qmlir.workflows.evaluating import Labels, data_beside
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
 from qmlir.workflows.quantizing import quantize_with_profile
-from qmlir.workflows.reporting.collect import SAMPLES, Options, collect
+from qmlir.workflows.reporting.collect import SAMPLES, ReportOptions, collect
 from qmlir.workflows.reporting.model import Report
 from qmlir.workflows.reporting.render import write_page
 
@@ -109,7 +109,7 @@ def report(
         raise text_error(f"cannot write '{target}': there is no folder '{target.parent}'")
     data = list(data) if isinstance(data, Iterator) else data_beside(labels, data)  # it is gone over more than once
     found = _opened(model, reference, data, shapes, progress)
-    options = Options(title or found.title, samples, time, threads, isa)
+    options = ReportOptions(title or found.title, samples, time, threads, isa)
     made = collect(
         found.reference, found.quantized, data, labels=labels, profile=found.profile, options=options, progress=progress
     )

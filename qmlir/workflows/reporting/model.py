@@ -15,7 +15,7 @@ from qmlir.workflows.reporting.layout import Point
 
 
 @dataclass(frozen=True)
-class Histogram:
+class HistogramPair:
     """How many float and how many quantized values lie in the same bins."""
 
     start: float
@@ -29,7 +29,7 @@ class Histogram:
 
 
 @dataclass(frozen=True)
-class Quantized:
+class TypeInfo:
     """The quantized type of a value: `real = scale * (stored - zero_point)`."""
 
     storage: str
@@ -52,10 +52,10 @@ class Quantized:
 
 
 @dataclass(frozen=True)
-class Weights:
+class ChannelWeights:
     """The weights of a contraction by output channel."""
 
-    type: Quantized
+    type: TypeInfo
     minima: tuple[float, ...]
     """The smallest and the largest weight of each channel; those of the float model where it has the same weights."""
 
@@ -86,7 +86,7 @@ class KernelUse:
 
 
 @dataclass(frozen=True)
-class Node:
+class ReportNode:
     """One operation of the quantized model, an input or an output."""
 
     number: int
@@ -110,7 +110,7 @@ class Node:
     reason: str = ""
     """Why it is left in float."""
 
-    quantized: Quantized | None = None
+    quantized: TypeInfo | None = None
     error: ErrorFigures | None = None
     is_limited: bool = False
     """Whether what follows cuts the same off as the type does, so that clipping costs nothing."""
@@ -121,8 +121,8 @@ class Node:
     clipped: float | None = None
     """The share of float values that the quantized type cannot hold, from 0 to 1."""
 
-    histogram: Histogram | None = None
-    weights: Weights | None = None
+    histogram: HistogramPair | None = None
+    weights: ChannelWeights | None = None
     multiply_adds: int = 0
     bytes: int = 0
     """Of weights and other constants, as they are stored."""
@@ -141,7 +141,7 @@ class Edge:
     points: tuple[Point, ...]
 
 
-class Severity(StrEnum):
+class WarningLevel(StrEnum):
     """How much a warning may matter."""
 
     SERIOUS = "serious"
@@ -155,7 +155,7 @@ class Finding:
     kind: str
     """What it is, in a word or two: `outlier`, `dead channel`."""
 
-    severity: Severity
+    severity: WarningLevel
     text: str
     nodes: tuple[int, ...]
     recipe: str = ""
@@ -183,7 +183,7 @@ class Report:
     samples: int
     """How many samples errors, ranges and histograms are of."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[ReportNode, ...]
     edges: tuple[Edge, ...]
     width: float
     height: float

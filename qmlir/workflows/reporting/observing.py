@@ -18,7 +18,7 @@ from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
 from qmlir.quantization.report import element_text
 from qmlir.workflows.comparison.errors import Array, ErrorSums
-from qmlir.workflows.reporting.model import ErrorFigures, Histogram, Quantized
+from qmlir.workflows.reporting.model import ErrorFigures, HistogramPair, TypeInfo
 
 SHOWN_BINS = 64
 """Bins of the histograms on the page at most."""
@@ -26,7 +26,7 @@ SHOWN_BINS = 64
 F64 = npt.NDArray[np.float64]
 
 
-def quantized_of(element: Attribute | None) -> Quantized | None:
+def quantized_of(element: Attribute | None) -> TypeInfo | None:
     """The parameters of a quantized element type, `None` for any other."""
     if not isinstance(element, UniformQuantizedType):
         return None
@@ -35,7 +35,7 @@ def quantized_of(element: Attribute | None) -> Quantized | None:
     storage = element_text(element)
     if (element.storage_min, element.storage_max) != storage_limits(element.storage):
         storage += f"<{element.storage_min}:{element.storage_max}>"
-    return Quantized(
+    return TypeInfo(
         storage,
         float(scales.max()),
         float(scales.min()),
@@ -109,7 +109,7 @@ class Side:
 
 
 @dataclass
-class Observed:
+class ObservedPair:
     """What was seen of one value in both models."""
 
     type: UniformQuantizedType | None
@@ -177,7 +177,7 @@ class Observed:
         place = int(np.searchsorted(np.cumsum(found.counts[order]), share * found.total))
         return float(min(sizes[order][min(place, order.size - 1)], max(abs(self.float_side.low), self.float_side.high)))
 
-    def shown(self) -> Histogram | None:
+    def shown(self) -> HistogramPair | None:
         """Both histograms over bins that they share, none narrower than a step of the type."""
         sides = (self.float_side.histogram, self.quantized_side.histogram)
         known = [each for each in sides if each.counts.size]
@@ -201,7 +201,7 @@ class Observed:
             return tuple(map(int, counts)) if each.counts.size else ()
 
         width = float(np.ldexp(1.0, exponent))
-        return Histogram(first * width, width, placed(coarse[0]), placed(coarse[1]))
+        return HistogramPair(first * width, width, placed(coarse[0]), placed(coarse[1]))
 
 
 def text_of_shape(shape: Sequence[Any]) -> str:

@@ -7,9 +7,9 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.targets.peers.onnx_runtime import Options, Session
+from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
 
-EXACT = Options(optimization="none")
+EXACT = OrtOptions(optimization="none")
 
 FORMS: tuple[dict[str, Any], ...] = ({"form": "qdq", "exact": True}, {"form": "qoperator"}, {"form": "integer"})
 """The forms whose integers are certain."""
@@ -24,12 +24,12 @@ def check_equal(ours: np.ndarray, theirs: np.ndarray, name: str) -> None:
         np.testing.assert_array_equal(ours.astype(np.int64), theirs.astype(np.int64), err_msg=name)
 
 
-def check_exported(module: ModuleOp, inputs: Mapping[str, Any], *sessions: Options, **settings: Any) -> None:
+def check_exported(module: ModuleOp, inputs: Mapping[str, Any], *sessions: OrtOptions, **settings: Any) -> None:
     """Every output of the exported module in ONNX Runtime, in each of the sessions, is that of the interpreter."""
     model = qmlir.export_onnx(module, **settings).SerializeToString()
     arrays = {name: np.asarray(array) for name, array in inputs.items()}
     ours = qmlir.interpret(module, inputs)
     for options in sessions or (EXACT,):
-        theirs = Session(model, options)(arrays)
+        theirs = OrtSession(model, options)(arrays)
         for name, array in ours.items():
             check_equal(np.asarray(array), theirs[name], name)

@@ -17,8 +17,8 @@ import pytest
 from onnx import ModelProto, helper
 
 import qmlir
-from qmlir.targets.peers.onnx_runtime import Options, Session
-from qmlir.targets.peers.quantizers import FORMS, Form, modern, quantize
+from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.peers.quantizers import FORMS, PeerForm, modern, quantize
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
 from tests.referee.onnxruntime.test_digits import MODELS, digits_input
 
@@ -45,7 +45,7 @@ def _images(model: str, count: int) -> np.ndarray:
     return values[:count] if model in ("digits_mlp", "digits_cnn") else np.ascontiguousarray(values[:, :count])
 
 
-def _quantized(folder: Path, model: str, form: Form, per_channel: bool) -> ModelProto:
+def _quantized(folder: Path, model: str, form: PeerForm, per_channel: bool) -> ModelProto:
     """The model in that form; its integers are outputs, too."""
     source, target = folder / "float.onnx", folder / "quantized.onnx"
     onnx.save(modern(onnx.load(MODELS / f"{model}.onnx")), source)
@@ -60,7 +60,7 @@ def _quantized(folder: Path, model: str, form: Form, per_channel: bool) -> Model
 
 
 def _wanted(model: ModelProto, inputs: Arrays) -> Arrays:
-    return Session(model.SerializeToString(), Options(optimization="none", is_exact=True))(inputs)
+    return OrtSession(model.SerializeToString(), OrtOptions(optimization="none", is_exact=True))(inputs)
 
 
 def _found(model: ModelProto, inputs: Arrays) -> Arrays:
@@ -149,7 +149,7 @@ def test_a_dynamic_lstm_leaves_as_it_came(form: str, per_channel: bool, tmp_path
     inputs = {"input": _images("digits_lstm", IMAGES)}
     exported = qmlir.export_onnx(qmlir.load(quantized))
     assert "DynamicQuantizeLSTM" in [node.op_type for node in exported.graph.node]
-    for options in (Options(optimization="none"), Options(), Options(is_exact=True)):
-        wanted = Session(quantized.SerializeToString(), options)(inputs, ["logits"])
-        found = Session(exported.SerializeToString(), options)(inputs, ["logits"])
+    for options in (OrtOptions(optimization="none"), OrtOptions(), OrtOptions(is_exact=True)):
+        wanted = OrtSession(quantized.SerializeToString(), options)(inputs, ["logits"])
+        found = OrtSession(exported.SerializeToString(), options)(inputs, ["logits"])
         np.testing.assert_array_equal(found["logits"], wanted["logits"])

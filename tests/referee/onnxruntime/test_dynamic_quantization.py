@@ -11,7 +11,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper
 
 import qmlir
-from qmlir.targets.peers.onnx_runtime import Options, Session
+from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
 from tests.support.nets import Net
 
@@ -150,7 +150,7 @@ def _sheet(kind: Callable[[Draw], list[str]], seed: int) -> tuple[ModelProto, di
 )
 def test_random(kind: Callable[[Draw], list[str]], seed: int) -> None:
     model, feeds = _sheet(kind, seed)
-    wanted = Session(model.SerializeToString(), Options(optimization="none", is_exact=True))(feeds)
+    wanted = OrtSession(model.SerializeToString(), OrtOptions(optimization="none", is_exact=True))(feeds)
     module = qmlir.load(model)
     for found in (qmlir.interpret(module, feeds), qmlir.compile(module)(feeds)):
         for name, expected in wanted.items():
@@ -181,7 +181,7 @@ def test_zeros_have_the_scale_of_who_made_the_model(producer: str, domain: str, 
         ir_version=8,
     )
     inputs = {"x": np.zeros(3, np.float32)}
-    theirs = Session(model.SerializeToString(), Options())(inputs)
+    theirs = OrtSession(model.SerializeToString(), OrtOptions())(inputs)
     for module in (qmlir.load(model), qmlir.load(qmlir.export_onnx(qmlir.load(model)))):
         ours = qmlir.interpret(module, inputs)
         assert ours["s"] == np.float32(scale)

@@ -15,7 +15,7 @@ from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.targets.cpu.host import host_isa
-from qmlir.targets.peers.onnx_runtime import Options, Session
+from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
 from tests.levels.generator import Case, case_of
@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.skipif("vnni" not in host_isa(), reason="products of u8 and s8 saturate in ONNX Runtime without VNNI"),
 ]
 
-SESSIONS = (EXACT, Options(), Options(is_exact=True))
+SESSIONS = (EXACT, OrtOptions(), OrtOptions(is_exact=True))
 """As the model says it; with all optimizations, as users run it: Q/DQ become QLinear operators; exact everywhere."""
 
 SETTINGS: tuple[dict[str, Any], ...] = ({"form": "qdq"}, *FORMS, {"form": "integer", "functions": True})
@@ -73,12 +73,12 @@ def test_digits(name: str, granularity: str) -> None:
     for settings in SETTINGS:
         exported = qmlir.export_onnx(module, **settings).SerializeToString()
         for options in SESSIONS:
-            theirs = Session(exported, options)({"input": model.test})["logits"]
+            theirs = OrtSession(exported, options)({"input": model.test})["logits"]
             if settings == {"form": "qdq"} and options == EXACT:
                 _check_one_step(ours, theirs)
             else:
                 assert np.array_equal(theirs, ours), (settings, options)
-    theirs = Session(qmlir.export_onnx(module, exact=False).SerializeToString(), EXACT)({"input": model.test})
+    theirs = OrtSession(qmlir.export_onnx(module, exact=False).SerializeToString(), EXACT)({"input": model.test})
     _check_one_step(ours, theirs["logits"])
 
 
@@ -316,7 +316,7 @@ def test_one_form_in_another_out(source: str, tmp_path: Path) -> None:
     PassManager(environment.new_context(), passes).run(module)
     for settings in FORMS:
         exported = qmlir.export_onnx(module, **settings)
-        theirs = Session(exported.SerializeToString(), EXACT)({"input": model.test})["logits"]
+        theirs = OrtSession(exported.SerializeToString(), EXACT)({"input": model.test})["logits"]
         assert np.array_equal(theirs, model.run(module)), settings
 
 

@@ -9,9 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from qmlir.arithmetic.schemes import (
+    Arithmetic,
     Grid,
     RangeError,
-    Rule,
     Scheme,
     Storage,
     parameters,
@@ -53,7 +53,7 @@ def test_glow(ends: tuple[float, float], asymmetric: tuple[float, int], symmetri
         Scheme.SYMMETRIC_POW2: (power_of_two, 0),
     }
     for scheme, (scale, zero_point) in expected.items():
-        found = parameters(*ends, Grid(Storage(8), scheme, Rule.GLOW))
+        found = parameters(*ends, Grid(Storage(8), scheme, Arithmetic.GLOW))
         assert (round(found.scales.item(), 7), found.zero_points.item()) == (scale, zero_point)
 
 
@@ -95,8 +95,8 @@ def test_glow_formulas(storage: Storage) -> None:
     qmin, qmax = storage.minimum, storage.maximum
     if storage == Storage(32):
         qmin, qmax = -(2**29), 2**29 - 1
-    asymmetric = parameters(*ends.T, Grid(storage, Scheme.ASYMMETRIC, Rule.GLOW))
-    symmetric = parameters(*ends.T, Grid(storage, Scheme.SYMMETRIC, Rule.GLOW))
+    asymmetric = parameters(*ends.T, Grid(storage, Scheme.ASYMMETRIC, Arithmetic.GLOW))
+    symmetric = parameters(*ends.T, Grid(storage, Scheme.SYMMETRIC, Arithmetic.GLOW))
     for place, (low, high) in enumerate(ends.tolist()):
         low, high = min(low, 0.0), max(high, 0.0)
         scale = (high - low) / (qmax - qmin)
@@ -116,7 +116,7 @@ def test_glow_formulas(storage: Storage) -> None:
 
 
 def test_glow_puts_a_range_about_zero_at_zero() -> None:
-    found = parameters(-1.0, 1.0, Grid(Storage(8), Scheme.ASYMMETRIC, Rule.GLOW))
+    found = parameters(-1.0, 1.0, Grid(Storage(8), Scheme.ASYMMETRIC, Arithmetic.GLOW))
     assert (found.scales, found.zero_points) == (np.float32(2 / 255), 0)
 
 
@@ -139,9 +139,9 @@ def is_one_sided(storage: Storage) -> bool:
     return storage.is_signed and storage.bits > 1 and (storage.minimum >= 0 or storage.maximum <= 0)
 
 
-@given(ENDS, ENDS, st.floats(0, 1), storages(), st.sampled_from(SCHEMES), st.sampled_from(Rule))
+@given(ENDS, ENDS, st.floats(0, 1), storages(), st.sampled_from(SCHEMES), st.sampled_from(Arithmetic))
 def test_the_range_is_covered(
-    one: float, other: float, between: float, storage: Storage, scheme: Scheme, rule: Rule
+    one: float, other: float, between: float, storage: Storage, scheme: Scheme, rule: Arithmetic
 ) -> None:
     low, high = min(one, other), max(one, other)
     assume(not (scheme.is_symmetric and is_one_sided(storage)))
@@ -154,7 +154,7 @@ def test_the_range_is_covered(
         assert math.frexp(float(scale))[0] == 0.5
     if scheme.is_symmetric and storage.is_signed and storage.minimum <= 0 <= storage.maximum:
         assert zero_point == 0
-    if storage == Storage(32) and rule is Rule.GLOW:
+    if storage == Storage(32) and rule is Arithmetic.GLOW:
         return  # a quarter of the range is used, rounded
     # The scale is rounded to f32 by up to 2^-24 of itself, at every step of the grid; the zero point in f64.
     slack = Fraction(1, 2) + Fraction(storage.levels, 2**24) + Fraction(1, 2**20)

@@ -11,7 +11,7 @@ from benchmarks.layers import LAYERS, Convolution, Layer, Product
 from benchmarks.narrow import product
 from benchmarks.peak import measure_peak
 from qmlir.targets.peers import onnx_runtime
-from qmlir.tools.benchmark import Timing
+from qmlir.tools.benchmark import Times
 from qmlir.workflows.inspection.inspecting import inspect
 
 SMALL: list[Layer] = [
@@ -31,7 +31,7 @@ def test_both_models_compute_the_same(layer: Layer) -> None:
     generator = np.random.default_rng(0)
     ours, theirs = layer.models(generator)
     inputs = layer.inputs_of(generator)
-    expected = onnx_runtime.Session(theirs.SerializeToString(), onnx_runtime.Options(is_exact=True))(inputs)["y"]
+    expected = onnx_runtime.OrtSession(theirs.SerializeToString(), onnx_runtime.OrtOptions(is_exact=True))(inputs)["y"]
     np.testing.assert_array_equal(qmlir.interpret(qmlir.load(ours), inputs)["y"], expected)
     assert 20 < expected.std() < 80  # nothing has died, and most do not saturate
 
@@ -66,7 +66,7 @@ def test_weights_of_4_and_8_bits_give_the_same_product() -> None:
 def test_growth_is_told_by_its_exponent_and_its_worst_steps() -> None:
     assert exponent([1, 10, 100], [3, 300, 30_000]) == pytest.approx(2)
     costs = {1: 4.0, 2: 2.0, 4: 1.0, 8: 1.5, 16: 1.2}
-    sizes = {size: (size, Timing.of([cost * size])) for size, cost in costs.items()}
+    sizes = {size: (size, Times.of([cost * size])) for size, cost in costs.items()}
     power, step, beyond = growth_rows(sizes)
     assert power.figure < 1
     assert (step.what, step.figure) == ("worst step, 4 to 8: time per multiply-add", 1.5)

@@ -19,7 +19,7 @@ from benchmarks.subjects import FLOAT, INT8, PEER_FORMS
 from qmlir.targets.peers import onnx_runtime
 from qmlir.targets.peers.packages import is_installed
 from qmlir.targets.peers.quantizers import FORMS, OPSET
-from qmlir.tools.benchmark import Timing
+from qmlir.tools.benchmark import Times
 from qmlir.workflows.inspection.inspecting import inspect
 
 OWN = {"mlp": mlp, "lstm": lstm, "mobilenetv2": mobilenet_v2, "encoder": encoder, "convnet": convnet}
@@ -76,7 +76,7 @@ SMALL = {
 def test_onnx_runtime_computes_the_same(build: Callable[[], ModelProto]) -> None:
     model = build()
     inputs = random_inputs(model)
-    expected = onnx_runtime.Session(model.SerializeToString())(inputs)
+    expected = onnx_runtime.OrtSession(model.SerializeToString())(inputs)
     found = qmlir.interpret(qmlir.load(model), inputs)
     assert found.keys() == expected.keys()
     for name, array in expected.items():
@@ -94,7 +94,7 @@ def test_bars_and_forms_are_of_models_and_forms_that_exist() -> None:
 
 
 def ratios(name: str, seconds: Mapping[str, float], threads: int = 1) -> list[tuple[str, float, float | None]]:
-    timings = {key: Timing(each, each, each) for key, each in seconds.items()}
+    timings = {key: Times(each, each, each) for key, each in seconds.items()}
     return [(row.title, row.figure, row.bar) for row in ratio_rows(name, timings, threads)]
 
 

@@ -15,7 +15,7 @@ from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pass_statistics import PassStatistics
-from qmlir.passmanager.pipeline import Nest, Pipeline, parse_pipeline
+from qmlir.passmanager.pipeline import NestedPipeline, Pipeline, parse_pipeline
 from qmlir.passmanager.timing import Timing
 from qmlir.text.parsing import parse_module
 
@@ -88,7 +88,7 @@ def test_what_one_refuses_fails_for_those_outside() -> None:
 def test_any_error_of_a_pass_is_one_line_that_names_it() -> None:
     seen: list[str] = []
     with pytest.raises(DiagnosticError, match=r"'func.func' op pass 'fail' failed: KeyError: 'weights'$"):
-        _run(Pipeline((Nest("func.func", (FailingPass(),)),)), Recorder("a", seen))
+        _run(Pipeline((NestedPipeline("func.func", (FailingPass(),)),)), Recorder("a", seen))
     assert seen == ["a: into func.func", "a: fail", "a: fail failed"]
 
 

@@ -14,7 +14,7 @@ from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.passes.profiled.calib_apply_profile import CalibApplyProfile
 from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import Nest, parse_pipeline, step_text
+from qmlir.passmanager.pipeline import NestedPipeline, parse_pipeline, step_text
 from qmlir.quantization.profiles.digest import ModelDigest
 from qmlir.quantization.profiles.file import Profile
 from qmlir.text.parsing import parse_module
@@ -145,7 +145,7 @@ def test_values_go_to_the_passes_that_take_them() -> None:
     assert str(after) == str(before)
     first, nest, other = after.steps
     assert isinstance(first, CalibApplyProfile)
-    assert isinstance(nest, Nest)
+    assert isinstance(nest, NestedPipeline)
     assert isinstance(nest.steps[0], CalibApplyProfile)
     assert first.taken is nest.steps[0].taken is profile
     assert not hasattr(other, "taken")

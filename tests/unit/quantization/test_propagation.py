@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from qmlir.dialects.quant.description import Accepted
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, TensorType, f32
 from xdsl.ir import SSAValue
 
@@ -21,7 +22,6 @@ from qmlir.dialects.nn.ops import (
 )
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.canonicalize import RESCALES
-from qmlir.dialects.quant.description import Accepted
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits

@@ -10,8 +10,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.calibrators import calibrator_names
-from qmlir.arithmetic.schemes import Rule as Arithmetic
-from qmlir.arithmetic.schemes import Storage, scheme_names
+from qmlir.arithmetic.schemes import Arithmetic, Storage, scheme_names
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, movement, pooling
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import UniformQuantizedType

@@ -4,17 +4,17 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, f32
 
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.quantization.sums import Sum, sum_of
+from qmlir.quantization.sums import SumBound, sum_of
 
 I32 = IntegerType(32)
 
 
-def _tensor(scale: float, bound: float) -> Sum:
-    return Sum(UniformQuantizedType.per_tensor(I32, f32, scale), bound)
+def _tensor(scale: float, bound: float) -> SumBound:
+    return SumBound(UniformQuantizedType.per_tensor(I32, f32, scale), bound)
 
 
-def _axis(axis: int, scales: list[float], bound: float) -> Sum:
-    return Sum(UniformQuantizedType.per_axis(I32, f32, axis, np.array(scales)), bound)
+def _axis(axis: int, scales: list[float], bound: float) -> SumBound:
+    return SumBound(UniformQuantizedType.per_axis(I32, f32, axis, np.array(scales)), bound)
 
 
 def test_of_one_step_integers_are_added() -> None:

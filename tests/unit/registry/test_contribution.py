@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qmlir import registry
-from qmlir.registry.contribution import BREAKS, FIELDS, INTERFACE, Contribution, Form, refusal
+from qmlir.registry.contribution import BREAKS, FIELDS, INTERFACE, Contribution, RowForm, refusal
 
 BROKE = {"0.3": "targets are data", "0.5": "slots have names"}
 BROKE_5 = "it was built for qmlir 0.4, which does not go with 0.5 (slots have names): update the package"
@@ -65,7 +65,7 @@ def test_what_has_another_form_is_refused(arguments: Any, message: str) -> None:
 def test_the_tree_fills_its_fields_as_packages_do() -> None:
     for name, room in FIELDS.items():
         for key, row in registry.TREE.rows(name):
-            if room.form in (Form.NAMES, Form.SETS, Form.ROWS):
+            if room.form in (RowForm.NAMES, RowForm.SETS, RowForm.ROWS):
                 assert registry.load(row) is not None, (name, key)
     for field in ("calibrators", "schemes"):
         assert all(each.package.name == registry.OURS for each in registry.named(field).values())

@@ -6,32 +6,32 @@ from typing import Any
 
 import pytest
 
-from qmlir.tools.benchmark import FORMATS, Row, Section, Timing, interleaved, ratio_row, readable, with_rate
+from qmlir.tools.benchmark import FORMATS, BenchRow, Section, Times, interleaved, ratio_row, readable, with_rate
 
 HEAD = {"processor": "P", "versions": {"numpy": "2"}}
 ROWS = [
-    with_rate(Timing.of([2e-3, 1e-3, 9e-3]).row("ours", 1e3, "ms", "mlp"), 2e-3, 4_000_000, 8e9),
-    Row("ours over theirs", 0.5, 0.6, "x", 0.4, 0.7, subject="mlp"),
-    Row("ours over theirs", 0.7, 0.6, "x", subject="lstm"),
+    with_rate(Times.of([2e-3, 1e-3, 9e-3]).row("ours", 1e3, "ms", "mlp"), 2e-3, 4_000_000, 8e9),
+    BenchRow("ours over theirs", 0.5, 0.6, "x", 0.4, 0.7, subject="mlp"),
+    BenchRow("ours over theirs", 0.7, 0.6, "x", subject="lstm"),
 ]
 SECTIONS = [Section("Models", ROWS, 2)]
 
 
 def test_a_noisy_round_does_not_decide() -> None:
-    timing = Timing.of([2.0, 50.0, 1.0])
+    timing = Times.of([2.0, 50.0, 1.0])
     assert (timing.median, timing.low, timing.high) == (2.0, 1.0, 50.0)
 
 
 def test_a_ratio_is_that_of_the_medians_to_the_fastest_with_the_range_of_single_rounds() -> None:
-    row = ratio_row("mlp", "ours over theirs", Timing.of([1, 2, 3]), [Timing.of([4, 4, 4]), Timing.of([9, 9, 9])], 0.6)
-    assert row == Row("ours over theirs", 0.5, 0.6, "x", 0.25, 0.75, subject="mlp")
+    row = ratio_row("mlp", "ours over theirs", Times.of([1, 2, 3]), [Times.of([4, 4, 4]), Times.of([9, 9, 9])], 0.6)
+    assert row == BenchRow("ours over theirs", 0.5, 0.6, "x", 0.25, 0.75, subject="mlp")
     assert (row.title, row.verdict) == ("mlp: ours over theirs", "met")
 
 
 def test_rates_and_units() -> None:
     assert ROWS[0].rate == pytest.approx(2.0)  # 4 million in 2 ms
     assert ROWS[0].share == pytest.approx(0.25)
-    assert with_rate(Row("x", 1.0), 1.0, None, 1.0) == Row("x", 1.0)
+    assert with_rate(BenchRow("x", 1.0), 1.0, None, 1.0) == BenchRow("x", 1.0)
     assert (readable(0.02), readable(2e-5)) == ((1e3, "ms"), (1e6, "us"))
 
 

@@ -26,7 +26,7 @@ def test_a_row_for_each_file() -> None:
 
 
 @pytest.mark.parametrize("row", qmlir_cli.ROWS, ids=lambda row: row.name)
-def test_row_and_command_agree(row: qmlir_cli.Row) -> None:
+def test_row_and_command_agree(row: qmlir_cli.Subcommand) -> None:
     command = qmlir_cli.command_of(row)
     assert isinstance(command, Command)
     assert (command.name, command.summary) == (row.name, row.summary)

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit
-from qmlir.workflows.searching import Mode, SearchResult, Step, search
+from qmlir.workflows.searching import SearchMode, SearchResult, SearchStep, search
 from qmlir.workflows.widths import Layered, Width, Widths
 from tests.support.classifiers import classifier, samples
 
@@ -26,7 +26,7 @@ def found(**settings: Any) -> SearchResult:
 def test_the_worst_layer_is_widened_first() -> None:
     result = found(bound=1.0, weights="i4")
     assert (result.start_accuracy, result.float_accuracy, result.accuracy) == (CHANCE, 1.0, 1.0)
-    assert result.steps == (Step("fine", Width.WIDE, 1.0, is_kept=True),)
+    assert result.steps == (SearchStep("fine", Width.WIDE, 1.0, is_kept=True),)
     assert (result.widths, result.is_reached, result.is_finished) == ({"fine": Width.WIDE}, True, True)
     ranking = dict(result.ranking)
     assert list(ranking) == ["fine", "coarse[0]"]
@@ -52,10 +52,10 @@ def test_a_layer_may_go_to_float() -> None:
 
 def test_weights_of_4_bits_are_kept_where_they_do_not_hurt() -> None:
     result = found(drop=0.0, mode="raise")
-    assert result.mode is Mode.RAISE
+    assert result.mode is SearchMode.RAISE
     assert result.steps == (
-        Step("coarse[0]", Width.NARROW, 1.0, is_kept=True),
-        Step("fine", Width.NARROW, CHANCE, is_kept=False),
+        SearchStep("coarse[0]", Width.NARROW, 1.0, is_kept=True),
+        SearchStep("fine", Width.NARROW, CHANCE, is_kept=False),
     )
     assert (result.widths, result.accuracy, result.is_reached) == ({"coarse[0]": Width.NARROW}, 1.0, True)
 
@@ -94,7 +94,7 @@ def test_a_search_that_was_killed_goes_on(tmp_path: Path) -> None:
     state = tmp_path / "out" / ".search.json"
     whole = found(drop=0.0, mode="raise", state=tmp_path / "whole.json")
 
-    def kill(step: Step) -> None:
+    def kill(step: SearchStep) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -1,8 +1,8 @@
 """Reading and writing elements inside bodies: stored integers as exact integers or floats, and back by one rounding.
 
-A `Reading` is the inputs that an operand needs (parameters that differ from element to element are inputs too) and how
-their scalars become one; a `Writing` is the same for a result. The formulas are those of the quantized meaning of `nn`
-(`qmlir.dialects.nn.interpret.quantized`), step by step, so that every bit is the same.
+A `ScalarRead` is the inputs that an operand needs (parameters that differ from element to element are inputs too) and
+how their scalars become one; a `Writing` is the same for a result. The formulas are those of the quantized meaning of
+`nn` (`qmlir.dialects.nn.interpret.quantized`), step by step, so that every bit is the same.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ _EXACT_IN_F32 = 1 << 24
 
 
 @dataclass(frozen=True)
-class Reading:
+class ScalarRead:
     """Inputs of a structured operation, and how the scalars of one point become one value."""
 
     inputs: tuple[Input, ...]
@@ -126,25 +126,25 @@ def _dtype(type_: Attribute) -> npt.DTypeLike:
     return {f32: np.float32, f64: np.float64, i32: np.int32, i64: np.int64}[cast(Any, type_)]
 
 
-def plain(at: Lowering, value: SSAValue, map_: AffineMap) -> Reading:
+def plain(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
     """The elements of a plain operand; shorter floats come as f32, in which they are computed."""
     small = small_float_of(tensor_type(value.type).get_element_type())
     if small is not None:
-        return Reading((Input(at.value(value), map_, unsigned=True),), lambda scalars: decoded(scalars[0], small))
+        return ScalarRead((Input(at.value(value), map_, unsigned=True),), lambda scalars: decoded(scalars[0], small))
 
     def read(scalars: Sequence[Scalar]) -> Scalar:
         (element,) = scalars
         return element.to(_arithmetic(element.type)) if element.is_float else element
 
-    return Reading((Input(at.value(value), map_, at.signedness(value)),), read)
+    return ScalarRead((Input(at.value(value), map_, at.signedness(value)),), read)
 
 
-def stored(at: Lowering, value: SSAValue, map_: AffineMap) -> Reading:
+def stored(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
     """The elements of an operand as memory has them."""
-    return Reading((Input(at.value(value), map_, at.signedness(value)),), lambda scalars: scalars[0])
+    return ScalarRead((Input(at.value(value), map_, at.signedness(value)),), lambda scalars: scalars[0])
 
 
-def centred(at: Lowering, value: SSAValue, map_: AffineMap) -> Reading:
+def centred(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
     """The exact integers `q - z` of a quantized operand: i32, or i64 for storage of more than 16 bits."""
     element = uniform_element(at, value)
     assert element is not None
@@ -157,10 +157,10 @@ def centred(at: Lowering, value: SSAValue, map_: AffineMap) -> Reading:
         integer = scalars[0].to(wide)
         return integer if offset.is_always(0) else integer - offset.of(scalars[1:], integer)
 
-    return Reading((operand, *offset.inputs), read)
+    return ScalarRead((operand, *offset.inputs), read)
 
 
-def real(at: Lowering, value: SSAValue, map_: AffineMap) -> Reading:
+def real(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
     """The elements of an operand as the floats that they stand for; plain ones as `plain` gives them.
 
     Stored integers as `quant.dcast` dequantizes them: `scale * (q - z)`, the product rounded once in the arithmetic of
@@ -182,10 +182,10 @@ def real(at: Lowering, value: SSAValue, map_: AffineMap) -> Reading:
         product = scale.of(factors, integer) * integer.to(arithmetic)
         return product.to(element.expressed).to(arithmetic)
 
-    return Reading((*exact.inputs, *scale.inputs), read)
+    return ScalarRead((*exact.inputs, *scale.inputs), read)
 
 
-def _real_of_small(at: Lowering, value: SSAValue, map_: AffineMap, element: UniformFloatType) -> Reading:
+def _real_of_small(at: Lowering, value: SSAValue, map_: AffineMap, element: UniformFloatType) -> ScalarRead:
     exact = plain(at, value, map_)
     arithmetic = _arithmetic(element.expressed)
     scale = _scales(at, element, tensor_type(value.type).get_shape(), map_)
@@ -195,7 +195,7 @@ def _real_of_small(at: Lowering, value: SSAValue, map_: AffineMap, element: Unif
         number = exact.read(own).to(arithmetic)
         return (scale.of(factors, number) * number).to(element.expressed).to(arithmetic)
 
-    return Reading((*exact.inputs, *scale.inputs), read)
+    return ScalarRead((*exact.inputs, *scale.inputs), read)
 
 
 def _scales(at: Lowering, element: UniformType, shape: Sequence[int], map_: AffineMap) -> Parameter:
@@ -417,7 +417,7 @@ def rescaling(
 
 def compute(
     at: Lowering,
-    readings: Sequence[Reading],
+    readings: Sequence[ScalarRead],
     writing: Writing,
     function: Callable[..., Scalar],
     index: int = 0,

@@ -23,7 +23,7 @@ from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.dynamic_products import DynamicProducts
 from qmlir.dialects.nn.decompose.pieces import Decompose, Results, scalar
-from qmlir.dialects.nn.decompose.recurrent_pieces import Weights, activated
+from qmlir.dialects.nn.decompose.recurrent_pieces import DirectionWeights, activated
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.ops import recurrent as ops
 from qmlir.dialects.nn.ops.constant import ConstantOp
@@ -59,9 +59,9 @@ class Direction:
         return "backward/" if self.way else ""
 
     @property
-    def weights(self) -> Weights:
+    def weights(self) -> DirectionWeights:
         """The slices of the weights."""
-        return Weights(self.op, self.parts, self.prefix, self.way)
+        return DirectionWeights(self.op, self.parts, self.prefix, self.way)
 
     @property
     def steps(self) -> int:

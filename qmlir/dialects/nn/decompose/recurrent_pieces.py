@@ -48,7 +48,7 @@ def _stored_as(element: StoredType) -> tuple[Attribute, int, int]:
 
 
 @dataclass
-class Weights:
+class DirectionWeights:
     """Slices of the weights of one direction; those of a constant are constants, and nothing is left to compute."""
 
     op: ops.Layer

@@ -30,7 +30,7 @@ def window_view(data: Array, windows: Windows, counts: tuple[int, ...], fill: An
     return view[(slice(None), slice(None), *steps, *taps)]
 
 
-class Place(NamedTuple):
+class KernelElement(NamedTuple):
     """A tap of the kernel, the windows in which it falls on an element, and those elements; for all spatial axes."""
 
     tap: tuple[int, ...]
@@ -38,14 +38,14 @@ class Place(NamedTuple):
     elements: tuple[slice, ...]
 
 
-def places(windows: Windows, sizes: Sequence[int], counts: Sequence[int]) -> Iterator[Place]:
+def places(windows: Windows, sizes: Sequence[int], counts: Sequence[int]) -> Iterator[KernelElement]:
     """Every tap of `counts` windows over spatial axes of `sizes`, in row-major order."""
     along = (
         enumerate(taps(windows, axis, size, count))
         for axis, (size, count) in enumerate(zip(sizes, counts, strict=True))
     )
     for found in product(*along):
-        yield Place(
+        yield KernelElement(
             tuple(tap for tap, _ in found),
             tuple(place.windows for _, place in found),
             tuple(place.elements for _, place in found),

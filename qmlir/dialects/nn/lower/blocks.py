@@ -95,7 +95,7 @@ def _quantized(at: Lowering, total: Input, bias: SSAValue | None) -> SSAValue:
     element, shape = _element(at, result), at.result_shape()
     identity = AffineMap.identity(len(shape))
     writing = quantized.quantizing(at, element, shape, identity, is_rounded=True)
-    readings = [quantized.Reading((total,), lambda scalars: scalars[0])]
+    readings = [quantized.ScalarRead((total,), lambda scalars: scalars[0])]
     if bias is not None:
         readings.append(quantized.real(at, bias, dimensions(len(shape), [1])))
 

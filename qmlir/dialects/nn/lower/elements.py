@@ -18,7 +18,7 @@ from xdsl.utils.test_value import create_ssa_value
 
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, broadcast_map
-from qmlir.dialects.kernel.lowering.quantized import Reading
+from qmlir.dialects.kernel.lowering.quantized import ScalarRead
 from qmlir.dialects.kernel.lowering.scalars import Scalar, extracted
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.decompose.components import is_quantized
@@ -48,7 +48,7 @@ def identity(at: Lowering) -> AffineMap:
     return AffineMap.identity(len(at.result_shape()))
 
 
-def reals(at: Lowering, values: Sequence[SSAValue]) -> list[Reading]:
+def reals(at: Lowering, values: Sequence[SSAValue]) -> list[ScalarRead]:
     """Operands as floats, or as the plain values that they are."""
     return [quantized.real(at, value, operand_map(at, value)) for value in values]
 

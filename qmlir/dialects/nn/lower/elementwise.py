@@ -161,7 +161,7 @@ def _brought_together(
     return quantized.compute(at, readings, writing, lambda *integers: exact(op, *integers))
 
 
-def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, places: int) -> quantized.Reading:
+def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, places: int) -> quantized.ScalarRead:
     """The integers of an operand in steps of the scale `common`, in i64."""
     map_ = operand_map(at, value)
     own = quantized.centred(at, value, map_)
@@ -177,7 +177,7 @@ def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, places: in
         # 32 bits hold what a multiplier rescales, and so what has been shifted into its headroom.
         return rescaled.write(shifted if mode.mode is Mode.SHIFT else shifted.to(i32), parameters)
 
-    return quantized.Reading((*own.inputs, *rescaled.inputs), read)
+    return quantized.ScalarRead((*own.inputs, *rescaled.inputs), read)
 
 
 def _mul(op: ops.MulOp, at: Lowering) -> Sequence[SSAValue]:
@@ -237,7 +237,7 @@ def _compare(predicate: str) -> Lower:
             return (through_reals(at, plain),)
         values, maps = op.operands, [operand_map(at, value) for value in op.operands]
         scales = [exact_scales(value, element) for value, element in zip(values, elements, strict=True)]
-        readings: Sequence[quantized.Reading | ExactReading] = (
+        readings: Sequence[quantized.ScalarRead | ExactReading] = (
             [quantized.centred(at, value, map_) for value, map_ in zip(values, maps, strict=True)]
             if np.all(scales[0] == scales[1])
             else exact_reals(at, list(zip(values, elements, maps, strict=True)))

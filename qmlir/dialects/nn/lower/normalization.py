@@ -45,7 +45,7 @@ def _local_response_norm(op: ops.LocalResponseNormOp, at: Lowering) -> Sequence[
 
     readings = [
         quantized.plain(at, op.input, identity(at)),
-        quantized.Reading((Input(total, identity(at)),), lambda scalars: scalars[0]),
+        quantized.ScalarRead((Input(total, identity(at)),), lambda scalars: scalars[0]),
     ]
     return (quantized.compute(at, readings, quantized.writing(at, 0, identity(at)), normalized),)
 

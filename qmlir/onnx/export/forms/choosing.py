@@ -18,7 +18,7 @@ from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.interfaces import ReadsShapesOnly
 from qmlir.onnx.export.containers import container, data_type, element_since, plain_proto
-from qmlir.onnx.export.emission import Exporter, Form, Outgoing
+from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing
 from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.onnx.export.forms.between_casts import can_be_between_casts, is_certain, write_between_casts
 from qmlir.onnx.export.forms.blocks import write_blocks
@@ -75,7 +75,7 @@ def write(out: Outgoing, op: Operation, exporters: Exporters) -> None:
 
 
 def _write_moved(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
-    if out.settings.form is Form.QDQ and between_equal_casts(op):
+    if out.settings.form is ExportForm.QDQ and between_equal_casts(op):
         write_between_equal_casts(out, op, exporter)
     else:
         write_moved(out, op, exporter)
@@ -113,16 +113,16 @@ def _write_computed(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
         return False
 
     match settings.form:
-        case Form.QDQ if settings.exact is False:
+        case ExportForm.QDQ if settings.exact is False:
             # No cast says another rounding than to the nearest, ties to even.
             ways = [between_casts] if has_casts and mode_of(op)[0] is Mode.F32 and not _fails(op) else [integer]
-        case Form.QDQ if settings.exact is None:
+        case ExportForm.QDQ if settings.exact is None:
             ways = [certain, fused, integer]
-        case Form.QDQ:
+        case ExportForm.QDQ:
             ways = [certain, integer]
-        case Form.QOPERATOR:
+        case ExportForm.QOPERATOR:
             ways = [lambda: write_qlinear(out, op), certain, integer]
-        case Form.INTEGER:
+        case ExportForm.INTEGER:
             ways = [integer]
     if not any(way() for way in [*ways, between_casts]):
         raise out.error(f"has no way to be written in the form '{settings.form}'")

@@ -23,7 +23,7 @@ from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
-from qmlir.passes.integer.kernel_tabulate import Chain, chains_to_bytes, cost_of, replace_chain
+from qmlir.passes.integer.kernel_tabulate import TabulatedChain, chains_to_bytes, cost_of, replace_chain
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.scheduled.row_tables import place_of
@@ -92,7 +92,7 @@ def _is_slow(op: Operation) -> bool:
     return cost_of(op) >= _SLOW and (type_ is None or type_.get_shape() != (BYTE_VALUES,))
 
 
-def _best(op: Structured) -> tuple[Chain, SplitTable] | None:
+def _best(op: Structured) -> tuple[TabulatedChain, SplitTable] | None:
     """The last byte of a body that depends on one integer of 16 bits, where its table may be split."""
     most = _MOST_LIMITS[isinstance(op, ContractionOp)]
     for chain in chains_to_bytes(op.body.block, i16):

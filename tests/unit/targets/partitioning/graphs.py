@@ -4,22 +4,22 @@ from collections.abc import Iterator
 
 from hypothesis import strategies as st
 
-from qmlir.targets.partitioning.problem import HOST, Node, Problem, Value
+from qmlir.targets.partitioning.problem import HOST, CostNode, Problem, Value
 
 
 @st.composite
 def problems(draw: st.DrawFn, most: int = 5, places: int = 2, *, must: bool = False) -> Problem:
     """Up to `most` operations; with `must` a device has what it can compute, otherwise it is worth so much."""
-    nodes: list[Node] = []
+    nodes: list[CostNode] = []
     for _ in range(draw(st.integers(1, most))):
         devices = [place for place in range(1, places) if draw(st.booleans())]
         worth = draw(st.integers(0, 8))
         if not devices:
-            nodes.append(Node({HOST: 0}))
+            nodes.append(CostNode({HOST: 0}))
         elif must:
-            nodes.append(Node({devices[0]: 0}))
+            nodes.append(CostNode({devices[0]: 0}))
         else:
-            nodes.append(Node({HOST: 2 * worth, **{place: worth * rank for rank, place in enumerate(devices)}}))
+            nodes.append(CostNode({HOST: 2 * worth, **{place: worth * rank for rank, place in enumerate(devices)}}))
     values: list[Value] = []
     for source in range(-2, len(nodes)):
         behind = range(max(source + 1, 0), len(nodes))

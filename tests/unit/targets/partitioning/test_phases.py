@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qmlir.targets.partitioning.phases import Descent, best_plan, earliest, expanded, latest, preferred
-from qmlir.targets.partitioning.problem import HOST, Node, Problem, Value
+from qmlir.targets.partitioning.problem import HOST, CostNode, Problem, Value
 from tests.unit.targets.partitioning.graphs import least_cost, problems
 
 
@@ -65,16 +65,16 @@ def test_no_plan_is_better_than_the_best(problem: Problem) -> None:
 def _random_problem(seed: int, count: int, places: int, *, must: bool) -> Problem:
     """A problem of `count` operations; hypothesis would look for the hard ones."""
     choose = random.Random(seed)
-    nodes: list[Node] = []
+    nodes: list[CostNode] = []
     for _ in range(count):
         devices = [place for place in range(1, places) if choose.random() < 0.6]
         worth = choose.randint(0, 8)
         if not devices:
-            nodes.append(Node({HOST: 0}))
+            nodes.append(CostNode({HOST: 0}))
         elif must:
-            nodes.append(Node({devices[0]: 0}))
+            nodes.append(CostNode({devices[0]: 0}))
         else:
-            nodes.append(Node({HOST: 2 * worth, **{place: worth * rank for rank, place in enumerate(devices)}}))
+            nodes.append(CostNode({HOST: 2 * worth, **{place: worth * rank for rank, place in enumerate(devices)}}))
     values: list[Value] = []
     for source in range(-2, count):
         users = tuple(each for each in range(max(source + 1, 0), count) if choose.random() < 0.45)[:3]
@@ -95,7 +95,7 @@ def test_how_often_the_best_is_found(count: int, places: int, must: bool, most_m
 
 def _chain(length: int, refused: int) -> Problem:
     """A chain of which a device computes all but one."""
-    nodes = [Node({HOST: 0}) if each == refused else Node({1: 0}) for each in range(length)]
+    nodes = [CostNode({HOST: 0}) if each == refused else CostNode({1: 0}) for each in range(length)]
     values = [Value(None, (0,), False, 10)]
     values += [Value(each, (each + 1,) if each + 1 < length else (), each + 1 == length, 10) for each in range(length)]
     return Problem(nodes, values, 2)
@@ -110,7 +110,7 @@ def test_a_chain_has_a_part_on_each_side() -> None:
 
 
 def test_a_device_that_is_worth_little_is_left_out() -> None:
-    nodes = [Node({HOST: 3, 1: 0}), Node({HOST: 3, 1: 0})]
+    nodes = [CostNode({HOST: 3, 1: 0}), CostNode({HOST: 3, 1: 0})]
     cheap, dear = (
         Problem(nodes, [Value(None, (0,), False, cost), Value(0, (1,), False, cost), Value(1, (), True, cost)], 2)
         for cost in (2, 4)
@@ -120,7 +120,7 @@ def test_a_device_that_is_worth_little_is_left_out() -> None:
 
 
 def test_what_waits_without_a_value_is_not_before_it() -> None:
-    nodes = [Node({1: 0}), Node({HOST: 0}), Node({1: 0})]
+    nodes = [CostNode({1: 0}), CostNode({HOST: 0}), CostNode({1: 0})]
     values = [Value(None, (0, 2), False, 1), Value(0, (), True, 1), Value(1, (), True, 1), Value(2, (), True, 1)]
     together = Problem(nodes, values, 2)
     apart = Problem(nodes, values, 2, order=((0, 1), (1, 2)))
@@ -136,7 +136,7 @@ def test_large_graphs_take_seconds() -> None:
     """Four hundred operations, every twelfth refused: the time is that of cuts around each phase."""
     count = 400
     choose = random.Random(3)
-    nodes = [Node({HOST: 0}) if each % 12 == 11 else Node({1: 0}) for each in range(count)]
+    nodes = [CostNode({HOST: 0}) if each % 12 == 11 else CostNode({1: 0}) for each in range(count)]
     values = [
         Value(each, tuple({min(each + 1, count - 1), min(each + choose.randint(1, 9), count - 1)} - {each}), False, 7)
         for each in range(count)

@@ -35,7 +35,7 @@ def model(tmp_path: Path) -> Path:
 @needs_onnxruntime
 @pytest.mark.parametrize("optimization", ["none", "all"])
 def test_onnx_runtime(model: Path, optimization: str) -> None:
-    session = onnx_runtime.Session(model, onnx_runtime.Options(optimization=optimization))
+    session = onnx_runtime.OrtSession(model, onnx_runtime.OrtOptions(optimization=optimization))
     assert (session.input_names, session.output_names) == (("x",), ("y",))
     x = np.eye(3, dtype=np.float32)
     np.testing.assert_array_equal(session({"x": x})["y"], WEIGHT)
@@ -47,15 +47,15 @@ def test_onnx_runtime(model: Path, optimization: str) -> None:
 @needs_onnxruntime
 def test_onnx_runtime_says_what_it_cannot_run(model: Path) -> None:
     with pytest.raises(DiagnosticError, match="no optimization 'al', did you mean 'all'"):
-        onnx_runtime.Session(model, onnx_runtime.Options(optimization="al"))
+        onnx_runtime.OrtSession(model, onnx_runtime.OrtOptions(optimization="al"))
     with pytest.raises(DiagnosticError, match="ONNX Runtime cannot run the model: ") as error:
-        onnx_runtime.Session(b"no model")
+        onnx_runtime.OrtSession(b"no model")
     assert "\n" not in str(error.value)
 
 
 @needs_openvino
 def test_openvino(model: Path) -> None:
-    session = openvino.Session(model, shapes={"x": (3, 3)})
+    session = openvino.OvSession(model, shapes={"x": (3, 3)})
     assert (session.input_names, session.output_names) == (("x",), ("y",))
     first = session({"x": np.eye(3, dtype=np.float32)})["y"]
     second = session({"x": 2 * np.eye(3, dtype=np.float32)})["y"]
@@ -68,7 +68,7 @@ def test_openvino_says_what_it_cannot_run(tmp_path: Path) -> None:
     path = tmp_path / "none.onnx"
     path.write_bytes(b"no model")
     with pytest.raises(DiagnosticError, match="OpenVINO cannot run the model: ") as error:
-        openvino.Session(path)
+        openvino.OvSession(path)
     assert "\n" not in str(error.value)
 
 

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.targets.peers.onnx_runtime import Options
+from qmlir.targets.peers.onnx_runtime import OrtOptions
 from qmlir.workflows.comparison.compare import compare
 from qmlir.workflows.comparison.onnx_runtime import OnnxRuntimeSubject
 from qmlir.workflows.comparison.subjects import ModuleSubject
@@ -43,7 +43,7 @@ def test_what_is_given_is_computed() -> None:
 
 
 def test_optimized_it_has_outputs_only() -> None:
-    subject = OnnxRuntimeSubject(MODEL, options=Options())
+    subject = OnnxRuntimeSubject(MODEL, options=OrtOptions())
     assert [name.key for name in subject.names] == ["image", "output:logits"]
     found = compare(subject, ModuleSubject(qmlir.load(MODEL)), samples(5))
     assert (found.values, found.outputs[0].sqnr_db > 120) == ((), True)

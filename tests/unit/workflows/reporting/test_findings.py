@@ -19,7 +19,7 @@ from qmlir.quantization.report import key_of
 from qmlir.text.parsing import parse_module
 from qmlir.workflows.comparison.names import module_names
 from qmlir.workflows.reporting.advice import as_glob, quoted
-from qmlir.workflows.reporting.collect import Options, collect
+from qmlir.workflows.reporting.collect import ReportOptions, collect
 from qmlir.workflows.reporting.model import Finding, Report
 
 Array = Any
@@ -57,7 +57,7 @@ def samples(count: int, columns: int, seed: int = 0) -> list[Array]:
 
 def report_of(model: ModuleOp, data: list[Array], **settings: Any) -> tuple[ModuleOp, Report]:
     quantized = qmlir.quantize(model, data, **settings)
-    return quantized, collect(model, quantized, data, options=Options(samples=len(data), time=False))
+    return quantized, collect(model, quantized, data, options=ReportOptions(samples=len(data), time=False))
 
 
 def only(report: Report, kind: str) -> Finding:
@@ -175,7 +175,7 @@ def test_clipped_values(tmp_path: Path) -> None:
     recipe = tmp_path / "narrow.toml"
     recipe.write_text(f"[[rule]]\n{narrow}")
     quantized = qmlir.quantize(model, data, recipe=recipe)
-    report = collect(model, quantized, data, options=Options(samples=100, time=False))
+    report = collect(model, quantized, data, options=ReportOptions(samples=100, time=False))
     found = only(report, "clipped")
     changed = again(model, data, f"[[rule]]\n{narrow}\n{found.recipe}", tmp_path)
     assert value_type(changed, NAME).scale > value_type(quantized, NAME).scale  # type: ignore[union-attr]
@@ -192,7 +192,7 @@ def test_saturation_on_other_runtimes(tmp_path: Path) -> None:
     found = only(report, "saturation elsewhere")
     changed = again(model, data, found.recipe, tmp_path)
     assert (weight_type(quantized).storage_max, weight_type(changed).storage_max) == (127, 64)  # type: ignore[union-attr]
-    _, after = collect(model, changed, data, options=Options(samples=4, time=False)), changed
+    _, after = collect(model, changed, data, options=ReportOptions(samples=4, time=False)), changed
     assert 255 * 2 * weight_type(after).storage_max < 2**15  # type: ignore[union-attr]
 
 
@@ -208,7 +208,7 @@ def test_a_layer_left_in_float(tmp_path: Path) -> None:
     recipe = tmp_path / "kept.toml"
     recipe.write_text(kept)
     quantized = qmlir.quantize(model, data, recipe=recipe)
-    report = collect(model, quantized, data, options=Options(samples=4, time=False))
+    report = collect(model, quantized, data, options=ReportOptions(samples=4, time=False))
     found = only(report, "in float")
     changed = again(model, data, f"{kept}\n{found.recipe}", tmp_path)
     is_quantized = [

@@ -13,7 +13,7 @@ import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.tools.qmlir_cli import main
 from qmlir.workflows.comparison.subjects import ModuleSubject
-from qmlir.workflows.reporting.model import Node, Report
+from qmlir.workflows.reporting.model import Report, ReportNode
 
 MODEL = Path(__file__).parents[4] / "docs" / "examples" / "digits.onnxtxt"
 
@@ -36,7 +36,7 @@ def made(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Re
     return path, report, model, quantized
 
 
-def node_of(report: Report, name: str) -> Node:
+def node_of(report: Report, name: str) -> ReportNode:
     return next(node for node in report.nodes if node.name == name)
 
 
