@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qmlir.dialects.quant.description import Accepted
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, TensorType, f32
 from xdsl.ir import SSAValue
 
@@ -25,6 +24,7 @@ from qmlir.dialects.quant.canonicalize import RESCALES
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
+from qmlir.dialects.target.description import Accepted
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.verification import verify
 from qmlir.quantization.float_bias import QuantizeFloatBias
