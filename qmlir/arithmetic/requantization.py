@@ -112,16 +112,6 @@ def f32_multiplier(input_scale: npt.ArrayLike, output_scale: npt.ArrayLike) -> n
     return _checked(ratio, input_scale, output_scale)
 
 
-def mean_multiplier(
-    input_scale: npt.ArrayLike, output_scale: npt.ArrayLike, count: npt.ArrayLike
-) -> npt.NDArray[np.float32]:
-    """`f32(f32(s_in) / f32(f32(s_out) * f32(count)))`, for a sum of `count` elements whose mean is wanted."""
-    with np.errstate(over="ignore"):
-        divisor = np.asarray(output_scale).astype(np.float32) * np.asarray(count).astype(np.float32)
-        ratio = np.asarray(input_scale).astype(np.float32) / divisor
-    return _checked(ratio, input_scale, output_scale)
-
-
 def saturate(values: Array, zero_point: npt.ArrayLike, limits: Limits) -> npt.NDArray[np.int64]:
     """`values + zero_point`, kept inside `limits`; `values` are integers or whole floats, infinities included."""
     low, high = limits

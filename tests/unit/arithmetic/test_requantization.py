@@ -14,7 +14,6 @@ from qmlir.arithmetic.requantization import (
     accumulator_scale,
     f32_multiplier,
     fixed_point,
-    mean_multiplier,
     requantize,
     requantize_double_round,
     requantize_f32,
@@ -111,7 +110,7 @@ def test_parameters_are_rounded_at_each_step() -> None:
     x, w, y = np.float32(0.1), np.float32(0.7), np.float32(0.3)
     assert accumulator_scale(0.1, [0.7]).tolist() == [np.float32(x * w)]
     assert f32_multiplier(accumulator_scale(0.1, 0.7), 0.3) == np.float32(np.float32(x * w) / y)
-    assert mean_multiplier(0.1, 0.3, 49) == np.float32(x / np.float32(y * np.float32(49)))
+    assert f32_multiplier(0.1, accumulator_scale(0.3, 49)) == np.float32(x / np.float32(y * np.float32(49)))
     with pytest.raises(ValueError, match="no f32 holds the ratio"):
         f32_multiplier(1e30, 1e-30)
 
