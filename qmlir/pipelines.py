@@ -185,8 +185,7 @@ COMPILE = NamedPipeline(
         Stage(
             "schedule",
             'kernel-winograd{isa="<isa>" threads=<threads><tuned>},kernel-interleave,'
-            'kernel-tabulate-rows{isa="<isa>"},kernel-split-tables{isa="<isa>"},kernel-free-sums,'
-            "kernel-tabulate-long-rows,"
+            'kernel-split-rows{isa="<isa>"},kernel-split-tables{isa="<isa>"},'
             'kernel-assign-schedule{isa="<isa>" threads=<threads><tuned>},kernel-pack,'
             "kernel-fill-borders",
             "algorithms and tiles from the tables of the instruction set, weights in the layout that they want",

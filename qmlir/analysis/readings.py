@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, TensorType
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, TensorType, i64
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -20,6 +20,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
 from qmlir.dialects.kernel.ops import ContractionOp, shaped
+from qmlir.dialects.kernel.rows import RowReduceOp, row_reductions
 from qmlir.ir.builtin_types import memref_type, ranked_tensor
 from qmlir.ir.provenance import merged_origins, set_origins
 
@@ -160,6 +161,18 @@ def determines_iterators(op: Structured, readings: Sequence[Reading]) -> bool:
 def has_index(op: Structured) -> bool:
     """Whether the body asks for the number of an iterator."""
     return any(isinstance(each, IndexOp) for each in op.body.walk())
+
+
+def reduces_rows(op: Operation) -> bool:
+    """Whether the body of an elementwise operation asks for a number of the whole row."""
+    return bool(row_reductions(op))
+
+
+def with_rows_along(block: Block, place_of: Callable[[int], int]) -> None:
+    """Let the reductions of a row in a body run along other iterators: `place_of` the old ones."""
+    for op in block.ops:
+        if isinstance(op, RowReduceOp):
+            op.dims = DenseArrayBase.from_list(i64, [place_of(dim) for dim in op.row])
 
 
 IndexOf = Callable[[Builder, int], SSAValue]

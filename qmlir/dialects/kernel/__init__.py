@@ -2,8 +2,10 @@
 
 from xdsl.ir import Dialect
 
-from qmlir.dialects.kernel import hand_made, winograd
+from qmlir.dialects.kernel import hand_made, rows, winograd
 from qmlir.dialects.kernel.attributes import ATTRIBUTES
 from qmlir.dialects.kernel.ops import OPERATIONS
 
-Kernel = Dialect("kernel", [*OPERATIONS, *winograd.OPERATIONS, *hand_made.OPERATIONS], list(ATTRIBUTES))
+Kernel = Dialect(
+    "kernel", [*OPERATIONS, *winograd.OPERATIONS, *hand_made.OPERATIONS, *rows.OPERATIONS], list(ATTRIBUTES)
+)

@@ -23,6 +23,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp
+from qmlir.dialects.kernel.rows import RowReduceOp, steps_of_iterators
 from qmlir.interpreter.machine import Frame
 from qmlir.interpreter.upstream.scalars import Array, element_of, is_array, scalar_of
 from qmlir.ir.affine_bounds import lies_outside
@@ -32,7 +33,7 @@ from qmlir.ir.evaluation import Meaning, RunsRegions, check_writable
 _ELEMENTWISE_DIALECTS = ("arith", "math")
 """Dialects whose operations on scalars compute whole arrays just as well."""
 
-_ELEMENTWISE_OPERATIONS = (ops.YieldOp, ops.IndexOp, ExtractOp, LoadOp, RequantizeOp, JoinOp)
+_ELEMENTWISE_OPERATIONS = (ops.YieldOp, ops.IndexOp, ExtractOp, LoadOp, RequantizeOp, JoinOp, RowReduceOp)
 """Single operations of which the same is true: those that read an element do so from a whole that no point changes."""
 
 _point: ContextVar[tuple[Any, ...]] = ContextVar("qmlir_linalg_point")
@@ -107,11 +108,9 @@ class _Nest:
 
     def run(self, frame: Frame) -> None:
         """Write the outputs."""
-        if self._runs_on_arrays() and not self._loads_outputs(frame):
-            points = self._points_of_arrays()
-        else:
-            points = itertools.product(*map(range, self.ranges()))
-        outside = _point.set(())
+        ranges, is_on_arrays = self.ranges(), self._runs_on_arrays() and not self._loads_outputs(frame)
+        points = self._points_of_arrays(ranges) if is_on_arrays else itertools.product(*map(range, ranges))
+        outside, steps = _point.set(()), steps_of_iterators.set(ranges if is_on_arrays else ())
         try:
             for point in points:
                 _point.set(point)
@@ -120,10 +119,10 @@ class _Nest:
                     operand.write(point, value)
         finally:
             _point.reset(outside)
+            steps_of_iterators.reset(steps)
 
-    def _points_of_arrays(self) -> Iterator[tuple[Any, ...]]:
+    def _points_of_arrays(self, ranges: Sequence[int]) -> Iterator[tuple[Any, ...]]:
         """One point for each step of the reductions, with all indices of a parallel iterator along its own axis."""
-        ranges = self.ranges()
         parallel = [axis for axis, kind in enumerate(self.iterators) if kind is IteratorType.PARALLEL]
         steps: list[Sequence[Any]] = [range(count) for count in ranges]
         for place, axis in enumerate(parallel):

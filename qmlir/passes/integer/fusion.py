@@ -42,7 +42,9 @@ from qmlir.analysis.readings import (
     points_of,
     ranges_of,
     readings_of,
+    reduces_rows,
     shape_of,
+    with_rows_along,
 )
 from qmlir.analysis.shapes import only_unit_axes_differ, real_axes
 from qmlir.dialects.kernel.ops import ContractionOp, ReshapeOp, shaped
@@ -90,8 +92,19 @@ class FuseProducer(RewritePattern):
         if is_movement(producer):
             source = int(np.prod(shape_of(producer.inputs[0])))
             return is_once or source < points_of(producer)
+        if reduces_rows(producer) and not FuseProducer._is_by_whole_rows(op, producer, slots[0]):
+            return False
         uses = len(list(producer.res[0].uses))
         return is_once and uses == len(slots)
+
+    @staticmethod
+    def _is_by_whole_rows(op: Structured, producer: GenericOp, slot: Reading) -> bool:
+        """Whether `op` computes an element for each one of the rows of `producer`, and has no rows of its own."""
+        places = permutation_of(slot.map_)
+        if places is None or not is_elementwise(op) or reduces_rows(op):
+            return False
+        ranges = ranges_of(op)
+        return [ranges[place] for place in places] == list(shape_of(producer.res[0]))
 
     @staticmethod
     def _fuse(op: Structured, producer: GenericOp, slots: Sequence[Reading], rewriter: PatternRewriter) -> bool:
@@ -110,6 +123,7 @@ class FuseProducer(RewritePattern):
             return False
         assembly = Assembly(op, readings)
         (element,) = assembly.inline(producer.body.block, lambda builder, dim: _write_index(builder, dims[dim]))
+        with_rows_along(assembly.block, lambda dim: next(iter(dims[dim].used_dims())))  # only the producer has any
         for slot in slots:
             assert slot.argument is not None
             assembly.values[slot.argument] = element
@@ -314,7 +328,7 @@ class FuseEpilogue(RewritePattern):
     """Elementwise work on the result of a contraction becomes part of its epilogue."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, GenericOp) or not is_elementwise(op) or has_index(op):
+        if not isinstance(op, GenericOp) or not is_elementwise(op) or has_index(op) or reduces_rows(op):
             return
         found = [
             (reading, source)

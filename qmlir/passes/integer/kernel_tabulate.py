@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.analysis.readings import Structured, computes_only, forget_origins_in_bodies
 from qmlir.dialects.kernel.ops import RequantizeOp
+from qmlir.dialects.kernel.rows import RowReduceOp
 from qmlir.ir.builtin_types import dense
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.preservation import EVERY_BIT, Preservation
@@ -24,7 +25,7 @@ from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 
-_BYTES = np.arange(-128, 128, dtype=np.int8)
+BYTES = np.arange(-128, 128, dtype=np.int8)
 """Every byte, in the order of the table."""
 
 _LEAST_COST = 24
@@ -67,6 +68,11 @@ class TabulatedChain:
         return gone
 
     def table(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.int8] | None:
+        """The target, a byte, for each of the `numbers` of the source, `None` where an operation refuses one."""
+        found = self.results(numbers)
+        return None if found is None else np.ascontiguousarray(found, np.int8)
+
+    def results(self, numbers: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
         """The target for each of the `numbers` of the source, `None` where an operation refuses one of them."""
         values: dict[SSAValue, Any] = {self.source: numbers}
         for op in self.operations:
@@ -79,7 +85,7 @@ class TabulatedChain:
                 return None
             values.update(zip(op.results, results, strict=True))
         found = np.asarray(values[self.target])
-        return np.ascontiguousarray(found, np.int8) if found.shape == numbers.shape else None
+        return found if found.shape == numbers.shape else None
 
 
 def _value(values: Mapping[SSAValue, Any], operand: SSAValue) -> Any:
@@ -93,14 +99,14 @@ def _value(values: Mapping[SSAValue, Any], operand: SSAValue) -> Any:
 
 def _is_part(op: Operation) -> bool:
     """Whether a table may stand for `op`: it computes scalars from scalars, or reads a constant table."""
-    if op.regions or not op.results or isinstance(op, IndexOp):
+    if op.regions or not op.results or isinstance(op, IndexOp | RowReduceOp):
         return False
     if isinstance(op, tensor.ExtractOp):
         return isinstance(op.tensor.owner, arith.ConstantOp)
     return computes_only(op)
 
 
-def _chain(body: Block, source: SSAValue, target: SSAValue) -> TabulatedChain | None:
+def chain_between(body: Block, source: SSAValue, target: SSAValue) -> TabulatedChain | None:
     """The chain between two values of a body, `None` where something else comes in."""
     wanted: set[SSAValue] = {target}
     found: list[Operation] = []
@@ -129,7 +135,7 @@ def chains_to_bytes(body: Block, source: Attribute) -> Iterator[TabulatedChain]:
         if known[place].type != i8 or isinstance(known[place], BlockArgument):
             continue
         for each in known[:place]:
-            chain = _chain(body, each, known[place]) if each.type == source else None
+            chain = chain_between(body, each, known[place]) if each.type == source else None
             if chain is not None:
                 yield chain
 
@@ -137,7 +143,7 @@ def chains_to_bytes(body: Block, source: Attribute) -> Iterator[TabulatedChain]:
 def _best(body: Block) -> tuple[TabulatedChain, npt.NDArray[np.int8]] | None:
     """The last byte of the body that a table may give, from the first byte that it depends on."""
     for chain in chains_to_bytes(body, i8):
-        table = chain.table(_BYTES) if sum(map(cost_of, chain.gone())) >= _LEAST_COST else None
+        table = chain.table(BYTES) if sum(map(cost_of, chain.gone())) >= _LEAST_COST else None
         if table is not None:
             return chain, table
     return None
@@ -166,7 +172,7 @@ class Tabulate(RewritePattern):
         set_origins(constant, origins_of(op))
         rewriter.insert(constant)
         place = arith.IndexCastOp(chain.source, IndexType())
-        first = arith.ConstantOp(IntegerAttr(int(_BYTES[0]), IndexType()))
+        first = arith.ConstantOp(IntegerAttr(int(BYTES[0]), IndexType()))
         behind = arith.SubiOp(place.result, first.result)
         element = tensor.ExtractOp(constant.result, [behind.result], i8)
         replace_chain(chain, [place, first, behind, element], rewriter)

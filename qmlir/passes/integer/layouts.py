@@ -31,6 +31,7 @@ from qmlir.analysis.readings import (
     ranges_of,
     readings_of,
     shape_of,
+    with_rows_along,
 )
 from qmlir.analysis.shapes import common_groups, only_unit_axes_differ, real_axes
 from qmlir.dialects.kernel.ops import MatMulOp, ReshapeOp
@@ -282,6 +283,7 @@ def _relaid(op: GenericOp, readings: Sequence[Reading], order: Order, output: SS
     for inner in body.walk():
         if isinstance(inner, IndexOp):
             inner.properties["dim"] = IntegerAttr(order.index(inner.dim.value.data), i64)
+    with_rows_along(body.block, order.index)
     maps = [*(reading.map_ for reading in readings), AffineMap.identity(len(order))]
     values = [reading.value for reading in readings]
     attributes = [AffineMapAttr(map_) for map_ in maps]

@@ -282,6 +282,10 @@ class Scalar:
     def _converted(self, operation: OperationClass, type_: Attribute, unsigned: bool = False) -> "Scalar":
         return self.made(self.builder.convert(operation, self.value, type_), unsigned)
 
+    def over_row(self, reduction: OperationClass, row: Sequence[int]) -> "Scalar":
+        """One number made of this value for each element of the row, which the iterators `row` run along."""
+        return self.made(self.builder.insert(cast(Any, reduction)(self.value, row)))
+
     def to(self, type_: Attribute, unsigned: bool = False) -> "Scalar":
         """The value as another type: floats to integers by cutting off, integers to i1 by comparing with 0.
 

@@ -358,17 +358,36 @@ def _may_hold(at: Lowering, value: SSAValue, number: int) -> bool:
     return known is None or bool((narrowed(known, tensor(value.type).get_element_type()) == number).any())
 
 
-_relu = _of_formula(FORMULAS[ReluOp])
+def _chosen(op: Operation, condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
+    return condition.select(a, b)
+
+
+FUNCTIONS: dict[type[Operation], Function] = {
+    **{operation: _of_formula(formula) for operation, formula in FORMULAS.items()},
+    ops.AddOp: _binary("__add__"),
+    ops.SubOp: _binary("__sub__"),
+    ops.MulOp: _binary("__mul__"),
+    ops.DivOp: _quotient,
+    ops.MinOp: _binary("minimum"),
+    ops.MaxOp: _binary("maximum"),
+    ops.AbsOp: _absolute,
+    ops.NegOp: _negative,
+    ops.SignOp: _sign,
+    ops.PowOp: _power,
+    ops.EqualOp: _comparison("eq"),
+    ops.WhereOp: _chosen,
+}
+"""What operations compute on plain floats, inside a body."""
+
+
+def _by_integers(operation: type[Operation], growth: Callable[..., int]) -> Lower:
+    return _on_one_scale(FUNCTIONS[operation], FUNCTIONS[operation], growth)
+
 
 LOWERINGS: dict[type[Operation], Lower] = {
-    **{operation: elementwise(_of_formula(formula)) for operation, formula in FORMULAS.items()},
-    ops.AddOp: _on_one_scale(_binary("__add__"), _binary("__add__"), _sum_of),
-    ops.SubOp: _on_one_scale(_binary("__sub__"), _binary("__sub__"), _sum_of),
-    ops.MinOp: _on_one_scale(_binary("minimum"), _binary("minimum"), _largest_of),
-    ops.MaxOp: _on_one_scale(_binary("maximum"), _binary("maximum"), _largest_of),
-    ops.AbsOp: _on_one_scale(_absolute, _absolute, _largest_of),
-    ops.NegOp: _on_one_scale(_negative, _negative, _largest_of),
-    ReluOp: _on_one_scale(_relu, _relu, _largest_of),
+    **{operation: elementwise(function) for operation, function in FUNCTIONS.items()},
+    **{operation: _by_integers(operation, _sum_of) for operation in (ops.AddOp, ops.SubOp)},
+    **{each: _by_integers(each, _largest_of) for each in (ops.MinOp, ops.MaxOp, ops.AbsOp, ops.NegOp, ReluOp)},
     ops.MulOp: _mul,
     ops.ClipOp: _clip_quantized,
     ops.EqualOp: _compare("eq"),
@@ -378,7 +397,5 @@ LOWERINGS: dict[type[Operation], Lower] = {
     ops.LessOrEqualOp: _compare("le"),
     ops.WhereOp: _where,
     ops.DivOp: _divided(_quotient),
-    ops.SignOp: elementwise(_sign),
-    ops.PowOp: elementwise(_power),
     ops.ModOp: _divided(_remainder),
 }

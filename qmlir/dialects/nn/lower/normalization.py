@@ -1,4 +1,7 @@
-"""Local response normalization: a sum over neighbouring channels. The other normalizations are lowered part by part."""
+"""Normalizations: of a row, and local response normalization, a sum over neighbouring channels.
+
+Those of a batch and of groups of channels are lowered part by part.
+"""
 
 from collections.abc import Sequence
 
@@ -13,6 +16,7 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.nn.lower.elements import identity
 from qmlir.dialects.nn.lower.products import dimensions
+from qmlir.dialects.nn.lower.rows import by_rows
 from qmlir.dialects.nn.ops import normalization as ops
 
 
@@ -50,4 +54,10 @@ def _local_response_norm(op: ops.LocalResponseNormOp, at: Lowering) -> Sequence[
     return (quantized.compute(at, readings, quantized.writing(at, 0, identity(at)), normalized),)
 
 
-LOWERINGS: dict[type[Operation], Lower] = {ops.LocalResponseNormOp: _local_response_norm}
+LOWERINGS: dict[type[Operation], Lower] = {
+    ops.InstanceNormOp: by_rows,
+    ops.LayerNormOp: by_rows,
+    ops.LocalResponseNormOp: _local_response_norm,
+    ops.LpNormOp: by_rows,
+    ops.RmsNormOp: by_rows,
+}

@@ -8,12 +8,13 @@ import numpy as np
 from xdsl.dialects import math
 from xdsl.dialects.builtin import IndexType, IntegerType, f32, i32
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineMap
 
 from qmlir.arithmetic import qlinear
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, shape_of
 from qmlir.dialects.kernel.lowering.scalars import Scalar, extracted
+from qmlir.dialects.kernel.rows import RowMaxOp, RowSumOp
 from qmlir.dialects.nn.infer.windows import covered_elements
 from qmlir.dialects.nn.lower.elements import looked_up, operand_map
 from qmlir.dialects.nn.lower.pooling import window_map
@@ -103,29 +104,17 @@ def _softmax(op: SoftmaxOp, at: Lowering) -> Sequence[SSAValue]:
     target, axis = affine(result), op.axis.value.data % len(shape)
     table = at.constant(qlinear.softmax_powers(affine(source).scale, shape[axis]), f32)
     steps, largest_result = float(qlinear.softmax_steps(target.scale)), float(qlinear.SOFTMAX_LARGEST)
-    every, unsigned = AffineMap.identity(len(shape)), at.signedness(op.input)
-    kept = AffineMap(len(shape), 0, tuple(AffineExpr.dimension(each) for each in range(len(shape)) if each != axis))
-    sizes = [size for place, size in enumerate(shape) if place != axis]
-    data = Input(at.value(op.input), every, unsigned)
 
-    def larger(stored: Scalar, so_far: Scalar) -> Scalar:
-        return so_far.maximum(stored.to(i32))
-
-    largest = at.reduce(data, [axis], at.fill(sizes, i32, source.storage_min), larger)
-
-    def raised(stored: Scalar, most: Scalar) -> Scalar:
-        place = stored.to(i32) - most + 255
-        return extracted(stored.builder, table, [place.to(IndexType())])
-
-    powers = at.compute([data, Input(largest, kept)], shape, f32, raised)
-    total = at.reduce(Input(powers, every), [axis], at.fill(sizes, f32, 0.0), lambda power, so_far: so_far + power)
-
-    def body(power: Scalar, sum_: Scalar) -> Scalar:
-        quotient = (power * steps / sum_).minimum(largest_result)
+    def body(stored: Scalar) -> Scalar:
+        integer = stored.to(i32)
+        place = integer - integer.over_row(RowMaxOp, [axis]) + 255
+        power = extracted(stored.builder, table, [place.to(IndexType())])
+        quotient = (power * steps / power.over_row(RowSumOp, [axis])).minimum(largest_result)
         whole = quotient.round_even().to(i32) + target.zero_point
         return whole.clamp(result.storage_min, result.storage_max).to(IntegerType(result.bits))
 
-    return (at.compute([Input(powers, every), Input(total, kept)], shape, IntegerType(result.bits), body),)
+    data = Input(at.value(op.input), AffineMap.identity(len(shape)), at.signedness(op.input))
+    return (at.compute([data], shape, IntegerType(result.bits), body),)
 
 
 LOWERINGS: dict[type[Operation], Lower] = {

@@ -1,4 +1,4 @@
-"""Hardmax: where the first largest element along an axis is. Softmax and its logarithm are lowered part by part."""
+"""Softmax and its logarithm row by row; hardmax: where the first largest element along an axis is."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, shape_of
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, position
 from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.lower.rows import by_rows
 from qmlir.dialects.nn.ops import softmax as ops
 from qmlir.dialects.nn.ops.reduction import ArgMaxOp
 
@@ -26,4 +27,8 @@ def _hardmax(op: ops.HardmaxOp, at: Lowering) -> Sequence[SSAValue]:
     return (at.compute([at.broadcast(places, shape)], shape, element, body),)
 
 
-LOWERINGS: dict[type[Operation], Lower] = {ops.HardmaxOp: _hardmax}
+LOWERINGS: dict[type[Operation], Lower] = {
+    ops.HardmaxOp: _hardmax,
+    ops.LogSoftmaxOp: by_rows,
+    ops.SoftmaxOp: by_rows,
+}

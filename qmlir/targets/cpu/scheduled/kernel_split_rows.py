@@ -1,0 +1,136 @@
+"""`kernel-split-rows`: a body that reduces its row becomes a reduction for each number of it, and work on elements."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.linalg.ops import GenericOp
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from qmlir.analysis.readings import forget_origins_in_bodies, reduces_rows
+from qmlir.dialects.kernel.rows import RowReduceOp
+from qmlir.ir.preservation import EVERY_BIT, Preservation
+from qmlir.ir.rewriting import apply_patterns_greedily
+from qmlir.ir.statistics import count
+from qmlir.targets.cpu.host import resolved_isa
+from qmlir.targets.cpu.isa import instruction_set
+from qmlir.targets.cpu.scheduled.long_rows import LongRow
+from qmlir.targets.cpu.scheduled.row_split import RowSplit
+from qmlir.targets.cpu.scheduled.row_tables import look_up, mark_sums
+
+
+@dataclass(frozen=True)
+class SplitRows(RewritePattern):
+    """Write the operations that a body which reduces its row stands for, in its order."""
+
+    has_tables: bool
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
+        if not reduces_rows(op):
+            return
+        table = look_up(op, rewriter) if self.has_tables else None
+        if table is not None:
+            mark_sums(op, table)
+            count("bodies looked up by row")
+        split = RowSplit(op, rewriter)
+        long = None if table is None else LongRow.of(split, table)
+        if long is not None:
+            count("long rows whose bytes are computed once")
+        _write(split, long)
+
+
+def _write(split: RowSplit, long: LongRow | None) -> None:
+    kept = split.kept()
+    for op in split.block.ops:
+        if long is not None and op is long.total:
+            long.sum_bytes(split)
+        elif isinstance(op, RowReduceOp):
+            split.reduce(op)
+        elif op in kept and (long is None or split.by_row.issuperset(op.results)):
+            split.compute(op)
+    made = split.finish() if long is None else long.look_up(split)
+    split.rewriter.replace(split.op, [], list(made.res))
+
+
+@dataclass(frozen=True)
+class KernelSplitRows(ModulePass):
+    """Take bodies that reduce their row apart: an operation for each pass that goes over the row.
+
+    Each reduction of a row becomes an operation that reduces. What a row has in common is computed once a row. What
+    several passes need of an element is computed again by each of them, or kept in memory where that costs more.
+
+    Where `isa` looks up as many bytes as a register has at once, the exponential of a softmax of bytes comes from a
+    table with a part for each largest byte of a row, from 32,768 elements on: what a body computes of a byte and the
+    largest of its row depends on two bytes. Bytes that come out of another table, where they are written, are left as
+    they were before it, if the numbers ascend with them, too: one table is both. Sums in f64 of floats of such a table
+    say that they have no order to keep (`reassoc`), where all that there may be are multiples of one unit, and the
+    largest sum is less than 2^53 units. From 256 elements in a row on, the bytes that a row becomes are computed for
+    256 bytes and looked up, and sums go byte by byte.
+
+    Before (run with `isa=avx2`):
+
+    ```mlir
+    func.func @main(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+      %0 = tensor.empty() : tensor<8x64xf32>
+      %1 = linalg.generic {
+          indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+          iterator_types = ["parallel", "parallel"]} ins(%x : tensor<8x64xf32>) outs(%0 : tensor<8x64xf32>) {
+      ^bb0(%a: f32, %o: f32):
+        %2 = arith.extf %a : f32 to f64
+        %3 = kernel.row_sum %2 {dims = array<i64: 1>} : f64
+        %4 = arith.truncf %3 : f64 to f32
+        %5 = arith.divf %a, %4 : f32
+        linalg.yield %5 : f32
+      } -> tensor<8x64xf32>
+      func.return %1 : tensor<8x64xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+      %0 = tensor.empty() : tensor<8x64xf32>
+      %1 = arith.constant 0.000000e+00 : f64
+      %2 = tensor.empty() : tensor<8xf64>
+      %3 = linalg.fill ins(%1 : f64) outs(%2 : tensor<8xf64>) -> tensor<8xf64>
+      %4 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) ->
+          (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<8x64xf32>) outs(%3 :
+          tensor<8xf64>) {
+      ^bb0(%5: f32, %6: f64):
+        %7 = arith.extf %5 : f32 to f64
+        %8 = arith.addf %6, %7 : f64
+        linalg.yield %8 : f64
+      } -> tensor<8xf64>
+      %9 = tensor.empty() : tensor<8xf32>
+      %10 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+          iterator_types = ["parallel"]} ins(%4 : tensor<8xf64>) outs(%9 : tensor<8xf32>) {
+      ^bb0(%11: f64, %12: f32):
+        %13 = arith.truncf %11 : f64 to f32
+        linalg.yield %13 : f32
+      } -> tensor<8xf32>
+      %14 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) ->
+          (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x, %10 :
+          tensor<8x64xf32>, tensor<8xf32>) outs(%0 : tensor<8x64xf32>) {
+      ^bb0(%15: f32, %16: f32, %17: f32):
+        %18 = arith.divf %15, %16 : f32
+        linalg.yield %18 : f32
+      } -> tensor<8x64xf32>
+      func.return %14 : tensor<8x64xf32>
+    }
+    ```
+    """
+
+    name = "kernel-split-rows"
+    preserves: ClassVar[Preservation] = EVERY_BIT
+
+    isa: str = "generic"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        pattern = SplitRows(bool(instruction_set(resolved_isa(self.isa)).table_bytes))
+        statistics = apply_patterns_greedily(op, [pattern], ctx, folding=False)
+        forget_origins_in_bodies(op)
+        count("bodies that reduce their row", statistics.counts[SplitRows.__name__])

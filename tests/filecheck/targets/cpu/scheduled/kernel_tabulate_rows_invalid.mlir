@@ -1,6 +1,0 @@
-// RUN: not qmlir-opt %s -p 'kernel-tabulate-rows{isa=sse}'
-// RUN: qmlir-opt %s -p 'kernel-tabulate-rows{isa=avx2}' -o %t.same && qmlir-opt %s | diff %t.same -
-
-func.func @main() {
-  func.return
-}
