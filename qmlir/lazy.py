@@ -14,6 +14,7 @@ import ast
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from importlib.abc import InspectLoader
 from importlib.util import find_spec
 from typing import Any
 
@@ -24,7 +25,8 @@ from qmlir.ir.collection import paused_collection
 def _table(package: str) -> Mapping[str, tuple[str, str]]:
     """The names that `package` imports for type checkers: the module of each, and its name there."""
     spec = find_spec(package)
-    source: str = getattr(spec and spec.loader, "get_source", lambda _: "")(package) or ""
+    loader = None if spec is None else spec.loader
+    source = (loader.get_source(package) if isinstance(loader, InspectLoader) else None) or ""
     late = next(
         (each.body for each in ast.parse(source).body if isinstance(each, ast.If) and _is_for_checkers(each.test)), []
     )

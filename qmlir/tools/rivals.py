@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -165,7 +165,7 @@ def _from_program(path: Path, request: _Request) -> Rivals:
     request.refuse_peers(f"'{path}' is a saved program, no ONNX file")
     if request.data is not None or request.shapes:
         raise text_error(f"'{path}' is a saved program: its shapes are known, and its inputs are random")
-    program = qmlir.load_program(path)
+    program = cast(Any, qmlir.load_program(path))
     generator = np.random.default_rng(0)
     inputs = {port.name: _random_array(port, generator) for port in program.inputs}
     program(inputs)

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from qmlir.dialects.quant.description import Accepted
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, TensorType, f32
 from xdsl.ir import SSAValue
 
