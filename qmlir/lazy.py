@@ -27,9 +27,12 @@ def _table(package: str) -> Mapping[str, tuple[str, str]]:
     spec = find_spec(package)
     loader = None if spec is None else spec.loader
     source = (loader.get_source(package) if isinstance(loader, InspectLoader) else None) or ""
-    late = next(
-        (each.body for each in ast.parse(source).body if isinstance(each, ast.If) and _is_for_checkers(each.test)), []
-    )
+    late = [
+        each
+        for block in ast.parse(source).body
+        if isinstance(block, ast.If) and _is_for_checkers(block.test)
+        for each in block.body
+    ]
     imports = [each for each in late if isinstance(each, ast.ImportFrom) and each.module]
     return {row.asname or row.name: (each.module or "", row.name) for each in imports for row in each.names}
 

@@ -109,7 +109,7 @@ class _Made:
     call: Any
 
 
-def open_port(function: FuncOp, port: Port) -> runtime.Port:
+def open_port(function: FuncOp, port: Port) -> runtime.ArrayPort:
     """An input as the runtime checks it before the sizes that are open are known."""
     type_ = ranked_tensor(port.type) or unranked_tensor(port.type)
     dtype = None if type_ is None else dense_dtype(storage_element(type_.get_element_type()))
@@ -119,7 +119,7 @@ def open_port(function: FuncOp, port: Port) -> runtime.Port:
     is_bool = type_.get_element_type() == i1
     sizes = () if ranked is None else ranked.get_shape()
     shape = tuple(runtime.OPEN if size == DYNAMIC_INDEX else size for size in sizes)
-    return runtime.Port(port.name, np.dtype(np.bool_) if is_bool else dtype, shape, has_rank=ranked is not None)
+    return runtime.ArrayPort(port.name, np.dtype(np.bool_) if is_bool else dtype, shape, has_rank=ranked is not None)
 
 
 def _as_main(module: ModuleOp, name: str) -> ModuleOp:

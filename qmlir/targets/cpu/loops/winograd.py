@@ -23,7 +23,7 @@ from qmlir.dialects.simd.ops import PrefetchOp, StoreOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.affine import Index, emit_expression
 from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue
-from qmlir.targets.cpu.loops.contraction.geometry import Geometry, Reading, add, innermost_is_dense, times
+from qmlir.targets.cpu.loops.contraction.geometry import Geometry, OperandReading, add, innermost_is_dense, times
 from qmlir.targets.cpu.loops.contraction.steps import STEPS, Operand, load
 from qmlir.targets.cpu.loops.counted import carried, counted
 from qmlir.targets.cpu.loops.emitter import Emitter, bits_of
@@ -126,7 +126,7 @@ class WinogradWriter:
         ones = (1,) * 3
         return Geometry(
             x=Operand(op.x, op.input_unsigned is not None, op.accumulator_type), w=op.w, y=y,
-            readings=tuple(Reading(value, attribute.data) for value, attribute in pairs),
+            readings=tuple(OperandReading(value, attribute.data) for value, attribute in pairs),
             positions=shape[:-1], strides=ones, taps=ones, dilations=ones, steps=self.steps, groups=1, batches=0,
             channels=shape[-1], terms=shaped(op.x)[0][-1], row=None,
         )  # fmt: skip

@@ -20,7 +20,7 @@ from qmlir.ir.statistics import count
 from qmlir.levels import check_level
 from qmlir.targets.cpu.scheduled.arena.lifetimes import Buffer, Lifetimes, names_of
 from qmlir.targets.cpu.scheduled.arena.picture import Box, Picture
-from qmlir.targets.cpu.scheduled.arena.placement import ALIGNMENT, Layout, aligned, most_alive, place
+from qmlir.targets.cpu.scheduled.arena.placement import ALIGNMENT, ArenaPlan, aligned, most_alive, place
 from qmlir.targets.cpu.scheduled.bufferization.rewriting import allocation
 
 _NO_NAME = re.compile(r"[^\w.-]")
@@ -37,7 +37,7 @@ def _called(op: Operation) -> str:
     return f"@{op.callee.string_value()}" + (f" ({origins})" if origins else "")
 
 
-def _picture(function: FuncOp, lifetimes: Lifetimes, buffers: list[Buffer], layout: Layout) -> Picture:
+def _picture(function: FuncOp, lifetimes: Lifetimes, buffers: list[Buffer], layout: ArenaPlan) -> Picture:
     boxes = [
         Box(names_of(buffer), buffer.start, buffer.end, offset, buffer.size)
         for buffer, offset in zip(buffers, layout.offsets, strict=True)
@@ -46,7 +46,7 @@ def _picture(function: FuncOp, lifetimes: Lifetimes, buffers: list[Buffer], layo
     return Picture(title, [_called(op) for op in lifetimes.operations()], boxes, layout.peak)
 
 
-def _use_arena(function: FuncOp, buffers: list[Buffer], layout: Layout) -> None:
+def _use_arena(function: FuncOp, buffers: list[Buffer], layout: ArenaPlan) -> None:
     """Replace the allocations of `function` by views into one."""
     block = function.body.block
     first = block.first_op

@@ -69,7 +69,7 @@ _DTYPES: dict[Attribute, type[np.generic]] = {
 
 
 @dataclass(frozen=True)
-class Layout:
+class WeightLayout:
     """The sizes of a packed weight: `groups` by `channels` by `taps` by runs of `run` terms."""
 
     groups: int
@@ -196,7 +196,7 @@ def moved_from(value: SSAValue, place: Sequence[AffineExpr]) -> tuple[SSAValue, 
     return value, place
 
 
-class InterleavedLayout(Layout):
+class InterleavedLayout(WeightLayout):
     """The sizes of weights of interleaved rows: a lane holds a group of rows of the window, `taps` are its sizes."""
 
     @property
@@ -230,12 +230,12 @@ class InterleavedLayout(Layout):
         return (0, 4, 6, 2, 1, 3, 5)
 
 
-class TapsTogetherLayout(Layout):
+class TapsTogetherLayout(WeightLayout):
     """The sizes of weights whose step has all taps of its terms: they are read, and transformed, together."""
 
     @property
-    def _apart(self) -> Layout:
-        return Layout(self.groups, self.channels, self.taps, self.run, self.schedule)
+    def _apart(self) -> WeightLayout:
+        return WeightLayout(self.groups, self.channels, self.taps, self.run, self.schedule)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -246,25 +246,25 @@ class TapsTogetherLayout(Layout):
         return np.ascontiguousarray(np.moveaxis(self._apart.pack(weights), -2, 2))
 
 
-def layout_of(op: ContractionOp, schedule: ScheduleAttr) -> Layout:
+def layout_of(op: ContractionOp, schedule: ScheduleAttr) -> WeightLayout:
     """How `schedule` wants the weights of `op`, which are not packed yet."""
     shape = shaped(op.w)[0]
     if isinstance(op, WinogradOp):
-        kind = TapsTogetherLayout if op.form.takes_taps else Layout
+        kind = TapsTogetherLayout if op.form.takes_taps else WeightLayout
         return kind(1, shape[0], shape[1:-1], shape[-1], schedule)
     if not isinstance(op, ConvOp):
-        return Layout(math.prod(shape[:-2]), shape[-2], (), shape[-1], schedule)
+        return WeightLayout(math.prod(shape[:-2]), shape[-2], (), shape[-1], schedule)
     channels, taps, terms = shape[0], shape[1:-1], shape[-1]
     if schedule.variant in INTERLEAVED:
         if len(taps) != 2:
             raise op_error(op, f"has {len(taps)} axes of taps: '{schedule.variant}' packs rows and columns")
         return InterleavedLayout(1, channels, taps, terms, schedule)
     if schedule.variant == DEPTHWISE:
-        return Layout(1, channels, taps, terms, schedule)
+        return WeightLayout(1, channels, taps, terms, schedule)
     if op.group_count == 1 and integer_list(op.dilations)[-1] == 1:
         # The last taps lie beside each other in memory, as the channels do: one run through both.
-        return Layout(1, channels, (*taps[:-1], 1), taps[-1] * terms, schedule)
-    return Layout(op.group_count, channels // op.group_count, taps, terms, schedule)
+        return WeightLayout(1, channels, (*taps[:-1], 1), taps[-1] * terms, schedule)
+    return WeightLayout(op.group_count, channels // op.group_count, taps, terms, schedule)
 
 
 def packed_element(op: ContractionOp, variant: str) -> Attribute:
@@ -273,7 +273,7 @@ def packed_element(op: ContractionOp, variant: str) -> Attribute:
 
 
 @dataclass(frozen=True)
-class Weights:
+class PackedWeights:
     """Weights in the type they are packed in: numbers, or a value where they are computed."""
 
     array: Array | None
@@ -288,7 +288,7 @@ def _rows(op: ContractionOp, rank: int) -> AffineMap:
     return AffineMap(rank, 0, (AffineExpr.dimension(axis),))
 
 
-def packed_weights(op: ContractionOp, at: Lowering, element: Attribute) -> Weights:
+def packed_weights(op: ContractionOp, at: Lowering, element: Attribute) -> PackedWeights:
     """Each weight in the type `element`, exactly: without its zero point, or as a signed byte where that is no byte."""
     number = op.weight_zero_point.value.data
     if element == i8 and has_offset_bytes(op):
@@ -297,7 +297,7 @@ def packed_weights(op: ContractionOp, at: Lowering, element: Attribute) -> Weigh
     return _less(op, at, element, number)
 
 
-def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int) -> Weights:
+def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int) -> PackedWeights:
     """Each weight less its zero point, of which `number` is the one of all of them, in the type `element`."""
     source, shape = shaped(op.w)[1], shaped(op.w)[0]
     is_unsigned = op.weight_unsigned is not None
@@ -305,15 +305,15 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int) -> W
     zero_points = None if op.weight_zero_points is None else at.known(op.weight_zero_points)
     if known is not None and (op.weight_zero_points is None or zero_points is not None):
         if isinstance(source, AnyFloat):
-            return Weights(known.astype(_DTYPES[element]), None)
+            return PackedWeights(known.astype(_DTYPES[element]), None)
         wide = integers_of(known, source, is_unsigned=is_unsigned)
         offset: Any = number
         if zero_points is not None:
             rows = zero_points.astype(np.int64)
             offset = rows[:, None] if isinstance(op, MatMulOp) else rows.reshape(-1, *(1,) * (len(shape) - 1))
-        return Weights((wide - offset).astype(_DTYPES[element]), None)
+        return PackedWeights((wide - offset).astype(_DTYPES[element]), None)
     if source == element and not number and op.weight_zero_points is None:
-        return Weights(None, op.w)
+        return PackedWeights(None, op.w)
     inputs = [Input(op.w, AffineMap.identity(len(shape)), is_unsigned)]
     if op.weight_zero_points is not None:
         inputs.append(Input(op.weight_zero_points, _rows(op, len(shape))))
@@ -325,10 +325,10 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int) -> W
         wide = wide - (offsets[0].to(wide.type) if offsets else number)
         return wide.to(element)
 
-    return Weights(None, at.compute(inputs, shape, element, body))
+    return PackedWeights(None, at.compute(inputs, shape, element, body))
 
 
-def correction(op: ContractionOp, at: Lowering, weights: Weights, offset: int) -> SSAValue | Array | None:
+def correction(op: ContractionOp, at: Lowering, weights: PackedWeights, offset: int) -> SSAValue | Array | None:
     """`-offset * sum(w)` of each output channel (in each batch of weights), `None` where the offset is 0.
 
     With weights `w = w' - z_w + p` and an input `x = x' - z_x + offset`, `sum (x' - z_x)(w' - z_w)` is
@@ -357,7 +357,7 @@ def correction(op: ContractionOp, at: Lowering, weights: Weights, offset: int) -
     return at.compute([Input(sums, identity)], kept, element, partial(Scalar.__mul__, other=-offset))
 
 
-def row_correction(op: ContractionOp, at: Lowering, weights: Weights) -> SSAValue | None:
+def row_correction(op: ContractionOp, at: Lowering, weights: PackedWeights) -> SSAValue | None:
     """`-offset * sum(x - z_x)` of each row, `None` where weights have no offset."""
     if not weights.offset:
         return None

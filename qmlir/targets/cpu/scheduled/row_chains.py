@@ -30,7 +30,7 @@ _VIEWS = (memref.SubviewOp, memref.CastOp, memref.ViewOp, ReshapeOp)
 
 
 @dataclass(frozen=True)
-class Step:
+class RowStep:
     """An operation, and which of its iterators run over the rows."""
 
     op: LinalgStructuredOperation
@@ -76,7 +76,7 @@ class Chain:
     """Operations in their order, the number of rows along each axis, and the memory that only they use."""
 
     shape: tuple[int, ...]
-    steps: list[Step] = field(default_factory=list[Step])
+    steps: list[RowStep] = field(default_factory=list[RowStep])
 
     def is_own(self, value: SSAValue) -> bool:
         """Whether memory is allocated for these operations alone."""
@@ -161,7 +161,7 @@ def _real_axes(nest: Nest) -> list[int] | None:
     return dims if len(dims) == len(pairs) == len(set(dims)) else None
 
 
-def _step(op: Operation, shape: tuple[int, ...]) -> Step | None:
+def _step(op: Operation, shape: tuple[int, ...]) -> RowStep | None:
     """`op` as one that has rows of `shape`."""
     if not isinstance(op, LinalgStructuredOperation) or OVERWRITTEN in op.attributes:
         return None
@@ -177,20 +177,20 @@ def _step(op: Operation, shape: tuple[int, ...]) -> Step | None:
         for access in nest.accesses
         for each in access.map_.results
     )
-    return Step(op, nest, dims) if is_plain and not _asks_for_rows(nest, dims) else None
+    return RowStep(op, nest, dims) if is_plain and not _asks_for_rows(nest, dims) else None
 
 
 class _Search:
     """Looks for the operations of one chain."""
 
-    def __init__(self, first: Step, shape: tuple[int, ...]):
+    def __init__(self, first: RowStep, shape: tuple[int, ...]):
         self.chain = Chain(shape)
         self._first = first
         self._written: dict[SSAValue, SSAValue] = {}
         """What the chain writes: the memory, and the one value by which."""
         self._read: dict[SSAValue, set[SSAValue | None]] = {}
         """What it reads: the memory, and the values by which; `None` for one that is not read by rows."""
-        self._fills: dict[SSAValue, Step] = {}
+        self._fills: dict[SSAValue, RowStep] = {}
         """What fills memory that nobody has written anything else into."""
 
     @staticmethod
@@ -239,7 +239,7 @@ class _Search:
         self._fills[root_of(step.op.outputs[0])] = step
         return True
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: RowStep) -> None:
         for output in step.nest.outputs:
             root = root_of(output.value)
             fill = self._fills.pop(root, None)
@@ -256,7 +256,7 @@ class _Search:
             self._read.setdefault(table, set()).add(table)
         self.chain.steps.append(step)
 
-    def _belongs(self, step: Step) -> bool:
+    def _belongs(self, step: RowStep) -> bool:
         """Whether `step` goes on with what the chain has written, and disturbs nothing."""
         if step.captured & set(self._written) or not all(self._is_own_table(each, step) for each in step.row_tables):
             return False
@@ -275,7 +275,7 @@ class _Search:
         mine = {root_of(access.value) for access in step.nest.inputs if not step.is_by_rows(access)} | step.captured
         return bool(reads or step.row_tables) and not mine & {root_of(output.value) for output in step.nest.outputs}
 
-    def _is_own_table(self, table: SSAValue, step: Step) -> bool:
+    def _is_own_table(self, table: SSAValue, step: RowStep) -> bool:
         """Whether the chain has written memory that it alone has: the number of a row is another one in its loops."""
         members: set[Operation] = {step.op, *(each.op for each in self.chain.steps)}
         is_written = self._written.get(table) is table and isinstance(table.owner, memref.AllocOp)
@@ -291,7 +291,7 @@ class _Search:
         return not roots & set(self._read)
 
 
-def _has_dense_rows(step: Step, access: Access, reduced: Sequence[int]) -> bool:
+def _has_dense_rows(step: RowStep, access: Access, reduced: Sequence[int]) -> bool:
     """Whether an operand has the axes of the rows in front, in their order, and neighbours along the reduced ones."""
     type_ = memref_type(access.value)
     strides = None if type_ is None else strides_of(type_)

@@ -13,7 +13,7 @@ from qmlir.dialects.kernel.attributes import SCHEDULE, ScheduleAttr
 from qmlir.dialects.kernel.variants import SCALAR
 from qmlir.dialects.simd.base import bits_of
 from qmlir.ir.builtin_types import memref_type
-from qmlir.targets.cpu.scheduled.row_chains import Chain, Step
+from qmlir.targets.cpu.scheduled.row_chains import Chain, RowStep
 
 NEAR_BYTES = 24 << 10
 """What the rows that go together may take: three quarters of the nearest cache of the CPUs that are measured."""
@@ -124,7 +124,7 @@ class _Writer:
         found.name_hint = value.name_hint
         return found
 
-    def _on_rows(self, builder: Builder, step: Step, scratch: Mapping[SSAValue, SSAValue]) -> Operation:
+    def _on_rows(self, builder: Builder, step: RowStep, scratch: Mapping[SSAValue, SSAValue]) -> Operation:
         made = step.op.clone(dict(scratch))
         for place, access in enumerate(step.nest.accesses):
             made.operands[place] = scratch.get(access.value) or self._view(builder, step, access.value, place)
@@ -137,7 +137,7 @@ class _Writer:
                 )
         return made
 
-    def _view(self, builder: Builder, step: Step, value: SSAValue, place: int) -> SSAValue:
+    def _view(self, builder: Builder, step: RowStep, value: SSAValue, place: int) -> SSAValue:
         type_ = memref_type(value)
         axes = step.row_axes(step.nest.accesses[place])
         if type_ is None or all(axis is None for axis in axes):

@@ -31,7 +31,7 @@ from qmlir.dialects.simd.ops import (
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.affine import Index, emit_place
 from qmlir.targets.cpu.loops.contraction.epilogue import write_body
-from qmlir.targets.cpu.loops.contraction.geometry import Reading, add, times
+from qmlir.targets.cpu.loops.contraction.geometry import OperandReading, add, times
 from qmlir.targets.cpu.loops.contraction.steps import load
 from qmlir.targets.cpu.loops.contraction.tiles import Registers, TileWriter
 from qmlir.targets.cpu.loops.emitter import Emitter
@@ -73,7 +73,7 @@ class _Block:
         return self.valid if self.valid < width else None
 
 
-class InterleavedWriter(TileWriter):
+class DepthwiseWriter(TileWriter):
     """Writes the loops of a depthwise convolution whose packed weights have rows of the window in a lane."""
 
     def __init__(self, op: ContractionOp, emit: Emitter):
@@ -183,7 +183,7 @@ class InterleavedWriter(TileWriter):
             return None
         return [self._parameter(emit, each, channel, valid) for each in readings]
 
-    def _parameter(self, emit: VectorEmitter, reading: Reading, channel: Index, valid: int) -> list[SSAValue]:
+    def _parameter(self, emit: VectorEmitter, reading: OperandReading, channel: Index, valid: int) -> list[SSAValue]:
         dims: list[Index] = [*(0 for _ in self.geometry.positions), channel]
         place = emit_place(emit, reading.map_, dims, (*self.geometry.positions, self.geometry.channels))
         if not reading.map_.used_dims():

@@ -16,10 +16,10 @@ from qmlir.dialects.kernel.ops import ContractionOp, YieldOp, scalar_of, shaped
 from qmlir.dialects.simd.ops import StoreOp, StorePartialOp
 from qmlir.targets.cpu.loops.affine import Index, emit_place
 from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form, is_held, written_on
-from qmlir.targets.cpu.loops.contraction.geometry import Geometry, Reading, add, innermost_is_dense
+from qmlir.targets.cpu.loops.contraction.geometry import Geometry, OperandReading, add, innermost_is_dense
 from qmlir.targets.cpu.loops.contraction.shortcuts import saturation_of, start_of
 from qmlir.targets.cpu.loops.contraction.steps import load
-from qmlir.targets.cpu.loops.contraction.together import Registers, Together
+from qmlir.targets.cpu.loops.contraction.together import JointEpilogue, Registers
 from qmlir.targets.cpu.loops.emitter import Emitter
 from qmlir.targets.cpu.loops.vectors import VectorEmitter
 
@@ -27,7 +27,7 @@ _JOINED = 4
 """Registers of sums that become one of bytes: as wide as one of them."""
 
 
-def _is_of_channels(reading: Reading, rank: int) -> bool:
+def _is_of_channels(reading: OperandReading, rank: int) -> bool:
     """Whether the lanes of a vector of channels lie beside each other in memory."""
     if not reading.map_.results:
         return False
@@ -41,7 +41,7 @@ def _last_of(rank: int) -> AffineMap:
     return AffineMap(rank, 0, (AffineDimExpr(rank - 1),))
 
 
-def _is_of_positions(reading: Reading, rank: int) -> bool:
+def _is_of_positions(reading: OperandReading, rank: int) -> bool:
     return rank - 1 not in reading.map_.used_dims()
 
 
@@ -115,11 +115,11 @@ class Epilogue:
         self.start = start if is_by_channel else None
         self.together = self._together() if self.is_vector_work else None
 
-    def _together(self) -> Together | None:
+    def _together(self) -> JointEpilogue | None:
         """What the registers of a row share beside a saturation at the end, and what follows that."""
         arguments = zip(self.op.body.block.args[1:], self.geometry.readings, strict=True)
         readable = [argument for argument, reading in arguments if _is_of_channels(reading, self.rank)]
-        found = Together.of(self.op.body.block, readable)
+        found = JointEpilogue.of(self.op.body.block, readable)
         behind = set[Operation]() if self.saturation is None else set(self.saturation.tail)
         return None if found is None or found.look_ups <= behind else found
 
@@ -165,7 +165,7 @@ class Epilogue:
             self._store(emit, written, place, channel, valid)
 
     def _write_together(
-        self, emit: VectorEmitter, together: Together, registers: Sequence[SSAValue], place: Sequence[Index],
+        self, emit: VectorEmitter, together: JointEpilogue, registers: Sequence[SSAValue], place: Sequence[Index],
         channel: Index, valid: int, shared: dict[tuple[int, ...], SSAValue],
     ) -> None:  # fmt: skip
         """Store what becomes of the registers of a row, what they share computed once for several of them."""
@@ -267,7 +267,12 @@ class Epilogue:
 
 
 def write_element(
-    emit: Emitter, op: ContractionOp, readings: Sequence[Reading], y: SSAValue, total: SSAValue, dims: Sequence[Index]
+    emit: Emitter,
+    op: ContractionOp,
+    readings: Sequence[OperandReading],
+    y: SSAValue,
+    total: SSAValue,
+    dims: Sequence[Index],
 ) -> None:
     """Write the epilogue of the element of `y` at `dims`."""
     ranges = shaped(y)[0]

@@ -47,7 +47,7 @@ def without_gaps(value: SSAValue, first: int, last: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Reading:
+class OperandReading:
     """An epilogue operand: memory, and the place that it has for each dimension of the (joined) result."""
 
     memory: SSAValue
@@ -64,7 +64,7 @@ class Geometry:
     x: Operand
     w: SSAValue
     y: SSAValue
-    readings: tuple[Reading, ...]
+    readings: tuple[OperandReading, ...]
     positions: tuple[int, ...]
     strides: tuple[int, ...]
     taps: tuple[int, ...]
@@ -116,8 +116,8 @@ class Window:
 
 
 def _join_positions(
-    op: ContractionOp, emit: Emitter, x: SSAValue, y: SSAValue, readings: Sequence[Reading]
-) -> tuple[SSAValue, SSAValue, tuple[Reading, ...]] | None:
+    op: ContractionOp, emit: Emitter, x: SSAValue, y: SSAValue, readings: Sequence[OperandReading]
+) -> tuple[SSAValue, SSAValue, tuple[OperandReading, ...]] | None:
     """`x`, the result and the epilogue operands with one axis for all positions, `None` where that is not possible."""
     rank = len(shaped(y)[0])
     groups = [list(range(rank - 1)), [rank - 1]]
@@ -129,10 +129,12 @@ def _join_positions(
     if not all(without_gaps(value, 0, rank - 2) for value in (x, y)):
         return None
 
-    def rejoined(reading: Reading) -> Reading:
+    def rejoined(reading: OperandReading) -> OperandReading:
         if reading.map_ == identity:
-            return Reading(collapse_axes(emit, reading.memory, groups), AffineMap.identity(2))
-        return Reading(reading.memory, AffineMap(2, 0, tuple(AffineExpr.dimension(1) for _ in reading.map_.results)))
+            return OperandReading(collapse_axes(emit, reading.memory, groups), AffineMap.identity(2))
+        return OperandReading(
+            reading.memory, AffineMap(2, 0, tuple(AffineExpr.dimension(1) for _ in reading.map_.results))
+        )
 
     return collapse_axes(emit, x, groups), collapse_axes(emit, y, groups), tuple(map(rejoined, readings))
 
@@ -158,7 +160,7 @@ def geometry_of(op: ContractionOp, emit: Emitter) -> Geometry:
     elif packed[0] > 1:
         batches = leading - 1
     readings = tuple(
-        Reading(value, attribute.data) for value, attribute in zip(op.epilogue, op.epilogue_maps, strict=True)
+        OperandReading(value, attribute.data) for value, attribute in zip(op.epilogue, op.epilogue_maps, strict=True)
     )
     is_plain = sizes[:-1] == positions and not batches and math.prod(taps) == 1
     if leading > 1 and is_plain and (joined := _join_positions(op, emit, x, y, readings)) is not None:

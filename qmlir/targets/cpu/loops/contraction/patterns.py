@@ -8,7 +8,7 @@ from qmlir.dialects.kernel.ops import ContractionOp
 from qmlir.dialects.kernel.variants import INTERLEAVED, SHORT_STEPS
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.contraction.depthwise import InterleavedWriter
+from qmlir.targets.cpu.loops.contraction.depthwise import DepthwiseWriter
 from qmlir.targets.cpu.loops.contraction.scalar import ScalarWriter
 from qmlir.targets.cpu.loops.contraction.short_sums import ShortSumWriter
 from qmlir.targets.cpu.loops.contraction.steps import STEPS
@@ -18,7 +18,7 @@ from qmlir.targets.cpu.loops.structured import replace_by_loops
 from qmlir.targets.cpu.loops.winograd import WinogradWriter
 
 WRITERS: Mapping[str, type[TileWriter]] = {
-    **dict.fromkeys(INTERLEAVED, InterleavedWriter),
+    **dict.fromkeys(INTERLEAVED, DepthwiseWriter),
     **dict.fromkeys(SHORT_STEPS, ShortSumWriter),
 }
 """What writes the loops of a variant, where that is not a `TileWriter`."""

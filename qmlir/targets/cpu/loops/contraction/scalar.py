@@ -12,7 +12,7 @@ from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
 from qmlir.ir.builtin_types import integer_list
 from qmlir.targets.cpu.loops.affine import Index
 from qmlir.targets.cpu.loops.contraction.epilogue import for_each, write_element
-from qmlir.targets.cpu.loops.contraction.geometry import Reading, add, times
+from qmlir.targets.cpu.loops.contraction.geometry import OperandReading, add, times
 from qmlir.targets.cpu.loops.emitter import Emitter, bits_of
 
 
@@ -25,7 +25,7 @@ class ScalarWriter:
         self.y = op.outs
         self.accumulator: Attribute = op.accumulator_type
         pairs = zip(op.epilogue, op.epilogue_maps, strict=True)
-        self.readings = tuple(Reading(value, attribute.data) for value, attribute in pairs)
+        self.readings = tuple(OperandReading(value, attribute.data) for value, attribute in pairs)
 
     def write(self, emit: Emitter) -> None:
         """Write all loops where `emit` stands."""

@@ -48,7 +48,7 @@ def load(emit: Emitter, memory: SSAValue, place: Place, lanes: int, count: int |
 
 
 @dataclass(frozen=True)
-class Step:
+class AccumulationStep:
     """How a family reads and adds: `x` once for all vectors of channels, or for each of them (`is_lanewise`)."""
 
     group: int
@@ -158,17 +158,17 @@ def _fused(emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSA
     return emit.insert(vector_ops.FMAOp(x, w, sums))
 
 
-STEPS: Mapping[str, Step] = {
-    "u8s8_dot": Step(4, _bytes(flipped=False), _dot(Signs.US)),
-    "u8s4_dot": Step(4, _bytes(flipped=False), _dot(Signs.US), parts=2),
-    "u8s2_dot": Step(4, _bytes(flipped=False), _dot(Signs.US), parts=4),
-    **dict.fromkeys(SHORT_STEPS, Step(4, _bytes(flipped=False), _dot(Signs.US))),
-    "s8s8_dot": Step(4, _bytes(flipped=True), _dot(Signs.SS)),
-    "i16_pairs": Step(2, _pairs, _dot(Signs.SS)),
-    "splat": Step(1, _one, _multiply_add),
-    "splat_fma": Step(1, _one, _fused),
-    "depthwise": Step(1, _channels, _multiply_add, is_lanewise=True),
-    "depthwise_dot": Step(4, _row_of_bytes, _dot(Signs.US), is_lanewise=True),
-    "depthwise_pairs": Step(2, _row_of_shorts, _dot(Signs.SS), is_lanewise=True),
+STEPS: Mapping[str, AccumulationStep] = {
+    "u8s8_dot": AccumulationStep(4, _bytes(flipped=False), _dot(Signs.US)),
+    "u8s4_dot": AccumulationStep(4, _bytes(flipped=False), _dot(Signs.US), parts=2),
+    "u8s2_dot": AccumulationStep(4, _bytes(flipped=False), _dot(Signs.US), parts=4),
+    **dict.fromkeys(SHORT_STEPS, AccumulationStep(4, _bytes(flipped=False), _dot(Signs.US))),
+    "s8s8_dot": AccumulationStep(4, _bytes(flipped=True), _dot(Signs.SS)),
+    "i16_pairs": AccumulationStep(2, _pairs, _dot(Signs.SS)),
+    "splat": AccumulationStep(1, _one, _multiply_add),
+    "splat_fma": AccumulationStep(1, _one, _fused),
+    "depthwise": AccumulationStep(1, _channels, _multiply_add, is_lanewise=True),
+    "depthwise_dot": AccumulationStep(4, _row_of_bytes, _dot(Signs.US), is_lanewise=True),
+    "depthwise_pairs": AccumulationStep(2, _row_of_shorts, _dot(Signs.SS), is_lanewise=True),
 }
 """Variant of a schedule to its step."""

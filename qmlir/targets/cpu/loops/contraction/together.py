@@ -44,7 +44,7 @@ def _looks_up(op: Operation) -> bool:
 
 
 @dataclass(frozen=True)
-class Together:
+class JointEpilogue:
     """What is computed for all registers of a row at once."""
 
     narrowed: Mapping[SSAValue, SSAValue]
@@ -57,7 +57,7 @@ class Together:
     """What reads tables of bytes."""
 
     @classmethod
-    def of(cls, block: Block, readable: Sequence[BlockArgument]) -> "Together | None":
+    def of(cls, block: Block, readable: Sequence[BlockArgument]) -> "JointEpilogue | None":
         """What the operations around the tables of a body share, `None` where it looks up none of 256 bytes.
 
         `readable` are the arguments whose elements lie beside each other in memory.
@@ -95,7 +95,7 @@ class Registers:
 
     emit: VectorEmitter
     block: Block
-    together: Together
+    together: JointEpilogue
     known: Sequence[dict[SSAValue, SSAValue]]
     """The values of each register that are there."""
 

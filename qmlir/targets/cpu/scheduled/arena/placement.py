@@ -28,7 +28,7 @@ class Lifetime:
 
 
 @dataclass(frozen=True)
-class Layout:
+class ArenaPlan:
     """Where each buffer lies, in bytes from the beginning, and the bytes that all need together."""
 
     offsets: tuple[int, ...]
@@ -45,7 +45,7 @@ _ORDERS: tuple[Order, ...] = (
 """By size, as TensorFlow Lite does; by size and time; by the time at which they begin."""
 
 
-def place(buffers: Sequence[Lifetime]) -> Layout:
+def place(buffers: Sequence[Lifetime]) -> ArenaPlan:
     """The best layout that is found; every offset is a multiple of the alignment."""
     layouts = [_placed_in_order(buffers, order) for order in _ORDERS]
     return min(layouts, key=lambda layout: layout.peak)
@@ -61,7 +61,7 @@ def most_alive(buffers: Sequence[Lifetime]) -> int:
     return int(np.cumsum(changes).max(initial=0))
 
 
-def _placed_in_order(buffers: Sequence[Lifetime], order: Order) -> Layout:
+def _placed_in_order(buffers: Sequence[Lifetime], order: Order) -> ArenaPlan:
     count = len(buffers)
     offsets, sizes = np.zeros(count, np.int64), np.array([aligned(each.size) for each in buffers], np.int64)
     starts = np.array([each.start for each in buffers], np.int64)
@@ -74,7 +74,7 @@ def _placed_in_order(buffers: Sequence[Lifetime], order: Order) -> Layout:
         offsets[number] = _best_gap(taken, int(sizes[number]))
         is_placed[number] = True
     peak = int((offsets + sizes).max(initial=0))
-    return Layout(tuple(int(offset) for offset in offsets), peak)
+    return ArenaPlan(tuple(int(offset) for offset in offsets), peak)
 
 
 def _best_gap(taken: Sequence[tuple[int, int]], size: int) -> int:

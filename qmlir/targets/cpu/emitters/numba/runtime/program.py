@@ -32,7 +32,7 @@ OPEN = -1
 
 
 @dataclass(frozen=True)
-class Port:
+class ArrayPort:
     """One input or output: its name, the NumPy type and the shape of its array, and whether NaN is refused.
 
     A size may be `OPEN`, and without a rank the shape is of no matter. `bits` is the width of elements that do not fill
@@ -93,7 +93,7 @@ def _fits(shape: Sequence[int], found: Sequence[int]) -> bool:
     return len(shape) == len(found) and all(size in (OPEN, given) for size, given in zip(shape, found, strict=True))
 
 
-def _check_limits(port: Port, array: Array) -> None:
+def _check_limits(port: ArrayPort, array: Array) -> None:
     """Raise `InputError` where the bytes of an element hold what is no value of its type."""
     if port.limits is None or not array.size:
         return
@@ -115,7 +115,7 @@ def _has_nan(array: Array) -> bool:
     return bool(largest != largest)
 
 
-def checked(port: Port, value: Any) -> Array:
+def checked(port: ArrayPort, value: Any) -> Array:
     """`value` as a contiguous, aligned array in native byte order. Raises `InputError` where it does not fit `port`.
 
     The layout and the byte order of an array do not matter, its type and shape do.
@@ -132,7 +132,7 @@ def checked(port: Port, value: Any) -> Array:
     return array
 
 
-def _converted(port: Port, value: Any) -> Array:
+def _converted(port: ArrayPort, value: Any) -> Array:
     """Any value that fits `port` as an array that kernels can read."""
     try:
         array = np.asarray(value)
@@ -149,7 +149,7 @@ def _converted(port: Port, value: Any) -> Array:
     return np.require(array, port.dtype, ("C", "A"))
 
 
-def by_name(ports: Sequence[Port], inputs: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
+def by_name(ports: Sequence[ArrayPort], inputs: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
     """The values of all inputs in order, from a mapping by name, a sequence, or one array. Raises `InputError`."""
     given: Any = inputs
     if given.__class__ is dict and len(given) == len(ports):
@@ -203,14 +203,14 @@ def check_target(name: str, given: object, dtype: np.dtype[Any], shape: tuple[in
     return array
 
 
-def _flat(port: Port, array: Array) -> Array:
+def _flat(port: ArrayPort, array: Array) -> Array:
     """The elements in one axis as kernels see them: in the type `port.memory`."""
     flat = array.reshape(-1)
     memory = port.memory
     return flat if memory is None else flat.view(memory)
 
 
-def _stored(port: Port, array: Array) -> Array:
+def _stored(port: ArrayPort, array: Array) -> Array:
     """An input as kernels see it: they hold integers of few bits as signed ones, the caller has 0 to 15 for 4 bits."""
     flat = _flat(port, array)
     if not port.is_narrow:
@@ -278,7 +278,9 @@ class CompiledModule:
         `package` is what to import for the program.
         """
         self.inputs, self.outputs = (
-            tuple(Port(name, _dtype(dtype), tuple(shape), nan, bits=bits) for name, dtype, shape, nan, bits in rows)
+            tuple(
+                ArrayPort(name, _dtype(dtype), tuple(shape), nan, bits=bits) for name, dtype, shape, nan, bits in rows
+            )
             for rows in (module.INPUTS, module.OUTPUTS)
         )
         for ports in (self.inputs, self.outputs):

@@ -138,7 +138,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Together:
+class TeamRunner:
     """Runs the steps of a program on some threads, or as many as there are cores.
 
     `lead` and `serve` are where the code lies that the first thread runs, and that of the others; it and the steps live

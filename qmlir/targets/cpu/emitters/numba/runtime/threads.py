@@ -27,7 +27,7 @@ from .team import (
     STEPS,
     TABLE,
     TICKET,
-    Together,
+    TeamRunner,
     addresses_of,
     new_words,
 )
@@ -92,7 +92,7 @@ class CompiledTogether:
         self.lead, self.serve = _compiled(_lead, LEAD, digest), _compiled(_serve, SERVE, digest)
         self._steps: Kernel | None = None
         helps = kernels.work.is_helper
-        self._run = None if helps else Together(threads, self.lead.address, self.serve.address, self)
+        self._run = None if helps else TeamRunner(threads, self.lead.address, self.serve.address, self)
 
     def __call__(self, steps: Any, *arrays: npt.NDArray[Any]) -> None:
         """Run `steps`, compiled or in Python, which then runs on this thread."""

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from qmlir.targets.cpu.scheduled.arena.placement import ALIGNMENT, Layout, Lifetime, aligned, most_alive, place
+from qmlir.targets.cpu.scheduled.arena.placement import ALIGNMENT, ArenaPlan, Lifetime, aligned, most_alive, place
 
 
-def _check(buffers: list[Lifetime], layout: Layout) -> None:
+def _check(buffers: list[Lifetime], layout: ArenaPlan) -> None:
     for number, (mine, start) in enumerate(zip(buffers, layout.offsets, strict=True)):
         assert start % ALIGNMENT == 0
         assert 0 <= start <= start + mine.size <= layout.peak
@@ -48,7 +48,7 @@ def test_the_tightest_gap_is_taken() -> None:
 
 
 def test_nothing_to_place() -> None:
-    assert place([]) == Layout((), 0)
+    assert place([]) == ArenaPlan((), 0)
     assert most_alive([]) == 0
 
 
