@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qmlir.arithmetic.requantization import accumulator_scale
-from qmlir.arithmetic.schemes import F64, I64, LARGEST_SCALE, SMALLEST_SCALE, Bools, RangeError, power_of_two_ceiling
+from qmlir.arithmetic.schemes import F64, LARGEST_SCALE, SMALLEST_SCALE, Bools, RangeError, power_of_two_ceiling
 
 LIMIT = (1 << 29) - 1
 """The largest integer that a bias is given, a quarter of i32 as in Glow: the rest is for the sum of products."""
@@ -99,17 +99,3 @@ def fit_bias(
     if (bad := ~(np.isfinite(products) & (scales <= LARGEST_SCALE))).any():
         raise RangeError(f"no f32 scales are large enough for a bias of {sizes[bad].flat[0]}")
     return FittedScales(scales, products, raised)
-
-
-def quantize_bias(bias: npt.ArrayLike, bias_scales: npt.ArrayLike) -> I64:
-    """`rne(f32(bias / scale))`, what `quant.qcast` gives; the scales are `[]` or `[channels]`, as `fit_bias` gave them.
-
-    Raises `RangeError` where an integer does not fit i32: nothing is clipped.
-    """
-    values = np.asarray(bias, np.float64)
-    scales = np.asarray(bias_scales, np.float64)
-    steps = _steps(values, np.broadcast_to(scales, values.shape) if scales.size > 1 else scales.reshape(()))
-    if len(bad := np.argwhere(~((steps >= -(2.0**31)) & (steps < 2.0**31)))):
-        found = values[tuple(bad[0])]
-        raise RangeError(f"a bias of {found} at index {bad[0].tolist()} does not fit 32 bits: its scale is too small")
-    return steps.astype(np.int64)
