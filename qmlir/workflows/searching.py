@@ -257,13 +257,11 @@ def _check_bound(bound: float | None, drop: float | None) -> None:
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
-def _chosen(choices: type[_Choice], word: str) -> _Choice:
-    """The member of `choices` that `word` names. Raises `DiagnosticError`."""
+def _chosen(choices: type[_Choice], word: str, what: str) -> _Choice:
+    """The member of `choices`, each a `what`, that `word` names. Raises `DiagnosticError`."""
     known = [str(each) for each in choices]
     if word not in known:
-        raise text_error(
-            f"no {choices.__name__.lower()} '{word}'{nearest_name(word, known)}, there are {', '.join(known)}"
-        )
+        raise text_error(f"no {what} '{word}'{nearest_name(word, known)}, there are {', '.join(known)}")
     return choices(word)
 
 
@@ -331,7 +329,8 @@ def search(
     settings that do not fit.
     """
     _check_bound(bound, drop)
-    way, widest, runner = _chosen(SearchMode, mode), _chosen(Width, to), Runner(_chosen(Engine, engine), threads)
+    way, widest = _chosen(SearchMode, mode, "mode"), _chosen(Width, to, "width")
+    runner = Runner(_chosen(Engine, engine, "engine"), threads)
     recipe = settings.get("recipe", "")
     if target_text(settings) or targets_of(module):
         raise text_error("a search is for the CPU, which has all widths: other targets say themselves which they have")

@@ -43,6 +43,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.ir.evaluation import evaluate
 
@@ -111,7 +112,7 @@ class RowMaxOp(RowReduceOp):
 
     def start(self) -> float:
         integer = as_integer(self.value.type)
-        return -math.inf if integer is None else -(1 << (integer.bitwidth - 1))
+        return -math.inf if integer is None else integer_limits(integer.bitwidth)[0]
 
     def combined(self, so_far: SSAValue, value: SSAValue) -> Operation:
         return (arith.MaximumfOp if isinstance(value.type, AnyFloat) else arith.MaxSIOp)(so_far, value)

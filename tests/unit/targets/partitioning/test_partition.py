@@ -141,6 +141,6 @@ def test_names_that_are_taken(tmp_path: Path) -> None:
 def test_the_workflow_needs_a_target() -> None:
     module = _module()
     del module.attributes["target.specs"]
-    with pytest.raises(DiagnosticError, match=r"says no quant\.targets to divide it among, and none is given"):
+    with pytest.raises(DiagnosticError, match=r"says no target\.specs to divide it among, and none is given"):
         partition_workflow(module)
     assert partition_workflow(module, "cpu").reports[0].parts == ()
