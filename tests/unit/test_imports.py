@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from importlib.metadata import packages_distributions
+from itertools import pairwise
 from pathlib import Path
 
 import grimp
@@ -95,6 +96,22 @@ def _imported() -> Iterator[tuple[str, Path]]:
 
 def _names(requirements: list[str]) -> set[str]:
     return {re.split(r"[^\w-]", each)[0].lower().replace("-", "_") for each in requirements}
+
+
+def test_the_way_of_the_data() -> None:
+    """Each arrow of the picture is an import, of the module or of a package whose names are loaded late."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    picture = text.partition("<!-- way -->")[2].partition("<!-- /way -->")[0]
+    graph = grimp.build_graph("qmlir")
+    arrows = [
+        (before.removeprefix("qmlir."), after)
+        for line in picture.splitlines()
+        for before, after in pairwise(re.split(r" +-> +", re.split(r"(?<! ) {2,}(?! |-> )", line.strip())[0]))
+    ]
+    assert len(arrows) > 15
+    for before, after in arrows:
+        importer = "qmlir" if hasattr(qmlir, before) and before in dir(qmlir) else f"qmlir.{before}"
+        assert f"qmlir.{after}" in graph.find_modules_directly_imported_by(importer), (before, after)
 
 
 def test_what_is_imported_is_declared() -> None:

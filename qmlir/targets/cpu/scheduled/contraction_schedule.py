@@ -1,6 +1,6 @@
 """How contractions are made into loops: by the first row of the instruction set that accepts one, and its sizes.
 
-`docs/performance.md` says how the figures were taken.
+`docs/lab/contractions.md` says how the figures were taken.
 """
 
 import math
@@ -80,7 +80,7 @@ def _prefetches(op: ContractionOp) -> bool:
 
 
 THREADED_MICROSECONDS = 3.0
-"""Work of a contraction on one core from which on threads divide it; see `docs/performance.md`."""
+"""Work of a contraction on one core from which on threads divide it; see `docs/lab/threads.md`."""
 
 _CYCLES = 3500
 """Cycles of a core in a microsecond, in each of which one vector of `lanes` sums takes a group of terms."""

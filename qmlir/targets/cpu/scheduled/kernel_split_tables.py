@@ -44,7 +44,7 @@ _MOST_LIMITS = {True: 8, False: 3}
 """Limits of a group in the epilogue of a contraction, which looks up as many bytes as a register has, and elsewhere.
 
 Beside numbers of 32 bits a loop over elements looks up 16 at a time, and four limits take as long as a table in memory
-(Zen 4, `docs/performance.md`).
+(Zen 4, `docs/lab/models.md`).
 """
 
 Table = npt.NDArray[np.int8]

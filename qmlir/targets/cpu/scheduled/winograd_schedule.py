@@ -1,6 +1,6 @@
 """How Winograd's convolutions are made into loops: where they are faster, register tiles, tiles of a block.
 
-`docs/performance.md` says how the figures were taken.
+`docs/lab/winograd.md` says how the figures were taken.
 """
 
 from collections.abc import Mapping, Sequence
