@@ -114,6 +114,6 @@ def loaded(folder: Path) -> Any:
     else:
         team: Any = import_module(".team", __package__)
         lead, serve = map(engine.get_function_address, header["team"]["symbols"])
-        run = team.Together(header["team"]["threads"], lead, serve, engine)
+        run = team.TeamRunner(header["team"]["threads"], lead, serve, engine)
         main = partial(run, addresses[-1], table)
     return SimpleNamespace(**{name: header[name] for name in FACTS}, main=main, TAKES_ANY_SHAPE=True)
