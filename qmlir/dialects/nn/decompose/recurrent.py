@@ -43,6 +43,11 @@ class AtPlace(Protocol):
     def __getitem__(self, place: int, /) -> SSAValue: ...
 
 
+def prefix_of(way: int) -> str:
+    """What the roles of a direction begin with: 0 is the first one of a layer."""
+    return "backward/" if way else ""
+
+
 @dataclass
 class Direction:
     """One walk through the sequence: what its gates are made of, and what they take at each place of it."""
@@ -56,7 +61,7 @@ class Direction:
     @property
     def prefix(self) -> str:
         """What the roles of this direction begin with."""
-        return "backward/" if self.way else ""
+        return prefix_of(self.way)
 
     @property
     def weights(self) -> DirectionWeights:

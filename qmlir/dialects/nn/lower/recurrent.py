@@ -27,12 +27,13 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import Rewriter
 
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering
+from qmlir.dialects.kernel.lowering.quantized import requantization_of
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.lowering.types import plain_element
 from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.components import assign_elements, components_of, is_quantized
-from qmlir.dialects.nn.decompose.recurrent import WALKS, AtPlace, Direction, State, Walk
+from qmlir.dialects.nn.decompose.recurrent import WALKS, AtPlace, Direction, State, Walk, prefix_of
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.ops import recurrent as ops
 from qmlir.dialects.nn.ops.constant import ConstantOp
@@ -167,20 +168,25 @@ class _Way:
 
     # --- States -------------------------------------------------------------------------------------------------------
 
-    def _zero(self, number: int) -> SSAValue:
-        element = self._state_element(number)
+    def _zeros(self, element: Attribute) -> tuple[SSAValue, Attribute]:
         zero = int(element.zero_points.reshape(-1)[0]) if isinstance(element, UniformQuantizedType) else 0
-        return self.at.fill(self.shape, plain_element(element), zero)
+        return self.at.fill(self.shape, plain_element(element), zero), element
 
     def _initial(self, number: int) -> tuple[SSAValue, Attribute]:
         """The state that the walk begins with, at the integer level, and its own element type.
 
-        Zeros have the type of the states behind them: every uniform type holds 0 exactly.
+        Zeros take the type of the states behind them, which holds 0 exactly, so that every step is the same. Integer
+        modes round both terms of a sum to a scale that depends on their types: there, zeros keep their own.
         """
-        given: SSAValue | None = getattr(self.op, f"initial_{self.walk.states[number]}")
+        name = self.walk.states[number]
+        given: SSAValue | None = getattr(self.op, f"initial_{name}")
         wanted = self._state_element(number)
-        if given is None or (element_of(given) != wanted and self._is_zero(given)):
-            return self._zero(number), wanted
+        keeps_type = is_quantized(self.op) and not requantization_of(self.at).mode.uses_floats
+        if given is None:
+            own = components_of(self.op).get(f"{prefix_of(self.way)}{name}/initial", wanted)
+            return self._zeros(own if keeps_type else wanted)
+        if element_of(given) != wanted and not keeps_type and self._is_zero(given):
+            return self._zeros(wanted)
         value = self.at.value(given)
         if self.op.directions > 1:
             value = self.at.slice(value, (self.way, 0, 0), self.shape)

@@ -105,3 +105,31 @@ def test_quantized_layers_are_raised_and_become_loops(
     assert names_in(after).count("scf.for") == ways
     changed = first_changed(interpret(module, inputs), interpret(after, inputs), EVERY_BIT)
     assert changed is None, changed
+
+
+FINE, STATE, SIGN = "i15:f32, 3.0517578125e-05", "u4:f32, 1.562500e-02:8", "i2:f32, 2.0"
+
+
+@pytest.mark.parametrize("mode", ["f32", "single_round", "double_round", "shift, even"])
+@pytest.mark.parametrize("initial", ["_", f"dense<0> : tensor<2x1x2xi15> -> tensor<2x1x2x!quant.uniform<{FINE}>>"])
+@pytest.mark.parametrize("time", [1, 3])
+def test_zeros_in_front_of_the_first_step_have_their_own_type(mode: str, initial: str, time: int) -> None:
+    """A sum in an integer mode rounds both terms to a scale that depends on the type of either, zeros included."""
+    parts = {"initial": FINE, "sum": "i6:f32, 3.906250e-03", "tanh": STATE}
+    components = ", ".join(
+        f'"{way}hidden/{part}" = !quant.uniform<{type_}>' for way in ("", "backward/") for part, type_ in parts.items()
+    )
+    recurrence = "dense<[[[-1, 0], [-1, 0]], [[0, -1], [-1, -1]]]> : tensor<2x2x2xi2>"
+    check(
+        f'nn.rnn {{hidden_size = 2, direction = "bidirectional", components = {{{components}}}, '
+        f"requantize = #kernel.requantize<{mode}>}}",
+        [
+            f"tensor<{time}x1x4x!quant.uniform<i1:f32, 4.0>>",
+            "tensor<2x2x4x!quant.uniform<i9<-255:255>:f32, 6.103515625e-05>>",
+            f"{recurrence} -> tensor<2x2x2x!quant.uniform<{SIGN}>>",
+            "_",
+            "_",
+            initial,
+        ],
+        [f"tensor<{time}x2x1x2x!quant.uniform<{STATE}>>", f"tensor<2x1x2x!quant.uniform<{STATE}>>"],
+    )
