@@ -31,7 +31,7 @@ from qmlir.analysis.intervals import (
     transfer,
     wrapped,
 )
-from qmlir.dialects.kernel.ops import ContractionOp, RequantizeOp, ReshapeOp, YieldOp, shaped
+from qmlir.dialects.kernel.ops import ContractionOp, RequantizeOp, ReshapeOp, YieldOp
 from qmlir.ir.builtin_types import ranked_tensor
 
 _MOST_ROUNDS = 4
@@ -142,8 +142,6 @@ class ValueRanges:
             steps = _steps(parent)[op.dim.value.data]
             if steps is not None:
                 return Interval(0, max(steps - 1, 0))
-        if isinstance(parent, ContractionOp):
-            return Interval(0, max(shaped(parent.target)[0][op.dim.value.data] - 1, 0))
         return range_of_type(IndexType())
 
     def _structured(self, op: LinalgStructuredOperation) -> Sequence[Interval]:

@@ -88,6 +88,20 @@ def test_wide_integers_as_floats() -> None:
         assert float(np.float32(np.int64(high))) <= found.values[1]
 
 
+@pytest.mark.parametrize("operation", [arith.FPToSIOp, arith.FPToUIOp])
+def test_floats_as_integers(operation: Any) -> None:
+    """The whole part of what the type holds; what lies beyond it has no value, so it widens nothing."""
+    op, is_signed = operation(operands(f32)[0], IntegerType(8)), operation is arith.FPToSIOp
+    for bounds, expected in [
+        ((-0.5, 90.9), (0, 90)),
+        ((3.0, 7.0), (3, 7)),
+        ((-300.0, 5.5), (-128 if is_signed else 0, 5)),
+    ]:
+        found = transfer(op, [Interval(*bounds)])
+        assert found is not None
+        assert found.values == expected
+
+
 def test_readings() -> None:
     assert str(unsigned(Interval(-3, -1), 8)) == "[253, 255]"
     assert str(unsigned(Interval(-3, 1), 8)) == "[0, 255]"

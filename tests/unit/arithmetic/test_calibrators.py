@@ -109,7 +109,7 @@ def test_ranges_by_hand() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("percent", [100.0, 99.9, 90.0, 50.0])
+@pytest.mark.parametrize("percent", [100.0, 99.9, 90.0, 50.0, 0.9])
 def test_percentile_holds_what_it_should_and_no_bin_more(name: str, percent: float) -> None:
     values = np.sort(data(name).astype(np.float64))
     statistics = Statistics.of(values)

@@ -72,8 +72,7 @@ def _covered(at: Lowering, last: SSAValue, phases: Sequence[_Phase]) -> SSAValue
         low.append(min(max(-phase.start, 0), phase.reach) if end > begin else 0)
         high.append(phase.reach - (end - begin) - low[-1])
     if not all(sizes):
-        whole = [size + a + b for size, a, b in zip(sizes, low, high, strict=False)]
-        return at.fill((*whole, shape[-1]), element_of(last), 0)
+        return at.fill((shape[0], *(phase.reach for phase in phases), shape[-1]), element_of(last), 0)
     part = at.slice(last, (*offsets, 0), (*sizes, shape[-1]))
     return at.pad(part, (*low, 0), (*high, 0), 0)
 

@@ -39,12 +39,13 @@ def emit_expression(emit: Emitter, expression: AffineExpr, dims: Sequence[Index]
             a = emit_expression(emit, expression.lhs, dims, ranges)
             b = emit_expression(emit, expression.rhs, dims, ranges)
             is_natural = least(expression.lhs, ranges) >= 0
-            return _emit_binary(emit, expression.kind, a, b, is_natural)
+            return emit_binary(emit, expression.kind, a, b, is_natural)
         case _:
             raise NotImplementedError(f"{expression} has symbols")
 
 
-def _emit_binary(emit: Emitter, kind: AffineBinaryOpKind, a: Index, b: Index, is_natural: bool) -> Index:
+def emit_binary(emit: Emitter, kind: AffineBinaryOpKind, a: Index, b: Index, is_natural: bool = False) -> Index:
+    """Write `a kind b`, folded where both are known; `is_natural` says that `a` is at least 0."""
     if isinstance(a, int) and isinstance(b, int):
         return AffineExpr.binary(kind, AffineExpr.constant(a), AffineExpr.constant(b)).eval([], [])
     match kind:

@@ -62,6 +62,13 @@ func.func @negations(%x: tensor<4xf32>, %i: tensor<4xi8>, %q: tensor<4x!q>) -> (
   func.return %1, %3, %5 : tensor<4xf32>, tensor<4xi8>, tensor<4x!q>
 }
 
+// The result has a length that the input leaves open: another type.
+func.func @negations_of_an_open_length(%x: tensor<?xf32>) -> tensor<4xf32> {
+  %0 = nn.neg %x : tensor<?xf32>
+  %1 = nn.neg %0 : (tensor<?xf32>) -> tensor<4xf32>
+  func.return %1 : tensor<4xf32>
+}
+
 func.func @constants() -> (tensor<3xf32>, tensor<2xi32>, tensor<2x!q>) {
   %0 = nn.constant dense<[1.0, 2.0, 0.1]> : tensor<3xf32> {origin = "a"}
   %1 = nn.add %0, %0 : tensor<3xf32> {origin = "sum"}
@@ -131,6 +138,11 @@ func.func @batch_norm_shared(%x: tensor<1x1x2x2xf32>, %s: tensor<1xf32>) -> (ten
 // CHECK-NEXT: [[V3:%.+]] = nn.neg [[V2]] : tensor<4x!q0>
 // CHECK-NEXT: [[V4:%.+]] = nn.neg [[V3]] : tensor<4x!q0>
 // CHECK-NEXT: func.return [[V0]], [[V1]], [[V4]] : tensor<4xf32>, tensor<4xi8>, tensor<4x!q0>
+// CHECK-LABEL: @negations_of_an_open_length(
+// CHECK-SAME: [[V0:%.+]]: tensor<?xf32>) -> tensor<4xf32>
+// CHECK-NEXT: [[V1:%.+]] = nn.neg [[V0]] : tensor<?xf32>
+// CHECK-NEXT: [[V2:%.+]] = nn.neg [[V1]] : (tensor<?xf32>) -> tensor<4xf32>
+// CHECK-NEXT: func.return [[V2]] : tensor<4xf32>
 // CHECK-LABEL: @constants(
 // CHECK-SAME: ) -> (tensor<3xf32>, tensor<2xi32>, tensor<2x!q0>)
 // CHECK-NEXT: [[V0:%.+]] = nn.constant dense<[2.000000e+00, 4.000000e+00, 0.2]> : tensor<3xf32> {origin = "sum"}

@@ -70,6 +70,21 @@ def test_clamp_in_requantize(element: str, limits: tuple[int, int], kinds: Seque
     assert check(bodies, element)
 
 
+@pytest.mark.parametrize("inner", ["maxsi", "minsi", "maxui", "minui"])
+@pytest.mark.parametrize("outer", ["maxsi", "minsi", "maxui", "minui"])
+def test_extremum_of_an_extremum_with_constants(inner: str, outer: str) -> None:
+    pairs = list(itertools.product(VALUES[::3], repeat=2))
+    bodies = [
+        f"""%a = arith.constant {first} : i4
+        %b = arith.constant {second} : i4
+        %m = arith.{inner} %x, %a : i4
+        %y = arith.{outer} %m, %b : i4"""
+        for first, second in pairs
+    ]
+    shorter = check(bodies, "i4")
+    assert shorter == len(pairs) or not inner == outer in ("maxsi", "minsi")
+
+
 @pytest.mark.parametrize("limits", [(-100, 90), (0, 255)])
 def test_clamp_that_reads_other_signs_stays(limits: tuple[int, int]) -> None:
     kind = "maxui" if limits[0] < 0 else "maxsi"

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineBinaryOpKind, AffineDimExpr, AffineExpr, AffineMap
 
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.affine import Index, emit_expression, strides_of
+from qmlir.targets.cpu.loops.affine import Index, emit_binary, strides_of
 from qmlir.targets.cpu.loops.contraction.steps import STEPS, Operand
 from qmlir.targets.cpu.loops.emitter import Emitter
 from qmlir.targets.cpu.loops.nests import collapse_axes, memref_type
@@ -24,12 +24,12 @@ from qmlir.targets.cpu.loops.nests import collapse_axes, memref_type
 
 def add(emit: Emitter, a: Index, b: Index) -> Index:
     """`a + b`, folded where both are known."""
-    return emit_expression(emit, AffineExpr.dimension(0) + AffineExpr.dimension(1), [a, b], [1, 1])
+    return emit_binary(emit, AffineBinaryOpKind.Add, a, b)
 
 
 def times(emit: Emitter, a: Index, factor: int) -> Index:
     """`a * factor`, folded where it is known."""
-    return emit_expression(emit, AffineExpr.dimension(0) * factor, [a], [1])
+    return emit_binary(emit, AffineBinaryOpKind.Mul, a, factor)
 
 
 def _strides(value: SSAValue) -> tuple[int | None, ...]:

@@ -91,11 +91,10 @@ class Picture:
 _MARKS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
 def _bytes(size: int) -> str:
     """`1.5 MiB`: a size for people."""
-    number, unit = float(size), "B"
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if number < 1024 or unit == "GiB":
-            break
-        number /= 1024
-    return f"{number:.4g} {unit}"
+    thousands = max(size.bit_length() - 1, 0) // 10
+    return f"{size / 1024**thousands:.4g} {_UNITS[thousands]}"

@@ -34,8 +34,8 @@ func.func @main(%x: tensor<1x9x9x8xi8>) -> tensor<1x7x7x16xi32> {
 """
 
 
-def _matmul(element: str, total: str, more: str = "", rows: int = 12) -> str:
-    x, w, y = f"tensor<{rows}x16x{element}>", f"tensor<64x16x{element}>", f"tensor<{rows}x64x{total}>"
+def _matmul(element: str, total: str, more: str = "", rows: int = 12, channels: int = 64) -> str:
+    x, w, y = f"tensor<{rows}x16x{element}>", f"tensor<{channels}x16x{element}>", f"tensor<{rows}x{channels}x{total}>"
     return f"""
 func.func @main(%x: {x}, %w: {w}) -> {y} {{
   %0 = kernel.matmul ins(%x, %w : {x}, {w}) -> {y} {more} {{
@@ -63,6 +63,11 @@ def test_the_first_is_that_of_the_table_and_each_is_there_once(text: str, isa: s
     registers = 32 if isa in ("avx512-vnni", "neon") else 16
     assert all(each.rows * each.vectors < registers and not each.packed for each in found)
     assert threads == 2 or not any(each.threads for each in found)
+
+
+def test_a_single_sum_may_be_made_in_several_ways() -> None:
+    _, op = _parsed(_matmul("i8", "i32", rows=1, channels=1))
+    assert len(candidates(op, "avx512-vnni", 1)) > 1
 
 
 def test_what_is_divided_is_there_undivided_too() -> None:
