@@ -17,7 +17,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from qmlir.dialects.kernel.variants import S8S8_DOT, SPLAT_FMA, U8S8_DOT
 from qmlir.environment import default_environment
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
@@ -97,9 +96,9 @@ def _tiles(isa: InstructionSet) -> tuple[_Tile, _Tile]:
     """The tiles of integers and of f32: of what the loops of the set multiply, in the registers that it has."""
     lanes, vectors = isa.bits // _LANE_BITS, _WIDE if isa.registers > _FEW else _NARROW
     variants = {row.variant for row in isa.rows}
-    step = _FUSED if SPLAT_FMA in variants else _APART
+    step = _FUSED if "splat_fma" in variants else _APART
     floats = _Tile("f32", "f32", lanes, 1, vectors, _ONE_SPLAT, step)
-    return (_bytes if variants & {U8S8_DOT, S8S8_DOT} else _pairs)(lanes, vectors), floats
+    return (_bytes if variants & {"u8s8_dot", "s8s8_dot"} else _pairs)(lanes, vectors), floats
 
 
 def _text(tile: _Tile, isa: str) -> str:

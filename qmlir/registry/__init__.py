@@ -157,7 +157,7 @@ def _named(field: str, among: tuple[Package, ...]) -> Mapping[str, Named]:
 
 
 def named(field: str) -> Mapping[str, Named]:
-    """The rows of a field by name: `targets`, `calibrators`, `schemes`, `pdl`, `kernels` or `isas`, not loaded yet."""
+    """The rows of a field by name, such as `targets` or `variants`, not loaded yet."""
     return _named(field, packages())
 
 

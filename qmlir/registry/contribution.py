@@ -78,6 +78,7 @@ class Contribution:
     pdl: Names = field(default_factory=dict[str, str])
     kernels: Names = field(default_factory=dict[str, str])
     isas: Names = field(default_factory=dict[str, str])
+    variants: Names = field(default_factory=dict[str, str])
     importers: Sequence[str] = ()
     exporters: Sequence[str] = ()
     built_for: str = ""
@@ -136,6 +137,11 @@ FIELDS: Mapping[str, Room] = {
     "isas": Room(
         RowForm.NAMES,
         "instruction set to its `InstructionSet` (`qmlir/targets/cpu/isa/base.py`), which `isa=<name>` compiles for",
+    ),
+    "variants": Room(
+        RowForm.NAMES,
+        "variant of contraction loops to its `LoopVariant` (`qmlir/targets/cpu/loops/contraction/tiles.py`), which "
+        "rows of instruction sets and schedules name",
     ),
     "importers": Room(RowForm.ROWS, "tables from ONNX operator, `Relu` or `com.example::Relu`, to its importer"),
     "exporters": Room(RowForm.ROWS, "tables from operation class to its ONNX exporter"),

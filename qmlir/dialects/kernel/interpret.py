@@ -37,7 +37,7 @@ from qmlir.dialects.kernel.ops import (
     shaped,
 )
 from qmlir.dialects.kernel.packed import packed_sums
-from qmlir.dialects.kernel.variants import VARIANTS
+from qmlir.dialects.kernel.variants import variant_names
 from qmlir.dialects.kernel.winograd import WinogradOp, winograd_sums
 from qmlir.dialects.quant.infer import integer_dtype
 from qmlir.ir.builtin_types import as_integer, integer_list, memref_type
@@ -143,7 +143,7 @@ def _contraction(sums_of: Callable[..., Array]) -> RunsRegions:
         outs: Array | None,
     ) -> tuple[Array, ...]:
         if op.schedule is not None and op.schedule.packed:
-            if op.schedule.variant not in VARIANTS:
+            if op.schedule.variant not in variant_names():
                 found = op.schedule.variant
                 raise InterpretationError(f"has operands packed for '{found}' loops, which only these can read")
             sums = packed_sums(op, x, w)

@@ -1,79 +1,44 @@
-"""The sums of contractions whose operands are packed: `x` as the loops read it, by weights in the layout of a schedule.
-
-Packed weights are `[groups, blocks, taps…, steps, channels of a block * terms of a step]`. Zeros fill blocks and steps
-up, so what a step reads of `x` beyond its own terms counts for nothing.
-"""
+"""The sums of contractions on packed operands: `x` as the loops read it, by weights as their layout holds them."""
 
 import math
-from typing import Any
+from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import AnyFloat
 
 from qmlir.arithmetic.exact_sums import exact_matmul, sum_dtype
 from qmlir.arithmetic.requantization import magnitude
-from qmlir.dialects.kernel.attributes import ScheduleAttr
-from qmlir.dialects.kernel.interleaved import QUAD, rows_there
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
-from qmlir.dialects.kernel.variants import (
-    DEPTHWISE,
-    DEPTHWISE_DOT,
-    INTERLEAVED,
-    S8S8_DOT,
-    SHORT_STEPS,
-    U8S2_DOT,
-    U8S4_DOT,
-    U8S8_DOT,
-    WEIGHT_BITS,
-)
+from qmlir.dialects.kernel.variants import Array, Variant, WeightLayout, variant_named
 from qmlir.dialects.kernel.winograd import WinogradOp, winograd_sums
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.text.elements import integers_of
 
-Array = npt.NDArray[Any]
 
-_READ_AS_UNSIGNED = (U8S8_DOT, U8S4_DOT, U8S2_DOT, *SHORT_STEPS, DEPTHWISE_DOT)
-"""These add 128 to signed bytes; the one that reads signed ones takes 128 off unsigned ones."""
-
-
-def _read(op: ContractionOp, variant: str, x: Array) -> Array:
+def _read(op: ContractionOp, variant: Variant, x: Array) -> Array:
     """The elements of `x` as a variant reads them: the bias has what it adds taken off."""
     integer = as_integer(shaped(op.x)[1])
     if integer is None:
         assert isinstance(op.accumulator_type, AnyFloat)
         return x.astype(f"f{op.accumulator_type.bitwidth // 8}", order="C")
     is_unsigned = op.input_unsigned is not None
-    wide = integers_of(x, integer, is_unsigned=is_unsigned)
-    if variant in _READ_AS_UNSIGNED:
-        return wide if is_unsigned else wide + 128
-    return wide - 128 if variant == S8S8_DOT and is_unsigned else wide
+    return integers_of(x, integer, is_unsigned=is_unsigned) + variant.offset(is_unsigned=is_unsigned)
 
 
-def unpacked_weights(weights: Array, schedule: ScheduleAttr, channels: int) -> Array:
-    """Packed weights as `[groups, channels, taps…, terms]`, the terms filled up; those that share bytes apart."""
-    bits, width, group = WEIGHT_BITS.get(schedule.variant, 8), schedule.vectors * schedule.lanes, schedule.k_unroll
-    groups, blocks, *taps, steps, _ = weights.shape
-    if bits < 8:
-        above = (8 - bits - np.arange(8 // bits) * bits)[:, None]
-        own = (weights.view(np.uint8)[..., None, :] << above).astype(np.uint8).view(np.int8) >> (8 - bits)
-        weights = own.astype(np.int64).reshape(groups, blocks, *taps, -1, width * group)
-        steps = weights.shape[-2]
-    split = weights.reshape(groups, blocks, *taps, steps, width, group)
-    rank = len(taps)
-    ordered = split.transpose(0, 1, 3 + rank, *range(2, 3 + rank), 4 + rank)
-    return ordered.reshape(groups, blocks * width, *taps, steps * group)[:, :channels]
-
-
-def _windows(op: ConvOp, weights: Array, schedule: ScheduleAttr) -> Array:
-    """Interleaved weights as `[1, channels, rows, columns, 1]`, without rows that lie outside of `x`."""
-    _, blocks, groups, columns, *_ = weights.shape
-    split = weights.reshape(blocks, groups, columns, schedule.vectors, -1, QUAD, schedule.k_unroll)
-    ordered = split.transpose(0, 4, 3, 5, 1, 6, 2)
-    whole = ordered.reshape(1, blocks * schedule.vectors * schedule.lanes, -1, columns, 1)
-    sizes = shaped(op.x)[0][1], shaped(op.target)[0][1]
-    there = rows_there(*sizes, integer_list(op.strides)[0], integer_list(op.dilations)[0])
-    return whole[:, : op.channels(), :there]
+def _layout(op: ContractionOp, packed: Array, variant: Variant) -> WeightLayout:
+    """The layout of packed weights; what was filled up counts as weights."""
+    schedule = op.schedule
+    assert schedule is not None
+    groups, _, *sizes, steps, _ = packed.shape
+    channels = op.channels() // (groups if isinstance(op, ConvOp) else 1)
+    of_block = partial(variant.layout, variant, schedule.vectors, schedule.lanes)
+    if isinstance(op, WinogradOp):
+        return of_block(1, channels, (op.form.weight_size,) * 2, shaped(op.x)[0][-1])
+    if not variant.is_interleaved or not isinstance(op, ConvOp):
+        return of_block(groups, channels, tuple(sizes), steps * variant.group * variant.parts)
+    rows, positions = shaped(op.x)[0][1], shaped(op.target)[0][1]
+    there = (rows - 1 - (positions - 1) * integer_list(op.strides)[0]) // integer_list(op.dilations)[0] + 1
+    return of_block(1, channels, (min(there, sizes[0] * variant.group), sizes[1]), 1)
 
 
 def _by(left: Array, right: Array, terms: int) -> Array:
@@ -126,22 +91,16 @@ def packed_sums(op: ContractionOp, x: Array, w: Array) -> Array:
     """
     schedule = op.schedule
     assert schedule is not None
-    groups = w.shape[0]
-    is_conv = isinstance(op, ConvOp)
-    if isinstance(op, ConvOp) and schedule.variant in INTERLEAVED:
-        weights = _windows(op, w, schedule)
-    elif isinstance(op, WinogradOp) and op.form.takes_taps:
-        weights = unpacked_weights(np.moveaxis(w, 2, -2), schedule, op.channels())
-    else:
-        weights = unpacked_weights(w, schedule, op.channels() // (groups if is_conv else 1))
-    read = _read(op, schedule.variant, x)
+    variant = variant_named(schedule.variant)
+    weights = _layout(op, w, variant).unpack(w)
+    read = _read(op, variant, x)
     if not isinstance(op.accumulator_type, AnyFloat):
         weights = weights.astype(np.int64)
     if isinstance(op, WinogradOp):
-        return winograd_sums(read, weights[0, ..., : x.shape[-1]], op.form, op.part_count)
-    if not is_conv:
+        return winograd_sums(read, weights[0], op.form, op.part_count)
+    if not isinstance(op, ConvOp):
         sums = _matmul(op, read, weights)
     else:
-        sums = _conv(op, read, weights, is_lanewise=schedule.variant in (DEPTHWISE, *INTERLEAVED))
+        sums = _conv(op, read, weights, is_lanewise=variant.is_lanewise)
     integer = as_integer(op.accumulator_type)
     return sums if integer is None else sums.astype(f"i{integer.width.data // 8}")

@@ -1,97 +1,177 @@
-"""The variants of contraction loops by name: what a step multiplies, and how packed operands hold it."""
+"""Variants of contraction loops: what one multiplies in a step, and how packed operands hold it.
 
-U8S8_DOT = "u8s8_dot"
-"""Four bytes a lane: activations moved into the unsigned range, weights without zero point."""
+A variant is one object, of the file that has its loops as well; `variants` of the registry names them. Here is what an
+operation on packed operands means: what is read of `x`, and where each weight is. Packed weights are `[groups, blocks,
+taps…, steps, channels of a block * terms of a step]`: what one step multiplies lies in one piece, and each step follows
+the one before. Zeros fill blocks and steps up, so what a step reads of `x` beyond its own terms counts for nothing.
+"""
 
-U8S4_DOT = "u8s4_dot"
-"""The same, two weights of 4 bits in a byte of memory."""
+import math
+from dataclasses import dataclass
+from typing import Any
 
-U8S2_DOT = "u8s2_dot"
-"""The same, four weights of 2 bits in a byte of memory."""
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import IntegerType
 
-U8S4_SHORT, U8S5_SHORT, U8S6_SHORT, U8S7_SHORT = (f"u8s{bits}_short" for bits in (4, 5, 6, 7))
-"""The same for weights of so few bits in bytes of their own, some steps added in 16 bits."""
+from qmlir import registry
 
-SHORT_STEPS = {U8S4_SHORT: 8, U8S5_SHORT: 4, U8S6_SHORT: 2, U8S7_SHORT: 1}
-"""The steps whose pairs of products 16 bits hold: two times 255 times -8 each, with 4 bits, is -32640 for eight."""
-
-S8S8_DOT = "s8s8_dot"
-"""Four bytes a lane, both signed, weights without zero point."""
-
-I16_PAIRS = "i16_pairs"
-"""Two integers of 16 bits a lane, both operands without zero points."""
-
-DEPTHWISE = "depthwise"
-"""A channel a lane, each with its own weights."""
-
-DEPTHWISE_DOT = "depthwise_dot"
-"""The same in bytes: four rows of a window in a lane, channels in the order that interleaving these leaves."""
-
-DEPTHWISE_PAIRS = "depthwise_pairs"
-"""The same of two rows of bytes that are widened to 16 bits, by weights of 16 bits."""
-
-INTERLEAVED = (DEPTHWISE_DOT, DEPTHWISE_PAIRS)
-"""Those that interleave rows of a window: as many as a lane has terms, and as many registers of sums."""
-
-SPLAT = "splat"
-"""One element of `x` by a vector of weights, in the type of the sum: integers of any width, floats."""
-
-SPLAT_FMA = "splat_fma"
-"""The same for floats, a product and its sum rounded once."""
-
-WINOGRAD = "winograd"
-"""Blocks of tiles: input transform, 16 products of matrices in pairs of 16 bits, output transform and epilogue."""
-
-WINOGRAD_F4 = "winograd_f4"
-"""The same with larger tiles, and 36 products."""
-
-WINOGRAD_F4_TAPS = "winograd_f4_taps"
-"""The same by weights of a byte, as they are: each is transformed in registers, where it is multiplied."""
+Array = npt.NDArray[Any]
 
 SCALAR = "scalar"
-"""Loops over scalars, on operands as they are."""
+"""What a schedule says of loops over scalars, on operands as they are."""
 
 LANES = "lanes"
 """Of structured operations: the innermost loop over vectors, operands having their elements beside each other."""
 
-VARIANTS = (
-    U8S8_DOT,
-    U8S4_DOT,
-    U8S2_DOT,
-    *SHORT_STEPS,
-    S8S8_DOT,
-    I16_PAIRS,
-    DEPTHWISE,
-    DEPTHWISE_DOT,
-    DEPTHWISE_PAIRS,
-    SPLAT,
-    SPLAT_FMA,
-    WINOGRAD,
-    WINOGRAD_F4,
-    WINOGRAD_F4_TAPS,
-    SCALAR,
-)
 
-GROUP = {
-    U8S8_DOT: 4,
-    U8S4_DOT: 4,
-    U8S2_DOT: 4,
-    **dict.fromkeys(SHORT_STEPS, 4),
-    S8S8_DOT: 4,
-    I16_PAIRS: 2,
-    DEPTHWISE_DOT: 4,
-    DEPTHWISE_PAIRS: 2,
-    WINOGRAD: 2,
-    WINOGRAD_F4: 2,
-    WINOGRAD_F4_TAPS: 2,
-}
-"""The terms that one lane of a variant sums in a step, 1 for the others."""
+def _joined(parts: Array, bits: int) -> Array:
+    """Weights `[…, parts, width]` of so many bits as bytes: the first one in the lowest bits."""
+    placed = (parts.astype(np.int64) & ((1 << bits) - 1)) << (np.arange(8 // bits) * bits)[:, None]
+    return placed.sum(axis=-2).astype(np.uint8).view(np.int8)
 
-SHORT_BITS = {U8S4_SHORT: 4, U8S5_SHORT: 5, U8S6_SHORT: 6, U8S7_SHORT: 7}
-"""The bits that weights of variants with short sums fit."""
 
-WEIGHT_BITS = {U8S4_DOT: 4, U8S2_DOT: 2}
-"""The bits of a weight of the variants that keep several in a byte."""
+def _apart(joined: Array, bits: int) -> Array:
+    """The weights `[…, parts, width]` that bytes hold."""
+    above = (8 - bits - np.arange(8 // bits) * bits)[:, None]
+    return (joined.view(np.uint8)[..., None, :] << above).astype(np.uint8).view(np.int8) >> (8 - bits)
 
-NARROW_TERMS = ((1 << 31) - 1) // (255 * 128)
-"""The most terms of a sum of those variants, whose weights are in the highest bits of bytes until it ends."""
+
+@dataclass(frozen=True)
+class WeightLayout:
+    """Where packed weights are: `groups` by `channels` by `taps` by runs of `run` terms, for blocks of channels.
+
+    A block has `vectors` registers of `lanes` channels.
+    """
+
+    variant: "Variant"
+    vectors: int
+    lanes: int
+    groups: int
+    channels: int
+    taps: tuple[int, ...]
+    run: int
+
+    @property
+    def width(self) -> int:
+        """The channels of a block."""
+        return self.vectors * self.lanes
+
+    @property
+    def blocks(self) -> int:
+        """The blocks of a group."""
+        return -(-self.channels // self.width)
+
+    @property
+    def steps(self) -> int:
+        """The groups of terms of a run, the last one padded; of weights that share bytes, groups of these."""
+        return -(-self.run // (self.variant.group * self.variant.parts))
+
+    @property
+    def terms(self) -> int:
+        """How many products each sum has."""
+        return math.prod(self.taps) * self.run
+
+    @property
+    def reads_past(self) -> bool:
+        """Whether the last step of a run reads terms of `x` that are not its own."""
+        return self.run % (self.variant.group * self.variant.parts) != 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of packed weights."""
+        return (self.groups, self.blocks, *self.taps, self.steps, self.width * self.variant.group)
+
+    @property
+    def unpadded(self) -> tuple[int, ...]:
+        """The shape of weights before packing."""
+        return (self.groups, self.channels, *self.taps, self.run)
+
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """The same, filled up to whole blocks and steps."""
+        return (self.groups, self.blocks * self.width, *self.taps, self.steps * self.variant.parts * self.variant.group)
+
+    @property
+    def split(self) -> tuple[int, ...]:
+        """The same with axes for the channels of a block and the terms of a step."""
+        return (
+            self.groups, self.blocks, self.width, *self.taps, self.steps * self.variant.parts, self.variant.group,
+        )  # fmt: skip
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The axes of `split` in the order in which packed weights have them."""
+        rank = len(self.split)
+        return (0, 1, *range(3, rank - 1), 2, rank - 1)
+
+    def pack(self, weights: Array) -> Array:
+        """Weights of any shape with these elements in this order, packed."""
+        border = [(0, after - before) for before, after in zip(self.unpadded, self.padded, strict=True)]
+        ordered = np.pad(weights.reshape(self.unpadded), border).reshape(self.split).transpose(self.order)
+        if (parts := self.variant.parts) > 1:
+            ordered = _joined(ordered.reshape(*self.shape[:-1], parts, self.shape[-1]), 8 // parts)
+        return np.ascontiguousarray(ordered.reshape(self.shape))
+
+    def unpack(self, packed: Array) -> Array:
+        """The weights `[groups, channels, taps…, run]` that were packed."""
+        if (parts := self.variant.parts) > 1:
+            packed = _apart(packed, 8 // parts)
+        sizes = tuple(self.split[axis] for axis in self.order)
+        whole = packed.reshape(sizes).transpose(np.argsort(self.order)).reshape(self.padded)
+        return whole[tuple(slice(size) for size in self.unpadded)]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Variant:
+    """A family of loops: how its packed operands are read. Its file in `qmlir/targets/cpu/variants` has the loops."""
+
+    name: str
+
+    group: int = 1
+    """The terms that one lane sums in a step."""
+
+    element: IntegerType | None = None
+    """What packed weights are held in, `None` for the type of the sum."""
+
+    weight_bits: int | None = None
+    """The bits that weights without their zero points must fit, where `element` has more."""
+
+    parts: int = 1
+    """How many weights share a byte: those of steps behind each other."""
+
+    most_terms: int | None = None
+    """The most terms of a sum, where its width is not all that limits them."""
+
+    reads_unsigned: bool | None = None
+    """Whether bytes are read as unsigned or as signed ones, moved by 128 where they are not; `None`: as they are."""
+
+    input_element: IntegerType | None = None
+    """What `x` is held in, without its zero point; `None` for its own type and zero point."""
+
+    is_lanewise: bool = False
+    """Whether each channel has a lane and weights of its own: a depthwise convolution."""
+
+    is_interleaved: bool = False
+    """Whether a lane has `group` rows of a window of rows and columns: there are as many registers of sums."""
+
+    layout: type[WeightLayout] = WeightLayout
+
+    def offset(self, *, is_unsigned: bool) -> int:
+        """What is added to an element of `x` that is read."""
+        return 0 if self.reads_unsigned is None else 128 * (self.reads_unsigned - is_unsigned)
+
+    @property
+    def reads_neighbours(self) -> bool:
+        """Whether loops read elements of `x` that must lie beside each other."""
+        return self.group > 1 or self.is_lanewise
+
+
+def variant_names() -> tuple[str, ...]:
+    """The variants that operands can be packed for: those of the registry."""
+    return tuple(registry.named("variants"))
+
+
+def variant_named(name: str) -> Variant:
+    """The variant of this name, one of those of the registry."""
+    return registry.named("variants")[name].load(Variant)

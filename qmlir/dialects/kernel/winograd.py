@@ -18,7 +18,6 @@ from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.kernel.ops import ContractionOp, shaped
-from qmlir.dialects.kernel.variants import WINOGRAD, WINOGRAD_F4, WINOGRAD_F4_TAPS
 
 Array = npt.NDArray[Any]
 Matrix = tuple[tuple[int, ...], ...]
@@ -43,7 +42,7 @@ class Algorithm:
 
     name: str
     variant: str
-    """The family of loops."""
+    """The loops: a name of the registry's `variants`."""
 
     input: Matrix
     """B^T."""
@@ -109,7 +108,7 @@ class Algorithm:
 
 
 F2 = Algorithm(
-    "f2", WINOGRAD,
+    "f2", "winograd",
     input=((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, 0, -1)),
     weights=((2, 0, 0), (1, 1, 1), (1, -1, 1), (0, 0, 2)),
     output=((1, 1, 1, 0), (0, 1, -1, -1)),
@@ -117,7 +116,7 @@ F2 = Algorithm(
 )  # fmt: skip
 
 F4 = Algorithm(
-    "f4", WINOGRAD_F4,
+    "f4", "winograd_f4",
     input=(
         (4, 0, -5, 0, 1, 0), (0, -4, -4, 1, 1, 0), (0, 4, -4, -1, 1, 0),
         (0, -2, -1, 2, 1, 0), (0, 2, -1, -2, 1, 0), (0, 4, 0, -5, 0, 1),
@@ -128,7 +127,7 @@ F4 = Algorithm(
 )  # fmt: skip
 
 F4_TAPS = Algorithm(
-    "f4_taps", WINOGRAD_F4_TAPS,
+    "f4_taps", "winograd_f4_taps",
     input=F4.input,
     weights=((1, 0, 0), (1, 1, 1), (1, -1, 1), (1, 2, 4), (1, -2, 4), (0, 0, 1)),
     output=((6, -4, -4, 1, 1, 0), (0, -4, 4, 2, -2, 0), (0, -4, -4, 4, 4, 0), (0, -4, 4, 8, -8, 24)),

@@ -1,16 +1,15 @@
 """`avx2`: registers of 256 bits, products of i16 in pairs (`vpmaddwd`) and of bytes in pairs (`vpmaddubsw`)."""
 
-from qmlir.dialects.kernel import variants
 from qmlir.dialects.kernel.winograd import F2, F4
 from qmlir.targets.cpu.isa import conditions
 from qmlir.targets.cpu.isa.base import DOT_PAIRS, MULTIPLY_PAIRS, Gain, InstructionSet, RegisterTile, Row
 
 WIDENED = (
-    Row(conditions.takes_pairs, variants.I16_PAIRS, 6, 2, "Zen 4: 105 GMAC/s at 3x3, 28x28x128"),
-    Row(conditions.takes_depthwise_pairs, variants.DEPTHWISE_PAIRS, 7, 2, "Zen 4: 27 GMAC/s, 3x3, 56x56x144"),
-    Row(conditions.is_depthwise, variants.DEPTHWISE, 4, 2, "Zen 4: 23 GMAC/s at 3x3, 56x56x144"),
-    Row(conditions.takes_floats, variants.SPLAT_FMA, 6, 2, "not measured"),
-    Row(conditions.takes_any, variants.SPLAT, 6, 2, "not measured"),
+    Row(conditions.takes_pairs, "i16_pairs", 6, 2, "Zen 4: 105 GMAC/s at 3x3, 28x28x128"),
+    Row(conditions.takes_depthwise_pairs, "depthwise_pairs", 7, 2, "Zen 4: 27 GMAC/s, 3x3, 56x56x144"),
+    Row(conditions.is_depthwise, "depthwise", 4, 2, "Zen 4: 23 GMAC/s at 3x3, 56x56x144"),
+    Row(conditions.takes_floats, "splat_fma", 6, 2, "not measured"),
+    Row(conditions.takes_any, "splat", 6, 2, "not measured"),
 )
 """What multiplies no bytes, on every set of these registers."""
 
@@ -27,10 +26,10 @@ AVX2 = InstructionSet(
     shift_bits=16,
     rows=(
         # At 120x1024x1024, where pairs of i16 reach 106 GMAC/s.
-        Row(conditions.takes_short(4), variants.U8S4_SHORT, 4, 2, "Zen 4: 147 GMAC/s; 2 x 4 150"),
-        Row(conditions.takes_short(5), variants.U8S5_SHORT, 4, 2, "Zen 4: 143 GMAC/s; 2 x 4 151"),
-        Row(conditions.takes_short(6), variants.U8S6_SHORT, 4, 2, "Zen 4: 137 GMAC/s; 2 x 4 142"),
-        Row(conditions.takes_short(7), variants.U8S7_SHORT, 4, 2, "Zen 4: 111 GMAC/s; 6 x 2 113"),
+        Row(conditions.takes_short(4), "u8s4_short", 4, 2, "Zen 4: 147 GMAC/s; 2 x 4 150"),
+        Row(conditions.takes_short(5), "u8s5_short", 4, 2, "Zen 4: 143 GMAC/s; 2 x 4 151"),
+        Row(conditions.takes_short(6), "u8s6_short", 4, 2, "Zen 4: 137 GMAC/s; 2 x 4 142"),
+        Row(conditions.takes_short(7), "u8s7_short", 4, 2, "Zen 4: 111 GMAC/s; 6 x 2 113"),
         *WIDENED,
     ),
     # Measured on Zen 4 with the 3x3 layers of ResNet-50.

@@ -6,7 +6,6 @@ holds, of which it has 3.6 times the bytes: it has no row.
 
 from dataclasses import replace
 
-from qmlir.dialects.kernel import variants
 from qmlir.dialects.kernel.winograd import F4, F4_TAPS
 from qmlir.targets.cpu.isa import conditions
 from qmlir.targets.cpu.isa.avx2_vnni import AVX2_VNNI
@@ -37,16 +36,16 @@ AVX512_VNNI = replace(
     },
     table_bytes=64,
     rows=(
-        Row(conditions.takes_narrow(2), variants.U8S2_DOT, 4, 4, "Zen 4: 182 GMAC/s at 128x1024x1024, 111 by 6 x 4"),
-        Row(conditions.takes_narrow_row(4), variants.U8S4_DOT, 1, 8, "Zen 4: 132 us at 1x4096x4096, 143 by 1 x 4"),
-        Row(conditions.takes_narrow(4), variants.U8S4_DOT, 8, 2, "Zen 4: 232 GMAC/s at 128x1024x1024, 204 by 6 x 4", 1),
-        Row(conditions.takes_bytes, variants.U8S8_DOT, 6, 4, "Zen 4: 165-232 GMAC/s; 12 x 2 within 5%", 1, CUT_BYTES),
-        Row(conditions.takes_offset_bytes, variants.U8S8_DOT, 6, 4, "Zen 4: 120-208 GMAC/s, pairs 87-112, 512 tokens"),
-        Row(conditions.takes_pairs, variants.I16_PAIRS, 6, 4, "Zen 4: 115 GMAC/s at 3x3, 28x28x128"),
-        Row(conditions.takes_depthwise_bytes, variants.DEPTHWISE_DOT, 4, 4, "Zen 4: 61 GMAC/s at 3x3, 56x56x144"),
-        Row(conditions.is_depthwise, variants.DEPTHWISE, 4, 2, "Zen 4: 29 GMAC/s at 3x3, 56x56x144"),
-        Row(conditions.takes_floats, variants.SPLAT_FMA, 6, 4, "Zen 4: 57 GMAC/s in f32 at 3x3, 14x14x256"),
-        Row(conditions.takes_any, variants.SPLAT, 6, 4, "Zen 4: 44 GMAC/s in f32 at 3x3, 14x14x256"),
+        Row(conditions.takes_narrow(2), "u8s2_dot", 4, 4, "Zen 4: 182 GMAC/s at 128x1024x1024, 111 by 6 x 4"),
+        Row(conditions.takes_narrow_row(4), "u8s4_dot", 1, 8, "Zen 4: 132 us at 1x4096x4096, 143 by 1 x 4"),
+        Row(conditions.takes_narrow(4), "u8s4_dot", 8, 2, "Zen 4: 232 GMAC/s at 128x1024x1024, 204 by 6 x 4", 1),
+        Row(conditions.takes_bytes, "u8s8_dot", 6, 4, "Zen 4: 165-232 GMAC/s; 12 x 2 within 5%", 1, CUT_BYTES),
+        Row(conditions.takes_offset_bytes, "u8s8_dot", 6, 4, "Zen 4: 120-208 GMAC/s, pairs 87-112, 512 tokens"),
+        Row(conditions.takes_pairs, "i16_pairs", 6, 4, "Zen 4: 115 GMAC/s at 3x3, 28x28x128"),
+        Row(conditions.takes_depthwise_bytes, "depthwise_dot", 4, 4, "Zen 4: 61 GMAC/s at 3x3, 56x56x144"),
+        Row(conditions.is_depthwise, "depthwise", 4, 2, "Zen 4: 29 GMAC/s at 3x3, 56x56x144"),
+        Row(conditions.takes_floats, "splat_fma", 6, 4, "Zen 4: 57 GMAC/s in f32 at 3x3, 14x14x256"),
+        Row(conditions.takes_any, "splat", 6, 4, "Zen 4: 44 GMAC/s in f32 at 3x3, 14x14x256"),
     ),
     # Measured on Zen 4 with the 3x3 layers of ResNet-50.
     tiles=(RegisterTile(8, 2, 1), RegisterTile(7, 2, 1), RegisterTile(6, 2, 1), RegisterTile(5, 4, 1)),

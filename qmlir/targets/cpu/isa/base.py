@@ -30,7 +30,8 @@ _PRODUCTS = {DOT_US: 8, DOT_SS: 8, DOT_PAIRS: 16}
 
 @dataclass(frozen=True)
 class Row:
-    """A way to make loops of the contractions that `accepts` takes, by the loops of `variant` and its measured tile.
+    """A way to make loops of the contractions that `accepts` takes, by the loops of `variant` (a name of the registry's
+    `variants`) and its measured tile.
 
     A tile has up to `rows` positions by `vectors` registers. What no near cache holds is asked for ahead into the level
     `prefetch`, where it was measured to be faster. An `x` of `cut` bytes and more, where that isn't 0, is cut into

@@ -9,7 +9,6 @@ from xdsl.ir import SSAValue
 
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
-from qmlir.dialects.kernel.variants import NARROW_TERMS
 from qmlir.dialects.kernel.winograd import F4
 from qmlir.ir.builtin_types import as_dense, as_integer
 from qmlir.text.elements import dense_array, integers_of
@@ -95,6 +94,10 @@ def has_offset_bytes(op: ContractionOp) -> bool:
     are_bytes = all(element is not None and element.width.data == 8 for element in elements)
     is_product = isinstance(op, MatMulOp) and op.weight_zero_points is None and op.accumulator_type == i32
     return is_product and are_bytes and not _fits(centred_weights(op), 8)
+
+
+NARROW_TERMS = ((1 << 31) - 1) // (255 * 128)
+"""The most terms of a sum by weights that share bytes: until it ends, they are in the highest bits of bytes."""
 
 
 def terms_of(op: ContractionOp) -> int:

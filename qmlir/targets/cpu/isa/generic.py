@@ -1,6 +1,5 @@
 """`generic`: what every processor has, vectors of 128 bits and no dot product of integers."""
 
-from qmlir.dialects.kernel.variants import DEPTHWISE, SPLAT
 from qmlir.dialects.kernel.winograd import F2, F4
 from qmlir.targets.cpu.isa.base import Gain, InstructionSet, RegisterTile, Row
 from qmlir.targets.cpu.isa.conditions import fills_tiles, has_channels, is_depthwise, takes_any
@@ -13,8 +12,8 @@ GENERIC = InstructionSet(
     bits=128,
     registers=16,
     rows=(
-        Row(is_depthwise, DEPTHWISE, 4, 2, "not measured"),
-        Row(takes_any, SPLAT, 4, 2, "Zen 4: 10 GMAC/s in i32 at 3x3, 28x28x128"),
+        Row(is_depthwise, "depthwise", 4, 2, "not measured"),
+        Row(takes_any, "splat", 4, 2, "Zen 4: 10 GMAC/s in i32 at 3x3, 28x28x128"),
     ),
     tiles=_TILES,
     f4_tiles=_TILES,

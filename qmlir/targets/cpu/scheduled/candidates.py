@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import AnyFloat, i32
 from qmlir.analysis.contraction_ranges import known_weights
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
-from qmlir.dialects.kernel.variants import GROUP, INTERLEAVED, SPLAT
+from qmlir.dialects.kernel.variants import variant_named
 from qmlir.dialects.kernel.winograd import ALGORITHMS, Algorithm
 from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.isa.base import Row
@@ -59,7 +59,7 @@ def _rows(positions: int, most: int) -> Iterator[int]:
 
 def _tiles(op: ContractionOp, row: Row, registers: int) -> Iterator[tuple[int, int]]:
     """Rows and vectors of the tiles that registers have room for."""
-    widths = (row.vectors,) if row.variant in INTERLEAVED else range(_MOST_VECTORS, 0, -1)
+    widths = (row.vectors,) if variant_named(row.variant).is_interleaved else range(_MOST_VECTORS, 0, -1)
     for vectors in widths:
         most = (registers - vectors - _OTHERS) // vectors
         yield from ((rows, vectors) for rows in _rows(positions_of(op), min(most, _MOST_ROWS)) if most > 0)
@@ -74,7 +74,7 @@ def _direct(op: ContractionOp, isa: str, threads: int) -> Iterator[ScheduleAttr]
         return
     for row in others:
         # Others with a fraction of the products in an instruction never catch up.
-        if row.variant != SPLAT or GROUP.get(first.variant, 1) == 1:
+        if row.variant != "splat" or variant_named(first.variant).group == 1:
             yield schedule_of(op, found, row, (row.rows, row.vectors), threads)
 
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import AnyFloat
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
-from qmlir.dialects.kernel.variants import DEPTHWISE, GROUP, INTERLEAVED
+from qmlir.dialects.kernel.variants import variant_named
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.dialects.simd.base import bits_of
 from qmlir.ir.builtin_types import as_integer
@@ -121,10 +121,11 @@ def schedule_of(op: ContractionOp, isa: InstructionSet, row: Row, tile: tuple[in
     """The schedule by a row of an instruction set with a `tile` of so many rows and at most so many vectors."""
     lanes = _lanes(op, isa)
     rows, vectors = tile
-    group = GROUP.get(row.variant, 1)
-    groups = op.group_count if isinstance(op, ConvOp) and row.variant != DEPTHWISE else 1
+    variant = variant_named(row.variant)
+    group = variant.group
+    groups = op.group_count if isinstance(op, ConvOp) and not variant.is_lanewise else 1
     # Interleaved rows are as many registers as they are.
-    least = row.vectors if row.variant in INTERLEAVED else 1
+    least = row.vectors if variant.is_interleaved else 1
     vectors = min(vectors, max(-(-op.channels() // groups // lanes), least))
     is_cut = _is_cut(op, row, vectors * lanes)
     return ScheduleAttr.of(

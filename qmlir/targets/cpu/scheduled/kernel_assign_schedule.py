@@ -9,7 +9,7 @@ from xdsl.passes import ModulePass
 
 from qmlir.dialects.kernel.attributes import TARGET, TUNED, TargetAttr
 from qmlir.dialects.kernel.ops import ContractionOp
-from qmlir.dialects.kernel.variants import VARIANTS
+from qmlir.dialects.kernel.variants import SCALAR, variant_names
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
@@ -81,6 +81,6 @@ class KernelAssignSchedule(ModulePass):
             elif each.schedule is None:
                 each.schedule = schedule_for(each, isa, self.threads)
                 count("contractions scheduled")
-            elif each.schedule.variant not in VARIANTS:
-                accepted = ", ".join(VARIANTS)
-                raise op_error(each, f"has a schedule for '{each.schedule.variant}' loops, there are {accepted}")
+            elif each.schedule.variant not in (accepted := (*variant_names(), SCALAR)):
+                told = f"has a schedule for '{each.schedule.variant}' loops, there are {', '.join(accepted)}"
+                raise op_error(each, told)

@@ -1,6 +1,5 @@
 """`kernel-pack`: the operands of contractions in the layout of their schedules, zero points folded into the bias."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +8,7 @@ import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, f32, i16, i32
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, f32, i32
 from xdsl.dialects.func import ReturnOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.dialects.scf import YieldOp
@@ -28,19 +27,7 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.lowering.types import integer_types
 from qmlir.dialects.kernel.ops import ContractionOp, MatMulOp, ReshapeOp, shaped
-from qmlir.dialects.kernel.variants import (
-    DEPTHWISE_DOT,
-    I16_PAIRS,
-    NARROW_TERMS,
-    S8S8_DOT,
-    SCALAR,
-    SHORT_BITS,
-    SHORT_STEPS,
-    U8S2_DOT,
-    U8S4_DOT,
-    U8S8_DOT,
-    WEIGHT_BITS,
-)
+from qmlir.dialects.kernel.variants import SCALAR, Variant, variant_named
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.targets.cpu.isa.conditions import centred_weights
@@ -53,25 +40,18 @@ from qmlir.targets.cpu.scheduled.packing import (
     constant_of,
     correction,
     layout_of,
-    packed_element,
+    pack_computed,
     packed_weights,
     row_correction,
     row_map,
 )
 
 
-def input_offset(op: ContractionOp, variant: str) -> int:
+def _input_offset(op: ContractionOp, variant: Variant) -> int:
     """What the loops of a variant read instead of `x - z_x`, less that: `read = x - z_x + offset`."""
-    zero_point, is_unsigned = op.input_zero_point.value.data, op.input_unsigned is not None
-    match variant:
-        case v if v in (U8S8_DOT, U8S4_DOT, U8S2_DOT, *SHORT_STEPS, DEPTHWISE_DOT):
-            return zero_point + (0 if is_unsigned else 128)
-        case v if v == S8S8_DOT:
-            return zero_point - (128 if is_unsigned else 0)
-        case v if v == I16_PAIRS:
-            return 0
-        case _:
-            return zero_point
+    if variant.input_element is not None:
+        return 0
+    return op.input_zero_point.value.data + variant.offset(is_unsigned=op.input_unsigned is not None)
 
 
 _VIEWS = (ReshapeOp, ExtractSliceOp)
@@ -125,17 +105,18 @@ def _ends_elsewhere(value: SSAValue) -> bool:
     return False
 
 
-def _packed_input(op: ContractionOp, at: Lowering, variant: str, *, reads_past: bool) -> SSAValue:
-    """`x` as the loops read it: widened for pairs, and in memory of our own where they read past its end."""
+def _packed_input(op: ContractionOp, at: Lowering, variant: Variant, *, reads_past: bool) -> SSAValue:
+    """`x` as the loops read it: widened where they say so, and in memory of our own where they read past its end."""
     identity = AffineMap.identity(len(shaped(op.x)[0]))
     source = Input(op.x, identity, op.input_unsigned is not None)
     zero_point = op.input_zero_point.value.data
-    if variant == I16_PAIRS and (zero_point or shaped(op.x)[1] != i16):
+    wide = variant.input_element
+    if wide is not None and (zero_point or shaped(op.x)[1] != wide):
 
         def centred(element: Scalar) -> Scalar:
-            return (element.to(i32) - zero_point).to(i16) if zero_point else element.to(i16)
+            return (element.to(i32) - zero_point).to(wide) if zero_point else element.to(wide)
 
-        return at.compute([source], shaped(op.x)[0], i16, centred)
+        return at.compute([source], shaped(op.x)[0], wide, centred)
     if reads_past and _ends_elsewhere(op.x):
         return at.compute([source], shaped(op.x)[0], shaped(op.x)[1], unchanged)
     return op.x
@@ -219,7 +200,7 @@ def _replacement(
     properties: dict[str, Attribute] = dict(op.properties)
     for name in ("weight_unsigned", "operandSegmentSizes", "schedule"):
         properties.pop(name, None)
-    if schedule.variant == I16_PAIRS:
+    if variant_named(schedule.variant).input_element is not None:
         properties.pop("input_unsigned", None)
     properties |= {
         "input_zero_point": IntegerAttr(0, i32),
@@ -237,16 +218,15 @@ def _replacement(
     )
 
 
-def _refuse_wide(op: ContractionOp, at: Lowering, variant: str) -> None:
+def _refuse_wide(op: ContractionOp, at: Lowering, variant: Variant) -> None:
     """Raise an error where a variant for weights of few bits is given others."""
-    bits = WEIGHT_BITS.get(variant, SHORT_BITS.get(variant))
-    if bits is None:
+    if variant.weight_bits is None:
         return
-    low, high = integer_limits(bits)
+    low, high = integer_limits(variant.weight_bits)
     found = centred_weights(op)
     if found is None or found[0] < low or found[1] > high:
         kind = "of floats" if found is None else f"from {found[0]} to {found[1]}"
-        raise at.error(f"has weights {kind}: '{variant}' takes {low} to {high}")
+        raise at.error(f"has weights {kind}: '{variant.name}' takes {low} to {high}")
 
 
 class PackContraction(RewritePattern):
@@ -258,29 +238,29 @@ class PackContraction(RewritePattern):
         if schedule is None or schedule.packed or schedule.variant == SCALAR:
             return
         at = Lowering(op, rewriter, integer_types())
-        layout, element = layout_of(op, schedule), packed_element(op, schedule.variant)
-        terms = math.prod(layout.taps) * layout.run
-        if layout.parts > 1 and terms > NARROW_TERMS:
-            raise at.error(f"has sums of {terms} products: '{schedule.variant}' adds up to {NARROW_TERMS}")
+        variant = variant_named(schedule.variant)
+        layout, element = layout_of(op, schedule, variant), variant.element or op.accumulator_type
+        if variant.most_terms is not None and layout.terms > variant.most_terms:
+            raise at.error(f"has sums of {layout.terms} products: '{variant.name}' adds up to {variant.most_terms}")
         weights = packed_weights(op, at, element)
-        _refuse_wide(op, at, schedule.variant)
+        _refuse_wide(op, at, variant)
         epilogue = _Epilogue(op, at, list(op.epilogue), list(op.epilogue_maps.data))
-        change = correction(op, at, weights, input_offset(op, schedule.variant))
+        change = correction(op, at, weights, _input_offset(op, variant))
         if change is not None:
             epilogue.add(change)
         by_row = row_correction(op, at, weights)
         if by_row is not None:
             epilogue.add(by_row, row_map(op))
         if weights.array is not None:
-            if layout.parts > 1:
-                epilogue.shift(weights.array, 8 - 8 // layout.parts)
+            if variant.parts > 1:
+                epilogue.shift(weights.array, 8 - 8 // variant.parts)
             packed = at.constant(layout.pack(weights.array), element)
         else:
             assert weights.value is not None
-            if layout.parts > 1:
-                raise at.error(f"has weights that are computed: '{schedule.variant}' packs constants only")
-            packed = layout.pack_computed(at, weights.value)
-        x = _packed_input(op, at, schedule.variant, reads_past=layout.reads_past)
+            if variant.parts > 1:
+                raise at.error(f"has weights that are computed: '{variant.name}' packs constants only")
+            packed = pack_computed(layout, at, weights.value)
+        x = _packed_input(op, at, variant, reads_past=layout.reads_past)
         moved = op.w
         rewriter.replace(op, _replacement(op, x, packed, epilogue, schedule))
         while isinstance(movement := moved.owner, GenericOp) and is_movement(movement) and not moved.uses:

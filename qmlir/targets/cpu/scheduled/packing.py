@@ -1,8 +1,6 @@
-"""Weights in the layout of a schedule: padded, in blocks of channels, groups of terms beside each other.
+"""Weights as the layout of a variant takes them, and what that changes of the sums.
 
-A packed weight is `[groups, blocks, taps…, steps, vectors * lanes * group]`: what one step of the loop multiplies lies
-in one piece, and each step follows the one before. Constants are packed here, with NumPy; weights that are computed are
-packed by structured operations.
+Constants are packed with NumPy; weights that are computed are packed by structured operations.
 """
 
 import math
@@ -12,156 +10,51 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
-from xdsl.dialects.builtin import AnyFloat, IntegerType, f32, f64, i8, i16, i32, i64
+from xdsl.dialects.builtin import AnyFloat, f32, f64, i8, i16, i32, i64
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.analysis.readings import is_movement, output_maps, permutation_of, readings_of
 from qmlir.dialects.kernel.attributes import ScheduleAttr
-from qmlir.dialects.kernel.interleaved import QUAD
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, constant_array, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
-from qmlir.dialects.kernel.variants import (
-    DEPTHWISE,
-    DEPTHWISE_DOT,
-    DEPTHWISE_PAIRS,
-    I16_PAIRS,
-    INTERLEAVED,
-    S8S8_DOT,
-    SHORT_STEPS,
-    U8S2_DOT,
-    U8S4_DOT,
-    U8S8_DOT,
-    WEIGHT_BITS,
-    WINOGRAD,
-    WINOGRAD_F4,
-    WINOGRAD_F4_TAPS,
-)
+from qmlir.dialects.kernel.variants import Array, Variant, WeightLayout
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.isa.conditions import has_offset_bytes
 from qmlir.text.elements import integers_of
 
-Array = npt.NDArray[Any]
-
-_NARROW: dict[str, IntegerType] = {
-    U8S8_DOT: i8,
-    U8S4_DOT: i8,
-    U8S2_DOT: i8,
-    **dict.fromkeys(SHORT_STEPS, i8),
-    S8S8_DOT: i8,
-    I16_PAIRS: i16,
-    WINOGRAD: i16,
-    WINOGRAD_F4: i16,
-    WINOGRAD_F4_TAPS: i8,
-    DEPTHWISE_DOT: i8,
-    DEPTHWISE_PAIRS: i16,
-}
-"""What packed weights are held in; otherwise in the type of the sum."""
-
 _DTYPES: dict[Attribute, type[np.generic]] = {
     i8: np.int8, i16: np.int16, i32: np.int32, i64: np.int64, f32: np.float32, f64: np.float64,
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class WeightLayout:
-    """The sizes of a packed weight: `groups` by `channels` by `taps` by runs of `run` terms."""
+def pack_computed(layout: WeightLayout, at: Lowering, weights: SSAValue) -> SSAValue:
+    """Weights that nobody knows yet, packed by operations; where these were only moved, from there."""
+    if layout.padded == layout.unpadded and not layout.taps and layout.variant.parts == 1:
+        return at.reshape(_packed_from_source(layout, at, weights), layout.shape)
+    source = at.reshape(weights, layout.unpadded)
+    border = [after - before for before, after in zip(layout.unpadded, layout.padded, strict=True)]
+    padded = at.pad(source, [0] * len(border), border, 0)
+    return at.reshape(at.transpose(at.reshape(padded, layout.split), layout.order), layout.shape)
 
-    groups: int
-    channels: int
-    taps: tuple[int, ...]
-    run: int
-    schedule: ScheduleAttr
 
-    @property
-    def width(self) -> int:
-        """The channels of a block."""
-        return self.schedule.vectors * self.schedule.lanes
-
-    @property
-    def blocks(self) -> int:
-        """The blocks of a group."""
-        return -(-self.channels // self.width)
-
-    @property
-    def steps(self) -> int:
-        """The groups of terms of a run, the last one padded; of weights that share bytes, groups of these."""
-        return -(-self.run // (self.schedule.k_unroll * self.parts))
-
-    @property
-    def parts(self) -> int:
-        """How many weights share a byte of memory: those of steps behind each other."""
-        return 8 // WEIGHT_BITS.get(self.schedule.variant, 8)
-
-    @property
-    def reads_past(self) -> bool:
-        """Whether the last step of a run reads terms of `x` that are not its own."""
-        return self.run % (self.schedule.k_unroll * self.parts) != 0
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the packed weight."""
-        return (self.groups, self.blocks, *self.taps, self.steps, self.width * self.schedule.k_unroll)
-
-    @property
-    def _unpadded(self) -> tuple[int, ...]:
-        return (self.groups, self.channels, *self.taps, self.run)
-
-    @property
-    def _padded(self) -> tuple[int, ...]:
-        return (self.groups, self.blocks * self.width, *self.taps, self.steps * self.parts * self.schedule.k_unroll)
-
-    @property
-    def _split(self) -> tuple[int, ...]:
-        return (self.groups, self.blocks, self.width, *self.taps, self.steps * self.parts, self.schedule.k_unroll)
-
-    @property
-    def _order(self) -> tuple[int, ...]:
-        rank = len(self._split)
-        return (0, 1, *range(3, rank - 1), 2, rank - 1)
-
-    def pack(self, weights: Array) -> Array:
-        """Weights of any shape with these elements in this order, packed."""
-        source = weights.reshape(self._unpadded)
-        border = [(0, after - before) for before, after in zip(self._unpadded, self._padded, strict=True)]
-        ordered = np.pad(source, border).reshape(self._split).transpose(self._order)
-        return self._joined(ordered.reshape(*self.shape[:-2], self.steps, self.parts, self.shape[-1]))
-
-    def _joined(self, steps: Array) -> Array:
-        """Steps `[…, parts, width]` as bytes: the first one in the lowest bits."""
-        if self.parts == 1:
-            return np.ascontiguousarray(steps[..., 0, :])
-        bits = 8 // self.parts
-        placed = (steps.astype(np.int64) & ((1 << bits) - 1)) << (np.arange(self.parts) * bits)[:, None]
-        return np.ascontiguousarray(placed.sum(axis=-2).astype(np.uint8).view(np.int8))
-
-    def pack_computed(self, at: Lowering, weights: SSAValue) -> SSAValue:
-        """The same by operations, for weights that nobody knows yet; where these were only moved, from there."""
-        if self._padded == self._unpadded and not self.taps and self.parts == 1:
-            return at.reshape(self._packed_from_source(at, weights), self.shape)
-        source = at.reshape(weights, self._unpadded)
-        border = [after - before for before, after in zip(self._unpadded, self._padded, strict=True)]
-        padded = at.pad(source, [0] * len(border), border, 0)
-        return at.reshape(at.transpose(at.reshape(padded, self._split), self._order), self.shape)
-
-    def _packed_from_source(self, at: Lowering, weights: SSAValue) -> SSAValue:
-        """`[groups, blocks, steps, channels, terms]`, each read where it lay before it was moved."""
-        group, block, step, channel, term = (AffineExpr.dimension(axis) for axis in range(5))
-        *batches, _, _ = shaped(weights)[0]
-        sizes = (self.groups, self.blocks, self.steps, self.width, self.schedule.k_unroll)
-        results = [
-            *_unravelled(group, batches),
-            _joined_axes(block, self.blocks, channel, self.width),
-            _joined_axes(step, self.steps, term, self.schedule.k_unroll),
-        ]
-        source, place = moved_from(weights, results)
-        map_ = AffineMap(len(sizes), 0, tuple(place))
-        return at.compute([Input(source, map_)], sizes, shaped(weights)[1], unchanged)
+def _packed_from_source(layout: WeightLayout, at: Lowering, weights: SSAValue) -> SSAValue:
+    """`[groups, blocks, steps, channels, terms]`, each read where it lay before it was moved."""
+    group, block, step, channel, term = (AffineExpr.dimension(axis) for axis in range(5))
+    *batches, _, _ = shaped(weights)[0]
+    sizes = (layout.groups, layout.blocks, layout.steps, layout.width, layout.variant.group)
+    results = [
+        *_unravelled(group, batches),
+        _joined_axes(block, layout.blocks, channel, layout.width),
+        _joined_axes(step, layout.steps, term, layout.variant.group),
+    ]
+    source, place = moved_from(weights, results)
+    map_ = AffineMap(len(sizes), 0, tuple(place))
+    return at.compute([Input(source, map_)], sizes, shaped(weights)[1], unchanged)
 
 
 def _joined_axes(outer: AffineExpr, count: int, inner: AffineExpr, size: int) -> AffineExpr:
@@ -196,80 +89,23 @@ def moved_from(value: SSAValue, place: Sequence[AffineExpr]) -> tuple[SSAValue, 
     return value, place
 
 
-class InterleavedLayout(WeightLayout):
-    """The sizes of weights of interleaved rows: a lane holds a group of rows of the window, `taps` are its sizes."""
-
-    @property
-    def _row_groups(self) -> int:
-        return -(-self.taps[0] // self.schedule.k_unroll)
-
-    @property
-    def reads_past(self) -> bool:
-        return False
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (1, self.blocks, self._row_groups, self.taps[1], 1, self.width * self.schedule.k_unroll)
-
-    @property
-    def _unpadded(self) -> tuple[int, ...]:
-        return (self.channels, *self.taps)
-
-    @property
-    def _padded(self) -> tuple[int, ...]:
-        return (self.blocks * self.width, self._row_groups * self.schedule.k_unroll, self.taps[1])
-
-    @property
-    def _split(self) -> tuple[int, ...]:
-        # A channel is a block of 128 bits, a register, and a place in the block.
-        schedule, rows = self.schedule, (self._row_groups, self.schedule.k_unroll)
-        return (self.blocks, schedule.lanes // QUAD, schedule.vectors, QUAD, *rows, self.taps[1])
-
-    @property
-    def _order(self) -> tuple[int, ...]:
-        return (0, 4, 6, 2, 1, 3, 5)
-
-
-class TapsTogetherLayout(WeightLayout):
-    """The sizes of weights whose step has all taps of its terms: they are read, and transformed, together."""
-
-    @property
-    def _apart(self) -> WeightLayout:
-        return WeightLayout(self.groups, self.channels, self.taps, self.run, self.schedule)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        groups, blocks, *taps, steps, elements = self._apart.shape
-        return (groups, blocks, steps, *taps, elements)
-
-    def pack(self, weights: Array) -> Array:
-        return np.ascontiguousarray(np.moveaxis(self._apart.pack(weights), -2, 2))
-
-
-def layout_of(op: ContractionOp, schedule: ScheduleAttr) -> WeightLayout:
+def layout_of(op: ContractionOp, schedule: ScheduleAttr, variant: Variant) -> WeightLayout:
     """How `schedule` wants the weights of `op`, which are not packed yet."""
     shape = shaped(op.w)[0]
+    of_block = partial(variant.layout, variant, schedule.vectors, schedule.lanes)
     if isinstance(op, WinogradOp):
-        kind = TapsTogetherLayout if op.form.takes_taps else WeightLayout
-        return kind(1, shape[0], shape[1:-1], shape[-1], schedule)
+        return of_block(1, shape[0], shape[1:-1], shape[-1])
     if not isinstance(op, ConvOp):
-        return WeightLayout(math.prod(shape[:-2]), shape[-2], (), shape[-1], schedule)
+        return of_block(math.prod(shape[:-2]), shape[-2], (), shape[-1])
     channels, taps, terms = shape[0], shape[1:-1], shape[-1]
-    if schedule.variant in INTERLEAVED:
-        if len(taps) != 2:
-            raise op_error(op, f"has {len(taps)} axes of taps: '{schedule.variant}' packs rows and columns")
-        return InterleavedLayout(1, channels, taps, terms, schedule)
-    if schedule.variant == DEPTHWISE:
-        return WeightLayout(1, channels, taps, terms, schedule)
+    if variant.is_interleaved and len(taps) != 2:
+        raise op_error(op, f"has {len(taps)} axes of taps: '{variant.name}' packs rows and columns")
+    if variant.is_lanewise:
+        return of_block(1, channels, taps, terms)
     if op.group_count == 1 and integer_list(op.dilations)[-1] == 1:
         # The last taps lie beside each other in memory, as the channels do: one run through both.
-        return WeightLayout(1, channels, (*taps[:-1], 1), taps[-1] * terms, schedule)
-    return WeightLayout(op.group_count, channels // op.group_count, taps, terms, schedule)
-
-
-def packed_element(op: ContractionOp, variant: str) -> Attribute:
-    """The type that packed weights are held in."""
-    return _NARROW.get(variant, op.accumulator_type)
+        return of_block(1, channels, (*taps[:-1], 1), taps[-1] * terms)
+    return of_block(op.group_count, channels // op.group_count, taps, terms)
 
 
 @dataclass(frozen=True)

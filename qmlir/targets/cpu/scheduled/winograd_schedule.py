@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import ConvOp, shaped
-from qmlir.dialects.kernel.variants import GROUP
+from qmlir.dialects.kernel.variants import variant_named
 from qmlir.dialects.kernel.winograd import F2, F4, F4_TAPS, Algorithm, WinogradOp
 from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.isa.base import RegisterTile
@@ -99,6 +99,6 @@ def schedule_of_tile(
     is_far = _weight_bytes(form, inputs * outputs) >= PREFETCHED_BYTES
     level = 1 if form.takes_taps or 2 * inputs * vectors * lanes <= NEAR_BYTES else 2
     return ScheduleAttr.of(
-        form.variant, min(tile.rows, count), vectors, lanes, GROUP[form.variant], threads=threads > 1,
+        form.variant, min(tile.rows, count), vectors, lanes, variant_named(form.variant).group, threads=threads > 1,
         block=block, prefetch=level if is_far else 0,
     )  # fmt: skip

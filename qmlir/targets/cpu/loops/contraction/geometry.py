@@ -14,10 +14,11 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind, AffineDimExpr, AffineExpr, AffineMap
 
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
+from qmlir.dialects.kernel.variants import Variant
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.affine import Index, emit_binary, strides_of
-from qmlir.targets.cpu.loops.contraction.steps import STEPS, Operand
+from qmlir.targets.cpu.loops.contraction.steps import Operand
 from qmlir.targets.cpu.loops.emitter import Emitter
 from qmlir.targets.cpu.loops.nests import collapse_axes, memref_type
 
@@ -139,14 +140,12 @@ def _join_positions(
     return collapse_axes(emit, x, groups), collapse_axes(emit, y, groups), tuple(map(rejoined, readings))
 
 
-def geometry_of(op: ContractionOp, emit: Emitter) -> Geometry:
+def geometry_of(op: ContractionOp, variant: Variant, emit: Emitter) -> Geometry:
     """The geometry of a contraction with packed weights; views are written where `emit` stands.
 
     Raises `DiagnosticError` where `x` has gaps that the variant cannot read over.
     """
-    assert op.schedule is not None
     assert op.outs is not None
-    step = STEPS[op.schedule.variant]
     x, y, packed = op.x, op.outs, shaped(op.w)[0]
     shape, sizes = shaped(y)[0], shaped(x)[0]
     positions, terms = shape[:-1], sizes[-1]
@@ -156,7 +155,7 @@ def geometry_of(op: ContractionOp, emit: Emitter) -> Geometry:
     if isinstance(op, ConvOp):
         strides[1:], dilations[1:] = integer_list(op.strides), integer_list(op.dilations)
         taps[1:] = packed[2:-2]
-        groups = 1 if step.is_lanewise else op.group_count
+        groups = 1 if variant.is_lanewise else op.group_count
     elif packed[0] > 1:
         batches = leading - 1
     readings = tuple(
@@ -169,12 +168,12 @@ def geometry_of(op: ContractionOp, emit: Emitter) -> Geometry:
         leading = 1
     row: int | None = None
     own_terms = terms // op.group_count if isinstance(op, ConvOp) else terms
-    is_run_of_taps = not step.is_lanewise and packed[-2] > -(-own_terms // (step.group * step.parts))
+    is_run_of_taps = not variant.is_lanewise and packed[-2] > -(-own_terms // (variant.group * variant.parts))
     if without_gaps(x, leading - 1, leading) and innermost_is_dense(x):
         # Positions and terms as one axis: runs of terms go on through the taps beside each other.
         axes = [[axis] for axis in range(leading - 1)]
         x, row = collapse_axes(emit, x, [*axes, [leading - 1, leading]]), terms
-    elif is_run_of_taps or (step.reads_neighbours and not innermost_is_dense(x)):
+    elif is_run_of_taps or (variant.reads_neighbours and not innermost_is_dense(x)):
         raise op_error(op, f"reads runs of memory, found gaps in {x.type}: its last two axes must lie as one")
     return Geometry(
         Operand(x, op.input_unsigned is not None, op.accumulator_type), op.w, y, readings, positions, tuple(strides),

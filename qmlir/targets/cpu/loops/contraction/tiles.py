@@ -18,12 +18,13 @@ from xdsl.traits import is_side_effect_free
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import ContractionOp, shaped
+from qmlir.dialects.kernel.variants import Variant
 from qmlir.dialects.simd.base import bits_of
 from qmlir.dialects.simd.ops import PrefetchOp
 from qmlir.targets.cpu.loops.affine import Index
 from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue
 from qmlir.targets.cpu.loops.contraction.geometry import Geometry, Window, add, geometry_of, times
-from qmlir.targets.cpu.loops.contraction.steps import STEPS, load
+from qmlir.targets.cpu.loops.contraction.steps import Operand, Place, load
 from qmlir.targets.cpu.loops.emitter import Emitter
 from qmlir.targets.cpu.loops.nests import collapse_axes
 from qmlir.targets.cpu.loops.vectors import VectorEmitter
@@ -43,13 +44,13 @@ LINE_BYTES = 64
 class TileWriter:
     """Writes the loops of one contraction with packed weights."""
 
-    def __init__(self, op: ContractionOp, emit: Emitter):
+    def __init__(self, op: ContractionOp, variant: "TiledVariant", emit: Emitter):
         assert op.schedule is not None
         self.op = op
+        self.variant = variant
         self.schedule: ScheduleAttr = op.schedule
-        self.geometry: Geometry = geometry_of(op, emit)
-        self.step = STEPS[op.schedule.variant]
-        self.epilogue = Epilogue(op, self.geometry, is_started=True, spare=self.step.spare)
+        self.geometry: Geometry = geometry_of(op, variant, emit)
+        self.epilogue = Epilogue(op, self.geometry, is_started=True, spare=self.variant.spare)
         self.threads = _DIVIDED if op.schedule.threads else 0
         """How many of the next loops threads divide."""
         self.weights: SSAValue | None = None
@@ -200,12 +201,12 @@ class TileWriter:
         channel = add(emit, times(emit, group, channels), times(emit, block, width))
         weights = self._weight_row(emit, group, block, positions)
         terms = self.geometry.terms // self.geometry.groups
-        offset = channel if self.step.is_lanewise else times(emit, group, terms)
+        offset = channel if self.variant.is_lanewise else times(emit, group, terms)
         self.ahead = self._ahead(emit, weights, positions)
         initial = self.epilogue.initial(emit, channel, valid)
         sums = self._sum_taps(emit, [initial] * rows, [], weights, positions, offset, valid)
         if self.epilogue.start is None:
-            sums = self.step.totals(emit, sums)
+            sums = self.variant.totals(emit, sums)
         self.epilogue.write(emit, sums, positions, channel, valid)
 
     def _weight_row(self, emit: VectorEmitter, group: Index, block: Index, positions: Sequence[Index]) -> list[Index]:
@@ -311,16 +312,16 @@ class TileWriter:
         self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], step: Index, valid: int
     ) -> Registers:
         """One step of all sums: the weights of the block, and each row of `x`."""
-        lanes, group = self.schedule.lanes, self.step.group
+        lanes, group = self.schedule.lanes, self.variant.group
         loaded = [
             load(emit, self.geometry.w, [*weights, step, vector * lanes * group], lanes * group)
             for vector in range(len(sums[0]))
         ]
         self._prefetch(emit, [*weights[2:], step], len(sums))
         self._prefetch_rows(emit, window, step, len(sums))
-        moved = window.moved(emit, times(emit, step, group * self.step.parts))
-        for part in range(self.step.parts):
-            own = [self.step.part(emit, each, part) for each in loaded]
+        moved = window.moved(emit, times(emit, step, group * self.variant.parts))
+        for part in range(self.variant.parts):
+            own = [self.variant.part(emit, each, part) for each in loaded]
             sums = self._add_part(emit, sums, moved.moved(emit, part * group), own, valid)
         return sums
 
@@ -331,17 +332,59 @@ class TileWriter:
         after: Registers = []
         for row, registers in enumerate(sums):
             place = window.row(emit, row)
-            if self.step.is_lanewise:
+            if self.variant.is_lanewise:
                 read = [self._read_channels(emit, place, vector, valid) for vector in range(len(registers))]
             else:
-                read = [self.step.read(emit, self.geometry.x, place, None)] * len(registers)
-            after.append([self.step.add(emit, *each) for each in zip(registers, read, weights, strict=True)])
+                read = [self.variant.read(emit, self.geometry.x, place, None)] * len(registers)
+            after.append([self.variant.add(emit, *each) for each in zip(registers, read, weights, strict=True)])
         return after
 
     def _read_channels(self, emit: VectorEmitter, place: list[Index], vector: int, valid: int) -> SSAValue:
         first = vector * self.schedule.lanes
         count = valid - first if valid < first + self.schedule.lanes else None
-        return self.step.read(emit, self.geometry.x, [*place[:-1], add(emit, place[-1], first)], count)
+        return self.variant.read(emit, self.geometry.x, [*place[:-1], add(emit, place[-1], first)], count)
+
+
+class LoopVariant(Variant):
+    """A variant, and what writes its loops: all that `variants` of the registry names are these."""
+
+    def write(self, op: ContractionOp, emit: Emitter) -> None:
+        """Write the loops of a contraction with packed weights where `emit` stands."""
+        raise NotImplementedError
+
+
+class TiledVariant(LoopVariant):
+    """A variant by one step of a sum: what is read of `x` and of the weights, and how a register is added to.
+
+    It knows vectors, not instruction sets: what a CPU has no instruction for is expanded later.
+    """
+
+    def write(self, op: ContractionOp, emit: Emitter) -> None:
+        TileWriter(op, self, emit).write(emit)
+
+    def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
+        """What a step multiplies with the weights: `x` once for all vectors of channels, or for each of them.
+
+        Of the channels of a vector `count` are there, `None` where that are all of them.
+        """
+        raise NotImplementedError
+
+    def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
+        """A register of sums and the products of a step."""
+        raise NotImplementedError
+
+    @property
+    def spare(self) -> int:
+        """The bits of a byte beyond those of a weight: so far to the left are the sums."""
+        return 8 - 8 // self.parts
+
+    def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
+        """The weights of a step out of the bytes that hold those of several."""
+        return weights
+
+    def totals(self, emit: VectorEmitter, sums: Registers) -> Registers:
+        """The sums of a tile, of what steps have added up."""
+        return sums
 
 
 def _joined(emit: Emitter, place: Sequence[Index], sizes: Sequence[int]) -> Index:

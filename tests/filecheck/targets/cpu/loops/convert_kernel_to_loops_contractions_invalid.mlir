@@ -1,7 +1,7 @@
 // RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p convert-kernel-to-loops
 
 func.func @unknown(%x: memref<1x4xi8>, %w: memref<1x1x1x4xi8>, %y: memref<1x1xi32>) {
-  // expected-error@+1 {{'kernel.matmul' op is packed for 'magic' loops, there are u8s8_dot, u8s4_dot, u8s2_dot, u8s4_short, u8s5_short, u8s6_short, u8s7_short, s8s8_dot, i16_pairs, splat, splat_fma, depthwise, depthwise_dot}}
+  // expected-error@+1 {{'kernel.matmul' op is packed for 'magic' loops, there are u8s8_dot, u8s4_dot, u8s2_dot, u8s4_short, u8s5_short, u8s6_short, u8s7_short, s8s8_dot, i16_pairs, depthwise, depthwise_dot, depthwise_pairs, splat, splat_fma, winograd}}
   kernel.matmul ins(%x, %w : memref<1x4xi8>, memref<1x1x1x4xi8>) outs(%y : memref<1x1xi32>) attributes {
     schedule = #kernel.schedule<variant = "magic", packed = true>} {
   ^bb0(%acc: i32):

@@ -24,7 +24,7 @@ func.func @gaps(%x: memref<1x4x4x2xi8, strided<[64, 16, 4, 2]>>, %w: memref<1x1x
 // -----
 
 func.func @packed_for_the_other(%x: memref<1x6x6x1xi8>, %w: memref<1x1x6x6x1x2xi16>, %y: memref<1x4x4x1xi32>) {
-  // expected-error@+1 {{is not packed for 'winograd_f4' loops: kernel-assign-schedule and kernel-pack do that}}
+  // expected-error@+1 {{is packed for 'winograd' loops, which are those of another operation or algorithm}}
   kernel.winograd ins(%x, %w : memref<1x6x6x1xi8>, memref<1x1x6x6x1x2xi16>) outs(%y : memref<1x4x4x1xi32>) attributes {algorithm = "f4",
     schedule = #kernel.schedule<variant = "winograd", k_unroll = 2, packed = true>} {
   ^bb0(%sum: i32):

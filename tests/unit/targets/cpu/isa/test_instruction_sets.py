@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir import registry
 from qmlir.dialects.kernel.attributes import TargetAttr, isa_names
-from qmlir.dialects.kernel.variants import GROUP, INTERLEAVED, VARIANTS
+from qmlir.dialects.kernel.variants import variant_named, variant_names
 from qmlir.dialects.simd.lanes import DotAccumulateOp
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
@@ -58,10 +58,10 @@ def test_what_a_set_says_fits_together(name: str) -> None:
     assert isa.name == name
     assert registry.TREE.isas[name].startswith(f"qmlir.targets.cpu.isa.{name.replace('-', '_')}:")
     assert isa.rows[-1].accepts is takes_any
-    assert {row.variant for row in isa.rows} <= set(VARIANTS)
+    assert {row.variant for row in isa.rows} <= set(variant_names())
     for row in isa.rows:
-        if row.variant in INTERLEAVED:  # registers of sums are as many as rows in a lane
-            assert row.vectors == GROUP[row.variant]
+        if variant_named(row.variant).is_interleaved:  # registers of sums are as many as rows in a lane
+            assert row.vectors == variant_named(row.variant).group
         else:
             assert row.rows * row.vectors + row.vectors < isa.registers
     assert all(isa.bits in widths for widths in isa.instructions.values())

@@ -7,14 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qmlir.dialects.kernel.interleaved import interleaved_channels, rows_there
 from qmlir.dialects.kernel.ops import ConvOp
-from qmlir.dialects.kernel.variants import DEPTHWISE_DOT, DEPTHWISE_PAIRS
 from qmlir.interpreter.run import interpret
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa, runs_here
 from qmlir.targets.cpu.lowering import constants_of
 from qmlir.targets.cpu.package import load_package, write_package
+from qmlir.targets.cpu.variants.interleaved import interleaved_channels, rows_there
 from qmlir.text.parsing import parse_module
 from tests.support.contractions import Case, depthwise, depthwise_offset
 from tests.unit.targets.cpu.loops.contraction.test_contractions import ENVIRONMENT, check, loops, run
@@ -26,14 +25,14 @@ _ISAS = ("avx512-vnni", "avx2-vnni")
 @pytest.mark.parametrize("seed", range(24))
 def test_sums(seed: int) -> None:
     """What the packed operation and its loops compute, on each instruction set with dot products of bytes."""
-    _check_sums(depthwise(seed), _ISAS[seed % 2], DEPTHWISE_DOT)
+    _check_sums(depthwise(seed), _ISAS[seed % 2], "depthwise_dot")
 
 
 @pytest.mark.parametrize("make", [depthwise, depthwise_offset])
 @pytest.mark.parametrize("seed", range(200, 212))
 def test_sums_of_pairs(make: Callable[[int], Case], seed: int) -> None:
     """Without dot products of bytes, and where weights without their zero point are none."""
-    _check_sums(make(seed), "avx2" if make is depthwise else ("avx2", "avx2-vnni")[seed % 2], DEPTHWISE_PAIRS)
+    _check_sums(make(seed), "avx2" if make is depthwise else ("avx2", "avx2-vnni")[seed % 2], "depthwise_pairs")
 
 
 def _check_sums(case: Case, isa: str, variant: str) -> None:

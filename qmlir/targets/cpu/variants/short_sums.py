@@ -1,29 +1,34 @@
-"""Contractions of bytes by few bits: products of some steps are added in 16 bits before they join the sums of 32.
+"""`u8s4_short` to `u8s7_short`: bytes by bytes of few bits. Products of some steps are added in 16 bits first.
 
 One instruction multiplies bytes and adds neighbours to 16 bits, where one of pairs of 16 bits takes half as many
-elements. It would saturate; how many steps fit is known from the bits of the weights (`SHORT_STEPS`), so it never does.
+elements. It would saturate; how many steps fit is known from the bits of the weights (`short_steps`), so it never does.
 """
 
+from dataclasses import dataclass
+
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i16
+from xdsl.dialects.builtin import i8, i16
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.kernel.variants import SHORT_STEPS
+from qmlir.dialects.kernel.ops import ContractionOp
 from qmlir.dialects.simd.ops import DotAccumulateOp, MultiplyPairsOp
 from qmlir.targets.cpu.loops.affine import Index
 from qmlir.targets.cpu.loops.contraction.geometry import Window, add, times
 from qmlir.targets.cpu.loops.contraction.steps import load
 from qmlir.targets.cpu.loops.contraction.tiles import Registers, TileWriter
+from qmlir.targets.cpu.loops.emitter import Emitter
 from qmlir.targets.cpu.loops.vectors import VectorEmitter
+from qmlir.targets.cpu.variants.bytes import ByteDots
 
 
 class ShortSumWriter(TileWriter):
-    """Writes the loops of a contraction whose steps go in runs of `SHORT_STEPS`."""
+    """Writes the loops of a contraction whose steps go in runs of `short_steps`."""
 
     def _sum_steps(
         self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], valid: int
     ) -> Registers:
-        count = SHORT_STEPS[self.schedule.variant]
+        assert isinstance(self.variant, ShortSums)
+        count = self.variant.short_steps
         whole, rest = divmod(self.geometry.steps, count)
         if whole:
             sums = self._carried(
@@ -58,9 +63,29 @@ class ShortSumWriter(TileWriter):
         self, emit: VectorEmitter, rows: int, vectors: int, window: Window, weights: list[Index], step: Index
     ) -> list[list[SSAValue]]:
         """The products of one step of a tile, neighbours added."""
-        width = self.schedule.lanes * self.step.group
+        width = self.schedule.lanes * self.variant.group
         loaded = [load(emit, self.geometry.w, [*weights, step, vector * width], width) for vector in range(vectors)]
         self._prefetch(emit, [*weights[2:], step], rows)
-        moved = window.moved(emit, times(emit, step, self.step.group))
-        read = [self.step.read(emit, self.geometry.x, moved.row(emit, row), None) for row in range(rows)]
+        moved = window.moved(emit, times(emit, step, self.variant.group))
+        read = [self.variant.read(emit, self.geometry.x, moved.row(emit, row), None) for row in range(rows)]
         return [[emit.insert(MultiplyPairsOp(x, each)) for each in loaded] for x in read]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ShortSums(ByteDots):
+    """Bytes in the unsigned range, by weights of few bits."""
+
+    short_steps: int
+    """The steps whose pairs of products 16 bits hold: two times 255 times -8 each, with 4 bits, is -32640 for eight."""
+
+    def write(self, op: ContractionOp, emit: Emitter) -> None:
+        ShortSumWriter(op, self, emit).write(emit)
+
+
+def _of_bits(bits: int) -> ShortSums:
+    return ShortSums(
+        name=f"u8s{bits}_short", group=4, element=i8, weight_bits=bits, reads_unsigned=True, short_steps=1 << 7 - bits
+    )
+
+
+U8S4_SHORT, U8S5_SHORT, U8S6_SHORT, U8S7_SHORT = map(_of_bits, (4, 5, 6, 7))

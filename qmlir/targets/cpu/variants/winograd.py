@@ -1,8 +1,9 @@
-"""`kernel.winograd` as loops: blocks of tiles go through input transform, products and output transform by themselves.
+"""`winograd`, `winograd_f4`, `winograd_f4_taps`: convolutions of 3x3 taps by Winograd's algorithms, as loops.
 
-What a block has in between, transformed inputs of 16 bits and products of 32, is scratch memory that stays in the cache
-nearest but one. A tile is two by two, or four by four, elements of the result. Where the result has another size, the
-last tile begins earlier, so that nothing is read beyond the input, and stores only what the tile before did not.
+Blocks of tiles go through input transform, products and output transform by themselves. What a block has in between,
+transformed inputs of 16 bits and products of 32, is scratch memory that stays in the cache nearest but one. A tile is
+two by two, or four by four, elements of the result. Where the result has another size, the last tile begins earlier, so
+that nothing is read beyond the input, and stores only what the tile before did not.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,24 +17,24 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
-from qmlir.dialects.kernel.ops import shaped
-from qmlir.dialects.kernel.variants import I16_PAIRS
-from qmlir.dialects.kernel.winograd import TAPS, Matrix, WinogradOp
+from qmlir.dialects.kernel.ops import ContractionOp, shaped
+from qmlir.dialects.kernel.variants import WeightLayout
+from qmlir.dialects.kernel.winograd import F2, F4, F4_TAPS, TAPS, Algorithm, Matrix, WinogradOp
 from qmlir.dialects.simd.ops import PrefetchOp, StoreOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.affine import Index, emit_expression
 from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue
 from qmlir.targets.cpu.loops.contraction.geometry import Geometry, OperandReading, add, innermost_is_dense, times
-from qmlir.targets.cpu.loops.contraction.steps import STEPS, Operand, load
+from qmlir.targets.cpu.loops.contraction.steps import Operand, load
+from qmlir.targets.cpu.loops.contraction.tiles import LoopVariant
 from qmlir.targets.cpu.loops.counted import carried, counted
 from qmlir.targets.cpu.loops.emitter import Emitter, bits_of
 from qmlir.targets.cpu.loops.linear_maps import combined
 from qmlir.targets.cpu.loops.nests import collapse_axes
 from qmlir.targets.cpu.loops.vectors import VectorEmitter
+from qmlir.targets.cpu.variants.i16_pairs import I16_PAIRS
 
 Tile = list[list[SSAValue]]
-
-_PAIRS = STEPS[I16_PAIRS]
 
 MOST_SHARES = 4
 """Of 7x7x512 each transforms the inputs once more in 3 of its 100 us."""
@@ -100,22 +101,19 @@ class WinogradWriter:
     """Writes the loops of one operation with packed weights."""
 
     def __init__(self, op: WinogradOp):
-        schedule = op.schedule
-        if schedule is None or not schedule.packed or schedule.variant != op.form.variant:
-            variant = op.form.variant
-            raise op_error(op, f"is not packed for '{variant}' loops: kernel-assign-schedule and kernel-pack do that")
+        assert op.schedule is not None
         if not innermost_is_dense(op.x):
             raise op_error(op, f"reads runs of memory, found gaps in {op.x.type}: its last axis must lie as one")
         assert op.outs is not None
         self.op = op
         self.form = op.form
-        self.schedule: ScheduleAttr = schedule
+        self.schedule: ScheduleAttr = op.schedule
         self.sizes = shaped(op.outs)[0][1:3]
         self.tiles = op.tiles
         self.steps = shaped(op.w)[0][2 if self.form.takes_taps else -2]
         self.parts = op.part_count
         self.epilogue = Epilogue(op, self._geometry(op.outs))
-        self.block = min(schedule.block, self.tile_count)
+        self.block = min(self.schedule.block, self.tile_count)
         self.weights: SSAValue | None = None
         """All packed weights in a row, where they are prefetched."""
 
@@ -271,7 +269,7 @@ class WinogradWriter:
     ) -> None:
         """A run of tiles by a block of channels, one step of two terms after the other."""
         rows, lanes = self.schedule.rows, self.schedule.lanes
-        weights, width = [0, group, *element], lanes * _PAIRS.group
+        weights, width = [0, group, *element], lanes * I16_PAIRS.group
         tile, ahead = times(emit, run, rows), self._ahead(emit, weights[1:], run)
         vectors = -(-valid // lanes)
 
@@ -282,7 +280,7 @@ class WinogradWriter:
             for row in range(rows):
                 seen = self._seen(inner, stages, [*element, add(inner, tile, row)], number)
                 own = sums[row * vectors : (row + 1) * vectors]
-                after += [_PAIRS.add(inner, total, seen, factor) for total, factor in zip(own, factors, strict=True)]
+                after += [I16_PAIRS.add(inner, total, seen, factor) for total, factor in zip(own, factors, strict=True)]
             return after
 
         for products, sums in self._sums(emit, stages, rows * vectors, step):
@@ -311,7 +309,8 @@ class WinogradWriter:
                 for (column, row), own in zip(places, batched(sums, vectors), strict=True):
                     seen = self._seen(inner, stages, [line, column, add(inner, tile, row)], number)
                     after += [
-                        _PAIRS.add(inner, total, seen, each[column]) for total, each in zip(own, factors, strict=True)
+                        I16_PAIRS.add(inner, total, seen, each[column])
+                        for total, each in zip(own, factors, strict=True)
                     ]
                 return after
 
@@ -327,7 +326,7 @@ class WinogradWriter:
         self, emit: VectorEmitter, line: int, group: Index, step: Index, vector: int
     ) -> Sequence[SSAValue]:
         """One row of the transformed weights of a step, in 16 bits, from those of its taps that count there."""
-        wide, matrix = emit.with_lanes(_PAIRS.group * self.schedule.lanes), self.form.weights
+        wide, matrix = emit.with_lanes(I16_PAIRS.group * self.schedule.lanes), self.form.weights
         used = [row for row, factor in enumerate(matrix[line]) if factor]
 
         def tap(row: int, column: int) -> SSAValue:
@@ -341,7 +340,7 @@ class WinogradWriter:
     def _seen(self, emit: VectorEmitter, stages: Stages, place: Sequence[Index], step: Index) -> SSAValue:
         """The transformed inputs that a step multiplies."""
         source = Operand(stages.inputs, False, i32)
-        return _PAIRS.read(emit, source, [*place, times(emit, step, _PAIRS.group)], None)
+        return I16_PAIRS.read(emit, source, [*place, times(emit, step, I16_PAIRS.group)], None)
 
     def _sums(
         self, emit: VectorEmitter, stages: Stages, count: int,
@@ -363,7 +362,7 @@ class WinogradWriter:
     @property
     def _elements(self) -> int:
         """The weights of a step."""
-        return self.width * _PAIRS.group * (TAPS**2 if self.form.takes_taps else 1)
+        return self.width * I16_PAIRS.group * (TAPS**2 if self.form.takes_taps else 1)
 
     @property
     def _share(self) -> int:
@@ -448,3 +447,34 @@ class WinogradWriter:
             inner.builder.insert(scf.YieldOp())
             emit.builder.insert(scf.IfOp(is_new, [], Region(block)))
         write(emit, old, step)
+
+
+class TapsTogetherLayout(WeightLayout):
+    """Weights whose step has all taps of its terms: they are read, and transformed, together."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        groups, blocks, *taps, steps, elements = super().shape
+        return (groups, blocks, steps, *taps, elements)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        groups, blocks, *taps, steps, channel, term = super().order
+        return (groups, blocks, steps, *taps, channel, term)
+
+
+class ByWinograd(LoopVariant):
+    """Blocks of tiles: input transform, products of matrices in pairs of 16 bits, output transform and epilogue."""
+
+    def write(self, op: ContractionOp, emit: Emitter) -> None:
+        if not isinstance(op, WinogradOp) or op.form.variant != self.name:
+            raise op_error(op, f"is packed for '{self.name}' loops, which are those of another operation or algorithm")
+        WinogradWriter(op).write(emit)
+
+
+def _of(form: Algorithm) -> ByWinograd:
+    layout = TapsTogetherLayout if form.takes_taps else WeightLayout
+    return ByWinograd(name=form.variant, group=I16_PAIRS.group, element=form.weight_element, layout=layout)
+
+
+WINOGRAD, WINOGRAD_F4, WINOGRAD_F4_TAPS = map(_of, (F2, F4, F4_TAPS))

@@ -1,9 +1,13 @@
-"""Register tiles of depthwise convolutions of bytes: rows of a window in a lane, so that a dot product sums them.
+"""`depthwise_dot` and `depthwise_pairs`: convolutions of bytes channel by channel, rows of a window in a lane.
 
-A column of the window, four registers of bytes from four rows or two of 16 bits from two, is interleaved once and added
-to every position of the tile whose window has it. Interleaving leaves the channels in another order: what the epilogue
-has for each channel is brought into it in front of the positions, and the bytes that the epilogue gives are brought
-back out of it.
+`depthwise_dot` has four rows of bytes in a lane, `depthwise_pairs` two of bytes that are widened to 16 bits, by weights
+of 16 bits: a dot product sums them. Four registers of bytes, one for each of four rows of the window, become four
+registers of lanes by two rounds of interleaving within blocks of 128 bits; two registers of 16 bits become two by one
+round. In the registers, channels stand in the order that interleaving leaves.
+
+A column of the window is interleaved once and added to every position of the tile whose window has it. What the
+epilogue has for each channel is brought into the order of the registers in front of the positions, and the bytes that
+the epilogue gives are brought back out of it.
 """
 
 import math
@@ -13,18 +17,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, VectorType, i8, i16, i32, i64
 from xdsl.dialects.vector import ShuffleOp
 from xdsl.ir import Attribute, SSAValue
 
-from qmlir.dialects.kernel.interleaved import QUAD, interleaved_channels, rows_there
 from qmlir.dialects.kernel.ops import ContractionOp, shaped
+from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of, vector
 from qmlir.dialects.simd.ops import (
     Conversion,
     ConvertOp,
+    DotAccumulateOp,
     InterleaveHighOp,
     InterleaveLowOp,
+    Signs,
     StoreOp,
     StorePartialOp,
 )
@@ -32,10 +39,13 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.affine import Index, emit_place
 from qmlir.targets.cpu.loops.contraction.epilogue import write_body
 from qmlir.targets.cpu.loops.contraction.geometry import OperandReading, add, times
-from qmlir.targets.cpu.loops.contraction.steps import load
-from qmlir.targets.cpu.loops.contraction.tiles import Registers, TileWriter
+from qmlir.targets.cpu.loops.contraction.steps import Operand, Place, load
+from qmlir.targets.cpu.loops.contraction.tiles import Registers, TiledVariant, TileWriter
 from qmlir.targets.cpu.loops.emitter import Emitter
 from qmlir.targets.cpu.loops.vectors import VectorEmitter
+
+QUAD = 4
+"""Bytes of a lane, and lanes of a block of 128 bits."""
 
 _IMAGE_AXES = 3
 """Batch, rows, columns: a window of a single position has one axis for all of them."""
@@ -51,6 +61,59 @@ def _bits(emit: Emitter, value: SSAValue, element: Attribute) -> SSAValue:
     """The bits of a vector as elements of another type."""
     lanes = lanes_of(value) * bits_of(element_of(value)) // bits_of(element)
     return emit.insert(ConvertOp(value, Conversion.BITCAST, vector(lanes, element)))
+
+
+def interleaved_channels(lanes: int, registers: int) -> npt.NDArray[Any]:
+    """The channel of each lane of the registers, `[registers, lanes]`, counted from the first one that was read."""
+    if lanes % QUAD:
+        raise ValueError(f"found {lanes} lanes, blocks of 128 bits have {QUAD} each")
+    block, place = np.divmod(np.arange(lanes), QUAD)
+    return np.asarray(QUAD * registers * block + place + QUAD * np.arange(registers)[:, None])
+
+
+def rows_there(rows: int, positions: int, stride: int, dilation: int) -> int:
+    """How many rows of a window, `dilation` apart, lie inside the `rows` of `x` at the last of the positions.
+
+    Windows are filled up to whole groups of the rows of a lane; weights of the rows beyond these are zeros.
+    """
+    return (rows - 1 - (positions - 1) * stride) // dilation + 1
+
+
+class InterleavedLayout(WeightLayout):
+    """Weights of interleaved rows: a lane holds a group of rows of the window, `taps` are its sizes."""
+
+    @property
+    def _row_groups(self) -> int:
+        return -(-self.taps[0] // self.variant.group)
+
+    @property
+    def reads_past(self) -> bool:
+        return False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (1, self.blocks, self._row_groups, self.taps[1], 1, self.width * self.variant.group)
+
+    @property
+    def unpadded(self) -> tuple[int, ...]:
+        return (self.channels, *self.taps)
+
+    @property
+    def padded(self) -> tuple[int, ...]:
+        return (self.blocks * self.width, self._row_groups * self.variant.group, self.taps[1])
+
+    @property
+    def split(self) -> tuple[int, ...]:
+        # A channel is a block of 128 bits, a register, and a place in the block.
+        rows = (self._row_groups, self.variant.group)
+        return (self.blocks, self.lanes // QUAD, self.vectors, QUAD, *rows, self.taps[1])
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        return (0, 4, 6, 2, 1, 3, 5)
+
+    def unpack(self, packed: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return super().unpack(packed).reshape(1, self.channels, *self.taps, 1)
 
 
 @dataclass(frozen=True)
@@ -76,17 +139,17 @@ class _Block:
 class DepthwiseWriter(TileWriter):
     """Writes the loops of a depthwise convolution whose packed weights have rows of the window in a lane."""
 
-    def __init__(self, op: ContractionOp, emit: Emitter):
-        super().__init__(op, emit)
-        variant, vectors, lanes = self.schedule.variant, self.schedule.vectors, self.schedule.lanes
-        self.group = self.step.group
+    def __init__(self, op: ContractionOp, variant: TiledVariant, emit: Emitter):
+        super().__init__(op, variant, emit)
+        vectors, lanes = self.schedule.vectors, self.schedule.lanes
+        self.group = variant.group
         """The rows of the window that a lane has, and the registers of sums."""
         if vectors != self.group or lanes % QUAD:
             accepted = f"accepted are {self.group} vectors of a multiple of {QUAD} lanes"
             found = f"found {vectors} vectors of {lanes} lanes"
-            raise op_error(op, f"is interleaved in blocks of 128 bits by '{variant}' loops: {found}, {accepted}")
+            raise op_error(op, f"is interleaved in blocks of 128 bits by '{variant.name}' loops: {found}, {accepted}")
         if len(self.geometry.taps) != _IMAGE_AXES:
-            raise op_error(op, f"has no window of rows and columns, which '{variant}' loops go through")
+            raise op_error(op, f"has no window of rows and columns, which '{variant.name}' loops go through")
         self.width = self.group * self.schedule.lanes
         geometry = self.geometry
         self.rows_there = rows_there(
@@ -205,7 +268,7 @@ class DepthwiseWriter(TileWriter):
                 lanes = self._interleaved(emit, block, positions, rows_of_lane, column)
                 for row, tap in uses[column]:
                     sums[row] = [
-                        self.step.add(emit, *each) for each in zip(sums[row], lanes, weights[tap], strict=True)
+                        self.variant.add(emit, *each) for each in zip(sums[row], lanes, weights[tap], strict=True)
                     ]
         self._finish(emit, block, sums, positions)
 
@@ -217,7 +280,7 @@ class DepthwiseWriter(TileWriter):
         for row in range(self.group * group, min(self.group * (group + 1), self.rows_there)):
             window = self.geometry.window_place(emit, positions, [0, row, 0], block.channel)
             place = window.column(emit, column)
-            read.append(self.step.read(emit, self.geometry.x, place, block.count(self.group * emit.lanes)))
+            read.append(self.variant.read(emit, self.geometry.x, place, block.count(self.group * emit.lanes)))
         read += [read[-1]] * (self.group - len(read))  # whose weights are 0
         if self.group < QUAD:
             return self._halves(emit, read[0], read[1], 8)
@@ -306,3 +369,43 @@ def _untruncated(emit: VectorEmitter, registers: Sequence[SSAValue]) -> tuple[li
             each.detach()
             each.erase()
     return [_bits(emit, each, i8) for each in wide], bits_of(element_of(wide[0])) // 8
+
+
+class Interleaved(TiledVariant):
+    """Rows of a window in a lane."""
+
+    def write(self, op: ContractionOp, emit: Emitter) -> None:
+        DepthwiseWriter(op, self, emit).write(emit)
+
+
+class FourRows(Interleaved):
+    """Four rows of bytes, unsigned."""
+
+    def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
+        wide = emit.with_lanes(4 * emit.lanes)
+        value = load(wide, x.memory, place, wide.lanes, count)
+        return value if x.is_unsigned else wide.binary(arith.XOrIOp, value, wide.constant(-128, i8))
+
+    def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
+        return emit.insert(DotAccumulateOp(sums, x, w, Signs.US))
+
+
+class TwoRows(Interleaved):
+    """Two rows of bytes, as registers of 16 bits each."""
+
+    def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
+        wide = emit.with_lanes(2 * emit.lanes)
+        kind = arith.ExtUIOp if x.is_unsigned else arith.ExtSIOp
+        return wide.convert(kind, load(wide, x.memory, place, wide.lanes, count), i16)
+
+    def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
+        return emit.insert(DotAccumulateOp(sums, x, w, Signs.SS))
+
+
+DEPTHWISE_DOT = FourRows(
+    name="depthwise_dot", group=4, element=i8, reads_unsigned=True, is_lanewise=True, is_interleaved=True,
+    layout=InterleavedLayout,
+)  # fmt: skip
+DEPTHWISE_PAIRS = TwoRows(
+    name="depthwise_pairs", group=2, element=i16, is_lanewise=True, is_interleaved=True, layout=InterleavedLayout
+)
