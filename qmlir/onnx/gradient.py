@@ -10,9 +10,9 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.ops import activations, contraction, expansion, movement, reduction, shapes
 from qmlir.dialects.nn.ops import elementwise as ops
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.provenance import describe
 from qmlir.onnx.node import Node
 

@@ -12,14 +12,14 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import FOLD_LIMIT, constant_array, folded_constants
 from qmlir.dialects.nn.ops.constant import ConstantOp, storage_element
 from qmlir.dialects.nn.ops.elementwise import CastOp
 from qmlir.dialects.nn.ops.sequence import SequenceOp
 from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
-from qmlir.ir.builtin_types import AnyTensor, dense, ranked_tensor, tensor
+from qmlir.ir.builtin_types import AnyTensor, dense, element_of, ranked_tensor, shape_of, tensor
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 from qmlir.onnx.errors import model_error
 from qmlir.onnx.known import Known, known_results

@@ -10,10 +10,10 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp
 from qmlir.dialects.quant.types import StoredType
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.provenance import Origin, origins_of
 from qmlir.onnx.export.unsigned import offset
 from qmlir.onnx.graph import GraphBuilder

@@ -14,9 +14,10 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import FOLD_LIMIT
 from qmlir.dialects.nn.ops import elementwise, indexing, movement, shapes
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.text.elements import dense_dtype
 

@@ -18,13 +18,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.building import Operand, build
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CastOp
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
-from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
+from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.provenance import Origin
 from qmlir.onnx.errors import node_error

@@ -13,12 +13,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IntegerType, TensorTy
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops.indexing import GatherOp
 from qmlir.dialects.nn.ops.movement import ReshapeOp
 from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, UniformType
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.small_floats import SmallFloat
 from qmlir.onnx.node import Array, Node
 

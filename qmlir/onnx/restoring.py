@@ -18,10 +18,9 @@ from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir import registry
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.ops.constant import ConstantOp, storage_element
 from qmlir.dialects.quant.types import StoredType
-from qmlir.ir.builtin_types import AnyTensor, dense, ranked_tensor
+from qmlir.ir.builtin_types import AnyTensor, dense, ranked_tensor, shape_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.onnx.export import metadata

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.infer.movement import slice_indices
 from qmlir.dialects.nn.ops import contraction, elementwise, indexing, movement, normalization, pooling, shapes, softmax
+from qmlir.ir.builtin_types import shape_of
 
 Dimension = tuple[SSAValue, int]
 """An axis of a tensor."""

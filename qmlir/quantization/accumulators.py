@@ -11,9 +11,9 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization import sums
 from qmlir.quantization.decisions import Decisions

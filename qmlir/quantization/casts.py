@@ -11,7 +11,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.ops.constant import ConstantOp
@@ -19,7 +18,7 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.interpret import quantize
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import CalibratedQuantizedType, UniformQuantizedType
-from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
+from qmlir.ir.builtin_types import AnyTensor, ranked_tensor, shape_of
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.attached import STATS

@@ -19,10 +19,10 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.bias import fit_bias
 from qmlir.arithmetic.schemes import F64
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.dialects.target.description import Accepted, Description
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import emit_remark, emit_warning, op_error
 from qmlir.ir.interfaces import FixedRange, Quantizable, Slot
 from qmlir.ir.provenance import describe

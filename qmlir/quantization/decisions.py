@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization.assignment import Assignment
 from qmlir.quantization.reasons import Reason

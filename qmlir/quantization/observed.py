@@ -9,8 +9,8 @@ from xdsl.ir import SSAValue
 from qmlir.arithmetic.calibrators import calibrate
 from qmlir.arithmetic.schemes import Grid
 from qmlir.arithmetic.statistics import Statistics
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.quant.types import CalibratedQuantizedType
+from qmlir.ir.builtin_types import element_of
 from qmlir.quantization.profiles.attached import statistics_of
 from qmlir.quantization.recipe import Choice
 

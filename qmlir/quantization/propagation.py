@@ -13,7 +13,6 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.canonicalize import (
@@ -26,6 +25,7 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.quantization import fusion

@@ -13,11 +13,11 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.schemes import Scheme, Storage, symmetric_zero_point
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.dialects.target.description import Accepted, Support
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.quantization.element_types import storage_type, type_from_range

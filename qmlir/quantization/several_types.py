@@ -12,10 +12,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.quantization.fusion import data_places, dequantized_from
 from qmlir.quantization.retyping import is_float, may_be_quantized, on_types

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.ir.builtin_types import element_of
 from qmlir.quantization.report import Coverage, coverage
 from qmlir.workflows.inspection.values import bytes_of, bytes_text
 from qmlir.workflows.quantizing import Quantized

@@ -9,11 +9,12 @@ from onnx import ModelProto, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.dialects.nn.base import NnOp, element_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CastOp
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.dialects.quant.types import UniformType
+from qmlir.ir.builtin_types import element_of
 from tests.conformance.backend import QmlirBackend
 from tests.conformance.cases import Case, node_cases
 

@@ -9,7 +9,8 @@ from onnx import ModelProto, numpy_helper
 from onnx.backend.test.runner import Runner
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
-from qmlir.dialects.nn.base import NnOp, shape_of
+from qmlir.dialects.nn.base import NnOp
+from qmlir.ir.builtin_types import shape_of
 from tests.conformance.backend import QmlirBackend
 from tests.conformance.cases import Case, node_cases
 from tests.conformance.test_onnx_backend import NOT_PASSING

@@ -29,7 +29,7 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale
 from qmlir.arithmetic.schemes import Grid, Scheme, Storage, parameters, scheme_names
 from qmlir.dialects.kernel.attributes import RequantizeAttr
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
@@ -40,6 +40,7 @@ from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.interpreter.random_inputs import random_array
 from qmlir.interpreter.values import check_value
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.signature import Port, set_ports
 from tests.levels.parts import Role, has_parts, roles_of

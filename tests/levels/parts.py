@@ -13,10 +13,11 @@ from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from qmlir import registry
-from qmlir.dialects.nn.base import NnOp, element_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import ConvOp, MatMulOp
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.evaluation import evaluate
 

@@ -14,10 +14,11 @@ from xdsl.dialects.func import FuncOp
 
 from qmlir import registry
 from qmlir.dialects.kernel.attributes import isa_names
-from qmlir.dialects.nn.base import NnOp, element_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.quant.types import Granularity, StoredType
 from qmlir.interpreter.run import interpret
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.provenance import origins_of
 from qmlir.pipelines import COMPILE
 from qmlir.registry import Package

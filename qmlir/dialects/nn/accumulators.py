@@ -15,11 +15,11 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.exact_sums import limits_of_products, limits_of_sums
 from qmlir.arithmetic.requantization import accumulator_scale
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp, MatMulOp
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.text.elements import integers_of
 
 BITS = 32

@@ -22,9 +22,7 @@ from qmlir.dialects.nn.assembly import SEGMENT_SIZES, parse_operation, print_ope
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.requantize import Requantizing, verify_requantization
 from qmlir.dialects.quant.infer import verify_quantized_tensor
-from qmlir.ir.builtin_types import AnyTensor, integer_list, ranked_tensor
-from qmlir.ir.builtin_types import element_of as element_of
-from qmlir.ir.builtin_types import shape_of as shape_of
+from qmlir.ir.builtin_types import AnyTensor, element_of, integer_list, ranked_tensor, shape_of
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.evaluation import operand_groups
 from qmlir.ir.interfaces import (

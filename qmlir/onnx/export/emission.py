@@ -19,8 +19,8 @@ from onnx import AttributeProto, NodeProto, TensorProto, helper
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, TensorType, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
-from qmlir.ir.builtin_types import integer_list
+from qmlir.dialects.nn.base import NnOp
+from qmlir.ir.builtin_types import element_of, integer_list, shape_of
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.onnx.export.containers import data_type, held_element, plain_proto
 

@@ -23,13 +23,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from qmlir.arithmetic.requantization import Mode
-from qmlir.dialects.nn.base import NnOp, element_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import ContractionOp
 from qmlir.dialects.nn.ops.recurrent import DynamicLstmOp
 from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
 from qmlir.dialects.quant.types import AnyQuantizedType, StoredType, UniformQuantizedType
-from qmlir.ir.builtin_types import ranked_tensor, tensor
+from qmlir.ir.builtin_types import element_of, ranked_tensor, tensor
 from qmlir.onnx.export.containers import container
 from qmlir.onnx.export.emission import Outgoing, Settings
 from qmlir.onnx.export.forms.arithmetic import mode_of

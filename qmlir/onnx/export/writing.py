@@ -9,10 +9,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.requantization import Mode
-from qmlir.dialects.nn.base import NnOp, element_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import StoredType
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.export.containers import packed_type, tensor_proto
 from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing, Settings

@@ -6,9 +6,9 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i1, i64
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.ops import attention as ops
 from qmlir.dialects.nn.ops.movement import ReshapeOp, TransposeOp
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.normalization import cast
 

@@ -6,9 +6,9 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.ops import contraction as ops
 from qmlir.dialects.nn.ops import elementwise, movement
+from qmlir.ir.builtin_types import element_of
 from qmlir.onnx.node import Importer, Node
 
 TRANSPOSE_PADS_AS_CONV = 11

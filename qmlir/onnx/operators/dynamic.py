@@ -16,12 +16,12 @@ from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, f32
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.ops import contraction, dynamic, elementwise, movement
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.recurrent import DynamicLstmOp
 from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import element_of
 from qmlir.onnx.node import Array, Importer, Node
 from qmlir.onnx.operators import integer_products
 from qmlir.onnx.operators.quantization import UI8, cast, matrix_parameters, storage_of

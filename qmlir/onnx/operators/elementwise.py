@@ -7,11 +7,11 @@ import numpy as np
 from xdsl.dialects.builtin import Float8E8M0FNUType, Float32Type, TensorType, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops import elementwise as ops
 from qmlir.dialects.nn.ops.activations import SwishOp
 from qmlir.dialects.nn.ops.logic import BitShiftOp
-from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.ir.small_floats import as_small_float
 from qmlir.onnx.mirrored import MIRRORED
 from qmlir.onnx.node import Importer, Node

@@ -7,12 +7,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.ops import expansion as ops
 from qmlir.dialects.nn.ops import shapes
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.movement import single
 

@@ -13,9 +13,9 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, TensorType, f32, i32
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.ops import contraction, elementwise, expansion, movement, reduction
 from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.node import Array, Node
 from qmlir.onnx.operators.contraction import window_properties
 from qmlir.onnx.operators.quantization import cast, centred, convolution, matrix_parameters, storage_of

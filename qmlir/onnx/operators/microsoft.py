@@ -18,11 +18,12 @@ from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.requantization import accumulator_scale
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, expansion, movement, pooling, softmax
 from qmlir.dialects.nn.requantize import QLINEAR
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators import quantization
 from qmlir.onnx.operators.pooling import pool_properties

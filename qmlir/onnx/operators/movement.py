@@ -7,9 +7,9 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops import movement, reduction, shapes
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.sizes import Copied, resolved_sizes, size_source
 

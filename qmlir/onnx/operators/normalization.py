@@ -7,11 +7,11 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, f64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops import elementwise, movement
 from qmlir.dialects.nn.ops import normalization as ops
 from qmlir.dialects.nn.ops.reduction import ReduceMeanOp
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.node import Importer, Node
 
 

@@ -27,12 +27,11 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.requantization import accumulator_scale
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.ops import contraction, elementwise, movement
 from qmlir.dialects.nn.ops.constant import storage_element
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
-from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.ir.small_floats import SmallFloat, as_small_float
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.contraction import window_properties

@@ -6,9 +6,9 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, StringAttr, f32
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.ops import recurrent as ops
 from qmlir.dialects.nn.ops.movement import TransposeOp
+from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.node import Importer, Node
 
 _BATCH_SECOND = (1, 0, 2)

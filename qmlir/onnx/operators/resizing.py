@@ -6,9 +6,9 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.ops import elementwise
 from qmlir.dialects.nn.ops import resizing as ops
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.node import Importer, Node
 
 MODES = {"nearest": ops.NEAREST, "linear": ops.LINEAR, "cubic": ops.CUBIC} | dict.fromkeys(

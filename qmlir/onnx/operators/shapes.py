@@ -7,10 +7,10 @@ from onnx import TensorProto
 from xdsl.dialects.builtin import Float64Type, TensorType, f32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.infer.shapes import range_size
 from qmlir.dialects.nn.ops import elementwise
 from qmlir.dialects.nn.ops import shapes as ops
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.node import Importer, Node
 
 _NUMBERS: dict[str, Attribute] = {"value_float": f32, "value_floats": f32, "value_int": i64, "value_ints": i64}

@@ -7,11 +7,11 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i64
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops import softmax as ops
 from qmlir.dialects.nn.ops.movement import ReshapeOp
 from qmlir.dialects.nn.ops.shapes import ShapeOp
+from qmlir.ir.builtin_types import element_of
 from qmlir.onnx.node import Importer, Node
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.ir.builtin_types import element_of
 from qmlir.onnx.gradient import gradients
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.expansion import filled

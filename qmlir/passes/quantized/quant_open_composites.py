@@ -10,10 +10,11 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir import registry
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Keep, Parts
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.provenance import origins_of, set_origins

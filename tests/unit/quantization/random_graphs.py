@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.statistics import Statistics
-from qmlir.dialects.nn.base import NnOp, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, movement, pooling
@@ -19,6 +19,7 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.environment import default_environment
 from qmlir.interpreter.machine import Listener
 from qmlir.interpreter.run import interpret
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline

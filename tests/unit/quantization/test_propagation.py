@@ -8,7 +8,6 @@ import pytest
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, TensorType, f32
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.ops import (
     activations,
     contraction,
@@ -25,6 +24,7 @@ from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
 from qmlir.dialects.target.description import Accepted
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.verification import verify
 from qmlir.quantization.float_bias import QuantizeFloatBias

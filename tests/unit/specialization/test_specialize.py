@@ -8,10 +8,11 @@ from onnx import parser
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
 import qmlir
-from qmlir.dialects.nn.base import NnOp, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.expansion import ExpandOp
 from qmlir.environment import default_environment
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
 from qmlir.specialization.flow import parameter_inputs

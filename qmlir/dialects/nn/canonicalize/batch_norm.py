@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import Float32Type, TensorType
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import ConvOp
 from qmlir.dialects.nn.ops.normalization import BatchNormOp
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.provenance import hand_on, hand_on_fused
 from qmlir.text.weights import ExternalWeightsAttr
 

@@ -11,11 +11,11 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from qmlir.dialects.nn.base import NnOp, element_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.movement import MovementOp, ReshapeOp
-from qmlir.ir.builtin_types import as_dense, dense, tensor
+from qmlir.ir.builtin_types import as_dense, dense, element_of, tensor
 from qmlir.ir.decomposition import is_repeated
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.provenance import merged_origins, set_origins

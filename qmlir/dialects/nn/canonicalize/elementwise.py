@@ -3,10 +3,10 @@
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.activations import ReluOp
 from qmlir.dialects.nn.ops.elementwise import AbsOp, CastOp, NegOp
+from qmlir.ir.builtin_types import element_of
 
 
 class FoldIdempotent(RewritePattern):

@@ -9,7 +9,6 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.pieces import Decompose, Results, cast, scalar
 from qmlir.dialects.nn.elements import plain_type
@@ -20,6 +19,7 @@ from qmlir.dialects.nn.ops.contraction import MatMulOp
 from qmlir.dialects.nn.ops.elementwise import AddOp, DivOp, EqualOp, MulOp, WhereOp
 from qmlir.dialects.nn.ops.reduction import ReduceMaxOp
 from qmlir.dialects.nn.ops.softmax import SoftmaxOp
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
 from qmlir.text.elements import dense_dtype
 

@@ -16,7 +16,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.accumulators import accumulator_type
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.decompose.pieces import Decompose, Results
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
@@ -24,7 +24,7 @@ from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp
 from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.interpret import quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.ir.builtin_types import AnyTensor, tensor
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of, tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
 
 IMPLIED = (FullyConnectedOp, ConvOp)

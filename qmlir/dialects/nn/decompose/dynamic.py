@@ -2,7 +2,6 @@
 
 from xdsl.ir import Operation
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.pieces import Decompose, Results, cast, scalar
 from qmlir.dialects.nn.ops.dynamic import STEPS, STORAGE, DynamicQuantizeOp
@@ -18,6 +17,7 @@ from qmlir.dialects.nn.ops.elementwise import (
     WhereOp,
 )
 from qmlir.dialects.nn.ops.reduction import ReduceMaxOp, ReduceMinOp
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import Parts
 
 

@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import TensorType, f32, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import MatMulOp
@@ -21,6 +20,7 @@ from qmlir.dialects.nn.ops.dynamic import STORAGE, DynamicQuantizeOp
 from qmlir.dialects.nn.ops.elementwise import CastOp, MulOp, SubOp
 from qmlir.dialects.quant.ops import StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
 
 Array = npt.NDArray[Any]
 

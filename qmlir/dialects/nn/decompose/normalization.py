@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.pieces import Decompose, Results, cast, per_channel, scalar
 from qmlir.dialects.nn.elements import plain_type
@@ -21,6 +20,7 @@ from qmlir.dialects.nn.ops.normalization import (
     RmsNormOp,
 )
 from qmlir.dialects.nn.ops.reduction import ReduceMeanOp, ReduceSumOp
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
 
 

@@ -6,12 +6,12 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CastOp
 from qmlir.dialects.nn.ops.movement import ReshapeOp
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
 from qmlir.text.elements import dense_dtype
 

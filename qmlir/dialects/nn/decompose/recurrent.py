@@ -19,7 +19,6 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.dynamic_products import DynamicProducts
 from qmlir.dialects.nn.decompose.pieces import Decompose, Results, scalar
@@ -30,6 +29,7 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import MatMulOp
 from qmlir.dialects.nn.ops.elementwise import AddOp, ClipOp, LessOp, MulOp, SubOp, WhereOp
 from qmlir.dialects.nn.ops.movement import ConcatOp, ReshapeOp, SplitOp
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
 from qmlir.text.elements import dense_dtype
 

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.components import components_of
 from qmlir.dialects.nn.decompose.pieces import scalar
@@ -30,6 +29,7 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import AddOp, GreaterOrEqualOp, MulOp, UnaryOp, WhereOp
 from qmlir.dialects.nn.ops.movement import ReshapeOp, SliceOp
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
 
 Array = npt.NDArray[Any]

@@ -2,12 +2,12 @@
 
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.decompose.pieces import Decompose, Results
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops.elementwise import DivOp, ExpOp, LogOp, SubOp
 from qmlir.dialects.nn.ops.reduction import ReduceMaxOp, ReduceSumOp
 from qmlir.dialects.nn.ops.softmax import LogSoftmaxOp, SoftmaxLikeOp, SoftmaxOp
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import Parts
 
 

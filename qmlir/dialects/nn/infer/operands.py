@@ -6,7 +6,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import shape_of, shapes_agree
+from qmlir.dialects.nn.base import shapes_agree
+from qmlir.ir.builtin_types import shape_of
 
 
 def shape_text(shape: Sequence[int]) -> str:

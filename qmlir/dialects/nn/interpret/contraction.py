@@ -13,11 +13,11 @@ import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.requantization import magnitude
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.infer.windows import Windows, output_sizes
 from qmlir.dialects.nn.interpret.precision import is_integral, widened
 from qmlir.dialects.nn.interpret.windows import columns, places
 from qmlir.dialects.nn.ops import contraction as ops
+from qmlir.ir.builtin_types import element_of
 from qmlir.text.elements import narrowed
 
 Array = npt.NDArray[Any]

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.interpret.precision import is_integral, widened
 from qmlir.dialects.nn.ops import einsum as ops
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.evaluation import Meaning
 from qmlir.text.elements import narrowed
 

@@ -13,11 +13,11 @@ from xdsl.utils.exceptions import InterpretationError
 from qmlir.arithmetic import functions
 from qmlir.arithmetic.extremes import maximum, minimum
 from qmlir.arithmetic.small_floats import PowerRounding, to_small_float
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.formulas import FORMULAS, Formula
 from qmlir.dialects.nn.interpret.precision import Meaning, is_integral, of_arrays, of_operation, of_question, widened
 from qmlir.dialects.nn.ops import elementwise as ops
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.small_floats import as_small_float
 from qmlir.text.elements import dense_dtype, narrowed
 

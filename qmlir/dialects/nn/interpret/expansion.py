@@ -7,12 +7,12 @@ import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.expansion import padded_shape
 from qmlir.dialects.nn.ops import expansion as ops
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.evaluation import Meaning
 
 Array = npt.NDArray[Any]

@@ -10,10 +10,10 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.extremes import maximum, minimum
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import indexing as ops
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.evaluation import Meaning
 from qmlir.text.elements import narrowed
 

@@ -7,10 +7,9 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.interpret.precision import Meaning, of_arrays, of_operation, of_question
 from qmlir.dialects.nn.ops import logic as ops
-from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.builtin_types import as_integer, element_of
 
 Array = npt.NDArray[Any]
 

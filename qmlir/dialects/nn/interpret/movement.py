@@ -8,9 +8,9 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.infer.movement import normalized_axes, slice_indices
 from qmlir.dialects.nn.ops import constant, movement
+from qmlir.ir.builtin_types import shape_of
 
 Array = npt.NDArray[Any]
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
-from qmlir.dialects.nn.base import element_of
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.small_floats import DTYPES
 from qmlir.text.elements import narrowed
 

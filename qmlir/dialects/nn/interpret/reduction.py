@@ -15,11 +15,10 @@ from qmlir.arithmetic import functions
 from qmlir.arithmetic.extremes import Extreme, maximum, minimum
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.arithmetic.ordered_sums import ordered_mean, ordered_product, ordered_sum
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.interpret.precision import is_integral, widened
 from qmlir.dialects.nn.ops import reduction as ops
 from qmlir.dialects.quant.types import StoredType
-from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.builtin_types import as_integer, element_of
 from qmlir.ir.evaluation import Meaning
 from qmlir.text.elements import narrowed
 

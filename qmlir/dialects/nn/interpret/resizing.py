@@ -14,11 +14,10 @@ import numpy.typing as npt
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.dialects.nn.base import element_of
 from qmlir.dialects.nn.infer.resizing import Resized
 from qmlir.dialects.nn.interpret.precision import computing_dtype
 from qmlir.dialects.nn.ops import resizing as ops
-from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.builtin_types import as_integer, element_of
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.floating[Any]]

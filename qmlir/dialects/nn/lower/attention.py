@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import AnyFloat, TensorType, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, element_of, shape_of
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, position
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.ops import attention as ops
@@ -22,6 +22,7 @@ from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp, DivOp, EqualOp, Mul
 from qmlir.dialects.nn.ops.indexing import GatherOp
 from qmlir.dialects.nn.ops.reduction import ReduceMaxOp
 from qmlir.dialects.nn.ops.softmax import SoftmaxOp
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.text.elements import dense_dtype
 
 

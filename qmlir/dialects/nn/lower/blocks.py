@@ -14,12 +14,13 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.kernel.lowering import quantized
-from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, element_of, shape_of, unchanged
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.nn.lower.products import Array, Factor, MatrixProduct, dimensions
 from qmlir.dialects.nn.ops import contraction as ops
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.text.elements import integers_of
 
 

@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.arithmetic.requantization import accumulator_scale, f32_multiplier
 from qmlir.dialects.kernel.lowering import quantized
-from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, element_of, shape_of
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.nn import accumulators
 from qmlir.dialects.nn.lower import blocks
@@ -32,6 +32,7 @@ from qmlir.dialects.nn.lower.windows import channels_first, channels_last
 from qmlir.dialects.nn.ops import contraction as ops
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.text.elements import integers_of
 

@@ -7,14 +7,14 @@ from xdsl.dialects.builtin import AnyFloat, BFloat16Type, Float16Type, Float32Ty
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.kernel.lowering import quantized
-from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, element_of
+from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering
 from qmlir.dialects.kernel.lowering.quantized import Writing
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.lowering.small_floats import encoded
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.lower.elements import identity
 from qmlir.dialects.nn.ops import elementwise as ops
-from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.builtin_types import as_integer, element_of
 from qmlir.ir.small_floats import as_small_float
 
 _SIGNIFICANT_BITS: dict[type[Attribute], int] = {Float16Type: 11, BFloat16Type: 8, Float32Type: 24}

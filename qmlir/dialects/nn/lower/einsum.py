@@ -12,11 +12,12 @@ from xdsl.dialects.builtin import AnyFloat, Float64Type, f32, f64, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, element_of, shape_of
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.nn.infer.einsum import ELLIPSIS, Equation
 from qmlir.dialects.nn.lower.products import Factor, MatrixProduct, dimensions, finish_plain
 from qmlir.dialects.nn.ops import einsum as ops
+from qmlir.ir.builtin_types import element_of, shape_of
 
 Labels = tuple[str, ...]
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.kernel.lowering import quantized
-from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, element_of, shape_of, unchanged
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.quantized import Parameter, parameter
 from qmlir.dialects.kernel.lowering.scalars import Scalar, position
 from qmlir.dialects.nn.lower.elements import identity
@@ -17,6 +17,7 @@ from qmlir.dialects.nn.lower.movement import strided
 from qmlir.dialects.nn.lower.places import along_axes, one_element
 from qmlir.dialects.nn.ops import expansion as ops
 from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.text.elements import dense_dtype
 
 Array = npt.NDArray[Any]

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, element_of, shape_of, unchanged
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, unchanged
 from qmlir.dialects.nn.infer.movement import normalized_axes, slice_indices
 from qmlir.dialects.nn.ops import movement as ops
+from qmlir.ir.builtin_types import element_of, shape_of
 
 
 def _same_elements(op: ops.ReshapeOp | ops.SqueezeOp | ops.UnsqueezeOp, at: Lowering) -> Sequence[SSAValue]:

@@ -11,9 +11,10 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, element_of, shape_of
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, extracted, position
 from qmlir.dialects.nn.interpret.indexing import checked_indices
+from qmlir.ir.builtin_types import element_of, shape_of
 
 Array = npt.NDArray[Any]
 

@@ -15,7 +15,7 @@ from qmlir.arithmetic.integers import integer_limits
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.kernel.lowering import quantized
-from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, element_of, shape_of
+from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Number, Scalar, constant, position
 from qmlir.dialects.nn.infer.windows import Windows, covered_elements
 from qmlir.dialects.nn.lower.elements import between_casts
@@ -24,7 +24,7 @@ from qmlir.dialects.nn.ops import pooling as ops
 from qmlir.dialects.nn.requantize import is_qlinear
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import StoredType, storage_limits
-from qmlir.ir.builtin_types import tensor
+from qmlir.ir.builtin_types import element_of, shape_of, tensor
 
 Array = npt.NDArray[Any]
 PoolOp = ops.PoolOp | ops.GlobalPoolOp

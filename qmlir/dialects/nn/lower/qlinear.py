@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineMap
 
 from qmlir.arithmetic import qlinear
 from qmlir.dialects.kernel.lowering import quantized
-from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, shape_of
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, extracted
 from qmlir.dialects.kernel.rows import RowMaxOp, RowSumOp
 from qmlir.dialects.nn.infer.windows import covered_elements
@@ -25,6 +25,7 @@ from qmlir.dialects.nn.ops.pooling import AveragePoolOp
 from qmlir.dialects.nn.ops.softmax import SoftmaxOp
 from qmlir.dialects.nn.requantize import affine, is_qlinear
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import shape_of
 
 
 def _type(at: Lowering, value: SSAValue) -> UniformQuantizedType:

@@ -30,7 +30,6 @@ from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering
 from qmlir.dialects.kernel.lowering.quantized import requantization_of
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.lowering.types import plain_element
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.components import assign_elements, components_of, is_quantized
 from qmlir.dialects.nn.decompose.recurrent import WALKS, AtPlace, Direction, State, Walk, prefix_of
@@ -40,6 +39,7 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CastOp
 from qmlir.dialects.nn.requantize import hand_on_requantization
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.builtin_types import tensor as tensor_type
 from qmlir.ir.decomposition import Parts
 

@@ -12,14 +12,14 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.lowering import loops, quantized
-from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, element_of, shape_of
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Number, Scalar, extracted, inserted, position
 from qmlir.dialects.nn.lower.elements import identity
 from qmlir.dialects.nn.lower.exact_reals import ExactReading, ExactReal, exact_reals
 from qmlir.dialects.nn.ops import reduction as ops
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import StoredType, UniformQuantizedType, storage_limits
-from qmlir.ir.builtin_types import tensor
+from qmlir.ir.builtin_types import element_of, shape_of, tensor
 
 Step = Callable[[Scalar], Scalar]
 

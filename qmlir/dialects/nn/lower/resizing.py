@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineMap
 
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.lowering import quantized
-from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, element_of, shape_of
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, extracted, position
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.interpret.resizing import (
@@ -32,6 +32,7 @@ from qmlir.dialects.nn.lower.elements import between_casts, identity
 from qmlir.dialects.nn.lower.movement import strided
 from qmlir.dialects.nn.lower.places import along_axes, axes_map, run_of
 from qmlir.dialects.nn.ops import resizing as ops
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.text.elements import dense_dtype
 
 Array = npt.NDArray[Any]

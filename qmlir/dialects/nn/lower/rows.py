@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import f32, f64, i1
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.kernel.lowering import quantized
-from qmlir.dialects.kernel.lowering.lowering import Lowering, element_of, shape_of
+from qmlir.dialects.kernel.lowering.lowering import Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.rows import RowMaxOp, RowSumOp
 from qmlir.dialects.nn.base import NnOp
@@ -19,6 +19,7 @@ from qmlir.dialects.nn.lower.elements import operand_map, otherwise
 from qmlir.dialects.nn.lower.elementwise import FUNCTIONS
 from qmlir.dialects.nn.ops.reduction import ReduceMaxOp, ReduceMeanOp, ReduceOp, ReduceSumOp
 from qmlir.dialects.nn.requantize import decompose
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
 
 _REDUCTIONS = (ReduceMaxOp, ReduceMeanOp, ReduceSumOp)

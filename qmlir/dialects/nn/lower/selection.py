@@ -11,12 +11,13 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.lowering.loops import nest
-from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, element_of, shape_of
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, extracted, inserted, position
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.lower.elements import identity
 from qmlir.dialects.nn.lower.places import axes_map
 from qmlir.dialects.nn.ops import selection as ops
+from qmlir.ir.builtin_types import element_of, shape_of
 
 _INSERTION_GAIN = 12
 """A list is kept where the elements are more than so many times as many as those that are taken.

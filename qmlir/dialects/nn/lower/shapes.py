@@ -7,11 +7,12 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.kernel.lowering import quantized
-from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, shape_of
+from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, position
 from qmlir.dialects.nn.lower.elements import identity
 from qmlir.dialects.nn.lower.places import one_element
 from qmlir.dialects.nn.ops import shapes as ops
+from qmlir.ir.builtin_types import shape_of
 
 
 def _shape(op: ops.ShapeOp, at: Lowering) -> Sequence[SSAValue]:

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import AnyFloat, i64
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, shape_of
+from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, position
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.lower.rows import by_rows
 from qmlir.dialects.nn.ops import softmax as ops
 from qmlir.dialects.nn.ops.reduction import ArgMaxOp
+from qmlir.ir.builtin_types import shape_of
 
 
 def _hardmax(op: ops.HardmaxOp, at: Lowering) -> Sequence[SSAValue]:

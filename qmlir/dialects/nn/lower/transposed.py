@@ -16,11 +16,12 @@ import numpy as np
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, element_of, shape_of, unchanged
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, unchanged
 from qmlir.dialects.nn.infer.windows import Windows
 from qmlir.dialects.nn.lower.products import Convolution, Factor, dimensions, factor, finish_plain
 from qmlir.dialects.nn.lower.windows import channels_first, channels_last
 from qmlir.dialects.nn.ops import contraction as ops
+from qmlir.ir.builtin_types import element_of, shape_of
 
 
 @dataclass(frozen=True)

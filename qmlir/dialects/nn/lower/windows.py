@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, element_of, shape_of
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Number
 from qmlir.dialects.nn.infer.windows import Windows
+from qmlir.ir.builtin_types import element_of, shape_of
 
 
 def channels_last(rank: int) -> tuple[int, ...]:

@@ -32,11 +32,11 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of, shapes_agree, tensor_like
+from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.elements import Kind, plain_type
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.operands import check_shape, shape_text
-from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
 SCORES = ("raw", "capped", "biased", "softmax")

@@ -14,13 +14,13 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of, shapes_agree, tensor_like
+from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.windows import Windows, output_sizes, transposed_size
 from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
-from qmlir.ir.builtin_types import AnyTensor, integer_list
+from qmlir.ir.builtin_types import AnyTensor, element_of, integer_list, shape_of
 from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
 

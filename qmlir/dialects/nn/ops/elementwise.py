@@ -18,12 +18,12 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.qlinear import Affine, Sum
 from qmlir.arithmetic.requantization import accumulator_scale, f32_multiplier
 from qmlir.arithmetic.small_floats import PowerRounding
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
+from qmlir.dialects.nn.base import NnOp, tensor_like
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.dialects.quant.types import UniformType
-from qmlir.ir.builtin_types import AnyTensor, as_integer
+from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, shape_of
 from qmlir.ir.interfaces import Domain, FixedRange, QuantizationSlots, Slot
 from qmlir.ir.small_floats import as_small_float
 

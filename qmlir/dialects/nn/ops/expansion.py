@@ -24,13 +24,12 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.expansion import Padding, padded_shape, paddings, unchanged_axes
 from qmlir.dialects.nn.infer.movement import moved_element, multiplied_size, normalized_axes
 from qmlir.dialects.nn.ops.movement import MovementOp, known_length
-from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
 

@@ -8,10 +8,9 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.ops.elementwise import BinaryOp, UnaryOp
-from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.builtin_types import AnyTensor, shape_of
 
 SHIFT_DIRECTIONS = ("left", "right")
 

@@ -29,7 +29,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of, shapes_agree
+from qmlir.dialects.nn.base import NnOp, shapes_agree
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.infer.movement import (
     check_reshape,
@@ -48,7 +48,7 @@ from qmlir.dialects.nn.infer.movement import (
 )
 from qmlir.dialects.nn.infer.operands import shape_text
 from qmlir.dialects.nn.ops.contraction import values_of
-from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import KnownValue, QuantizationSlots, Replacement, Slot
 
 

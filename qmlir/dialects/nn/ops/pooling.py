@@ -13,12 +13,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.qlinear import Affine
 from qmlir.arithmetic.requantization import f32_multiplier
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
+from qmlir.dialects.nn.base import NnOp, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.windows import Windows, covered_elements, known_count, output_sizes
 from qmlir.dialects.nn.ops.contraction import values_of
 from qmlir.dialects.nn.requantize import Accumulator
-from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
 

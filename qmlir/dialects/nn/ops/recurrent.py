@@ -32,11 +32,11 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
+from qmlir.dialects.nn.base import NnOp, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.operands import check_shape
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.ir.builtin_types import AnyTensor, float_list
+from qmlir.ir.builtin_types import AnyTensor, element_of, float_list, shape_of
 from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}

@@ -10,14 +10,14 @@ from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, Integer
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of, tensor_like
+from qmlir.dialects.nn.base import NnOp, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axis
 from qmlir.dialects.nn.infer.reduction import kept_axes, open_shape, reduced_axes, reduced_shape
 from qmlir.dialects.nn.infer.windows import known_count
 from qmlir.dialects.nn.ops.movement import known_length, list_length
 from qmlir.dialects.nn.requantize import Accumulator
-from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
 

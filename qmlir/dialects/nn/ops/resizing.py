@@ -26,11 +26,11 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of, shapes_agree, tensor_like
+from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axes
 from qmlir.dialects.nn.infer.resizing import POLICIES, STRETCH, Resized, resized_by_scales, resized_to_sizes
-from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
 NEAREST, LINEAR, CUBIC = MODES = ("nearest", "linear", "cubic")

@@ -37,13 +37,12 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir.dialects.nn.assembly import parse_operation, print_operation
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.building import UNKNOWN_TYPE, Operand, build, property_attribute
 from qmlir.dialects.nn.infer.sequence import common_type, joined_type, resized, tensors_agree
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.movement import ConcatOp, SplitOp, SqueezeOp, UnsqueezeOp
 from qmlir.dialects.nn.types import SequenceType
-from qmlir.ir.builtin_types import AnyTensor, as_integer, ranked_tensor, tensor, unranked_tensor
+from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, ranked_tensor, shape_of, tensor, unranked_tensor
 from qmlir.ir.evaluation import evaluate, operand_groups
 from qmlir.ir.interfaces import HasParameters, InferResultTypes, KnownValue, Replacement
 

@@ -12,10 +12,10 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 
 from qmlir.arithmetic.qlinear import Affine
-from qmlir.dialects.nn.base import NnOp, shape_of, tensor_like
+from qmlir.dialects.nn.base import NnOp, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.movement import normalized_axis
-from qmlir.ir.builtin_types import AnyTensor
+from qmlir.ir.builtin_types import AnyTensor, shape_of
 from qmlir.ir.interfaces import FixedRange, QuantizationSlots, Slot
 
 _SMALLEST_SCALE = 2.0**-30

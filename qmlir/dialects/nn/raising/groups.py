@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of, shapes_agree
+from qmlir.dialects.nn.base import NnOp, shapes_agree
 from qmlir.dialects.nn.decompose.components import IMPLIED, components_of, implied_element, is_quantized, result_indices
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.ops.constant import ConstantOp
@@ -24,7 +24,7 @@ from qmlir.dialects.nn.raising.constants import constant_of, movement_chain, put
 from qmlir.dialects.nn.raising.templates import Template
 from qmlir.dialects.nn.raising.unification import Held, Mismatch, Rules, Unification, unify
 from qmlir.dialects.nn.requantize import REQUANTIZE, decompose
-from qmlir.ir.builtin_types import tensor
+from qmlir.ir.builtin_types import element_of, shape_of, tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.provenance import (

@@ -11,7 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import BoolAttr, FloatAttr, IntegerAttr, f32, i64
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from qmlir.dialects.nn.base import NnOp, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.activations import (
     GeluOp,
@@ -30,6 +30,7 @@ from qmlir.dialects.nn.ops.normalization import LayerNormOp, RmsNormOp
 from qmlir.dialects.nn.ops.reduction import ReduceMeanOp, ReduceSumOp
 from qmlir.dialects.nn.ops.softmax import LogSoftmaxOp, SoftmaxOp
 from qmlir.dialects.nn.raising.constants import constant_of
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import COMPONENTS
 
 DEPTH = 12

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, TensorType, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.activations import (
@@ -57,6 +57,7 @@ from qmlir.dialects.nn.raising.spellings import (
     sums_of_squares,
     terms,
 )
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import marks_on, set_marks
 from qmlir.ir.provenance import merged_origins, origins_of, set_origins, set_tensor_names, tensor_names
 

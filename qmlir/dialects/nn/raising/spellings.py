@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops.activations import ReluOp
 from qmlir.dialects.nn.ops.elementwise import (
@@ -32,6 +31,7 @@ from qmlir.dialects.nn.ops.expansion import ExpandOp
 from qmlir.dialects.nn.ops.movement import AxesOp, ReshapeOp
 from qmlir.dialects.nn.ops.reduction import ReduceMeanOp, ReduceOp, ReduceSumOp, ReduceSumSquareOp
 from qmlir.dialects.nn.raising.constants import constant_of
+from qmlir.ir.builtin_types import element_of, shape_of
 
 TOLERANCE = 4e-7
 """The relative difference of constants that are the same number: they were rounded to f32, some of them twice."""

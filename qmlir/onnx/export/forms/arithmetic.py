@@ -24,10 +24,11 @@ from qmlir.arithmetic.requantization import (
     fixed_point,
     power_of_two_shift,
 )
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.containers import container
 from qmlir.onnx.export.emission import Outgoing
 from qmlir.onnx.export.forms.casts import saturated, uniform

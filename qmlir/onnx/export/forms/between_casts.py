@@ -16,13 +16,14 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.requantization import Mode
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.interpret import elementwise as elementwise_meanings
 from qmlir.dialects.nn.interpret.quantized import QUANTIZED
 from qmlir.dialects.nn.interpret.quantized.parameters import through_float
 from qmlir.dialects.nn.ops import activations, contraction, elementwise
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import arguments_by, evaluate, operand_layout
 from qmlir.onnx.export.containers import container
 from qmlir.onnx.export.emission import Exporter, Outgoing

@@ -12,11 +12,12 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, i32, i64
 
 from qmlir.arithmetic.requantization import accumulator_scale
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops import contraction
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Outgoing
 from qmlir.onnx.export.forms.arithmetic import centred, magnitude_of
 from qmlir.onnx.export.forms.casts import dequantize, quantize, uniform

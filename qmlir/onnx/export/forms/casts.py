@@ -11,7 +11,6 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float16Type, Float32Type, f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.quant.infer import spread
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import (
@@ -23,6 +22,7 @@ from qmlir.dialects.quant.types import (
     UniformType,
     storage_limits,
 )
+from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.export.containers import container, tensor_proto
 from qmlir.onnx.export.emission import Outgoing
 

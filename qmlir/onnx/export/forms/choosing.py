@@ -8,13 +8,13 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir import registry
 from qmlir.arithmetic.requantization import Mode
-from qmlir.dialects.nn.base import NnOp, element_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.pooling import AveragePoolOp
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
-from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.builtin_types import element_of, ranked_tensor
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.interfaces import ReadsShapesOnly
 from qmlir.onnx.export.containers import container, data_type, element_since, plain_proto

@@ -9,9 +9,10 @@ qlmul.cpp), QLinearSoftmax sums up integers of a table (contrib_ops/cpu/quantiza
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.requantization import Mode
-from qmlir.dialects.nn.base import NnOp, element_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops import activations, elementwise, pooling, softmax
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import element_of
 from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.onnx.export.forms.qlinear import agrees_with_qlinear, has_qlinear_types, is_whole
 

@@ -15,13 +15,14 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.infer.windows import covered_elements
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, pooling, reduction
 from qmlir.dialects.nn.requantize import common_scale, headroom
 from qmlir.dialects.quant.interpret import quantize
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.onnx.export.containers import container
 from qmlir.onnx.export.emission import Outgoing, number

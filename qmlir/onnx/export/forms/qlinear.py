@@ -18,9 +18,10 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.requantization import Mode
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, pooling, softmax
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.onnx.export.containers import container
 from qmlir.onnx.export.emission import MICROSOFT, Outgoing, number

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import IntegerType, Signedness, f32, i32, i64
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.base import element_of
+from qmlir.ir.builtin_types import element_of
 from qmlir.onnx.export.containers import container
 from qmlir.onnx.export.emission import Outgoing
 from qmlir.onnx.export.forms.arithmetic import EXACT_F32, Exact, centred, constant, together

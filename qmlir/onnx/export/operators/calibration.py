@@ -8,9 +8,9 @@ from xdsl.ir import Operation
 
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.export.emission import Outgoing
 from qmlir.onnx.export.forms.casts import dequantize, quantize
 

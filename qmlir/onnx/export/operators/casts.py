@@ -4,9 +4,10 @@ from typing import Any
 
 from xdsl.ir import Operation
 
-from qmlir.dialects.nn.base import NnOp, element_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of
 from qmlir.onnx.export.emission import Outgoing
 from qmlir.onnx.export.forms.casts import (
     WIDE_BITS,

@@ -4,8 +4,8 @@ from typing import Any
 
 from xdsl.ir import Operation
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.ops import contraction as ops
+from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.export.emission import Outgoing, number
 from qmlir.onnx.export.operators.elementwise import one_to_one
 

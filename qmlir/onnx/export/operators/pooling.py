@@ -5,8 +5,8 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.ops import pooling as ops
+from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, number
 
 

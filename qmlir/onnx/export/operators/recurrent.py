@@ -8,10 +8,10 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.base import element_of, shape_of
 from qmlir.dialects.nn.ops import recurrent as ops
 from qmlir.dialects.quant.infer import spread
 from qmlir.dialects.quant.types import Granularity
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.containers import container, plain_proto
 from qmlir.onnx.export.emission import MICROSOFT, Exporter, Outgoing, number
 from qmlir.onnx.export.forms.casts import uniform

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.ops import selection as ops
+from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.export.emission import Outgoing, number
 from qmlir.onnx.export.operators.elementwise import one_to_one
 

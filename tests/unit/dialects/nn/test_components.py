@@ -11,13 +11,14 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.requantization import accumulator_scale
-from qmlir.dialects.nn.base import NnOp, element_of, shape_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import ConvOp, MatMulOp
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.interpret import quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.interpreter.run import interpret
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.equivalence import equivalent
 from qmlir.ir.verification import verify
 from tests.support.composites import CONTRACTIONS, SEEDS, decomposed, module_of, raised, tensor

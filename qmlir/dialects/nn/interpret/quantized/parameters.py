@@ -16,11 +16,12 @@ from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale, magnitude, requantize
-from qmlir.dialects.nn.base import NnOp, element_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.quant.infer import broadcast_parameters, storage_dtype
 from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.evaluation import Meaning, operand_groups
 
 Array = npt.NDArray[Any]

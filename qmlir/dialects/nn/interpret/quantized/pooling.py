@@ -9,13 +9,14 @@ import numpy.typing as npt
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.dialects.nn.base import NnOp, element_of
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.infer.windows import covered_elements, output_size
 from qmlir.dialects.nn.interpret.quantized.parameters import Centred, centred, rescaled
 from qmlir.dialects.nn.interpret.quantized.reduction import exact_sum
 from qmlir.dialects.nn.interpret.windows import window_view
 from qmlir.dialects.nn.ops import pooling
 from qmlir.dialects.quant.types import StoredType
+from qmlir.ir.builtin_types import element_of
 
 Array = npt.NDArray[Any]
 Result = tuple[Array] | None

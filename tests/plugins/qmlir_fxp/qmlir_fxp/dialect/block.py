@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import shape_of, tensor_like
+from qmlir.dialects.nn.base import tensor_like
 from qmlir.dialects.nn.decompose.components import with_types
 from qmlir.dialects.nn.infer.windows import output_sizes
 from qmlir.dialects.nn.interpret.components import of_parts
@@ -20,6 +20,7 @@ from qmlir.dialects.nn.ops.activations import ReluOp
 from qmlir.dialects.nn.ops.contraction import ConvOp, WindowedContractionOp
 from qmlir.dialects.nn.ops.elementwise import AddOp, ClipOp
 from qmlir.dialects.nn.ops.movement import ReshapeOp
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import Parts
 
 WINDOW = ("strides", "dilations", "pads", "groups")
