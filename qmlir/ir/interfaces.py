@@ -148,7 +148,7 @@ class QuantizationSlots:
     operands by name, if the result is not finite for some numbers: their quantized types exclude these.
     """
 
-    operands: dict[str, Slot | None]
+    operands: dict[str, Slot | None] = field(default_factory=dict[str, "Slot | None"])
     shares_parameters: bool = False
     weight_channel_axis: int | None = None
     result_channel_axis: int | None = None

@@ -13,6 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 
 from qmlir import registry
+from qmlir.dialects import operations_in
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.ops import (
@@ -422,7 +423,7 @@ def _float_add(graph: Graph, x: Value) -> Value:
 
 UNARY_KINDS: tuple[type[NnOp], ...] = tuple(
     kind
-    for kind in (*elementwise.OPERATIONS, *activations.OPERATIONS)
+    for kind in operations_in(elementwise, activations)
     if issubclass(kind, elementwise.UnaryOp) and Kind.QUANTIZED in kind.ACCEPTS and kind is not elementwise.ClipOp
 )
 BINARY_KINDS: tuple[type[NnOp], ...] = (

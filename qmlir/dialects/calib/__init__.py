@@ -2,7 +2,8 @@
 
 from xdsl.ir import Dialect
 
-from qmlir.dialects.calib.ops import OPERATIONS
+from qmlir.dialects import operations_in
+from qmlir.dialects.calib import ops
 from qmlir.dialects.calib.types import StatsAttr
 
-Calib = Dialect("calib", list(OPERATIONS), [StatsAttr])
+Calib = Dialect("calib", operations_in(ops), [StatsAttr])

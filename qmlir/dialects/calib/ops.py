@@ -98,6 +98,3 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
 
     def infer_result_types(self) -> Sequence[TypeAttribute]:
         return [reshaped_like(tensor(self.result.type), self.input.type)]
-
-
-OPERATIONS = (ObserveOp, FakeQuantOp)

@@ -2,6 +2,7 @@
 
 from xdsl.ir import Dialect
 
-from qmlir.dialects.check.ops import OPERATIONS
+from qmlir.dialects import operations_in
+from qmlir.dialects.check import ops
 
-Check = Dialect("check", list(OPERATIONS), [])
+Check = Dialect("check", operations_in(ops), [])

@@ -64,6 +64,3 @@ class ExpectCloseOp(ExpectationOp):
         for name, bound in (("relative", self.relative), ("absolute", self.absolute)):
             if not bound.value.data >= 0:
                 raise VerifyException(f"the {name} bound must not be negative, found {bound.value.data}")
-
-
-OPERATIONS = (ExpectEqOp, ExpectCloseOp)

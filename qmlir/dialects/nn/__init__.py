@@ -2,6 +2,7 @@
 
 from xdsl.ir import Dialect
 
+from qmlir.dialects import operations_in
 from qmlir.dialects.nn.ops import (
     activations,
     attention,
@@ -32,10 +33,6 @@ FAMILIES = (
     constant, contraction, elementwise, activations, logic, reduction, pooling, resizing, einsum, normalization,
     softmax, attention, movement, expansion, indexing, selection, shapes, recurrent, dynamic, sequence, text,
 )  # fmt: skip
-"""The families of operations; each brings its classes in `OPERATIONS`."""
+"""The families of operations."""
 
-Nn = Dialect(
-    "nn",
-    [operation for family in FAMILIES for operation in family.OPERATIONS],
-    [ExternalWeightsAttr, SequenceType, StringType],
-)
+Nn = Dialect("nn", operations_in(*FAMILIES), [ExternalWeightsAttr, SequenceType, StringType])

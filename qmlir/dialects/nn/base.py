@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, TensorType, f32, i64
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
-from xdsl.irdl import VariadicDef, VarResultDef, traits_def
+from xdsl.irdl import VariadicDef, VarResultDef, operand_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
@@ -54,7 +54,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
     """The element kinds of the data operands."""
 
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({})
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots()
     """The slots of quantization; an operand that is not named is an input."""
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ()
@@ -260,3 +260,13 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
             wanted = expected.get_element_type()
             if kind_of(element_of(result)) is Kind.QUANTIZED and element_of(result) != wanted:
                 raise VerifyException(f"moves values without a rescale: result elements must be {wanted}")
+
+
+class OneOperandOp(NnOp, abc.ABC):
+    """One operand `input` and one `result`, which has the shape and the plain element type of the operand."""
+
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [tensor_like(self.input, shape_of(self.input))]

@@ -2,6 +2,7 @@
 
 from xdsl.ir import Dialect
 
-from qmlir.dialects.simd.ops import OPERATIONS
+from qmlir.dialects import operations_in
+from qmlir.dialects.simd import lanes, memory
 
-Simd = Dialect("simd", list(OPERATIONS), [])
+Simd = Dialect("simd", operations_in(memory, lanes), [])

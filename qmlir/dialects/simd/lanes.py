@@ -375,17 +375,3 @@ class ReduceAddOp(IRDLOperation):
         lanes = lanes_of(self.value)
         if lanes & (lanes - 1):
             raise VerifyException(f"takes a number of lanes that is a power of two, found {lanes}")
-
-
-OPERATIONS = (
-    DotAccumulateOp,
-    MultiplyPairsOp,
-    ConvertOp,
-    RoundToIntOp,
-    NarrowOp,
-    CompareOp,
-    SelectOp,
-    InterleaveLowOp,
-    InterleaveHighOp,
-    ReduceAddOp,
-)

@@ -224,6 +224,3 @@ def is_byte_table(table: SSAValue) -> bool:
     """Whether a table has a byte for each byte."""
     type_ = memref_type(table)
     return type_ is not None and type_.get_shape() == (BYTE_VALUES,) and is_signless(type_.get_element_type(), 8)
-
-
-OPERATIONS = (LoadOp, LoadPartialOp, LoadGroupSplatOp, StoreOp, StorePartialOp, PrefetchOp, GatherOp, LookUpOp)

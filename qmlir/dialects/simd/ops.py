@@ -1,6 +1,5 @@
 """The operations of the `simd` dialect, all families."""
 
-from qmlir.dialects.simd import lanes, memory
 from qmlir.dialects.simd.lanes import (
     CompareOp,
     Conversion,
@@ -28,7 +27,6 @@ from qmlir.dialects.simd.memory import (
 )
 
 __all__ = [
-    "OPERATIONS",
     "CompareOp",
     "Conversion",
     "ConvertOp",
@@ -51,5 +49,3 @@ __all__ = [
     "StoreOp",
     "StorePartialOp",
 ]
-
-OPERATIONS = (*memory.OPERATIONS, *lanes.OPERATIONS)

@@ -2,6 +2,7 @@
 
 from xdsl.ir import Dialect
 
-from qmlir.dialects.team.ops import OPERATIONS
+from qmlir.dialects import operations_in
+from qmlir.dialects.team import ops
 
-Team = Dialect("team", list(OPERATIONS), [])
+Team = Dialect("team", operations_in(ops), [])

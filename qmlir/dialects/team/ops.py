@@ -122,6 +122,3 @@ def team_threads(function: Operation) -> int | None:
 def in_region(*ops: Operation) -> Region:
     """A region of these operations, which stand nowhere."""
     return Region(Block(ops))
-
-
-OPERATIONS = (SingleOp, ChunksOp)

@@ -1,37 +1,74 @@
 """How `nn` operations become the integer level, family by family: structured operations with scalar bodies.
 
-What they compute is stated by their meanings (`interpret`, and `interpret.quantized` for quantized values); the bodies
-follow these formulas step by step. A quantized composite whose `components` give the types of its parts is lowered part
-by part, whatever the table of its family has for it.
+What they compute is stated by their evaluators (`interpret`, and `interpret.quantized` for quantized values); the
+bodies follow these formulas step by step. A quantized composite whose `components` give the types of its parts is
+lowered part by part, whatever the table of its family has for it.
 """
 
-from collections.abc import Mapping
-from importlib import import_module
+from collections.abc import Sequence
+from typing import Any
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.kernel.lowering.lowering import Lower
-from qmlir.dialects.nn import FAMILIES as NN_FAMILIES
+from qmlir.dialects import operations_in
+from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering
+from qmlir.dialects.nn import FAMILIES
 from qmlir.dialects.nn.decompose import DECOMPOSITIONS
 from qmlir.dialects.nn.decompose.recurrent import WALKS
+from qmlir.dialects.nn.lower import (
+    attention,
+    constant,
+    contraction,
+    conversion,
+    einsum,
+    elementwise,
+    expansion,
+    indexing,
+    logic,
+    movement,
+    normalization,
+    pooling,
+    recurrent,
+    reduction,
+    resizing,
+    selection,
+    shapes,
+    softmax,
+)
 from qmlir.dialects.nn.lower.elements import or_parts, otherwise
 from qmlir.dialects.nn.lower.qlinear import by_mode
+from qmlir.dialects.nn.ops import sequence, text
+from qmlir.dialects.nn.ops.selection import NonZeroOp, UniqueOp
 
-FAMILIES = (
-    "attention", "constant", "contraction", "conversion", "einsum", "elementwise", "expansion", "indexing", "logic",
-    "movement", "normalization", "pooling", "recurrent", "reduction", "resizing", "selection", "sequence", "shapes",
-    "softmax", "text",
+_LOWERED = (
+    attention, constant, contraction, conversion, einsum, elementwise, expansion, indexing, logic, movement,
+    normalization, pooling, recurrent, reduction, resizing, selection, shapes, softmax,
 )  # fmt: skip
-"""The files beside this one that have a table `LOWERINGS`."""
 
 
-def _table(family: str) -> Mapping[type[Operation], Lower]:
-    return import_module(f"{__name__}.{family}").LOWERINGS
+def _refusing(reason: str) -> Lower:
+    """The lowering of an operation that has no loops, and why."""
+
+    def refuse(op: Any, at: Lowering) -> Sequence[SSAValue]:
+        raise at.error(reason)
+
+    return refuse
 
 
 _BY_OPERATION: dict[type[Operation], Lower] = {
-    **{operation: otherwise for family in NN_FAMILIES for operation in family.OPERATIONS},
-    **{operation: lowering for family in FAMILIES for operation, lowering in _table(family).items()},
+    **dict.fromkeys(operations_in(*FAMILIES), otherwise),
+    **{operation: lowering for family in _LOWERED for operation, lowering in family.LOWERINGS.items()},
+    **dict.fromkeys(
+        operations_in(text), _refusing("works on text, which has no form in loops: only tensors of numbers have")
+    ),
+    **dict.fromkeys(
+        operations_in(sequence),
+        _refusing("works on a sequence, which has no form in loops: only tensors of numbers have"),
+    ),
+    **dict.fromkeys(
+        (NonZeroOp, UniqueOp),
+        _refusing("gives a number of elements that depends on its data: loops are made for known shapes"),
+    ),
 }
 
 LOWERINGS: dict[type[Operation], Lower] = {

@@ -1,7 +1,4 @@
-"""Choosing and ordering elements: by counting, for each one, those that come before it, or by insertion into a list.
-
-How many elements NonZero and Unique give depends on their data, so they have no loops.
-"""
+"""Choosing and ordering elements: by counting, for each one, those that come before it, or by insertion into a list."""
 
 from collections.abc import Sequence
 
@@ -149,13 +146,7 @@ def _reverse_sequence(op: ops.ReverseSequenceOp, at: Lowering) -> Sequence[SSAVa
     return (at.compute([lengths], shape, at.result_element(), body),)
 
 
-def _of_unknown_size(op: Operation, at: Lowering) -> Sequence[SSAValue]:
-    raise at.error("gives a number of elements that depends on its data: loops are made for known shapes")
-
-
 LOWERINGS: dict[type[Operation], Lower] = {
     ops.TopKOp: _top_k,
     ops.ReverseSequenceOp: _reverse_sequence,
-    ops.NonZeroOp: _of_unknown_size,
-    ops.UniqueOp: _of_unknown_size,
 }

@@ -28,7 +28,7 @@ class ReluOp(UnaryOp):
     name = "nn.relu"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, limits_operand=True)
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(limits_operand=True)
 
 
 @irdl_op_definition
@@ -45,7 +45,7 @@ class PReluOp(NnOp):
     """`x` from 0 up, `slope * x` below; the slopes broadcast to `x`."""
 
     name = "nn.prelu"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT, "slope": Slot.WEIGHT})
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"slope": Slot.WEIGHT})
 
     input = operand_def(TensorType)
     slope = operand_def(TensorType)
@@ -170,9 +170,3 @@ class GeluOp(UnaryOp):
     name = "nn.gelu"
 
     tanh_approximation = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
-
-
-OPERATIONS = (
-    ReluOp, LeakyReluOp, PReluOp, ThresholdedReluOp, EluOp, CeluOp, SeluOp, SigmoidOp, HardSigmoidOp, HardSwishOp,
-    SwishOp, MishOp, TanhOp, SoftplusOp, SoftsignOp, GeluOp,
-)  # fmt: skip

@@ -37,7 +37,7 @@ from qmlir.dialects.nn.elements import Kind, plain_type
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.operands import check_shape, shape_text
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
-from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
+from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, volume
 
 SCORES = ("raw", "capped", "biased", "softmax")
 """What the result `scores` of an attention may be, in ONNX's order: the matrix product, the same after the soft cap,
@@ -67,17 +67,7 @@ class AttentionOp(NnOp, MultipliesAndAdds):
 
     name = "nn.attention"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {
-            "query": Slot.INPUT,
-            "key": Slot.INPUT,
-            "value": Slot.INPUT,
-            "mask": None,
-            "past_key": Slot.INPUT,
-            "past_value": Slot.INPUT,
-            "lengths": None,
-        }
-    )
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"mask": None, "lengths": None})
 
     query = operand_def(TensorType)
     key = operand_def(TensorType)
@@ -188,9 +178,7 @@ class RotaryEmbeddingOp(NnOp):
 
     name = "nn.rotary_embedding"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"input": Slot.INPUT, "cosines": Slot.INPUT, "sines": Slot.INPUT, "positions": None}
-    )
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"positions": None})
 
     input = operand_def(TensorType)
     cosines = operand_def(TensorType)
@@ -222,6 +210,3 @@ class RotaryEmbeddingOp(NnOp):
         check_shape("the table of cosines", self.cosines, known)
         check_shape("the table of sines", self.sines, known)
         return [tensor_like(self.input, sizes)]
-
-
-OPERATIONS = (AttentionOp, RotaryEmbeddingOp)

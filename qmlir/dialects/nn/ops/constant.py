@@ -106,6 +106,3 @@ class ConstantOp(NnOp):
             type_ = parser.parse_type()
         attributes = parser.parse_optional_attr_dict()
         return cls.create(result_types=[type_], properties={"value": attribute}, attributes=attributes)
-
-
-OPERATIONS = (ConstantOp,)

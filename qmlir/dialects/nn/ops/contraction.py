@@ -96,7 +96,7 @@ class MatMulOp(ContractionOp):
         rank = len(shape_of(self.rhs))
         has_channels = rank > 1
         return QuantizationSlots(
-            {"lhs": Slot.INPUT, "rhs": Slot.WEIGHT},
+            {"rhs": Slot.WEIGHT},
             weight_channel_axis=rank - (2 if self.is_rhs_transposed else 1) if has_channels else None,
             result_channel_axis=len(shape_of(self.result)) - 1 if has_channels else None,
         )
@@ -138,7 +138,7 @@ class BiasedContractionOp(ContractionOp, ABC):
     """A contraction of data with weights whose first axis is the output channels, and a bias for each of them."""
 
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"data": Slot.INPUT, "weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=0, result_channel_axis=1
+        {"weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=0, result_channel_axis=1
     )
 
     data = operand_def(TensorType)
@@ -242,7 +242,7 @@ class ConvTransposeOp(WindowedContractionOp):
     name = "nn.conv_transpose"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"data": Slot.INPUT, "weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=1, result_channel_axis=1
+        {"weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=1, result_channel_axis=1
     )
 
     output_padding = opt_prop_def(DenseArrayBase[IntegerType])
@@ -270,6 +270,3 @@ class ConvTransposeOp(WindowedContractionOp):
         self.verify_bias_shape()
         sizes = self.output_sizes(data[2:], self.windows)
         return [tensor_like(self.data, (data[0], self.output_channels(), *sizes))]
-
-
-OPERATIONS = (MatMulOp, FullyConnectedOp, ConvOp, ConvTransposeOp)

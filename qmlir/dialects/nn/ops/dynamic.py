@@ -13,7 +13,6 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import Kind
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
-from qmlir.ir.interfaces import QuantizationSlots, Slot
 
 STORAGE = IntegerType(8, Signedness.UNSIGNED)
 """What values are quantized to."""
@@ -36,7 +35,6 @@ class DynamicQuantizeOp(NnOp):
 
     name = "nn.dynamic_quantize"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
 
     input = operand_def(TensorType)
     zeros = opt_prop_def(StringAttr, StringAttr("onnx"))
@@ -58,6 +56,3 @@ class DynamicQuantizeOp(NnOp):
         if element_of(self.input) != f32:
             raise VerifyException(f"takes a tensor of f32, found {self.input.type}")
         return [TensorType(STORAGE, shape_of(self.input)), TensorType(f32, []), TensorType(STORAGE, [])]
-
-
-OPERATIONS = (DynamicQuantizeOp,)

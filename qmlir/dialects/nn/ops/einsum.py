@@ -11,7 +11,7 @@ from qmlir.dialects.nn.base import NnOp, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.einsum import ELLIPSIS, Equation
 from qmlir.ir.builtin_types import AnyTensor, shape_of
-from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
+from qmlir.ir.interfaces import MultipliesAndAdds, volume
 
 
 @irdl_op_definition
@@ -20,7 +20,6 @@ class EinsumOp(NnOp, MultipliesAndAdds):
 
     name = "nn.einsum"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"inputs": Slot.INPUT})
 
     inputs = var_operand_def(TensorType)
     result = result_def(TensorType)
@@ -44,6 +43,3 @@ class EinsumOp(NnOp, MultipliesAndAdds):
         labels = "".join(sorted({letter for term in terms for letter in term if letter != "."}))
         everything = Equation(terms, ELLIPSIS + labels).shape([shape_of(value) for value in self.inputs])
         return volume(everything) * (len(terms) - 1)
-
-
-OPERATIONS = (EinsumOp,)

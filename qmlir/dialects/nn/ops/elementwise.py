@@ -18,24 +18,20 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.qlinear import Affine, Sum
 from qmlir.arithmetic.requantization import accumulator_scale, f32_multiplier
 from qmlir.arithmetic.small_floats import PowerRounding
-from qmlir.dialects.nn.base import NnOp, tensor_like
+from qmlir.dialects.nn.base import NnOp, OneOperandOp, tensor_like
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.dialects.quant.types import UniformType
 from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, shape_of
-from qmlir.ir.interfaces import Domain, FixedRange, QuantizationSlots, Slot
+from qmlir.ir.interfaces import Domain, FixedRange, QuantizationSlots
 from qmlir.ir.small_floats import as_small_float
 
 
-class UnaryOp(NnOp, ABC):
+class UnaryOp(OneOperandOp, ABC):
     """One operand, a result of the same shape and plain element type."""
 
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
-
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
 
     def __init__(self, value: SSAValue, result_type: Attribute | None = None):
         super().__init__(operands=[value], result_types=[result_type or self.default_result_type(value)])
@@ -56,7 +52,7 @@ def fixed_output(minimum: float, maximum: float, domain: Domain | None = None) -
 
 def defined_at(domain: Domain | None) -> QuantizationSlots:
     """The slots of an operation with one operand that has finite results on `domain` only."""
-    return QuantizationSlots({"input": Slot.INPUT}, domains={} if domain is None else {"input": domain})
+    return QuantizationSlots(domains={} if domain is None else {"input": domain})
 
 
 DIVISOR = Domain(holes=(0.0,))
@@ -240,7 +236,7 @@ class ClipOp(UnaryOp):
     name = "nn.clip"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, limits_operand=True)
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(limits_operand=True)
 
     minimum = opt_prop_def(FloatAttr)
     maximum = opt_prop_def(FloatAttr)
@@ -262,8 +258,6 @@ class BinaryOp(NnOp, ABC):
     rhs = operand_def(TensorType)
     result = result_def(TensorType)
 
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"lhs": Slot.INPUT, "rhs": Slot.INPUT})
-
     def __init__(self, lhs: SSAValue, rhs: SSAValue, result_type: Attribute | None = None):
         shape = broadcast_shapes(shape_of(lhs), shape_of(rhs))
         super().__init__(operands=[lhs, rhs], result_types=[result_type or self.default_result_type(lhs, shape)])
@@ -284,9 +278,7 @@ class AddOp(BinaryOp):
 
     name = "nn.add"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"lhs": Slot.INPUT, "rhs": Slot.INPUT}, takes_accumulators=True
-    )
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(takes_accumulators=True)
 
     def qlinear_bound(self, values: Sequence[Affine]) -> float:
         left, right, result = values
@@ -301,9 +293,7 @@ class SubOp(BinaryOp):
 
     name = "nn.sub"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"lhs": Slot.INPUT, "rhs": Slot.INPUT}, takes_accumulators=True
-    )
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(takes_accumulators=True)
 
 
 @irdl_op_definition
@@ -323,9 +313,7 @@ class DivOp(BinaryOp):
     """`a / b`; integers are divided towards zero, and wrap: the smallest one by -1 is itself."""
 
     name = "nn.div"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"lhs": Slot.INPUT, "rhs": Slot.INPUT}, domains={"rhs": DIVISOR}
-    )
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(domains={"rhs": DIVISOR})
 
 
 @irdl_op_definition
@@ -432,7 +420,7 @@ class WhereOp(NnOp):
 
 
 @irdl_op_definition
-class CastOp(NnOp):
+class CastOp(OneOperandOp):
     """Convert each element to the result's plain type; for quantized types there is `quant.qcast`.
 
     Floats are rounded to the nearest, half-way cases to even. To an integer type a float is truncated towards zero;
@@ -444,9 +432,6 @@ class CastOp(NnOp):
 
     name = "nn.cast"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN | Kind.SMALL_FLOAT
-
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
 
     saturate = opt_prop_def(BoolAttr)
     round_mode = opt_prop_def(StringAttr)
@@ -484,14 +469,11 @@ class CastOp(NnOp):
 
 
 @irdl_op_definition
-class BitCastOp(NnOp):
+class BitCastOp(OneOperandOp):
     """Read the bits of each element as the result's type, which has as many; i1 is a byte of value 0 or 1."""
 
     name = "nn.bit_cast"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN | Kind.SMALL_FLOAT
-
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         source, element = plain_type(element_of(self.input)), plain_type(element_of(self.result))
@@ -506,10 +488,3 @@ def _bits(element: Attribute) -> int | None:
         return element.bitwidth
     integer = as_integer(element)
     return None if integer is None else 8 if element == i1 else integer.width.data
-
-
-OPERATIONS = (
-    AbsOp, NegOp, SqrtOp, ExpOp, LogOp, ReciprocalOp, ErfOp, SinOp, CosOp, TanOp, AsinOp, AcosOp, AtanOp, SinhOp,
-    CoshOp, AsinhOp, AcoshOp, AtanhOp, FloorOp, CeilOp, RoundOp, SignOp, ClipOp, AddOp, SubOp, MulOp, DivOp, PowOp,
-    ModOp, MinOp, MaxOp, EqualOp, GreaterOp, GreaterOrEqualOp, LessOp, LessOrEqualOp, WhereOp, CastOp, BitCastOp,
-)  # fmt: skip

@@ -30,7 +30,6 @@ from qmlir.dialects.nn.infer.expansion import Padding, padded_shape, paddings, u
 from qmlir.dialects.nn.infer.movement import moved_element, multiplied_size, normalized_axes
 from qmlir.dialects.nn.ops.movement import MovementOp, known_length
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
-from qmlir.ir.interfaces import QuantizationSlots, Slot
 
 
 @irdl_op_definition
@@ -101,9 +100,6 @@ class PadOp(MovementOp):
     name = "nn.pad"
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     PARAMETERS: ClassVar[tuple[str, ...]] = ("pads", "axes")
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"input": Slot.INPUT, "value": Slot.INPUT}, shares_parameters=True
-    )
     MODES: ClassVar[tuple[str, ...]] = ("constant", "reflect", "edge", "wrap")
 
     input = operand_def(TensorType)
@@ -179,6 +175,3 @@ class TriluOp(MovementOp):
         if len(shape) < 2:
             raise VerifyException(f"takes matrices, found {self.input.type}")
         return [TensorType(element_of(self.input), shape)]
-
-
-OPERATIONS = (ExpandOp, TileOp, PadOp, TriluOp)

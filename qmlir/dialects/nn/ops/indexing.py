@@ -14,16 +14,14 @@ from qmlir.dialects.nn.infer.indexing import axes_by_tuple, check_element_indice
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axis
 from qmlir.dialects.nn.infer.operands import shape_text
 from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, shape_of
-from qmlir.ir.interfaces import QuantizationSlots, Slot
+from qmlir.ir.interfaces import QuantizationSlots
 
 
 class GatheringOp(NnOp, ABC):
     """Elements of `input` that `indices` names."""
 
     ACCEPTS: ClassVar[Kind] = Kind.MOVED
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"input": Slot.INPUT, "indices": None}, shares_parameters=True
-    )
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"indices": None}, shares_parameters=True)
 
     input = operand_def(TensorType)
     indices = operand_def(TensorType)
@@ -92,9 +90,7 @@ class ScatteringOp(NnOp, ABC):
     """
 
     ACCEPTS: ClassVar[Kind] = Kind.ANY
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"input": Slot.INPUT, "indices": None, "updates": Slot.INPUT}, shares_parameters=True
-    )
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"indices": None}, shares_parameters=True)
     REDUCTIONS: ClassVar[tuple[str, ...]] = ("none", "add", "mul", "min", "max")
     ARITHMETIC: ClassVar[tuple[str, ...]] = ("add", "mul")
     """Reductions that make new values, which shared parameters do not hold."""
@@ -160,9 +156,7 @@ class OneHotOp(NnOp):
 
     name = "nn.one_hot"
     ACCEPTS: ClassVar[Kind] = Kind.ANY
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"indices": None, "values": Slot.INPUT}, shares_parameters=True
-    )
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"indices": None}, shares_parameters=True)
     PARAMETERS: ClassVar[tuple[str, ...]] = ("depth",)
     SCALARS: ClassVar[tuple[str, ...]] = ("depth",)
 
@@ -186,6 +180,3 @@ class OneHotOp(NnOp):
             raise VerifyException(f"the depth is 0 at least, found {depth}")
         element = moved_element(element_of(self.values), None)
         return [TensorType(element, (*indices[:axis], depth, *indices[axis:]))]
-
-
-OPERATIONS = (GatherOp, GatherElementsOp, GatherNDOp, ScatterElementsOp, ScatterNDOp, OneHotOp)

@@ -123,8 +123,3 @@ class IsInfOp(PredicateOp):
 
     detect_negative = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
     detect_positive = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
-
-
-OPERATIONS = (
-    AndOp, OrOp, XorOp, NotOp, BitwiseAndOp, BitwiseOrOp, BitwiseXorOp, BitwiseNotOp, BitShiftOp, IsNaNOp, IsInfOp,
-)  # fmt: skip

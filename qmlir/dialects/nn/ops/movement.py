@@ -49,7 +49,7 @@ from qmlir.dialects.nn.infer.movement import (
 from qmlir.dialects.nn.infer.operands import shape_text
 from qmlir.dialects.nn.ops.contraction import values_of
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
-from qmlir.ir.interfaces import KnownValue, QuantizationSlots, Replacement, Slot
+from qmlir.ir.interfaces import KnownValue, QuantizationSlots, Replacement
 
 
 def integers(values: Sequence[int]) -> DenseArrayBase:
@@ -92,7 +92,7 @@ class MovementOp(NnOp, ABC):
     """
 
     ACCEPTS: ClassVar[Kind] = Kind.MOVED
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, shares_parameters=True)
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
 
 @irdl_op_definition
@@ -112,7 +112,7 @@ class ReshapeOp(MovementOp):
 
     allow_zero = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT, "shape": None}, shares_parameters=True)
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"shape": None}, shares_parameters=True)
 
     def __init__(self, value: SSAValue, shape: Sequence[int]):
         element = moved_element(element_of(value), surviving_axes(shape_of(value), shape))
@@ -318,7 +318,7 @@ class ConcatOp(NnOp):
 
     name = "nn.concat"
     ACCEPTS: ClassVar[Kind] = Kind.MOVED
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"inputs": Slot.INPUT}, shares_parameters=True)
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
     inputs = var_operand_def(TensorType)
     result = result_def(TensorType)
@@ -355,7 +355,7 @@ class SplitOp(NnOp):
 
     name = "nn.split"
     ACCEPTS: ClassVar[Kind] = Kind.MOVED
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, shares_parameters=True)
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
     PARAMETERS: ClassVar[tuple[str, ...]] = ("split",)
 
     input = operand_def(TensorType)
@@ -437,16 +437,3 @@ class SpaceToDepthOp(BlocksOp):
     def moved_sizes(self, channels: int, height: int, width: int) -> tuple[int, ...]:
         space = (regrouped_size(size, self.block) for size in (height, width))
         return (multiplied_size(channels, self.block * self.block), *space)
-
-
-OPERATIONS = (
-    ReshapeOp,
-    SqueezeOp,
-    UnsqueezeOp,
-    TransposeOp,
-    SliceOp,
-    ConcatOp,
-    SplitOp,
-    DepthToSpaceOp,
-    SpaceToDepthOp,
-)

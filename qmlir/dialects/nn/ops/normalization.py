@@ -26,12 +26,11 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
+from qmlir.dialects.nn.base import NnOp, OneOperandOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.elements import Kind, plain_type
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
-from qmlir.ir.interfaces import QuantizationSlots, Slot
 
 _FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 
@@ -68,6 +67,18 @@ class ChannelNormOp(NormOp, ABC):
         return tensor_like(data, sizes)
 
 
+class ScaledChannelNormOp(ChannelNormOp, ABC):
+    """A normalization of `[N, C, …]` whose result is multiplied by a scale for each channel, and has a bias added."""
+
+    data = operand_def(TensorType)
+    scale = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        return [self.channel_norm_type(self.data, (self.scale, self.bias))]
+
+
 class TwoStageOp(NormOp, ABC):
     """A normalization in the type `precision`, by default f64 for f64 and f32 for the other floats."""
 
@@ -97,9 +108,10 @@ class TrailingNormOp(TwoStageOp, ABC):
                 raise VerifyException(f"scale and bias broadcast to the data, {data.type}, found {value.type}")
         return tensor_like(data, sizes)
 
-    def first_axis_of(self, data: SSAValue) -> int:
+    @property
+    def first_axis(self) -> int:
         """The first normalized axis, counted from the front."""
-        return normalized_axis(self.axis.value.data, len(shape_of(data)))
+        return normalized_axis(self.axis.value.data, len(shape_of(self.operands[0])))
 
 
 def _broadcasts_to(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
@@ -127,22 +139,14 @@ class BatchNormOp(ChannelNormOp):
 
 
 @irdl_op_definition
-class InstanceNormOp(ChannelNormOp):
+class InstanceNormOp(ScaledChannelNormOp):
     """Mean 0 and variance 1 for each channel of each instance, then `* scale + bias` (ONNX InstanceNormalization)."""
 
     name = "nn.instance_norm"
 
-    data = operand_def(TensorType)
-    scale = operand_def(TensorType)
-    bias = operand_def(TensorType)
-    result = result_def(TensorType)
-
-    def infer_result_types(self) -> Sequence[AnyTensor]:
-        return [self.channel_norm_type(self.data, (self.scale, self.bias))]
-
 
 @irdl_op_definition
-class GroupNormOp(ChannelNormOp, TwoStageOp):
+class GroupNormOp(ScaledChannelNormOp, TwoStageOp):
     """Mean 0 and variance 1 for each of `groups` groups of channels, then `* scale + bias` for each channel.
 
     ONNX GroupNormalization from opset 21.
@@ -150,20 +154,15 @@ class GroupNormOp(ChannelNormOp, TwoStageOp):
 
     name = "nn.group_norm"
 
-    data = operand_def(TensorType)
-    scale = operand_def(TensorType)
-    bias = operand_def(TensorType)
-    result = result_def(TensorType)
-
     groups = prop_def(IntegerAttr)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
-        type_ = self.channel_norm_type(self.data, (self.scale, self.bias))
+        types = super().infer_result_types()
         self.first_stage_type(self.data)
-        channels, groups = type_.get_shape()[1], self.groups.value.data
+        channels, groups = types[0].get_shape()[1], self.groups.value.data
         if groups < 1 or (channels != DYNAMIC_INDEX and channels % groups):
             raise VerifyException(f"{channels} channels do not fall into {groups} groups of one size")
-        return [type_]
+        return types
 
 
 @irdl_op_definition
@@ -176,11 +175,6 @@ class LayerNormOp(TrailingNormOp):
     scale = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
     result = result_def(TensorType)
-
-    @property
-    def first_axis(self) -> int:
-        """The first normalized axis, counted from the front."""
-        return self.first_axis_of(self.data)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         return [self.trailing_norm_type(self.data, (self.scale, self.bias))]
@@ -196,17 +190,12 @@ class RmsNormOp(TrailingNormOp):
     scale = opt_operand_def(TensorType)
     result = result_def(TensorType)
 
-    @property
-    def first_axis(self) -> int:
-        """The first normalized axis, counted from the front."""
-        return self.first_axis_of(self.data)
-
     def infer_result_types(self) -> Sequence[AnyTensor]:
         return [self.trailing_norm_type(self.data, (self.scale,))]
 
 
 @irdl_op_definition
-class LpNormOp(NnOp):
+class LpNormOp(OneOperandOp):
     """`x / sum(|x|^p)^(1/p)` along one axis, 0 where the sum is 0 (ONNX LpNormalization); `p` is 1 or 2.
 
     With `epsilon`, which ONNX has not, a norm that is smaller is `epsilon`.
@@ -214,10 +203,6 @@ class LpNormOp(NnOp):
 
     name = "nn.lp_norm"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
-
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
 
     axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
     p = opt_prop_def(IntegerAttr, IntegerAttr(2, i64))
@@ -233,7 +218,7 @@ class LpNormOp(NnOp):
 
 
 @irdl_op_definition
-class LocalResponseNormOp(NnOp):
+class LocalResponseNormOp(OneOperandOp):
     """`x / (bias + alpha / size * sum(x^2))^beta`, the sum over `size` neighbouring channels (ONNX LRN).
 
     A neighbourhood reaches `(size - 1) / 2` channels to both sides, where that is no integer rounded down to the lower
@@ -242,10 +227,6 @@ class LocalResponseNormOp(NnOp):
 
     name = "nn.local_response_norm"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
-
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
 
     size = prop_def(IntegerAttr)
     alpha = opt_prop_def(FloatAttr, FloatAttr(1e-4, f32))
@@ -258,6 +239,3 @@ class LocalResponseNormOp(NnOp):
         if self.size.value.data < 1:
             raise VerifyException(f"a neighbourhood has at least one channel, found size {self.size.value.data}")
         return [tensor_like(self.input, shape_of(self.input))]
-
-
-OPERATIONS = (BatchNormOp, InstanceNormOp, GroupNormOp, LayerNormOp, RmsNormOp, LpNormOp, LocalResponseNormOp)

@@ -19,7 +19,7 @@ from qmlir.dialects.nn.infer.windows import Windows, covered_elements, known_cou
 from qmlir.dialects.nn.ops.contraction import values_of
 from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
-from qmlir.ir.interfaces import QuantizationSlots, Slot
+from qmlir.ir.interfaces import QuantizationSlots
 
 
 def verify_norm(p: IntegerAttr) -> None:
@@ -39,8 +39,6 @@ class PoolOp(NnOp, ABC):
     dilations = opt_prop_def(DenseArrayBase[IntegerType])
     pads = opt_prop_def(DenseArrayBase[IntegerType])
     ceil_mode = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
-
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"data": Slot.INPUT})
 
     @property
     def windows(self) -> Windows:
@@ -65,7 +63,7 @@ class MaxPoolOp(PoolOp):
     """The largest element of each window; padding never wins."""
 
     name = "nn.max_pool"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"data": Slot.INPUT}, shares_parameters=True)
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         return [TensorType(element_of(self.data), self.pooled_shape())]
@@ -80,7 +78,7 @@ class MaxPoolWithIndicesOp(PoolOp):
     """
 
     name = "nn.max_pool_with_indices"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"data": Slot.INPUT}, shares_parameters=True)
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
     result = result_def(TensorType)  # here again, so that it comes first
     indices = result_def(TensorType)
@@ -149,7 +147,6 @@ class GlobalPoolOp(NnOp, ABC):
     result = result_def(TensorType)
 
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"data": Slot.INPUT})
 
     def pooled_shape(self) -> tuple[int, ...]:
         """The shape of the result."""
@@ -179,7 +176,7 @@ class GlobalMaxPoolOp(GlobalPoolOp):
 
     name = "nn.global_max_pool"
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"data": Slot.INPUT}, shares_parameters=True)
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         return [TensorType(element_of(self.data), self.pooled_shape())]
@@ -197,14 +194,3 @@ class GlobalLpPoolOp(GlobalPoolOp):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         verify_norm(self.p)
         return super().infer_result_types()
-
-
-OPERATIONS = (
-    MaxPoolOp,
-    MaxPoolWithIndicesOp,
-    AveragePoolOp,
-    LpPoolOp,
-    GlobalAveragePoolOp,
-    GlobalMaxPoolOp,
-    GlobalLpPoolOp,
-)

@@ -92,13 +92,7 @@ class RecurrentOp(NnOp, MultipliesAndAdds, ABC):
 
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {
-            "data": Slot.INPUT,
-            "weight": Slot.WEIGHT,
-            "recurrence": Slot.WEIGHT,
-            "bias": Slot.BIAS,
-            "lengths": None,
-        }
+        {"weight": Slot.WEIGHT, "recurrence": Slot.WEIGHT, "bias": Slot.BIAS, "lengths": None}
     )
 
     hidden_size = prop_def(IntegerAttr)
@@ -169,13 +163,8 @@ class RecurrentOp(NnOp, MultipliesAndAdds, ABC):
         return [None if default is None else number for default, number in zip(defaults, numbers, strict=True)]
 
 
-@irdl_op_definition
-class RnnOp(RecurrentOp):
-    """The simple recurrent layer, `h = f(W x + R h + b)`: all hidden states, and the last one."""
-
-    name = "nn.rnn"
-    GATES: ClassVar[int] = 1
-    FUNCTIONS: ClassVar[tuple[str, ...]] = ("Tanh",)
+class HiddenStateOp(RecurrentOp, ABC):
+    """A layer that carries a hidden state alone: all hidden states, and the last one."""
 
     data = operand_def(TensorType)
     weight = operand_def(TensorType)
@@ -189,6 +178,15 @@ class RnnOp(RecurrentOp):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         _check_operands(self)
         return [_sequence_type(self), _state_type(self)]
+
+
+@irdl_op_definition
+class RnnOp(HiddenStateOp):
+    """The simple recurrent layer, `h = f(W x + R h + b)`: all hidden states, and the last one."""
+
+    name = "nn.rnn"
+    GATES: ClassVar[int] = 1
+    FUNCTIONS: ClassVar[tuple[str, ...]] = ("Tanh",)
 
 
 class LstmLayer(RecurrentOp, ABC):
@@ -235,7 +233,7 @@ class LstmOp(LstmLayer):
 
 
 @irdl_op_definition
-class GruOp(RecurrentOp):
+class GruOp(HiddenStateOp):
     """Gated recurrent unit: all hidden states, and the last one.
 
     `h = (1 - z) g(W_h x + R_h (r h) + b_h) + z h`; with `linear_before_reset`, `g(W_h x + b_wh + r (R_h h + b_rh))`.
@@ -245,20 +243,7 @@ class GruOp(RecurrentOp):
     GATES: ClassVar[int] = 3
     FUNCTIONS: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh")
 
-    data = operand_def(TensorType)
-    weight = operand_def(TensorType)
-    recurrence = operand_def(TensorType)
-    bias = opt_operand_def(TensorType)
-    lengths = opt_operand_def(TensorType)
-    initial_hidden = opt_operand_def(TensorType)
-    hidden_states = result_def(TensorType)
-    last_hidden = result_def(TensorType)
-
     linear_before_reset = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
-
-    def infer_result_types(self) -> Sequence[AnyTensor]:
-        _check_operands(self)
-        return [_sequence_type(self), _state_type(self)]
 
 
 @irdl_op_definition
@@ -273,7 +258,7 @@ class DynamicLstmOp(LstmLayer):
     name = "nn.dynamic_lstm"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"data": Slot.INPUT, "weight": None, "recurrence": None, "bias": Slot.BIAS, "lengths": None}
+        {"weight": None, "recurrence": None, "bias": Slot.BIAS, "lengths": None}
     )
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -285,7 +270,7 @@ class DynamicLstmOp(LstmLayer):
         return results
 
 
-Layer = RnnOp | LstmLayer | GruOp
+Layer = HiddenStateOp | LstmLayer
 
 
 def state_shape(op: Layer) -> tuple[int, int, int]:
@@ -318,6 +303,3 @@ def _sequence_type(op: Layer) -> AnyTensor:
 def _state_type(op: Layer) -> AnyTensor:
     """The type of the last state, `[D, N, H]`."""
     return tensor_like(op.data, state_shape(op))
-
-
-OPERATIONS = (RnnOp, LstmOp, GruOp, DynamicLstmOp)

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, Integer
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 
-from qmlir.dialects.nn.base import NnOp, tensor_like
+from qmlir.dialects.nn.base import NnOp, OneOperandOp, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axis
 from qmlir.dialects.nn.infer.reduction import kept_axes, open_shape, reduced_axes, reduced_shape
@@ -18,7 +18,7 @@ from qmlir.dialects.nn.infer.windows import known_count
 from qmlir.dialects.nn.ops.movement import known_length, list_length
 from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
-from qmlir.ir.interfaces import QuantizationSlots, Slot
+from qmlir.ir.interfaces import QuantizationSlots
 
 
 class ReduceOp(NnOp, ABC):
@@ -39,7 +39,6 @@ class ReduceOp(NnOp, ABC):
     noop_with_empty_axes = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
 
     def __init__(self, value: SSAValue, axes: Sequence[int], keep_dims: bool = True):
         shape = shape_of(value)
@@ -146,7 +145,7 @@ class ExtremeOp(ReduceOp, ABC):
     """One of the elements: it keeps its quantized type. Of no elements, the value that no other one yields to."""
 
     ACCEPTS: ClassVar[Kind] = Kind.ANY
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, shares_parameters=True)
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
     def result_element(self, kept: dict[int, int] | None) -> Attribute | None:
         return moved_element(element_of(self.input), kept)
@@ -166,18 +165,14 @@ class ReduceMinOp(ExtremeOp):
     name = "nn.reduce_min"
 
 
-class ArgExtremeOp(NnOp, ABC):
+class ArgExtremeOp(OneOperandOp, ABC):
     """The index along `axis` of one of the elements, the first of equal ones unless `select_last_index`."""
-
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
 
     axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
     keep_dims = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
     select_last_index = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape = shape_of(self.input)
@@ -217,7 +212,6 @@ class ScanOp(NnOp, ABC):
     reverse = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
 
     def scanned_axis(self, rank: int, axis: npt.NDArray[Any] | None = None) -> int:
         """The axis, counted from the front; `axis` is the operand's value."""
@@ -243,21 +237,3 @@ class CumProdOp(ScanOp):
     """Running products (ONNX CumProd)."""
 
     name = "nn.cum_prod"
-
-
-OPERATIONS = (
-    ReduceSumOp,
-    ReduceMeanOp,
-    ReduceMaxOp,
-    ReduceMinOp,
-    ReduceProdOp,
-    ReduceL1Op,
-    ReduceL2Op,
-    ReduceLogSumOp,
-    ReduceLogSumExpOp,
-    ReduceSumSquareOp,
-    ArgMaxOp,
-    ArgMinOp,
-    CumSumOp,
-    CumProdOp,
-)

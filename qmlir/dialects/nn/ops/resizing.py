@@ -173,6 +173,3 @@ class ResizeOp(NnOp):
                 continue
             if not isinstance(element_of(operand), Float32Type) or not shapes_agree(shape_of(operand), (count,)):
                 raise VerifyException(f"'{name}_value' is a list of {count} f32, found {operand.type}")
-
-
-OPERATIONS = (ResizeOp,)

@@ -7,12 +7,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerAttr, TensorTy
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, shapes_agree
+from qmlir.dialects.nn.base import NnOp, OneOperandOp, shapes_agree
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axis
 from qmlir.dialects.nn.ops.movement import MovementOp
 from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, shape_of
-from qmlir.ir.interfaces import QuantizationSlots, Slot
+from qmlir.ir.interfaces import QuantizationSlots
 
 
 @irdl_op_definition
@@ -22,7 +22,7 @@ class TopKOp(NnOp):
 
     name = "nn.top_k"
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, shares_parameters=True)
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
     PARAMETERS: ClassVar[tuple[str, ...]] = ("k",)
     SCALARS: ClassVar[tuple[str, ...]] = ("k",)
 
@@ -50,15 +50,11 @@ class TopKOp(NnOp):
 
 
 @irdl_op_definition
-class NonZeroOp(NnOp):
+class NonZeroOp(OneOperandOp):
     """The indices of the elements that are not 0, in row-major order: a row for each axis (ONNX NonZero)."""
 
     name = "nn.non_zero"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
-
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         return [TensorType(i64, [len(shape_of(self.input)), DYNAMIC_INDEX])]
@@ -74,7 +70,7 @@ class UniqueOp(NnOp):
 
     name = "nn.unique"
     ACCEPTS: ClassVar[Kind] = Kind.ANY
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, shares_parameters=True)
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
     input = operand_def(TensorType)
     values = result_def(TensorType)
@@ -103,9 +99,7 @@ class ReverseSequenceOp(MovementOp):
     """The first `lengths[i]` elements along `time_axis` in reverse, for each `i` of `batch_axis` (ONNX)."""
 
     name = "nn.reverse_sequence"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"input": Slot.INPUT, "lengths": None}, shares_parameters=True
-    )
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"lengths": None}, shares_parameters=True)
 
     input = operand_def(TensorType)
     lengths = operand_def(TensorType)
@@ -123,6 +117,3 @@ class ReverseSequenceOp(MovementOp):
             raise VerifyException(f"takes an integer for each of {shape[batch]} sequences, found {self.lengths.type}")
         kept = {axis: axis for axis in range(len(shape)) if axis != time}
         return [TensorType(moved_element(element_of(self.input), kept), shape)]
-
-
-OPERATIONS = (TopKOp, NonZeroOp, UniqueOp, ReverseSequenceOp)

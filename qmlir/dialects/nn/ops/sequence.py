@@ -335,15 +335,3 @@ class ConcatFromSequenceOp(SequenceOp):
             tensors = [each.result for each in apart]
         joined = build(ConcatOp, [tensors], {"axis": self.axis.value.data})
         return Replacement([*operations, joined], joined.results)
-
-
-OPERATIONS = (
-    SequenceConstructOp,
-    SequenceEmptyOp,
-    SequenceInsertOp,
-    SequenceEraseOp,
-    SequenceAtOp,
-    SequenceLengthOp,
-    SplitToSequenceOp,
-    ConcatFromSequenceOp,
-)

@@ -7,22 +7,19 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.base import NnOp, OneOperandOp
 from qmlir.dialects.nn.elements import Kind
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
-from qmlir.ir.interfaces import QuantizationSlots, ReadsShapesOnly, Slot
+from qmlir.ir.interfaces import QuantizationSlots, ReadsShapesOnly
 
 
 @irdl_op_definition
-class ShapeOp(NnOp):
+class ShapeOp(OneOperandOp):
     """The sizes of the axes from `start` to before `end` as a list of i64 (ONNX Shape)."""
 
     name = "nn.shape"
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": None})
-
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
 
     traits = traits_def(ReadsShapesOnly())
 
@@ -39,15 +36,12 @@ class ShapeOp(NnOp):
 
 
 @irdl_op_definition
-class SizeOp(NnOp):
+class SizeOp(OneOperandOp):
     """The number of elements (ONNX Size)."""
 
     name = "nn.size"
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": None})
-
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
 
     traits = traits_def(ReadsShapesOnly())
 
@@ -61,9 +55,6 @@ class RangeOp(NnOp):
 
     name = "nn.range"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"start": Slot.INPUT, "limit": Slot.INPUT, "delta": Slot.INPUT}
-    )
 
     SIZE_OPERANDS: ClassVar[tuple[str, ...]] = ("start", "limit", "delta")
 
@@ -77,6 +68,3 @@ class RangeOp(NnOp):
         if any(size not in (1, DYNAMIC_INDEX) for bound in bounds for size in shape_of(bound)):
             raise VerifyException(f"takes scalars, found {', '.join(str(bound.type) for bound in bounds)}")
         return [TensorType(element_of(self.start), [DYNAMIC_INDEX])]
-
-
-OPERATIONS = (ShapeOp, SizeOp, RangeOp)

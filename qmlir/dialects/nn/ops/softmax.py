@@ -8,28 +8,24 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.irdl import irdl_op_definition, opt_prop_def
 
 from qmlir.arithmetic.qlinear import Affine
-from qmlir.dialects.nn.base import NnOp, tensor_like
+from qmlir.dialects.nn.base import OneOperandOp, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.ir.builtin_types import AnyTensor, shape_of
-from qmlir.ir.interfaces import FixedRange, QuantizationSlots, Slot
+from qmlir.ir.interfaces import FixedRange, QuantizationSlots
 
 _SMALLEST_SCALE = 2.0**-30
 """From here on, `floor(1 / s_y)` of the mode `qlinear` has 31 bits at most."""
 
 
-class SoftmaxLikeOp(NnOp, ABC):
+class SoftmaxLikeOp(OneOperandOp, ABC):
     """A tensor of the shape of `input`; `axis` may be counted from the back."""
 
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
-
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
 
     axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
 
@@ -44,7 +40,7 @@ class SoftmaxOp(SoftmaxLikeOp):
 
     name = "nn.softmax"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(0.0, 1.0))
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(fixed_output=FixedRange(0.0, 1.0))
 
     def qlinear_bound(self, values: Sequence[Affine]) -> float:
         has_elements = shape_of(self.input)[self.axis.value.data] != 0
@@ -63,7 +59,4 @@ class HardmaxOp(SoftmaxLikeOp):
     """1 at the first largest element along one axis, 0 elsewhere (ONNX Hardmax from opset 13); NaN is the largest."""
 
     name = "nn.hardmax"
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT}, fixed_output=FixedRange(0.0, 1.0))
-
-
-OPERATIONS = (SoftmaxOp, LogSoftmaxOp, HardmaxOp)
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(fixed_output=FixedRange(0.0, 1.0))

@@ -15,17 +15,16 @@ from xdsl.dialects.builtin import (
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.base import NnOp, OneOperandOp
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.ops.elementwise import BinaryOp
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
-from qmlir.ir.interfaces import QuantizationSlots, Slot
 
 CASES = ("NONE", "LOWER", "UPPER")
 
 
 @irdl_op_definition
-class StringNormalizerOp(NnOp):
+class StringNormalizerOp(OneOperandOp):
     """The strings of a list, or of one row, that are no stop words, in lower or upper case where `case_change` says so.
 
     Stop words are told by their letters whatever their case, unless `is_case_sensitive`. Where no string is left, the
@@ -34,10 +33,6 @@ class StringNormalizerOp(NnOp):
 
     name = "nn.string_normalizer"
     ACCEPTS: ClassVar[Kind] = Kind.STRING
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
-
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
 
     case_change = opt_prop_def(StringAttr, StringAttr("NONE"))
     is_case_sensitive = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
@@ -79,7 +74,6 @@ class StringSplitOp(NnOp):
 
     name = "nn.string_split"
     ACCEPTS: ClassVar[Kind] = Kind.STRING
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": Slot.INPUT})
 
     input = operand_def(TensorType)
     parts = result_def(TensorType)
@@ -91,6 +85,3 @@ class StringSplitOp(NnOp):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape = shape_of(self.input)
         return [TensorType(element_of(self.input), (*shape, DYNAMIC_INDEX)), TensorType(i64, shape)]
-
-
-OPERATIONS = (StringNormalizerOp, StringConcatOp, StringSplitOp)

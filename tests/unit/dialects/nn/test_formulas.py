@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
 
 import qmlir
+from qmlir.dialects import operations_in
 from qmlir.dialects.nn.formulas import FORMULAS
 from qmlir.dialects.nn.interpret import recurrent
 from qmlir.dialects.nn.ops import activations
@@ -57,11 +58,11 @@ def test_the_interpreter_and_the_lowering_take_the_same_steps(text: str, element
 
 
 def test_every_activation_is_a_row() -> None:
-    assert set(activations.OPERATIONS) <= set(FORMULAS)
+    assert set(operations_in(activations)) <= set(FORMULAS)
     assert recurrent.FORMULAS.keys() == ACTIVATIONS.keys()
 
 
-@pytest.mark.parametrize("operation", activations.OPERATIONS)
+@pytest.mark.parametrize("operation", operations_in(activations))
 def test_a_row_names_all_numbers_of_its_operation(operation: type[IRDLOperation]) -> None:
     properties = operation.get_irdl_definition().properties
     names = {name for name, each in properties.items() if isinstance(each.default_value, FloatAttr | IntegerAttr)}

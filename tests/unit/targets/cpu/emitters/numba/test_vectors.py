@@ -11,7 +11,8 @@ import pytest
 from xdsl.dialects import arith
 
 from qmlir.dialects.kernel.attributes import isa_names
-from qmlir.dialects.simd.ops import OPERATIONS, Conversion
+from qmlir.dialects.simd import Simd
+from qmlir.dialects.simd.ops import Conversion
 from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
@@ -364,8 +365,8 @@ def test_arithmetic(element: str, lanes: int, tmp_path: Path) -> None:
 def test_every_operation_has_a_meaning_and_an_emission() -> None:
     from qmlir.dialects.simd.interpret import MEANINGS  # noqa: PLC0415
 
-    assert set(MEANINGS) == set(OPERATIONS)
-    assert set(OPERATIONS) <= set(EMISSIONS)
+    assert set(MEANINGS) == set(Simd.operations)
+    assert set(Simd.operations) <= set(EMISSIONS)
 
 
 def test_prefetch_changes_nothing(tmp_path: Path) -> None:
