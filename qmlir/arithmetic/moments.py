@@ -129,11 +129,6 @@ class Moments:
         return float(self.total / self.count)
 
     @property
-    def mean_size(self) -> float:
-        """The mean of `|x|`, rounded once to f64."""
-        return float(self.sizes / self.count)
-
-    @property
     def deviation(self) -> float:
         """The population's standard deviation, rounded to f64 from 64 bits."""
         return square_root((self.squares - self.total * self.total / self.count) / self.count)

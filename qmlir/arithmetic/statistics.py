@@ -1,9 +1,9 @@
 """Statistics of one value that stream and merge: what profiling keeps of the arrays that it sees.
 
-Arrays of finite floats come in. Out go minimum, maximum, mean, mean size, standard deviation, a histogram, ranges for
-each index of an axis and averages over batches. Memory does not grow with the number of arrays. But for the averages
-over batches, which know an order, everything depends on the values alone: parts that several processes saw merge, in
-any order, into exactly what one process would have found.
+Arrays of finite floats come in. Out go minimum, maximum, mean, standard deviation, a histogram, ranges for each index
+of an axis and averages over batches. Memory does not grow with the number of arrays. But for the averages over batches,
+which know an order, everything depends on the values alone: parts that several processes observed merge, in any order,
+into exactly what one process would have found.
 """
 
 import math
@@ -45,28 +45,13 @@ class Summary:
     mean: float
     deviation: float
 
-    @staticmethod
-    def of(values: npt.NDArray[Any]) -> "Summary":
-        """The summary of at least one finite value."""
-        return Statistics.of(values).summary
-
-    def merged(self, other: "Summary") -> "Summary":
-        """The summary of the values of both, rounded (Chan, Golub and LeVeque 1979); `Statistics` merges exactly."""
-        count = self.count + other.count
-        distance = other.mean - self.mean
-        mean = self.mean + distance * (other.count / count)
-        squares = self.count * self.deviation**2 + other.count * other.deviation**2
-        squares += distance**2 * (self.count * other.count / count)
-        low, high = min(self.minimum, other.minimum), max(self.maximum, other.maximum)
-        return Summary(count, low, high, min(max(mean, low), high), math.sqrt(squares / count))
-
 
 @dataclass(frozen=True)
 class BatchRanges:
     """Averages of the smallest and the largest value over batches: the plain mean, exact, and a moving average.
 
     The moving average starts at the first batch and moves to each next one by `momentum` of the distance (ONNX
-    Runtime's `averaging_constant`). It knows an order, and merges to within the rounding of f64.
+    Runtime's `averaging_constant`).
     """
 
     momentum: float
@@ -80,27 +65,6 @@ class BatchRanges:
     def __post_init__(self) -> None:
         if not 0 < self.momentum <= 1:
             raise ValueError(f"momentum is above 0 and at most 1, found {self.momentum}")
-
-    @staticmethod
-    def of(minimum: float, maximum: float, momentum: float) -> "BatchRanges":
-        """One batch."""
-        ends = (minimum, maximum)
-        return BatchRanges(momentum, 1, (Fraction(minimum), Fraction(maximum)), ends, ends)
-
-    def followed_by(self, later: "BatchRanges") -> "BatchRanges":
-        """All batches of this one, then all of the later one."""
-        if self.momentum != later.momentum:
-            raise ValueError(f"averages of momentum {self.momentum} and {later.momentum} do not merge")
-        if self.count == 0 or later.count == 0:
-            return self if later.count == 0 else later
-        totals = (self.totals[0] + later.totals[0], self.totals[1] + later.totals[1])
-        # What is left of the start after the later batches. Theirs was their first one; now it is the average so far.
-        left = (1 - self.momentum) ** later.count
-        low, high = (
-            after + left * (before - first)
-            for before, first, after in zip(self.moving, later.first, later.moving, strict=True)
-        )
-        return BatchRanges(self.momentum, self.count + later.count, totals, self.first, (low, high))
 
     @property
     def mean(self) -> tuple[float, float]:
@@ -131,13 +95,6 @@ def _exact(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.asarray(values, np.float64 if is_wide else np.float32, order="C")
 
 
-def _extreme(values: npt.NDArray[Any], axis: int) -> tuple[F64, F64]:
-    others = tuple(each for each in range(values.ndim) if each != axis)
-    low = values.min(axis=others, initial=np.inf).astype(np.float64)
-    high = values.max(axis=others, initial=-np.inf).astype(np.float64)
-    return low + 0.0, high + 0.0  # -0.0 and 0.0 are one number, and print alike
-
-
 @dataclass(frozen=True, eq=False)
 class Statistics:
     """What is known of all values seen; of none at first, as `Statistics()`.
@@ -156,52 +113,34 @@ class Statistics:
     batches: BatchRanges | None = None
 
     @staticmethod
-    def of(
-        values: npt.NDArray[Any], *, axis: int | None = None, bins: int = BINS, momentum: float | None = None
-    ) -> "Statistics":
-        """The statistics of one array of any float type, taken as one batch; also of integers below 2^53.
+    def of(values: npt.NDArray[Any], *, bins: int = BINS) -> "Statistics":
+        """The statistics of one array of any float type; also of integers below 2^53.
 
-        `axis` keeps a range for each index of that axis, `bins` bounds the histogram, `momentum` keeps averages over
-        batches. An empty array has the statistics of nothing. Raises `NotFiniteError`.
+        `bins` bounds the histogram. An empty array has the statistics of nothing. Raises `NotFiniteError`.
         """
         exact = _exact(values)
-        if axis is not None and not 0 <= axis < exact.ndim:
-            raise ValueError(f"axis {axis} is out of range for rank {exact.ndim}")
         low, high = float(exact.min(initial=np.inf)) + 0.0, float(exact.max(initial=-np.inf)) + 0.0
         if exact.size and not (math.isfinite(low) and math.isfinite(high)):
             raise NotFiniteError(values)
         flat = exact.reshape(-1)
-        ranges = (_no_ranges(), _no_ranges()) if axis is None else _extreme(exact, axis)
-        batches = None
-        if momentum is not None:
-            batches = BatchRanges.of(low, high, momentum) if exact.size else BatchRanges(momentum)
-        return Statistics(low, high, Moments.of(flat), Histogram.of(flat, low, high, bins), axis, *ranges, batches)
+        return Statistics(low, high, Moments.of(flat), Histogram.of(flat, low, high, bins))
 
     def merged(self, other: "Statistics") -> "Statistics":
-        """The statistics of the values of both; batches of `other` come behind those of this one.
+        """The statistics of the values of both, in any order.
 
-        Raises `ValueError` where the two were taken with different options, or along an axis of different sizes.
+        Ranges along an axis and averages over batches are for all values of a run: `qmlir.interpreter.recording` adds
+        them at its end. Raises `ValueError` for statistics that have them, and for histograms of different sizes.
         """
         if not self.count or not other.count:
             # What has seen nothing may be a mere start, without options.
             return other if not self.count else self
-        if self.axis != other.axis or self.axis_minima.size != other.axis_minima.size:
-            found = [f"axis {each.axis} of size {each.axis_minima.size}" for each in (self, other)]
-            raise ValueError(f"statistics along {found[0]} and {found[1]} do not merge")
-        if (self.batches is None) != (other.batches is None):
-            raise ValueError("statistics with and without averages over batches do not merge")
-        batches = None
-        if self.batches is not None and other.batches is not None:
-            batches = self.batches.followed_by(other.batches)
+        if any(each.axis is not None or each.batches is not None for each in (self, other)):
+            raise ValueError("statistics with ranges along an axis or averages over batches do not merge")
         return Statistics(
             min(self.minimum, other.minimum),
             max(self.maximum, other.maximum),
             self.moments.merged(other.moments),
             self.histogram.merged(other.histogram),
-            self.axis,
-            np.minimum(self.axis_minima, other.axis_minima),
-            np.maximum(self.axis_maxima, other.axis_maxima),
-            batches,
         )
 
     @property
@@ -213,11 +152,6 @@ class Statistics:
     def mean(self) -> float:
         """The mean of all values, rounded once to f64. Raises `ValueError` where there are none."""
         return self._of_some(lambda: self.moments.mean)
-
-    @property
-    def mean_size(self) -> float:
-        """The mean of `|x|`, rounded once to f64. Raises `ValueError` where there are no values."""
-        return self._of_some(lambda: self.moments.mean_size)
 
     @property
     def deviation(self) -> float:

@@ -133,9 +133,3 @@ def erf(e: Steps, x: Value) -> Value:
 def rsqrt(e: Steps, x: Value) -> Value:
     """`1 / sqrt(x)`."""
     return 1.0 / e.sqrt(x)
-
-
-def sigmoid(e: Steps, x: Value) -> Value:
-    """`1 / (1 + e^-x)` without overflow: the exponent is never positive."""
-    decay = exp(e, 0.0 - e.absolute(x))
-    return e.where(x >= 0.0, 1.0, decay) / (decay + 1.0)

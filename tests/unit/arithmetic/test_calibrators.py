@@ -1,6 +1,7 @@
 """Calibrators against published constants, sorted values, sums over the values themselves and plain loops."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ from qmlir.arithmetic.calibrators import (
 )
 from qmlir.arithmetic.schemes import Grid, Parameters, RangeError, Scheme, Storage, parameters, scheme_names
 from qmlir.arithmetic.statistics import Statistics
+from qmlir.interpreter.recording import RunRanges
 from qmlir.registry import Contribution, Package, PackageError, plugged
 
 Values = npt.NDArray[np.float32]
@@ -69,10 +71,18 @@ def test_clipping_factors_are_the_published_ones() -> None:
     assert round(clipping_factor("laplace", 256), 3) == 9.897
 
 
+def over_batches(momentum: float, *batches: npt.ArrayLike) -> Statistics:
+    """The statistics of all values, with the averages over the batches."""
+    arrays, ranges = [np.asarray(batch, np.float32) for batch in batches], RunRanges(momentum)
+    for array in arrays:
+        ranges.add(float(array.min()), float(array.max()))
+    return replace(Statistics.of(np.concatenate(arrays)), batches=ranges.batches)
+
+
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_calibrator_gives_a_range_of_what_was_seen(name: str, grid: Grid) -> None:
-    statistics = Statistics.of(data(name), momentum=0.1)
+    statistics = over_batches(0.1, data(name))
     for calibrator in calibrator_names():
         low, high = calibrate(calibrator, statistics, grid)
         assert min(statistics.minimum, 0) <= low <= high <= max(statistics.maximum, 0)
@@ -82,17 +92,14 @@ def test_every_calibrator_gives_a_range_of_what_was_seen(name: str, grid: Grid) 
 @settings(max_examples=40)
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=5), st.integers(1, 9))
 def test_few_values_of_any_size_seen_in_any_batches_have_a_range(values: list[float], batches: int) -> None:
-    statistics = Statistics.of(np.array(values, np.float32), momentum=0.1)
-    for _ in range(batches):
-        statistics = statistics.merged(Statistics.of(np.array(values[:1], np.float32), momentum=0.1))
+    statistics = over_batches(0.1, values, *[values[:1]] * batches)
     for name in ("min_max", "moving_average", "batch_mean", "percentile", "gauss", "laplace"):
         low, high = calibrate(name, statistics, Grid(Storage(4)))
         assert min(*values, 0.0) <= low <= high <= max(*values, 0.0), name
 
 
 def test_ranges_by_hand() -> None:
-    batches = [Statistics.of(np.array(values), momentum=0.5) for values in ([-1.0, 2.0], [-5.0, 4.0], [0.0, 12.0])]
-    statistics = batches[0].merged(batches[1]).merged(batches[2])
+    statistics = over_batches(0.5, [-1.0, 2.0], [-5.0, 4.0], [0.0, 12.0])
     grid = Grid(Storage(8))
     assert calibrate("min_max", statistics, grid) == (-5.0, 12.0)
     assert calibrate("moving_average", statistics, grid) == (-1.5, 7.5)  # -1, -3, -1.5 and 2, 3, 7.5

@@ -9,9 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from qmlir.arithmetic.erf import erf
-from qmlir.arithmetic.functions import FUNCTIONS
-from qmlir.arithmetic.functions.single import sigmoid
-from qmlir.arithmetic.functions.steps import NUMPY
+from qmlir.arithmetic.functions import FUNCTIONS, ON_ARRAYS
+from qmlir.dialects.nn.formulas import sigmoid
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
@@ -96,7 +95,7 @@ def test_sigmoid() -> None:
     x = _points()
     with np.errstate(all="ignore"):
         exact = 1 / (1 + np.exp(-x.astype(np.float64)))
-        found = sigmoid(NUMPY, x)
+        found = sigmoid(ON_ARRAYS, x)
     assert (_units(found, exact) <= 2.2).all()
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -16,7 +17,8 @@ from hypothesis.extra.numpy import arrays
 
 from qmlir.arithmetic.histogram import SMALLEST_EXPONENT, Histogram
 from qmlir.arithmetic.moments import square_root
-from qmlir.arithmetic.statistics import BatchRanges, NotFiniteError, Statistics
+from qmlir.arithmetic.statistics import NotFiniteError, Statistics
+from qmlir.interpreter.recording import RunRanges
 
 Array = npt.NDArray[Any]
 
@@ -71,7 +73,7 @@ def test_everything_is_exact(values: Array, bins: int) -> None:
     assert (found.count, found.minimum, found.maximum) == (count, float(min(exact)), float(max(exact)))
     assert found.moments.zeros == exact.count(Fraction(0))
     assert found.mean == float(mean)
-    assert found.mean_size == float(sum(map(abs, exact), Fraction()) / count)
+    assert found.moments.sizes == sum(map(abs, exact), Fraction())
     variance = sum(((value - mean) ** 2 for value in exact), Fraction()) / count
     assert is_root(found.deviation, variance)
     exponent, counts = bins_by_hand(exact, bins)
@@ -97,17 +99,6 @@ def test_division_and_order_change_nothing(values: Array, data: st.DataObject, b
         assert Statistics.from_dict(json.loads(json.dumps(left.to_dict()))) == whole
     else:
         assert left.count == right.count == whole.count == 0
-
-
-@given(arrays(np.float32, (3, 4, 2), elements=st.floats(-8, 8, width=32)), st.integers(0, 2), st.integers(1, 2))
-def test_ranges_along_an_axis(values: Array, axis: int, cut: int) -> None:
-    found = Statistics.of(values, axis=axis)
-    channels = [np.take(values, index, axis) for index in range(values.shape[axis])]
-    assert found.axis_minima.tolist() == [float(channel.min()) for channel in channels]
-    assert found.axis_maxima.tolist() == [float(channel.max()) for channel in channels]
-    along = 0 if axis else 1
-    parts = [Statistics.of(part, axis=axis) for part in np.split(values, [cut], axis=along)]
-    assert parts[0].merged(parts[1]) == parts[1].merged(parts[0]) == found
 
 
 def test_chunks_are_added_up() -> None:
@@ -159,9 +150,9 @@ def test_strided_and_scalar_arrays() -> None:
 
 
 def test_negative_zero_is_zero() -> None:
-    found = Statistics.of(np.array([[-0.0], [-0.0]], np.float32), axis=0)
+    found = Statistics.of(np.array([[-0.0], [-0.0]], np.float32))
     assert "-0.0" not in json.dumps(found.to_dict())
-    assert found == Statistics.of(np.zeros((2, 1), np.float32), axis=0)
+    assert found == Statistics.of(np.zeros((2, 1), np.float32))
 
 
 def test_what_is_not_finite_is_counted_and_found() -> None:
@@ -176,56 +167,54 @@ def test_what_is_not_finite_is_counted_and_found() -> None:
 
 
 def test_no_values() -> None:
-    nothing = Statistics.of(np.zeros((0, 3), np.float32), axis=1, momentum=0.1)
+    nothing = Statistics.of(np.zeros((0, 3), np.float32))
     assert (nothing.count, nothing.minimum, nothing.maximum) == (0, math.inf, -math.inf)
-    some = Statistics.of(np.ones((1, 3), np.float32), axis=1, momentum=0.1)
+    some = Statistics.of(np.ones((1, 3), np.float32))
     assert nothing.merged(some) == some.merged(nothing) == Statistics().merged(some) == some
     assert Statistics.from_dict(Statistics().to_dict()) == Statistics()
-    for name in ("mean", "mean_size", "deviation", "spread", "summary"):
+    for name in ("mean", "deviation", "spread", "summary"):
         with pytest.raises(ValueError, match="no values to summarize"):
             getattr(nothing, name)
 
 
-def test_averages_over_batches() -> None:
+def test_averages_over_runs() -> None:
     rng = np.random.default_rng(1)
-    batches = [rng.standard_normal(10) for _ in range(7)]
+    batches = [rng.standard_normal(10) for _ in range(200)]  # their exact sums are taken in several turns
     low, high = float(batches[0].min()), float(batches[0].max())
     for batch in batches[1:]:  # ONNX Runtime: old + averaging_constant * (new - old)
         low, high = low + 0.25 * (float(batch.min()) - low), high + 0.25 * (float(batch.max()) - high)
-    parts = [Statistics.of(batch, momentum=0.25) for batch in batches]
-    one_by_one = reduce(Statistics.merged, parts)
-    halves = reduce(Statistics.merged, parts[:3]).merged(reduce(Statistics.merged, parts[3:]))
-    for found in (one_by_one.batches, halves.batches):
-        assert found is not None
-        assert np.allclose(found.moving, (low, high), rtol=1e-14)
-        assert found.mean == (
-            float(sum(Fraction(float(batch.min())) for batch in batches) / 7),
-            float(sum(Fraction(float(batch.max())) for batch in batches) / 7),
-        )
-    assert Statistics.from_dict(json.loads(json.dumps(halves.to_dict()))) == halves
-    assert BatchRanges.of(-1.0, 2.0, 1.0).followed_by(BatchRanges.of(-3.0, 4.0, 1.0)).moving == (-3.0, 4.0)
+    runs = RunRanges(0.25)
+    for batch in batches:
+        runs.add(float(batch.min()), float(batch.max()))
+    found = runs.batches
+    assert np.allclose(found.moving, (low, high), rtol=1e-14)
+    assert (found.count, found.first) == (200, (float(batches[0].min()), float(batches[0].max())))
+    assert found.mean == (
+        float(sum(Fraction(float(batch.min())) for batch in batches) / 200),
+        float(sum(Fraction(float(batch.max())) for batch in batches) / 200),
+    )
+    whole = replace(Statistics.of(np.concatenate(batches)), batches=found)
+    assert Statistics.from_dict(json.loads(json.dumps(whole.to_dict()))) == whole
 
 
 def test_what_does_not_merge() -> None:
     values = np.ones((2, 3), np.float32)
-    with pytest.raises(ValueError, match="along axis 0 of size 2 and axis 1 of size 3 do not merge"):
-        Statistics.of(values, axis=0).merged(Statistics.of(values, axis=1))
+    known = Statistics.of(values)
+    averaged, along = RunRanges(0.5), replace(known, axis=0, axis_minima=np.ones(2), axis_maxima=np.ones(2))
+    averaged.add(1.0, 1.0)
+    for whole in (along, replace(known, batches=averaged.batches)):
+        with pytest.raises(ValueError, match="along an axis or averages over batches do not merge"):
+            whole.merged(known)
     with pytest.raises(ValueError, match="histograms of 4 and 8 bins do not merge"):
         Statistics.of(values, bins=4).merged(Statistics.of(values, bins=8))
-    with pytest.raises(ValueError, match="with and without averages"):
-        Statistics.of(values, momentum=0.5).merged(Statistics.of(values))
-    with pytest.raises(ValueError, match=r"momentum 0.5 and 0.25 do not merge"):
-        Statistics.of(values, momentum=0.5).merged(Statistics.of(values, momentum=0.25))
 
 
 def test_what_is_no_option() -> None:
     values = np.ones((2, 3), np.float32)
-    with pytest.raises(ValueError, match="axis 2 is out of range for rank 2"):
-        Statistics.of(values, axis=2)
     with pytest.raises(ValueError, match="a histogram has 2 to 65536 bins, found 1"):
         Statistics.of(values, bins=1)
     with pytest.raises(ValueError, match="momentum is above 0 and at most 1, found 0"):
-        Statistics.of(values, momentum=0)
+        _ = RunRanges(0).batches
     with pytest.raises(ValueError, match='it has no "moments"'):
         Statistics.from_dict({})
 

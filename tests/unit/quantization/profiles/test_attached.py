@@ -1,6 +1,8 @@
 """Statistics beside values, in attributes that lose nothing."""
 
 import math
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.schemes import Grid, Scheme, Storage, parameters
-from qmlir.arithmetic.statistics import Statistics
+from qmlir.arithmetic.statistics import BatchRanges, Statistics
 from qmlir.dialects.calib.types import StatsAttr
 from qmlir.environment import default_environment
 from qmlir.quantization.profiles.attached import attach, calibrated_type, statistics_of
@@ -30,9 +32,18 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32> {nn.name = "y"}) -> (tensor
 VALUES = arrays(np.float64, st.tuples(st.integers(1, 20), st.just(2)), elements=st.floats(-1e300, 1e300))
 
 
+def one_batch(values: np.ndarray, momentum: float) -> BatchRanges:
+    ends = float(values.min()), float(values.max())
+    return BatchRanges(momentum, 1, (Fraction(ends[0]), Fraction(ends[1])), ends, ends)
+
+
 @given(VALUES, st.sampled_from([None, 0, 1]), st.sampled_from([None, 0.25]), st.sampled_from([2, 16, 2048]))
 def test_the_attribute_loses_nothing(values: np.ndarray, axis: int | None, momentum: float | None, bins: int) -> None:
-    seen = Statistics.of(values, axis=axis, momentum=momentum, bins=bins)
+    seen = Statistics.of(values, bins=bins)
+    if axis is not None:
+        seen = replace(seen, axis=axis, axis_minima=values.min(1 - axis), axis_maxima=values.max(1 - axis))
+    if momentum is not None:
+        seen = replace(seen, batches=one_batch(values, momentum))
     attribute = StatsAttr.of_statistics(seen)
     assert attribute.statistics == seen
     ctx = default_environment().new_context()
@@ -49,7 +60,8 @@ def test_a_summary_is_no_statistics() -> None:
 
 
 def test_bytes_that_are_cut_off_or_of_other_values() -> None:
-    seen = Statistics.of(np.arange(300.0), momentum=0.5)
+    values = np.arange(300.0)
+    seen = replace(Statistics.of(values), batches=one_batch(values, 0.5))
     whole = StatsAttr.of_statistics(seen).exact.data
     for end in range(1, len(whole)):
         with pytest.raises(VerifyException, match="the exact bytes are no statistics"):

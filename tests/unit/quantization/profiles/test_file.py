@@ -2,23 +2,32 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from qmlir.arithmetic.statistics import Statistics
+from qmlir.arithmetic.statistics import BatchRanges, Statistics
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.quantization.profiles.digest import ModelDigest
 from qmlir.quantization.profiles.file import Profile, ProfileError
 
 RNG = np.random.default_rng(0)
+WEIGHTS = RNG.standard_normal((3, 4)).astype(np.float32)
 PROFILE = Profile(
     ModelDigest("sha256:1", "sha256:2"),
     samples=3,
     values={
-        "fc/größe": Statistics.of(RNG.standard_normal((3, 4)).astype(np.float32), axis=1, momentum=0.1),
+        "fc/größe": replace(
+            Statistics.of(WEIGHTS),
+            axis=1,
+            axis_minima=WEIGHTS.min(0).astype(np.float64),
+            axis_maxima=WEIGHTS.max(0).astype(np.float64),
+            batches=BatchRanges(0.1, 1, (Fraction(-3), Fraction(3, 1 << 9)), (-3.0, 0.5), (-3.0, 0.1)),
+        ),
         "big": Statistics.of(RNG.standard_normal(100_000)),
         "zero": Statistics.of(np.zeros(3)),
         'a "quote"': Statistics.of(np.array([1e300, -1e-300, 5e-324])),
