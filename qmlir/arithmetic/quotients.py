@@ -10,6 +10,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from qmlir.arithmetic.fused import fused_f32
+
 Array = npt.NDArray[np.float32]
 
 MOST_INTEGERS = (1 << 16) - 1
@@ -61,15 +63,5 @@ def _moved(values: Array, steps: int) -> Array:
 
 
 def _rounded(x: Array, first: np.float32, second: np.float32) -> Array:
-    """`roundeven(fma(x, first, x * second))`, the fma rounded once.
-
-    The product is exact in f64. Their sum is rounded to odd there (Boldo and Melquiond 2008): it goes towards what f64
-    lacks of it where its last bit is even, so that rounding it to f32 decides as rounding the exact one does.
-    """
-    product, added = x.astype(np.float64) * np.float64(first), (x * second).astype(np.float64)
-    total = product + added
-    of_added = total - product
-    lacking = (product - (total - of_added)) + (added - of_added)
-    is_even = total.view(np.int64) & 1 == 0
-    odd = np.nextafter(total, np.where(lacking > 0, np.inf, -np.inf))
-    return np.rint(np.where((lacking != 0) & is_even, odd, total).astype(np.float32))
+    """`roundeven(fma(x, first, x * second))`."""
+    return np.rint(fused_f32(x, first, x * second))

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from qmlir.arithmetic.functions.single import polynomial
+from qmlir.arithmetic.functions.single import clamped, polynomial
 from qmlir.arithmetic.functions.steps import Steps, Value
 
 _LN2 = math.log(2)
@@ -31,24 +31,19 @@ _LARGEST_EXPONENT = 300.0
 # --- Exponentials and logarithms --------------------------------------------------------------------------------------
 
 
-def _clamped(e: Steps, x: Value) -> Value:
-    x = e.where(x < -_LARGEST_EXPONENT, -_LARGEST_EXPONENT, x)
-    return e.where(x > _LARGEST_EXPONENT, _LARGEST_EXPONENT, x)
-
-
 def _power_of_two(e: Steps, shifted: Value, r: Value) -> Value:
     """`2^n e^r`, `n` the integer that was added to `_INTEGER`, for `|r| <= ln 2 / 2`."""
     return polynomial(_EXPONENTIAL, r) * e.of_bits(((e.bits(shifted) - _INTEGER_BITS) << 52) + _ONE_BITS)
 
 
 def _exp2(e: Steps, x: Value) -> Value:
-    x = _clamped(e, x)
+    x = clamped(e, x, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)
     shifted = x + _INTEGER
     return _power_of_two(e, shifted, (x - (shifted - _INTEGER)) * _LN2)
 
 
 def _exp(e: Steps, x: Value) -> Value:
-    x = _clamped(e, x)
+    x = clamped(e, x, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)
     shifted = x * (1 / _LN2) + _INTEGER
     return _power_of_two(e, shifted, x - (shifted - _INTEGER) * _LN2)
 

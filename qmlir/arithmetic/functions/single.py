@@ -70,7 +70,7 @@ def _reduced(e: Steps, x: Value) -> tuple[Value, Value]:
     return e.bits(shifted) - _INTEGER_BITS, (r * r * polynomial(_EXPONENTIAL, r) - rest) + most
 
 
-def _clamped(e: Steps, x: Value, lowest: float, highest: float) -> Value:
+def clamped(e: Steps, x: Value, lowest: float, highest: float) -> Value:
     """`x` inside bounds; NaN stays."""
     x = e.where(x < lowest, lowest, x)
     return e.where(x > highest, highest, x)
@@ -78,7 +78,7 @@ def _clamped(e: Steps, x: Value, lowest: float, highest: float) -> Value:
 
 def exp(e: Steps, x: Value) -> Value:
     """`e^x`."""
-    exponent, above_one = _reduced(e, _clamped(e, x, -104.0, 104.0))
+    exponent, above_one = _reduced(e, clamped(e, x, -104.0, 104.0))
     # In two steps: the power is not a float of its own where the result is subnormal or infinite.
     half = exponent >> 1
     return (above_one + 1.0) * _power_of_two(e, half) * _power_of_two(e, exponent - half)
@@ -86,7 +86,7 @@ def exp(e: Steps, x: Value) -> Value:
 
 def expm1(e: Steps, x: Value) -> Value:
     """`e^x - 1`, also next to 0."""
-    exponent, above_one = _reduced(e, _clamped(e, x, -20.0, 104.0))
+    exponent, above_one = _reduced(e, clamped(e, x, -20.0, 104.0))
     # 2^n (q + (1 - 2^-n)): one rounding more than q has.
     inverse = _power_of_two(e, e.where(exponent > 64, -64, 0 - exponent))
     half = exponent >> 1
@@ -99,7 +99,7 @@ def tanh(e: Steps, x: Value) -> Value:
     square = x * x
     near = polynomial(_TANH_NEAR, square) * square * x + x
     size = e.absolute(x)
-    exponent, above_one = _reduced(e, _clamped(e, size + size, 0.0, 40.0))
+    exponent, above_one = _reduced(e, clamped(e, size + size, 0.0, 40.0))
     far = 1.0 - 2.0 / ((above_one + 1.0) * _power_of_two(e, exponent) + 1.0)
     return e.copysign(e.where(size > _TANH_NEAR_END, far, near), x)
 

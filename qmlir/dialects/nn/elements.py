@@ -1,10 +1,12 @@
 """Element types of `nn` values, in the kinds that an operation's verifier tells apart."""
 
+import math
 from enum import Flag, auto
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType, Signedness
 from xdsl.ir import Attribute
 
+from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.nn.types import StringType
 from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, UniformFloatType
 from qmlir.ir.small_floats import as_small_float
@@ -70,3 +72,18 @@ def plain_type(element: Attribute) -> Attribute:
             return element if expressed is None else expressed
         case _:
             return element
+
+
+def element_limits(element: Attribute) -> tuple[float, float]:
+    """The limits `low <= x <= high` of all elements of a type: of stored integers, of integers, infinite of floats.
+
+    Limits of integers are Python's integers.
+    """
+    match element:
+        case StoredType():
+            return element.storage_min, element.storage_max
+        case IntegerType():
+            is_signed = element.width.data > 1 and element.signedness.data is not Signedness.UNSIGNED
+            return integer_limits(element.width.data, is_signed=is_signed)
+        case _:
+            return -math.inf, math.inf

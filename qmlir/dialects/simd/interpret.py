@@ -5,15 +5,17 @@ never past its end.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import AnyFloat, IntegerType
+from xdsl.dialects.builtin import AnyFloat, i1
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir import registry
+from qmlir.arithmetic.comparisons import compared_floats, compared_integers
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of
 from qmlir.dialects.simd.memory import GROUP_BITS
@@ -170,42 +172,22 @@ def _wrapped(value: Array, element: Attribute) -> Array:
     return narrowed(value.astype(_dtype_of(element)), element)
 
 
-_ORDERS: dict[str, Callable[[Any, Any], Any]] = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
+def _signed(value: Array, element: Attribute) -> Array:
+    return -value if element == i1 else value  # a true i1 is -1
 
 
 def _unsigned(value: Array, element: Attribute) -> Array:
     return value.astype(np.int64).view(np.uint64) & np.uint64((1 << bits_of(element)) - 1)
 
 
-def _holds(predicate: str, element: Attribute, lhs: Array, rhs: Array) -> Array:
-    if not isinstance(element, AnyFloat):
-        if predicate in _ORDERS:
-            return np.asarray(_ORDERS[predicate](lhs, rhs))
-        if predicate[0] == "u":
-            lhs, rhs = _unsigned(lhs, element), _unsigned(rhs, element)
-        elif element == IntegerType(1):
-            lhs, rhs = -lhs, -rhs  # a true i1 is -1
-        return np.asarray(_ORDERS[predicate[1:]](lhs, rhs))
-    unordered = np.asarray(np.isnan(lhs) | np.isnan(rhs))
-    match predicate:
-        case "false" | "true":
-            return np.full(lhs.shape, predicate == "true")
-        case "ord" | "uno":
-            return unordered == (predicate == "uno")
-        case _:
-            compared = np.asarray(_ORDERS[predicate[1:]](lhs, rhs))
-            return compared | unordered if predicate[0] == "u" else compared & ~unordered
-
-
 def _compare(op: CompareOp, lhs: Array, rhs: Array) -> tuple[Array]:
-    return (_holds(op.predicate.data, element_of(op.lhs), lhs, rhs).astype(np.int8),)
+    element, predicate = element_of(op.lhs), op.predicate.data
+    if isinstance(element, AnyFloat):
+        holds = compared_floats(predicate, lhs, rhs)
+    else:
+        readings = (partial(reading, element=element) for reading in (_signed, _unsigned))
+        holds = compared_integers(predicate, lhs, rhs, *readings)
+    return (np.asarray(holds).astype(np.int8),)
 
 
 def _select(op: SelectOp, condition: Array, lhs: Array, rhs: Array) -> tuple[Array]:

@@ -141,18 +141,12 @@ class ConvertOp(IRDLOperation):
     traits = traits_def(Pure())
 
     ARITH: ClassVar[dict[Conversion, type[Operation]]] = {
-        Conversion.EXTSI: arith.ExtSIOp,
-        Conversion.EXTUI: arith.ExtUIOp,
-        Conversion.TRUNCI: arith.TruncIOp,
-        Conversion.SITOFP: arith.SIToFPOp,
-        Conversion.UITOFP: arith.UIToFPOp,
-        Conversion.FPTOSI: arith.FPToSIOp,
-        Conversion.FPTOUI: arith.FPToUIOp,
-        Conversion.EXTF: arith.ExtFOp,
-        Conversion.TRUNCF: arith.TruncFOp,
-        Conversion.INDEX_CAST: arith.IndexCastOp,
-        Conversion.BITCAST: arith.BitcastOp,
-    }
+        Conversion(operation.name.removeprefix("arith.")): operation
+        for operation in (
+            arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.SIToFPOp, arith.UIToFPOp, arith.FPToSIOp,
+            arith.FPToUIOp, arith.ExtFOp, arith.TruncFOp, arith.IndexCastOp, arith.BitcastOp,
+        )
+    }  # fmt: skip
     """The operation on scalars that each lane is converted by."""
 
     def __init__(self, value: SSAValue, kind: Conversion | str, result_type: AnyVector):

@@ -7,6 +7,7 @@ undefined results of upstream are errors that name the value.
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.comparisons import compared_floats, compared_integers, is_nan
 from qmlir.arithmetic.extremes import maximum, minimum
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.interpreter.upstream.scalars import (
@@ -146,19 +148,6 @@ _INTEGERS: dict[type[Operation], Function] = {
     arith.ShRUIOp: _Integer(unsigned, _python.rshift, _check_amount),
 }
 
-_COMPARED_INTEGERS: dict[str, tuple[Reading, Function]] = {
-    "eq": (unsigned, _python.eq),
-    "ne": (unsigned, _python.ne),
-    "slt": (signed, _python.lt),
-    "sle": (signed, _python.le),
-    "sgt": (signed, _python.gt),
-    "sge": (signed, _python.ge),
-    "ult": (unsigned, _python.lt),
-    "ule": (unsigned, _python.le),
-    "ugt": (unsigned, _python.gt),
-    "uge": (unsigned, _python.ge),
-}
-
 
 def _truth(condition: Any) -> Any:
     """A condition as values of i1."""
@@ -166,9 +155,9 @@ def _truth(condition: Any) -> Any:
 
 
 def _compare_integers(op: arith.CmpiOp, lhs: Any, rhs: Any) -> tuple[Any]:
-    element = element_of(op.lhs.type)
-    reading, compare = _COMPARED_INTEGERS[arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]]
-    return (like_operands(_truth(compare(reading(lhs, element), reading(rhs, element))), (lhs, rhs)),)
+    element, predicate = element_of(op.lhs.type), arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    readings = (partial(reading, element=element) for reading in (signed, unsigned))
+    return (like_operands(_truth(compared_integers(predicate, lhs, rhs, *readings)), (lhs, rhs)),)
 
 
 def exact(value: Any) -> Any:
@@ -194,11 +183,6 @@ def _multiply_extended(reading: Reading) -> Meaning:
 
 
 # --- Floats -----------------------------------------------------------------------------------------------------------
-
-
-def is_nan(value: Any) -> Any:
-    """Where `value` is no number."""
-    return value != value
 
 
 def _without_nan(function: Function) -> Function:
@@ -230,35 +214,9 @@ def of_floats(function: Function) -> Function:
     return computed
 
 
-_COMPARED_FLOATS: dict[str, Function] = {
-    "eq": _python.eq,
-    "gt": _python.gt,
-    "ge": _python.ge,
-    "lt": _python.lt,
-    "le": _python.le,
-    "ne": _python.ne,
-}
-
-
-def _holds(predicate: str, lhs: Any, rhs: Any) -> Any:
-    unordered = is_nan(lhs) | is_nan(rhs)
-    match predicate:
-        case "false":
-            return unordered & False
-        case "true":
-            return unordered | True
-        case "ord":
-            return np.logical_not(unordered)
-        case "uno":
-            return unordered
-        case _:
-            compared = _COMPARED_FLOATS[predicate[1:]](lhs, rhs)
-            return compared | unordered if predicate[0] == "u" else compared & np.logical_not(unordered)
-
-
 def _compare_floats(op: arith.CmpfOp, lhs: Any, rhs: Any) -> tuple[Any]:
     predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
-    return (like_operands(_truth(_holds(predicate, lhs, rhs)), (lhs, rhs)),)
+    return (like_operands(_truth(compared_floats(predicate, lhs, rhs)), (lhs, rhs)),)
 
 
 # --- Conversions ------------------------------------------------------------------------------------------------------

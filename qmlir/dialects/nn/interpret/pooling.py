@@ -6,7 +6,6 @@ one axis after the other.
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -17,17 +16,14 @@ from xdsl.ir import Operation
 from qmlir.arithmetic import functions
 from qmlir.arithmetic.extremes import maximum
 from qmlir.arithmetic.ordered_sums import ordered_mean, ordered_sum
-from qmlir.dialects.nn.infer.windows import Windows, taps
+from qmlir.dialects.nn.elements import element_limits
+from qmlir.dialects.nn.infer.windows import Windows, covered_elements, taps
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import pooling as ops
+from qmlir.ir.builtin_types import element_of
 
 Array = npt.NDArray[Any]
 Combine = Callable[[Array, Array], Array]
-
-
-def lowest(dtype: np.dtype[Any]) -> Any:
-    """What no element is smaller than."""
-    return np.iinfo(dtype).min if np.issubdtype(dtype, np.integer) else -math.inf
 
 
 def _along(axis: int, place: slice) -> tuple[slice, ...]:
@@ -52,8 +48,12 @@ def pooled(data: Array, windows: Windows, counts: tuple[int, ...], function: Com
     return data
 
 
+def _lowest(op: ops.PoolOp | ops.GlobalPoolOp) -> float:
+    return element_limits(element_of(op.data))[0]
+
+
 def _max_pool(op: ops.MaxPoolOp, data: Array) -> tuple[Array]:
-    return (pooled(data, op.windows, op.counts(data.shape[2:]), maximum, lowest(data.dtype)),)
+    return (pooled(data, op.windows, op.counts(data.shape[2:]), maximum, _lowest(op)),)
 
 
 def _element_numbers(shape: tuple[int, ...], column_major: bool) -> Array:
@@ -71,7 +71,7 @@ def _max_pool_with_indices(op: ops.MaxPoolWithIndicesOp, data: Array) -> tuple[A
     counts = op.counts(data.shape[2:])
     # The last axis first: of equal elements, the first in row-major order is found first.
     for axis in reversed(range(len(counts))):
-        result = _with_count(data, axis, counts[axis], lowest(data.dtype))
+        result = _with_count(data, axis, counts[axis], _lowest(op))
         found = _with_count(data, axis, counts[axis], -1, np.dtype(np.int64))
         for tap in taps(windows, axis, data.shape[axis + 2], counts[axis]):
             into, elements = _along(axis, tap.windows), _along(axis, tap.elements)
@@ -81,11 +81,6 @@ def _max_pool_with_indices(op: ops.MaxPoolWithIndicesOp, data: Array) -> tuple[A
             found[into] = np.where(is_better, numbers[elements], found[into])
         data, numbers = result, found
     return data, numbers
-
-
-def _covered(windows: Windows, sizes: tuple[int, ...], counts: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """How many elements of an input of spatial `sizes` each window covers."""
-    return pooled(np.ones((1, 1, *sizes), dtype), windows, counts, np.add, 0)[0, 0]
 
 
 def _summed(data: Array, windows: Windows, counts: tuple[int, ...]) -> Array:
@@ -102,12 +97,7 @@ def _average_pool(op: ops.AveragePoolOp, data: Array) -> tuple[Array]:
     windows, sizes = op.windows, data.shape[2:]
     counts = op.counts(sizes)
     values = widened(data)
-    if op.count_include_pad.value.data:
-        added = (sum(windows.padding(axis)) for axis in range(len(sizes)))
-        sizes = tuple(size + more for size, more in zip(sizes, added, strict=True))
-        counted = _covered(replace(windows, pads=(0,) * len(windows.pads)), sizes, counts, values.dtype)
-    else:
-        counted = _covered(windows, sizes, counts, values.dtype)
+    counted = covered_elements(windows, counts, sizes, bool(op.count_include_pad.value.data)).astype(values.dtype)
     total = _summed(values, windows, counts)
     return ((total / counted).astype(data.dtype, copy=False),)
 
@@ -136,7 +126,7 @@ def _global_average_pool(op: ops.GlobalAveragePoolOp, data: Array) -> tuple[Arra
 
 
 def _global_max_pool(op: ops.GlobalMaxPoolOp, data: Array) -> tuple[Array]:
-    return (maximum.along(data, _spatial(data), initial=lowest(data.dtype), keepdims=True),)
+    return (maximum.along(data, _spatial(data), initial=_lowest(op), keepdims=True),)
 
 
 def _global_lp_pool(op: ops.GlobalLpPoolOp, data: Array) -> tuple[Array]:

@@ -7,18 +7,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import i1
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic import functions
 from qmlir.arithmetic.extremes import Extreme, maximum, minimum
-from qmlir.arithmetic.integers import integer_limits
 from qmlir.arithmetic.ordered_sums import ordered_mean, ordered_product, ordered_sum
+from qmlir.dialects.nn.elements import element_limits
 from qmlir.dialects.nn.interpret.precision import is_integral, widened
 from qmlir.dialects.nn.ops import reduction as ops
-from qmlir.dialects.quant.types import StoredType
-from qmlir.ir.builtin_types import as_integer, element_of
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.evaluation import Meaning
 from qmlir.text.elements import narrowed
 
@@ -87,24 +85,11 @@ def _reduction(function: Reduction) -> Meaning:
     return meaning
 
 
-def _lowest_and_highest(element: Attribute, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """The values that every other one of the type is at least, and at most."""
-    if not np.issubdtype(dtype, np.integer):
-        return -np.inf, np.inf
-    if isinstance(element, StoredType):
-        return element.storage_min, element.storage_max
-    if element == i1:
-        return 0, 1
-    integer = as_integer(element)
-    assert integer is not None
-    return integer_limits(integer.width.data, is_signed=dtype.kind == "i")
-
-
 def _extreme(function: Extreme) -> Meaning:
     """The meaning of a largest or smallest element; that of no elements is the one that no other one yields to."""
 
     def meaning(op: ops.ExtremeOp, x: Array, axes: Array | None) -> tuple[Array]:
-        lowest, highest = _lowest_and_highest(element_of(op.input), x.dtype)
+        lowest, highest = element_limits(element_of(op.input))
         initial = lowest if function is maximum else highest
         gone = op.reduced_axes(x.ndim, axes)
         return (function.along(widened(x), gone, initial=initial, keepdims=op.keeps_axes).astype(x.dtype),)

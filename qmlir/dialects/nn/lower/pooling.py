@@ -6,24 +6,24 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import AnyFloat, IntegerType, f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import AnyFloat, f32, f64, i1, i32, i64
 from xdsl.dialects.math import PowFOp, SqrtOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from qmlir.arithmetic.integers import integer_limits
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Number, Scalar, constant, position
+from qmlir.dialects.nn.elements import element_limits
 from qmlir.dialects.nn.infer.windows import Windows, covered_elements
 from qmlir.dialects.nn.lower.elements import between_casts
 from qmlir.dialects.nn.lower.windows import SlidingWindows, channels_first, channels_last, sliding
 from qmlir.dialects.nn.ops import pooling as ops
 from qmlir.dialects.nn.requantize import is_qlinear
 from qmlir.dialects.quant.infer import broadcast_parameters
-from qmlir.dialects.quant.types import StoredType, storage_limits
+from qmlir.dialects.quant.types import storage_limits
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
 
 Array = npt.NDArray[Any]
@@ -36,15 +36,6 @@ def _windows(op: PoolOp) -> SlidingWindows:
     if isinstance(op, ops.PoolOp):
         return sliding(op.windows, op.counts(shape[2:]), shape)
     return sliding(Windows.of(shape[2:], None, None, None), [1] * (len(shape) - 2), shape)
-
-
-def lowest(element: Attribute, is_unsigned: bool) -> Number:
-    """What no element of an `nn` type is smaller than."""
-    if isinstance(element, StoredType):
-        return element.storage_min
-    if isinstance(element, IntegerType):
-        return integer_limits(element.bitwidth, is_signed=not is_unsigned)[0]
-    return -math.inf
 
 
 def _reduced(
@@ -71,7 +62,7 @@ def _max_pool(op: ops.MaxPoolOp | ops.GlobalMaxPoolOp, at: Lowering) -> Sequence
     element, source = tensor(op.data.type).get_element_type(), tensor(op.result.type).get_element_type()
     if element != source:
         raise at.error(f"takes the largest of {element} to {source}: the types are the same after propagation")
-    start = lowest(element, is_unsigned)
+    start, _ = element_limits(element)
     last = found.padded(at, at.transpose(at.value(op.data), channels_last(rank)), start)
 
     def larger(element: Scalar, so_far: Scalar) -> Scalar:
@@ -84,7 +75,7 @@ def _max_pool(op: ops.MaxPoolOp | ops.GlobalMaxPoolOp, at: Lowering) -> Sequence
 def _max_pool_with_indices(op: ops.MaxPoolWithIndicesOp, at: Lowering) -> Sequence[SSAValue]:
     """The largest element so far, and its number: that of the first where there are equal ones, of the first NaN."""
     found, sizes, is_unsigned = _windows(op), shape_of(op.data), at.signedness(op.data)
-    start = lowest(tensor(op.data.type).get_element_type(), is_unsigned)
+    start, _ = element_limits(element_of(op.data))
     last = found.padded(at, at.transpose(at.value(op.data), channels_last(len(sizes))), start)
     is_column_major = bool(op.column_major.value.data)
 

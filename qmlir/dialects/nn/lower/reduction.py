@@ -10,16 +10,16 @@ from xdsl.dialects.builtin import AnyFloat, Float64Type, IntegerType, f32, f64, 
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.lowering import loops, quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Number, Scalar, extracted, inserted, position
+from qmlir.dialects.nn.elements import element_limits
 from qmlir.dialects.nn.lower.elements import identity
 from qmlir.dialects.nn.lower.exact_reals import ExactReading, ExactReal, exact_reals
 from qmlir.dialects.nn.ops import reduction as ops
 from qmlir.dialects.quant.infer import broadcast_parameters
-from qmlir.dialects.quant.types import StoredType, UniformQuantizedType, storage_limits
-from qmlir.ir.builtin_types import element_of, shape_of, tensor
+from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
+from qmlir.ir.builtin_types import element_of, shape_of
 
 Step = Callable[[Scalar], Scalar]
 
@@ -105,7 +105,7 @@ def _reduce(rule: _Reduction, is_mean: bool = False) -> Lower:
             rounded = total if is_integer and is_mean else total.to(computing)
             mean = rounded / count if is_mean else rounded
             found = rule.after(mean)
-            return _inside(found, plain, at.signedness(op.input)) if found.is_float and is_integer else found
+            return _inside(found, element_of(op.input)) if found.is_float and is_integer else found
 
         if is_mean and is_integer and not count:
             raise at.error("takes the mean of no integers, which is no integer")
@@ -115,9 +115,9 @@ def _reduce(rule: _Reduction, is_mean: bool = False) -> Lower:
     return lower
 
 
-def _inside(value: Scalar, element: Attribute, is_unsigned: bool) -> Scalar:
+def _inside(value: Scalar, element: Attribute) -> Scalar:
     """A float kept where its whole part is an integer of the type: what NaN becomes is left open."""
-    low, high = _limits(element, is_unsigned)
+    low, high = element_limits(element)
     return value.compare("ge", low).select(value, low).minimum(high)
 
 
@@ -190,21 +190,11 @@ def _finite(extreme: Scalar) -> Scalar:
 # --- Extremes ---------------------------------------------------------------------------------------------------------
 
 
-def _limits(element: Attribute, is_unsigned: bool) -> tuple[Number, Number]:
-    """What every element of an `nn` type is at least, and at most."""
-    if isinstance(element, StoredType):
-        return element.storage_min, element.storage_max
-    if isinstance(element, IntegerType):
-        return integer_limits(element.bitwidth, is_signed=not is_unsigned)
-    return -numbers.inf, numbers.inf
-
-
 def _extreme(is_largest: bool) -> Lower:
     def lower(op: ops.ExtremeOp, at: Lowering) -> Sequence[SSAValue]:
         shape, unsigned = shape_of(op.input), at.signedness(op.input)
         gone = op.reduced_axes(len(shape))
-        value, element = at.value(op.input), tensor(op.input.type).get_element_type()
-        start = _limits(element, unsigned)[0 if is_largest else 1]
+        value, start = at.value(op.input), element_limits(element_of(op.input))[0 if is_largest else 1]
         init = at.fill([size for axis, size in enumerate(shape) if axis not in gone], element_of(value), start)
 
         def body(x: Scalar, so_far: Scalar) -> Scalar:

@@ -1,4 +1,4 @@
-"""Quantized pools: the largest stored integer of a window, or the exact sum and one requantization by its count."""
+"""Quantized average pools: the exact sum of a window, and one requantization by its count."""
 
 import math
 from collections.abc import Callable
@@ -15,8 +15,6 @@ from qmlir.dialects.nn.interpret.quantized.parameters import Centred, centred, r
 from qmlir.dialects.nn.interpret.quantized.reduction import exact_sum
 from qmlir.dialects.nn.interpret.windows import window_view
 from qmlir.dialects.nn.ops import pooling
-from qmlir.dialects.quant.types import StoredType
-from qmlir.ir.builtin_types import element_of
 
 Array = npt.NDArray[Any]
 Result = tuple[Array] | None
@@ -26,13 +24,6 @@ def _counts(op: pooling.PoolOp, data: Array) -> tuple[int, ...]:
     """How many windows there are along each spatial axis."""
     is_ceil = bool(op.ceil_mode.value.data)
     return tuple(output_size(size, op.windows, axis, is_ceil) for axis, size in enumerate(data.shape[2:]))
-
-
-def _max_pool(op: pooling.MaxPoolOp, data: Array) -> Result:
-    element = element_of(op.data)
-    assert isinstance(element, StoredType)
-    view = window_view(data, op.windows, _counts(op, data), element.storage_min)
-    return (view.max(axis=tuple(range(-len(op.windows.kernel), 0))),)
 
 
 def _mean(op: NnOp, operand: Centred, total: Array, count: Array | int) -> Result:
@@ -61,7 +52,6 @@ def _global_average_pool(op: pooling.GlobalAveragePoolOp, data: Array) -> Result
 
 
 QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
-    pooling.MaxPoolOp: _max_pool,
     pooling.AveragePoolOp: _average_pool,
     pooling.GlobalAveragePoolOp: _global_average_pool,
 }
