@@ -10,7 +10,6 @@ from xdsl.irdl import (
     ParsePropInAttrDict,
     VarConstraint,
     base,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -20,16 +19,15 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.dialects import operation
 from qmlir.dialects.quant.infer import element_type, expressed_type
 from qmlir.ir.builtin_types import reshaped_like, tensor
 from qmlir.ir.interfaces import ActsBesideResults, InferResultTypes
 
 
-@irdl_op_definition
+@operation("calib.observe")
 class ObserveOp(IRDLOperation, InferResultTypes):
     """Gives its operand on, and lets a run record statistics of it under `key`."""
-
-    name = "calib.observe"
 
     T: ClassVar = VarConstraint("T", base(TensorType[Attribute]))
 
@@ -53,7 +51,7 @@ class ObserveOp(IRDLOperation, InferResultTypes):
         return [reshaped_like(tensor(self.result.type), self.input.type)]
 
 
-@irdl_op_definition
+@operation("calib.fake_quant")
 class FakeQuantOp(IRDLOperation, InferResultTypes):
     """`clip(rne(x / s), n, p) * s` with the trainable scale `s = 2^ceil(log2_threshold) / 2^(bits - 1)`.
 
@@ -61,8 +59,6 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
     `p = 2^bits - 1` (Jain et al., Trained Quantization Thresholds). The threshold is one number, or one for each index
     of `axis`.
     """
-
-    name = "calib.fake_quant"
 
     input = operand_def(TensorType)
     log2_threshold = operand_def(TensorType)

@@ -10,10 +10,11 @@ from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.dialects import operation
 from qmlir.dialects.quant.infer import element_type, verify_quantized_tensor
 from qmlir.dialects.quant.syntax import brief_text
 from qmlir.dialects.quant.types import QuantizedType, StoredType, UniformFloatType
@@ -71,31 +72,25 @@ def _verify_expressed(expressed: Attribute, quantized: Attribute, roles: tuple[s
         )
 
 
-@irdl_op_definition
+@operation("quant.qcast")
 class QuantizeCastOp(CastOperation):
     """Quantize: `saturate(round_half_even(x / scale) + zero_point)`."""
-
-    name = "quant.qcast"
 
     def verify_elements(self, source: Attribute, result: Attribute) -> None:
         _verify_expressed(source, result, ("operand", "result"))
 
 
-@irdl_op_definition
+@operation("quant.dcast")
 class DequantizeCastOp(CastOperation):
     """Dequantize: `scale * (stored - zero_point)`."""
-
-    name = "quant.dcast"
 
     def verify_elements(self, source: Attribute, result: Attribute) -> None:
         _verify_expressed(result, source, ("result", "operand"))
 
 
-@irdl_op_definition
+@operation("quant.scast")
 class StorageCastOp(CastOperation):
     """Take a quantized value for its stored integers, or small floats, or the reverse; no number changes."""
-
-    name = "quant.scast"
 
     def verify_elements(self, source: Attribute, result: Attribute) -> None:
         integer, quantized = (source, result) if isinstance(result, QuantizedType) else (result, source)

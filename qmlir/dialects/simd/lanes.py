@@ -14,7 +14,6 @@ from xdsl.irdl import (
     RangeOf,
     VarConstraint,
     base,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -25,6 +24,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.dialects import operation
 from qmlir.dialects.simd.base import AnyVector, bits_of, element_of, is_signless, lanes_of, vector, vector_of
 
 
@@ -35,15 +35,13 @@ class Signs(StrEnum):
     SS = "ss"
 
 
-@irdl_op_definition
+@operation("simd.dot_accumulate")
 class DotAccumulateOp(IRDLOperation):
     """Each lane of the accumulator plus the products of its group of elements, modulo 2^32.
 
     A group is 32 bits: four bytes, read as `signs` says (`us`: `x` unsigned, `w` signed; `ss`: both signed), or two
     signed integers of 16 bits.
     """
-
-    name = "simd.dot_accumulate"
 
     accumulator = operand_def(VectorType)
     x = operand_def(VectorType)
@@ -87,11 +85,9 @@ class DotAccumulateOp(IRDLOperation):
             raise VerifyException(f"integers of 16 bits are signed: found signs {self.signs.data}")
 
 
-@irdl_op_definition
+@operation("simd.multiply_pairs")
 class MultiplyPairsOp(IRDLOperation):
     """Unsigned bytes times signed ones, the products of neighbours added and kept inside 16 bits."""
-
-    name = "simd.multiply_pairs"
 
     x = operand_def(VectorType)
     w = operand_def(VectorType)
@@ -126,11 +122,9 @@ class Conversion(StrEnum):
     BITCAST = "bitcast"
 
 
-@irdl_op_definition
+@operation("simd.convert")
 class ConvertOp(IRDLOperation):
     """Each lane converted as the operation of `arith` of that name does; `bitcast` may change the number of lanes."""
-
-    name = "simd.convert"
 
     value = operand_def(VectorType)
     kind = prop_def(StringAttr)
@@ -188,11 +182,9 @@ _CONVERTED: dict[Conversion, tuple[bool, bool, int]] = {
 }
 
 
-@irdl_op_definition
+@operation("simd.round_to_int")
 class RoundToIntOp(IRDLOperation):
     """Floats rounded to integers of 32 bits, ties to even. Every lane that is stored must lie inside them."""
-
-    name = "simd.round_to_int"
 
     value = operand_def(VectorType)
     result = result_def(VectorType)
@@ -208,14 +200,12 @@ class RoundToIntOp(IRDLOperation):
             raise VerifyException(f"takes f32 to i32, found {self.value.type} and {self.result.type}")
 
 
-@irdl_op_definition
+@operation("simd.narrow")
 class NarrowOp(IRDLOperation):
     """Signed integers in a narrower type, saturated to its signed range, or with `unsigned` to its unsigned one.
 
     Of several vectors of one type the lanes stand one behind the other.
     """
-
-    name = "simd.narrow"
 
     T: ClassVar = VarConstraint("T", base(VectorType[Attribute]))
 
@@ -243,11 +233,9 @@ class NarrowOp(IRDLOperation):
             raise VerifyException(f"keeps the lanes, found {found}")
 
 
-@irdl_op_definition
+@operation("simd.compare")
 class CompareOp(IRDLOperation):
     """Each lane compared, by a predicate of `arith.cmpi` for integers and of `arith.cmpf` for floats."""
-
-    name = "simd.compare"
 
     T: ClassVar = VarConstraint("T", base(VectorType[Attribute]))
 
@@ -278,11 +266,9 @@ class CompareOp(IRDLOperation):
             )
 
 
-@irdl_op_definition
+@operation("simd.select")
 class SelectOp(IRDLOperation):
     """The lanes of `lhs` where the condition holds, those of `rhs` elsewhere."""
-
-    name = "simd.select"
 
     T: ClassVar = VarConstraint("T", base(VectorType[Attribute]))
 
@@ -334,25 +320,19 @@ class InterleaveOp(IRDLOperation):
             raise VerifyException(f"takes blocks of an even number of lanes that divides {lanes}, found {block}")
 
 
-@irdl_op_definition
+@operation("simd.interleave_low")
 class InterleaveLowOp(InterleaveOp):
     """`a0 b0 a1 b1 …`, of the first halves."""
 
-    name = "simd.interleave_low"
 
-
-@irdl_op_definition
+@operation("simd.interleave_high")
 class InterleaveHighOp(InterleaveOp):
     """The same of the second halves."""
 
-    name = "simd.interleave_high"
 
-
-@irdl_op_definition
+@operation("simd.reduce_add")
 class ReduceAddOp(IRDLOperation):
     """The sum of all lanes, halves added until one lane is left: integers modulo 2^N, floats rounded in each step."""
-
-    name = "simd.reduce_add"
 
     value = operand_def(VectorType)
     result = result_def()

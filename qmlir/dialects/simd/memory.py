@@ -12,7 +12,6 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
-    irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
@@ -22,6 +21,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.dialects import operation
 from qmlir.dialects.simd.base import AnyVector, bits_of, check_place, element_of, is_signless, lanes_of
 from qmlir.ir.builtin_types import memref_type
 
@@ -46,21 +46,17 @@ class PlaceLoadOp(IRDLOperation):
         check_place(self.memory, self.indices, element_of(self.result))
 
 
-@irdl_op_definition
+@operation("simd.load")
 class LoadOp(PlaceLoadOp):
     """Consecutive elements from a place on."""
 
-    name = "simd.load"
 
-
-@irdl_op_definition
+@operation("simd.load_partial")
 class LoadPartialOp(IRDLOperation):
     """The first `count` elements from a place on, 0 in the lanes behind them; nothing else is read.
 
     A count of 0 or less reads nothing, one of more than the lanes reads all of them.
     """
-
-    name = "simd.load_partial"
 
     memory = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
@@ -77,11 +73,9 @@ class LoadPartialOp(IRDLOperation):
         check_place(self.memory, self.indices, element_of(self.result))
 
 
-@irdl_op_definition
+@operation("simd.load_group_splat")
 class LoadGroupSplatOp(PlaceLoadOp):
     """The 32 bits at a place (four elements of i8, two of i16, one of i32), repeated in the whole vector."""
-
-    name = "simd.load_group_splat"
 
     def verify_(self) -> None:
         super().verify_()
@@ -92,11 +86,9 @@ class LoadGroupSplatOp(PlaceLoadOp):
             raise VerifyException(f"makes vectors of whole groups of {GROUP_BITS} bits, found {self.result.type}")
 
 
-@irdl_op_definition
+@operation("simd.store")
 class StoreOp(IRDLOperation):
     """Write all lanes, one after the other from a place on."""
-
-    name = "simd.store"
 
     vector = operand_def(VectorType)
     memory = operand_def(MemRefType)
@@ -112,11 +104,9 @@ class StoreOp(IRDLOperation):
         check_place(self.memory, self.indices, element_of(self.vector))
 
 
-@irdl_op_definition
+@operation("simd.store_partial")
 class StorePartialOp(IRDLOperation):
     """Write the first `count` lanes from a place on, and nothing behind them."""
-
-    name = "simd.store_partial"
 
     vector = operand_def(VectorType)
     memory = operand_def(MemRefType)
@@ -133,14 +123,12 @@ class StorePartialOp(IRDLOperation):
         check_place(self.memory, self.indices, element_of(self.vector))
 
 
-@irdl_op_definition
+@operation("simd.prefetch")
 class PrefetchOp(IRDLOperation):
     """Ask for the cache line of a place of a memory of one axis, which may lie behind its end: changes no value.
 
     `level` is that of the cache that it shall come into, 1 the nearest, 2 or 3.
     """
-
-    name = "simd.prefetch"
 
     memory = operand_def(MemRefType)
     index = operand_def(IndexType)
@@ -160,14 +148,12 @@ class PrefetchOp(IRDLOperation):
             raise VerifyException(f"levels of caches are 1, 2 and 3, found {self.level.value.data}")
 
 
-@irdl_op_definition
+@operation("simd.gather")
 class GatherOp(IRDLOperation):
     """The elements of a table of one axis at the places that the lanes of `places` give.
 
     The places are integers of 32 bits or `index`, read as signed; each must lie inside the table.
     """
-
-    name = "simd.gather"
 
     table = operand_def(MemRefType)
     places = operand_def(VectorType)
@@ -192,15 +178,13 @@ BYTE_VALUES = 256
 """The elements of a table that `simd.look_up` reads: one for each byte."""
 
 
-@irdl_op_definition
+@operation("simd.look_up")
 class LookUpOp(IRDLOperation):
     """The bytes of a table of 256 at the places that the lanes of `places` give, read as unsigned bytes.
 
     It is `simd.gather` for the one kind of table that registers hold: a processor that permutes bytes of several
     registers by a register needs no memory for it.
     """
-
-    name = "simd.look_up"
 
     table = operand_def(MemRefType)
     places = operand_def(VectorType)

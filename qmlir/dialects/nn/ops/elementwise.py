@@ -12,12 +12,13 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import AnyFloat, BoolAttr, Float8E8M0FNUType, FloatAttr, StringAttr, TensorType, f32, i1
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
+from xdsl.irdl import operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.qlinear import Affine, Sum
 from qmlir.arithmetic.requantization import accumulator_scale, f32_multiplier
 from qmlir.arithmetic.small_floats import PowerRounding
+from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, OneOperandOp, tensor_like
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
@@ -59,181 +60,150 @@ DIVISOR = Domain(holes=(0.0,))
 """Everything but 0."""
 
 
-@irdl_op_definition
+@operation("nn.abs")
 class AbsOp(UnaryOp):
     """`|x|`."""
 
-    name = "nn.abs"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
 
-@irdl_op_definition
+@operation("nn.neg")
 class NegOp(UnaryOp):
     """`-x`."""
 
-    name = "nn.neg"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
 
-@irdl_op_definition
+@operation("nn.sqrt")
 class SqrtOp(UnaryOp):
     """The square root; NaN below 0."""
 
-    name = "nn.sqrt"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(minimum=0.0))
 
 
-@irdl_op_definition
+@operation("nn.exp")
 class ExpOp(UnaryOp):
     """`e^x`."""
 
-    name = "nn.exp"
 
-
-@irdl_op_definition
+@operation("nn.log")
 class LogOp(UnaryOp):
     """The natural logarithm."""
 
-    name = "nn.log"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(minimum=0.0, holes=(0.0,)))
 
 
-@irdl_op_definition
+@operation("nn.reciprocal")
 class ReciprocalOp(UnaryOp):
     """`1 / x`."""
 
-    name = "nn.reciprocal"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(DIVISOR)
 
 
-@irdl_op_definition
+@operation("nn.erf")
 class ErfOp(UnaryOp):
     """The error function."""
 
-    name = "nn.erf"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
 
 
-@irdl_op_definition
+@operation("nn.sin")
 class SinOp(UnaryOp):
     """The sine of an angle in radians."""
 
-    name = "nn.sin"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
 
 
-@irdl_op_definition
+@operation("nn.cos")
 class CosOp(UnaryOp):
     """The cosine of an angle in radians."""
 
-    name = "nn.cos"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
 
 
-@irdl_op_definition
+@operation("nn.tan")
 class TanOp(UnaryOp):
     """The tangent of an angle in radians."""
 
-    name = "nn.tan"
 
-
-@irdl_op_definition
+@operation("nn.asin")
 class AsinOp(UnaryOp):
     """The angle in `[-pi / 2, pi / 2]` with this sine; NaN outside `[-1, 1]`."""
 
-    name = "nn.asin"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-math.pi / 2, math.pi / 2, Domain(-1.0, 1.0))
 
 
-@irdl_op_definition
+@operation("nn.acos")
 class AcosOp(UnaryOp):
     """The angle in `[0, pi]` with this cosine; NaN outside `[-1, 1]`."""
 
-    name = "nn.acos"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(0.0, math.pi, Domain(-1.0, 1.0))
 
 
-@irdl_op_definition
+@operation("nn.atan")
 class AtanOp(UnaryOp):
     """The angle in `[-pi / 2, pi / 2]` with this tangent."""
 
-    name = "nn.atan"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-math.pi / 2, math.pi / 2)
 
 
-@irdl_op_definition
+@operation("nn.sinh")
 class SinhOp(UnaryOp):
     """The hyperbolic sine."""
 
-    name = "nn.sinh"
 
-
-@irdl_op_definition
+@operation("nn.cosh")
 class CoshOp(UnaryOp):
     """The hyperbolic cosine."""
 
-    name = "nn.cosh"
 
-
-@irdl_op_definition
+@operation("nn.asinh")
 class AsinhOp(UnaryOp):
     """The inverse of the hyperbolic sine."""
 
-    name = "nn.asinh"
 
-
-@irdl_op_definition
+@operation("nn.acosh")
 class AcoshOp(UnaryOp):
     """The inverse of the hyperbolic cosine from 0 up; NaN below 1."""
 
-    name = "nn.acosh"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(minimum=1.0))
 
 
-@irdl_op_definition
+@operation("nn.atanh")
 class AtanhOp(UnaryOp):
     """The inverse of the hyperbolic tangent; NaN outside `[-1, 1]`."""
 
-    name = "nn.atanh"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(-1.0, 1.0, holes=(-1.0, 1.0)))
 
 
-@irdl_op_definition
+@operation("nn.floor")
 class FloorOp(UnaryOp):
     """The largest whole number that is not above `x`."""
 
-    name = "nn.floor"
 
-
-@irdl_op_definition
+@operation("nn.ceil")
 class CeilOp(UnaryOp):
     """The smallest whole number that is not below `x`."""
 
-    name = "nn.ceil"
 
-
-@irdl_op_definition
+@operation("nn.round")
 class RoundOp(UnaryOp):
     """The nearest whole number, the even one half-way between two."""
 
-    name = "nn.round"
 
-
-@irdl_op_definition
+@operation("nn.sign")
 class SignOp(UnaryOp):
     """-1, 0 or 1 as `x` is below, at or above 0; NaN stays."""
 
-    name = "nn.sign"
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
 
-@irdl_op_definition
+@operation("nn.clip")
 class ClipOp(UnaryOp):
     """`min(max(x, minimum), maximum)`; a bound that is left out does not hold."""
 
-    name = "nn.clip"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(limits_operand=True)
@@ -272,11 +242,10 @@ class BinaryOp(NnOp, ABC):
         return [self.default_result_type(self.lhs, shape)]
 
 
-@irdl_op_definition
+@operation("nn.add")
 class AddOp(BinaryOp):
     """`a + b`."""
 
-    name = "nn.add"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(takes_accumulators=True)
 
@@ -287,20 +256,18 @@ class AddOp(BinaryOp):
         return Sum.of(left, right, result).largest
 
 
-@irdl_op_definition
+@operation("nn.sub")
 class SubOp(BinaryOp):
     """`a - b`."""
 
-    name = "nn.sub"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(takes_accumulators=True)
 
 
-@irdl_op_definition
+@operation("nn.mul")
 class MulOp(BinaryOp):
     """`a * b`."""
 
-    name = "nn.mul"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     def qlinear_bound(self, values: Sequence[Affine]) -> float:
@@ -308,48 +275,43 @@ class MulOp(BinaryOp):
         return 65536.0 * float(f32_multiplier(accumulator_scale(left.scale, right.scale), result.scale)) + 256
 
 
-@irdl_op_definition
+@operation("nn.div")
 class DivOp(BinaryOp):
     """`a / b`; integers are divided towards zero, and wrap: the smallest one by -1 is itself."""
 
-    name = "nn.div"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(domains={"rhs": DIVISOR})
 
 
-@irdl_op_definition
+@operation("nn.pow")
 class PowOp(BinaryOp):
     """`a ^ b`; of integers, `1 / a^-b` towards zero where `b` is negative."""
 
-    name = "nn.pow"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
 
 
-@irdl_op_definition
+@operation("nn.mod")
 class ModOp(BinaryOp):
     """The remainder `a - floor(a / b) * b`, which has the sign of `b`.
 
     With `fmod` it is C's `a - trunc(a / b) * b`, which has the sign of `a`.
     """
 
-    name = "nn.mod"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
 
     fmod = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
 
-@irdl_op_definition
+@operation("nn.min")
 class MinOp(BinaryOp):
     """The smaller of `a` and `b`; NaN where one is."""
 
-    name = "nn.min"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
 
 
-@irdl_op_definition
+@operation("nn.max")
 class MaxOp(BinaryOp):
     """The larger of `a` and `b`; NaN where one is."""
 
-    name = "nn.max"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
 
 
@@ -361,47 +323,37 @@ class ComparisonOp(BinaryOp, ABC):
         return TensorType(i1, shape)
 
 
-@irdl_op_definition
+@operation("nn.equal")
 class EqualOp(ComparisonOp):
     """`a == b`."""
 
-    name = "nn.equal"
     ACCEPTS: ClassVar[Kind] = Kind.ANY | Kind.STRING
 
 
-@irdl_op_definition
+@operation("nn.greater")
 class GreaterOp(ComparisonOp):
     """`a > b`."""
 
-    name = "nn.greater"
 
-
-@irdl_op_definition
+@operation("nn.greater_or_equal")
 class GreaterOrEqualOp(ComparisonOp):
     """`a >= b`."""
 
-    name = "nn.greater_or_equal"
 
-
-@irdl_op_definition
+@operation("nn.less")
 class LessOp(ComparisonOp):
     """`a < b`."""
 
-    name = "nn.less"
 
-
-@irdl_op_definition
+@operation("nn.less_or_equal")
 class LessOrEqualOp(ComparisonOp):
     """`a <= b`."""
 
-    name = "nn.less_or_equal"
 
-
-@irdl_op_definition
+@operation("nn.where")
 class WhereOp(NnOp):
     """`a` where the condition holds, `b` elsewhere."""
 
-    name = "nn.where"
     ACCEPTS: ClassVar[Kind] = Kind.MOVED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"condition": None}, shares_parameters=True)
 
@@ -419,7 +371,7 @@ class WhereOp(NnOp):
         return [TensorType(element_of(self.lhs), shape)]
 
 
-@irdl_op_definition
+@operation("nn.cast")
 class CastOp(OneOperandOp):
     """Convert each element to the result's plain type; for quantized types there is `quant.qcast`.
 
@@ -430,7 +382,6 @@ class CastOp(OneOperandOp):
     without it), `down`, or `nearest`, half-way cases up.
     """
 
-    name = "nn.cast"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN | Kind.SMALL_FLOAT
 
     saturate = opt_prop_def(BoolAttr)
@@ -468,11 +419,10 @@ class CastOp(OneOperandOp):
             raise VerifyException(f"'round_mode' is one of {', '.join(modes)}, found '{self.round_mode.data}'")
 
 
-@irdl_op_definition
+@operation("nn.bit_cast")
 class BitCastOp(OneOperandOp):
     """Read the bits of each element as the result's type, which has as many; i1 is a byte of value 0 or 1."""
 
-    name = "nn.bit_cast"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN | Kind.SMALL_FLOAT
 
     def infer_result_types(self) -> Sequence[AnyTensor]:

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -24,6 +23,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.dialects import operation
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.expansion import Padding, padded_shape, paddings, unchanged_axes
@@ -32,11 +32,10 @@ from qmlir.dialects.nn.ops.movement import MovementOp, known_length
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 
 
-@irdl_op_definition
+@operation("nn.expand")
 class ExpandOp(MovementOp):
     """The operand broadcast together with `shape`, in both directions (ONNX Expand)."""
 
-    name = "nn.expand"
     PARAMETERS: ClassVar[tuple[str, ...]] = ("shape",)
 
     input = operand_def(TensorType)
@@ -57,11 +56,10 @@ class ExpandOp(MovementOp):
         return [TensorType(moved_element(element_of(self.input), unchanged_axes(before, shape)), shape)]
 
 
-@irdl_op_definition
+@operation("nn.tile")
 class TileOp(MovementOp):
     """The operand `repeats[i]` times along axis `i` (ONNX Tile)."""
 
-    name = "nn.tile"
     PARAMETERS: ClassVar[tuple[str, ...]] = ("repeats",)
 
     input = operand_def(TensorType)
@@ -87,7 +85,7 @@ class TileOp(MovementOp):
         return [TensorType(moved_element(element_of(self.input), kept), shape)]
 
 
-@irdl_op_definition
+@operation("nn.pad")
 class PadOp(MovementOp):
     """The operand with elements in front and behind along `axes`, along all of them where it names none (ONNX Pad).
 
@@ -97,7 +95,6 @@ class PadOp(MovementOp):
     those of the other end.
     """
 
-    name = "nn.pad"
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     PARAMETERS: ClassVar[tuple[str, ...]] = ("pads", "axes")
     MODES: ClassVar[tuple[str, ...]] = ("constant", "reflect", "edge", "wrap")
@@ -151,14 +148,13 @@ class PadOp(MovementOp):
             )
 
 
-@irdl_op_definition
+@operation("nn.trilu")
 class TriluOp(MovementOp):
     """The upper triangle of the last two axes (`upper`) or the lower one, shifted by `k` diagonals (ONNX Trilu).
 
     Elsewhere the result is 0, the zero point where values are quantized.
     """
 
-    name = "nn.trilu"
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     PARAMETERS: ClassVar[tuple[str, ...]] = ("k",)
     SCALARS: ClassVar[tuple[str, ...]] = ("k",)

@@ -5,9 +5,10 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, i1
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+from xdsl.irdl import opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.dialects import operation
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.ops.elementwise import BinaryOp, UnaryOp
 from qmlir.ir.builtin_types import AnyTensor, shape_of
@@ -15,71 +16,63 @@ from qmlir.ir.builtin_types import AnyTensor, shape_of
 SHIFT_DIRECTIONS = ("left", "right")
 
 
-@irdl_op_definition
+@operation("nn.and")
 class AndOp(BinaryOp):
     """Whether both hold."""
 
-    name = "nn.and"
     ACCEPTS: ClassVar[Kind] = Kind.BOOLEAN
 
 
-@irdl_op_definition
+@operation("nn.or")
 class OrOp(BinaryOp):
     """Whether one or both hold."""
 
-    name = "nn.or"
     ACCEPTS: ClassVar[Kind] = Kind.BOOLEAN
 
 
-@irdl_op_definition
+@operation("nn.xor")
 class XorOp(BinaryOp):
     """Whether one holds and the other does not."""
 
-    name = "nn.xor"
     ACCEPTS: ClassVar[Kind] = Kind.BOOLEAN
 
 
-@irdl_op_definition
+@operation("nn.not")
 class NotOp(UnaryOp):
     """Whether it does not hold."""
 
-    name = "nn.not"
     ACCEPTS: ClassVar[Kind] = Kind.BOOLEAN
 
 
-@irdl_op_definition
+@operation("nn.bitwise_and")
 class BitwiseAndOp(BinaryOp):
     """The bits that are set in both."""
 
-    name = "nn.bitwise_and"
     ACCEPTS: ClassVar[Kind] = Kind.INTEGER
 
 
-@irdl_op_definition
+@operation("nn.bitwise_or")
 class BitwiseOrOp(BinaryOp):
     """The bits that are set in one or both."""
 
-    name = "nn.bitwise_or"
     ACCEPTS: ClassVar[Kind] = Kind.INTEGER
 
 
-@irdl_op_definition
+@operation("nn.bitwise_xor")
 class BitwiseXorOp(BinaryOp):
     """The bits that differ."""
 
-    name = "nn.bitwise_xor"
     ACCEPTS: ClassVar[Kind] = Kind.INTEGER
 
 
-@irdl_op_definition
+@operation("nn.bitwise_not")
 class BitwiseNotOp(UnaryOp):
     """Every bit turned over."""
 
-    name = "nn.bitwise_not"
     ACCEPTS: ClassVar[Kind] = Kind.INTEGER
 
 
-@irdl_op_definition
+@operation("nn.bit_shift")
 class BitShiftOp(BinaryOp):
     """The bits of `a` moved by `b` places to the left or right; to the right, a signed `a` keeps its sign.
 
@@ -87,7 +80,6 @@ class BitShiftOp(BinaryOp):
     negative `a` to the right.
     """
 
-    name = "nn.bit_shift"
     ACCEPTS: ClassVar[Kind] = Kind.INTEGER
 
     direction = prop_def(StringAttr)
@@ -108,18 +100,14 @@ class PredicateOp(UnaryOp, ABC):
         return TensorType(i1, shape_of(operand))
 
 
-@irdl_op_definition
+@operation("nn.is_nan")
 class IsNaNOp(PredicateOp):
     """Whether it is NaN."""
 
-    name = "nn.is_nan"
 
-
-@irdl_op_definition
+@operation("nn.is_inf")
 class IsInfOp(PredicateOp):
     """Whether it is infinite, of the signs that are asked for."""
-
-    name = "nn.is_inf"
 
     detect_negative = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
     detect_positive = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))

@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -29,6 +28,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, shapes_agree
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.infer.movement import (
@@ -95,7 +95,7 @@ class MovementOp(NnOp, ABC):
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
 
-@irdl_op_definition
+@operation("nn.reshape")
 class ReshapeOp(MovementOp):
     """The same elements in another shape (ONNX Reshape, Flatten): that of the result type.
 
@@ -103,7 +103,6 @@ class ReshapeOp(MovementOp):
     that the others leave, 0 for the operand's size at the same place (with `allow_zero`: for no elements).
     """
 
-    name = "nn.reshape"
     SIZE_OPERANDS: ClassVar[tuple[str, ...]] = ("shape",)
 
     input = operand_def(TensorType)
@@ -180,11 +179,9 @@ class AxesOp(MovementOp, ABC):
         return known_length(self.axes_value, "axes")
 
 
-@irdl_op_definition
+@operation("nn.squeeze")
 class SqueezeOp(AxesOp):
     """Without the axes of size 1 that `axes` names, without all of them where it names none (ONNX Squeeze)."""
-
-    name = "nn.squeeze"
 
     def squeezed_axes(self, shape: Sequence[int], axes: npt.NDArray[Any] | None = None) -> tuple[int, ...]:
         """The axes that go."""
@@ -208,11 +205,9 @@ class SqueezeOp(AxesOp):
         return [TensorType(element, [shape[axis] for axis in kept])]
 
 
-@irdl_op_definition
+@operation("nn.unsqueeze")
 class UnsqueezeOp(AxesOp):
     """With an axis of size 1 at each place of the result that `axes` names (ONNX Unsqueeze)."""
-
-    name = "nn.unsqueeze"
 
     def kept_axes(self, rank: int, axes: npt.NDArray[Any] | None = None) -> tuple[int, ...]:
         """The places in the result of the operand's axes, of which there are `rank`."""
@@ -234,11 +229,9 @@ class UnsqueezeOp(AxesOp):
         return [TensorType(element, sizes)]
 
 
-@irdl_op_definition
+@operation("nn.transpose")
 class TransposeOp(MovementOp):
     """Axis `i` of the result is axis `permutation[i]` of the operand."""
-
-    name = "nn.transpose"
 
     input = operand_def(TensorType)
     result = result_def(TensorType)
@@ -267,11 +260,10 @@ class TransposeOp(MovementOp):
         return [self._type(self.input, self.order)]
 
 
-@irdl_op_definition
+@operation("nn.slice")
 class SliceOp(MovementOp):
     """Every `steps[i]`-th element from `starts[i]` to before `ends[i]` along `axes[i]`, negative numbers as in ONNX."""
 
-    name = "nn.slice"
     PARAMETERS: ClassVar[tuple[str, ...]] = ("starts", "ends", "axes", "steps")
 
     input = operand_def(TensorType)
@@ -312,11 +304,10 @@ class SliceOp(MovementOp):
         return [TensorType(moved_element(element_of(self.input), whole), shape)]
 
 
-@irdl_op_definition
+@operation("nn.concat")
 class ConcatOp(NnOp):
     """Tensors one behind the other along `axis`; quantized operands have one type, which the result has too."""
 
-    name = "nn.concat"
     ACCEPTS: ClassVar[Kind] = Kind.MOVED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
@@ -346,14 +337,13 @@ class ConcatOp(NnOp):
         return [TensorType(moved_element(element_of(self.inputs[0]), kept), concatenated_shape(shapes, axis))]
 
 
-@irdl_op_definition
+@operation("nn.split")
 class SplitOp(NnOp):
     """The parts of a tensor along `axis`, one result each, of the sizes `split` (ONNX Split).
 
     Without `split` all parts have one size; the last one is smaller where they cannot.
     """
 
-    name = "nn.split"
     ACCEPTS: ClassVar[Kind] = Kind.MOVED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
     PARAMETERS: ClassVar[tuple[str, ...]] = ("split",)
@@ -417,22 +407,18 @@ class BlocksOp(MovementOp, ABC):
         return [TensorType(moved_element(element_of(self.input), {0: 0}), (shape[0], *self.moved_sizes(*shape[1:])))]
 
 
-@irdl_op_definition
+@operation("nn.depth_to_space")
 class DepthToSpaceOp(BlocksOp):
     """Channels spread over blocks of space (ONNX DepthToSpace)."""
-
-    name = "nn.depth_to_space"
 
     def moved_sizes(self, channels: int, height: int, width: int) -> tuple[int, ...]:
         space = (multiplied_size(size, self.block) for size in (height, width))
         return (regrouped_size(channels, self.block * self.block), *space)
 
 
-@irdl_op_definition
+@operation("nn.space_to_depth")
 class SpaceToDepthOp(BlocksOp):
     """Blocks of space gathered into channels (ONNX SpaceToDepth)."""
-
-    name = "nn.space_to_depth"
 
     def moved_sizes(self, channels: int, height: int, width: int) -> tuple[int, ...]:
         space = (regrouped_size(size, self.block) for size in (height, width))

@@ -23,9 +23,10 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, OneOperandOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.elements import Kind, plain_type
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
@@ -121,11 +122,9 @@ def _broadcasts_to(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
         return False
 
 
-@irdl_op_definition
+@operation("nn.batch_norm")
 class BatchNormOp(ChannelNormOp):
     """`(x - mean) / sqrt(variance + epsilon) * scale + bias` for each channel of `[N, C, …]`."""
-
-    name = "nn.batch_norm"
 
     data = operand_def(TensorType)
     scale = operand_def(TensorType)
@@ -138,21 +137,17 @@ class BatchNormOp(ChannelNormOp):
         return [self.channel_norm_type(self.data, (self.scale, self.bias, self.mean, self.variance))]
 
 
-@irdl_op_definition
+@operation("nn.instance_norm")
 class InstanceNormOp(ScaledChannelNormOp):
     """Mean 0 and variance 1 for each channel of each instance, then `* scale + bias` (ONNX InstanceNormalization)."""
 
-    name = "nn.instance_norm"
 
-
-@irdl_op_definition
+@operation("nn.group_norm")
 class GroupNormOp(ScaledChannelNormOp, TwoStageOp):
     """Mean 0 and variance 1 for each of `groups` groups of channels, then `* scale + bias` for each channel.
 
     ONNX GroupNormalization from opset 21.
     """
-
-    name = "nn.group_norm"
 
     groups = prop_def(IntegerAttr)
 
@@ -165,11 +160,9 @@ class GroupNormOp(ScaledChannelNormOp, TwoStageOp):
         return types
 
 
-@irdl_op_definition
+@operation("nn.layer_norm")
 class LayerNormOp(TrailingNormOp):
     """Mean 0 and variance 1 over the axes from `axis` on, then `* scale + bias` (ONNX LayerNormalization)."""
-
-    name = "nn.layer_norm"
 
     data = operand_def(TensorType)
     scale = operand_def(TensorType)
@@ -180,11 +173,9 @@ class LayerNormOp(TrailingNormOp):
         return [self.trailing_norm_type(self.data, (self.scale, self.bias))]
 
 
-@irdl_op_definition
+@operation("nn.rms_norm")
 class RmsNormOp(TrailingNormOp):
     """`x / sqrt(mean(x^2) + epsilon)` over the axes from `axis` on, then `* scale` (ONNX RMSNormalization)."""
-
-    name = "nn.rms_norm"
 
     data = operand_def(TensorType)
     scale = opt_operand_def(TensorType)
@@ -194,14 +185,13 @@ class RmsNormOp(TrailingNormOp):
         return [self.trailing_norm_type(self.data, (self.scale,))]
 
 
-@irdl_op_definition
+@operation("nn.lp_norm")
 class LpNormOp(OneOperandOp):
     """`x / sum(|x|^p)^(1/p)` along one axis, 0 where the sum is 0 (ONNX LpNormalization); `p` is 1 or 2.
 
     With `epsilon`, which ONNX has not, a norm that is smaller is `epsilon`.
     """
 
-    name = "nn.lp_norm"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
     axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
@@ -217,7 +207,7 @@ class LpNormOp(OneOperandOp):
         return [tensor_like(self.input, shape_of(self.input))]
 
 
-@irdl_op_definition
+@operation("nn.local_response_norm")
 class LocalResponseNormOp(OneOperandOp):
     """`x / (bias + alpha / size * sum(x^2))^beta`, the sum over `size` neighbouring channels (ONNX LRN).
 
@@ -225,7 +215,6 @@ class LocalResponseNormOp(OneOperandOp):
     channels and up to the higher ones, as far as there are channels.
     """
 
-    name = "nn.local_response_norm"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
     size = prop_def(IntegerAttr)

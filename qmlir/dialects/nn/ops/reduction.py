@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
+from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, result_def
 
+from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, OneOperandOp, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axis
@@ -75,20 +76,18 @@ class ReduceOp(NnOp, ABC):
         return None
 
 
-@irdl_op_definition
+@operation("nn.reduce_sum")
 class ReduceSumOp(ReduceOp):
     """The sum."""
 
-    name = "nn.reduce_sum"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
 
-@irdl_op_definition
+@operation("nn.reduce_mean")
 class ReduceMeanOp(ReduceOp):
     """The mean; that of integers is rounded towards zero."""
 
-    name = "nn.reduce_mean"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
@@ -99,46 +98,34 @@ class ReduceMeanOp(ReduceOp):
         return known_count([shape[axis] for axis in self.reduced_axes(len(shape))])
 
 
-@irdl_op_definition
+@operation("nn.reduce_prod")
 class ReduceProdOp(ReduceOp):
     """The product."""
 
-    name = "nn.reduce_prod"
 
-
-@irdl_op_definition
+@operation("nn.reduce_l1")
 class ReduceL1Op(ReduceOp):
     """The sum of magnitudes."""
 
-    name = "nn.reduce_l1"
 
-
-@irdl_op_definition
+@operation("nn.reduce_l2")
 class ReduceL2Op(ReduceOp):
     """The square root of the sum of squares."""
 
-    name = "nn.reduce_l2"
 
-
-@irdl_op_definition
+@operation("nn.reduce_log_sum")
 class ReduceLogSumOp(ReduceOp):
     """The natural logarithm of the sum."""
 
-    name = "nn.reduce_log_sum"
 
-
-@irdl_op_definition
+@operation("nn.reduce_log_sum_exp")
 class ReduceLogSumExpOp(ReduceOp):
     """The natural logarithm of the sum of `e^x`, without overflow on the way."""
 
-    name = "nn.reduce_log_sum_exp"
 
-
-@irdl_op_definition
+@operation("nn.reduce_sum_square")
 class ReduceSumSquareOp(ReduceOp):
     """The sum of squares."""
-
-    name = "nn.reduce_sum_square"
 
 
 class ExtremeOp(ReduceOp, ABC):
@@ -151,18 +138,14 @@ class ExtremeOp(ReduceOp, ABC):
         return moved_element(element_of(self.input), kept)
 
 
-@irdl_op_definition
+@operation("nn.reduce_max")
 class ReduceMaxOp(ExtremeOp):
     """The largest element."""
 
-    name = "nn.reduce_max"
 
-
-@irdl_op_definition
+@operation("nn.reduce_min")
 class ReduceMinOp(ExtremeOp):
     """The smallest element."""
-
-    name = "nn.reduce_min"
 
 
 class ArgExtremeOp(OneOperandOp, ABC):
@@ -180,18 +163,14 @@ class ArgExtremeOp(OneOperandOp, ABC):
         return [TensorType(i64, reduced_shape(shape, (axis,), bool(self.keep_dims.value.data)))]
 
 
-@irdl_op_definition
+@operation("nn.arg_max")
 class ArgMaxOp(ArgExtremeOp):
     """The index of the largest element."""
 
-    name = "nn.arg_max"
 
-
-@irdl_op_definition
+@operation("nn.arg_min")
 class ArgMinOp(ArgExtremeOp):
     """The index of the smallest element."""
-
-    name = "nn.arg_min"
 
 
 class ScanOp(NnOp, ABC):
@@ -225,15 +204,11 @@ class ScanOp(NnOp, ABC):
         return [tensor_like(self.input, shape)]
 
 
-@irdl_op_definition
+@operation("nn.cum_sum")
 class CumSumOp(ScanOp):
     """Running sums (ONNX CumSum)."""
 
-    name = "nn.cum_sum"
 
-
-@irdl_op_definition
+@operation("nn.cum_prod")
 class CumProdOp(ScanOp):
     """Running products (ONNX CumProd)."""
-
-    name = "nn.cum_prod"

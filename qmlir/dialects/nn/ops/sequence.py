@@ -21,7 +21,6 @@ from xdsl.ir import Operation, SSAValue, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
     OpResult,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -36,6 +35,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
+from qmlir.dialects import operation
 from qmlir.dialects.nn.assembly import parse_operation, print_operation
 from qmlir.dialects.nn.building import UNKNOWN_TYPE, Operand, build, property_attribute
 from qmlir.dialects.nn.infer.sequence import common_type, joined_type, resized, tensors_agree
@@ -173,11 +173,10 @@ def verify_position(position: SSAValue | None) -> None:
         raise VerifyException(f"a position is one integer, found {position.type}")
 
 
-@irdl_op_definition
+@operation("nn.sequence_construct")
 class SequenceConstructOp(SequenceOp):
     """The sequence of the operands, one at least."""
 
-    name = "nn.sequence_construct"
     OWNS_TENSORS: ClassVar[bool] = True
 
     inputs = var_operand_def(TensorType)
@@ -187,11 +186,10 @@ class SequenceConstructOp(SequenceOp):
         return [SequenceType(common_type(*(tensor(value.type) for value in self.inputs)))]
 
 
-@irdl_op_definition
+@operation("nn.sequence_empty")
 class SequenceEmptyOp(SequenceOp):
     """The sequence of no tensors; its type says of which element type it has none."""
 
-    name = "nn.sequence_empty"
     OWNS_TENSORS: ClassVar[bool] = True
 
     result = result_def(SequenceType)
@@ -200,11 +198,10 @@ class SequenceEmptyOp(SequenceOp):
         return [sequence_of(self.result)]
 
 
-@irdl_op_definition
+@operation("nn.sequence_insert")
 class SequenceInsertOp(SequenceOp):
     """The sequence with `tensor` before what stands at `position`, negative from the end; without one, at the end."""
 
-    name = "nn.sequence_insert"
     PARAMETER: ClassVar[str] = "position"
 
     sequence = operand_def(SequenceType)
@@ -217,11 +214,10 @@ class SequenceInsertOp(SequenceOp):
         return [SequenceType(common_type(sequence_of(self.sequence).tensors, tensor(self.tensor.type)))]
 
 
-@irdl_op_definition
+@operation("nn.sequence_erase")
 class SequenceEraseOp(SequenceOp):
     """The sequence without what stands at `position`, negative from the end; without one, without the last tensor."""
 
-    name = "nn.sequence_erase"
     PARAMETER: ClassVar[str] = "position"
 
     sequence = operand_def(SequenceType)
@@ -233,11 +229,10 @@ class SequenceEraseOp(SequenceOp):
         return [sequence_of(self.sequence)]
 
 
-@irdl_op_definition
+@operation("nn.sequence_at")
 class SequenceAtOp(SequenceOp):
     """The tensor at `position`, negative from the end; its rank must be known where the sequence leaves it open."""
 
-    name = "nn.sequence_at"
     PARAMETER: ClassVar[str] = "position"
 
     sequence = operand_def(SequenceType)
@@ -249,11 +244,9 @@ class SequenceAtOp(SequenceOp):
         return [sequence_of(self.sequence).tensors]
 
 
-@irdl_op_definition
+@operation("nn.sequence_length")
 class SequenceLengthOp(SequenceOp):
     """The number of tensors: one i64."""
-
-    name = "nn.sequence_length"
 
     sequence = operand_def(SequenceType)
     result = result_def(TensorType)
@@ -262,7 +255,7 @@ class SequenceLengthOp(SequenceOp):
         return [TensorType(i64, [])]
 
 
-@irdl_op_definition
+@operation("nn.split_to_sequence")
 class SplitToSequenceOp(SequenceOp):
     """The parts of `input` along `axis`: of the sizes that `split` lists, or all of the size of a scalar `split`.
 
@@ -270,7 +263,6 @@ class SplitToSequenceOp(SequenceOp):
     no axis for it where `keep_dims` is false.
     """
 
-    name = "nn.split_to_sequence"
     PARAMETER: ClassVar[str] = "split"
 
     input = operand_def(TensorType)
@@ -308,11 +300,9 @@ class SplitToSequenceOp(SequenceOp):
         return Replacement([*operations, made], made.results)
 
 
-@irdl_op_definition
+@operation("nn.concat_from_sequence")
 class ConcatFromSequenceOp(SequenceOp):
     """The tensors one behind the other along `axis`, or (`new_axis`) beside one another along a new axis."""
-
-    name = "nn.concat_from_sequence"
 
     sequence = operand_def(SequenceType)
     result = result_def(TensorType)
