@@ -24,8 +24,8 @@ test: $(STAMP) ## run the test suite, but for the referees and most of the confo
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not referee and not conformance and not sweep'
 
 lint: $(STAMP) ## ruff, pyright in strict mode, and the import rules
-	$(BIN)/ruff check qmlir benchmarks docs/generator tests
-	$(BIN)/ruff format --check qmlir benchmarks docs/generator tests
+	$(BIN)/ruff check qmlir benchmarks docs/generator docs/walkthrough tests
+	$(BIN)/ruff format --check qmlir benchmarks docs/generator docs/walkthrough tests
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
@@ -56,10 +56,10 @@ bench-compiled: $(STAMP) ## measure compiled programs on 1 and 2 threads, ONNX R
 	$(BIN)/python -m benchmarks.compiled --threads 1 2
 
 demo: $(STAMP) ## take a trained model from ONNX to an exact int8 program, with a report, into build/demo
-	$(BIN)/python -m qmlir.tools.demo
+	$(BIN)/python -m docs.walkthrough.demo
 
 tour: $(STAMP) ## take one convolution through all levels, step by step
-	$(BIN)/python -m qmlir.tools.tour
+	$(BIN)/python -m docs.walkthrough.tour
 
 docs: $(STAMP) ## build the site of the documentation into build/docs
 	@$(BIN)/python -c 'import sphinx, myst_parser, furo' 2>/dev/null \

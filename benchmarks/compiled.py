@@ -24,12 +24,12 @@ from benchmarks.layers import LAYERS, layer_section
 from benchmarks.machine import machine
 from benchmarks.models import BENCH_MODELS
 from benchmarks.narrow import narrow_section
+from benchmarks.rows import FORMATS, Section
 from benchmarks.starts import STARTED, starts
 from benchmarks.subjects import Subject, prepare
 from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.targets.cpu.host import host_isa, limits_to, runs_here
 from qmlir.targets.peers.packages import TITLES, is_installed
-from qmlir.tools.benchmark import FORMATS, Section
 
 ROUNDS, SECONDS = 5, 0.3
 LIMITED = sorted({isa for _, names in LIMITS.values() for isa in names})

@@ -15,12 +15,13 @@ import numpy.typing as npt
 
 import qmlir
 from benchmarks.peak import Peak, measure_peak
+from benchmarks.rows import BenchRow, Section, ratio_row, readable, row_of, with_rate
 from benchmarks.subjects import DYNAMIC, FLOAT, INT8, PEER_FORMS, STATIC, Say, Subject
 from qmlir.targets.peers import onnx_runtime, openvino
 from qmlir.targets.peers.packages import TITLES, is_installed
 from qmlir.targets.peers.quantizers import FORMS
 from qmlir.targets.peers.sessions import peer_of
-from qmlir.tools.benchmark import BenchRow, Section, Times, interleaved, ratio_row, readable, with_rate
+from qmlir.workflows.timing import Times, interleaved
 
 Array = npt.NDArray[Any]
 Run = Callable[[], object]
@@ -166,7 +167,7 @@ def model_times(subject: Subject, threads: int, contest: Contest) -> tuple[list[
     products = subject.multiply_adds
     rows = [
         with_rate(
-            timing.row(name, scale, unit, subject.name),
+            row_of(timing, name, scale, unit, subject.name),
             timing.median,
             products,
             peak.f32 if "f32" in name else peak.int8,

@@ -19,11 +19,12 @@ from benchmarks.architectures import random_inputs
 from benchmarks.contest import Contest
 from benchmarks.models import convnet, encoder, lstm, mlp
 from benchmarks.narrow import product
+from benchmarks.rows import BenchRow, Section, readable, row_of, with_rate
 from qmlir.interpreter.random_inputs import random_inputs as random_arguments
 from qmlir.specialization.inputs import function_of
 from qmlir.text.printing import PrintOptions, Weights, save_module
-from qmlir.tools.benchmark import BenchRow, Section, Times, readable, with_rate
 from qmlir.workflows.inspection.inspecting import inspect
+from qmlir.workflows.timing import Times
 
 FULL = 0.9
 """A size fills the machine where it does this share of the most multiply-adds a second of all sizes."""
@@ -120,7 +121,7 @@ def growth_section(name: str, contest: Contest) -> Section:
     peak = contest.peak(1).int8
     found = {size: timings[str(size)] for size in runs}
     rows = [
-        with_rate(timing.row("time", *readable(timing.median), f"N = {size}"), timing.median, products[size], peak)
+        with_rate(row_of(timing, "time", *readable(timing.median), f"N = {size}"), timing.median, products[size], peak)
         for size, timing in found.items()
     ]
     growth = growth_rows({size: (products[size], timing) for size, timing in found.items()})

@@ -18,6 +18,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
+from benchmarks.rows import BenchRow, report
 from qmlir.dialects.nn.ops.activations import ReluOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.types import UniformQuantizedType
@@ -27,7 +28,7 @@ from qmlir.ir.verification import verify
 from qmlir.text.diagnostics import render
 from qmlir.text.parsing import load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
-from qmlir.tools.benchmark import BenchRow, median_seconds, report
+from qmlir.workflows.timing import median_seconds
 
 OPERATIONS, TYPES, CHANNELS = 10_000, 200, 256
 WEIGHT_BYTES = 100 * 1024 * 1024

@@ -17,10 +17,10 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 import qmlir
 from benchmarks.contest import Contest
+from benchmarks.rows import BenchRow, Section, ratio_row, row_of, with_rate
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.peers import onnx_runtime
 from qmlir.targets.peers.packages import TITLES, is_installed
-from qmlir.tools.benchmark import BenchRow, Section, ratio_row, with_rate
 
 Array = npt.NDArray[Any]
 
@@ -237,7 +237,7 @@ def _rows(layer: Layer, bar: float | None, contest: Contest) -> Iterator[BenchRo
     found = contest.times(runs)
     peak, products = contest.peak(1).int8, layer.multiply_adds
     for name, timing in found.items():
-        yield with_rate(timing.row(name, 1e6, "us", layer.title), timing.median, products, peak)
+        yield with_rate(row_of(timing, name, 1e6, "us", layer.title), timing.median, products, peak)
     for name, program in programs.items():
         row = kernel_row(layer.title, name, program, inputs, products, peak)
         yield row

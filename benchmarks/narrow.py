@@ -17,11 +17,11 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from benchmarks.contest import Contest
 from benchmarks.layers import kernel_row
+from benchmarks.rows import BenchRow, Section, ratio_row, row_of, with_rate
 from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import QUANTIZE
-from qmlir.tools.benchmark import BenchRow, Section, ratio_row, with_rate
 
 Array = npt.NDArray[Any]
 
@@ -81,7 +81,7 @@ def _rows(rows: int, terms: int, columns: int, bar: float | None, contest: Conte
         found = contest.times({name: partial(program, inputs) for name, program in programs.items()})
         products, peak = rows * terms * columns, contest.peak(1).int8
         for name, timing in found.items():
-            row = timing.row(f"weights of {name}{suffix}", 1e6, "us", title)
+            row = row_of(timing, f"weights of {name}{suffix}", 1e6, "us", title)
             yield with_rate(row, timing.median, products, peak)
         for name, program in programs.items():
             yield kernel_row(title, f"weights of {name}{suffix}", program, inputs, products, peak)

@@ -13,7 +13,8 @@ from typing import Any
 
 import qmlir
 from benchmarks.architectures import random_inputs, with_random_weights
-from qmlir.tools.benchmark import BenchRow, median_seconds, report
+from benchmarks.rows import BenchRow, report
+from qmlir.workflows.timing import median_seconds
 
 MODEL = "resnet50"
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import qmlir
+from benchmarks.rows import BenchRow
 from benchmarks.subjects import INT8, Say, Subject
 from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE
-from qmlir.tools.benchmark import BenchRow
 
 STARTED: Mapping[str, tuple[float, float]] = {"resnet50": (45, 1.5), "mobilenetv2": (45, 1.5)}
 """The models whose compiling, starting and memory are measured, with the bars of a cold compile and a warm start in

@@ -17,11 +17,11 @@ from rich.table import Table
 from qmlir.specialization.options import parse_shapes
 from qmlir.targets.peers.packages import TITLES, installed_version
 from qmlir.tools.arguments import add_data, add_isa, add_model, add_shapes, add_threads, load_model
-from qmlir.tools.benchmark import Times, interleaved
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.rivals import rivals
 from qmlir.tools.streams import UsageError
 from qmlir.tools.tables import cells, table_text
+from qmlir.workflows.timing import Times, interleaved
 
 ROUNDS = 5
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import version
 from typing import IO, Any
 
@@ -45,10 +46,13 @@ from qmlir.workflows.reporting.graph import GraphNode, ReportGraph, graph_of
 from qmlir.workflows.reporting.layout import layout
 from qmlir.workflows.reporting.model import ChannelWeights, Edge, Figure, KernelUse, Report, ReportNode
 from qmlir.workflows.reporting.observing import Array, ObservedPair, quantized_of, text_of_shape
-from qmlir.workflows.reporting.speed import Speed, measure
+from qmlir.workflows.timing import interleaved
 
 SAMPLES = 8
 """Samples that go through the interpreter where nobody says otherwise: it takes seconds for each of a large model."""
+
+_TURNS, _SECONDS_A_TURN = 5, 0.15
+"""Both programs are timed for about 1.5 seconds together."""
 
 
 @dataclass(frozen=True)
@@ -203,12 +207,16 @@ class _Collector:
             emit(Diagnostic(Severity.REMARK, f"nothing is timed: {error.diagnostic.message}"))
             return None
 
-    def timed(self, programs: tuple[Program, Program] | None) -> tuple[Speed | None, Sequence[KernelTime]]:
-        """How fast both are, and the kernels of the quantized one."""
+    def timed(self, programs: tuple[Program, Program] | None) -> tuple[list[Figure], Sequence[KernelTime]]:
+        """The time of one run of both, and the times of the kernels of the quantized one."""
         if programs is None:
-            return None, ()
+            return [], ()
+        runs = {"reference": partial(programs[0], self.inputs), "quantized": partial(programs[1], self.inputs)}
         with self.clock.part("timing"):
-            return measure(*programs, self.inputs), programs[1].time_kernels(self.inputs)
+            times = interleaved(runs, _TURNS, _SECONDS_A_TURN)
+            note = f"compiled, one run, median of {_TURNS} turns"
+            figure = Figure("time", "s", times["quantized"].median, times["reference"].median, note)
+            return [figure], programs[1].time_kernels(self.inputs)
 
     def judged(self, labels: Labels | None, programs: tuple[Program, Program] | None) -> list[Figure]:
         """Accuracy by labels, or the agreement of both models: of programs on all data, otherwise on what was seen."""
@@ -273,7 +281,7 @@ class _Collector:
             key: value.owner for value, key in found.values.items() if isinstance(value.owner, Operation)
         }
         programs = self.compiled()
-        speed, kernels = self.timed(programs)
+        times, kernels = self.timed(programs)
         uses = _uses(self.graph, kernels)
         with self.clock.part("layout"):
             drawn = layout(len(self.graph.nodes), self.graph.edges)
@@ -285,7 +293,7 @@ class _Collector:
         )
         edges = tuple(Edge(*edge, points) for edge, points in zip(self.graph.edges, drawn.edges, strict=True))
         findings = Checks(Deciders(self.function), profile).run(facts)
-        figures = (*self.judged(labels, programs), *self._outputs(), *self._sizes(), *_speeds(speed))
+        figures = (*self.judged(labels, programs), *self._outputs(), *self._sizes(), *times)
         return Report(
             self.options.title, f"qmlir {version('qmlir')}", self.samples, nodes, edges, drawn.width, drawn.height,
             figures, findings, tuple(self.notes), self.clock.seconds,
@@ -362,13 +370,6 @@ def _samples(count: int) -> str:
 def _is_scores(type_: Any) -> bool:
     tensor = ranked_tensor(type_)
     return tensor is not None and tensor.get_num_dims() == 2 and tensor.get_shape()[1] > 1
-
-
-def _speeds(speed: Speed | None) -> list[Figure]:
-    if speed is None:
-        return []
-    note = f"compiled, one run, median of {speed.rounds} in turns"
-    return [Figure("time", "s", speed.quantized, speed.reference, note)]
 
 
 def _weights(facts: WeightFacts) -> ChannelWeights | None:

@@ -11,13 +11,13 @@ from xdsl.ir import Attribute
 
 import qmlir
 from benchmarks.accuracy import MODELS, Digits
+from docs.walkthrough.descending import descend
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.environment import default_environment
 from qmlir.levels import LEVELS
 from qmlir.pipelines import quantize_pipeline
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
-from qmlir.workflows.descending import descend
 from tests.levels.generator import case_of
 from tests.support.upstream import MLIR_OPT, needs_mlir_opt
 

@@ -11,8 +11,8 @@ from benchmarks.layers import LAYERS, Convolution, Layer, Product
 from benchmarks.narrow import product
 from benchmarks.peak import measure_peak
 from qmlir.targets.peers import onnx_runtime
-from qmlir.tools.benchmark import Times
 from qmlir.workflows.inspection.inspecting import inspect
+from qmlir.workflows.timing import Times
 
 SMALL: list[Layer] = [
     Convolution(6, 8, 16, 3),

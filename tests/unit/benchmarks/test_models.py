@@ -19,8 +19,8 @@ from benchmarks.subjects import FLOAT, INT8, PEER_FORMS
 from qmlir.targets.peers import onnx_runtime
 from qmlir.targets.peers.packages import is_installed
 from qmlir.targets.peers.quantizers import FORMS, OPSET
-from qmlir.tools.benchmark import Times
 from qmlir.workflows.inspection.inspecting import inspect
+from qmlir.workflows.timing import Times
 
 OWN = {"mlp": mlp, "lstm": lstm, "mobilenetv2": mobilenet_v2, "encoder": encoder, "convnet": convnet}
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from qmlir.tools.benchmark import FORMATS, BenchRow, Section, Times, interleaved, ratio_row, readable, with_rate
+from benchmarks.rows import FORMATS, BenchRow, Section, ratio_row, readable, row_of, with_rate
+from qmlir.workflows.timing import Times, interleaved
 
 HEAD = {"processor": "P", "versions": {"numpy": "2"}}
 ROWS = [
-    with_rate(Times.of([2e-3, 1e-3, 9e-3]).row("ours", 1e3, "ms", "mlp"), 2e-3, 4_000_000, 8e9),
+    with_rate(row_of(Times.of([2e-3, 1e-3, 9e-3]), "ours", 1e3, "ms", "mlp"), 2e-3, 4_000_000, 8e9),
     BenchRow("ours over theirs", 0.5, 0.6, "x", 0.4, 0.7, subject="mlp"),
     BenchRow("ours over theirs", 0.7, 0.6, "x", subject="lstm"),
 ]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import qmlir
+from docs.walkthrough import demo
 from qmlir.levels import LEVELS
-from qmlir.tools import demo
 
 
 def test_everything_is_there(tmp_path: Path) -> None:

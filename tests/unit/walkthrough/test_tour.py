@@ -7,10 +7,10 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
+from docs.walkthrough import tour
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.preservation import EVERY_BIT, MEANING, ROUNDED
 from qmlir.levels import LEVELS
-from qmlir.tools import tour
 
 EXAMPLE = Path(tour.EXAMPLE)
 

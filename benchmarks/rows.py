@@ -5,9 +5,6 @@ Nothing here passes or fails: the machines are shared, and the tables of record 
 
 import argparse
 import json
-import random
-import statistics
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import cast
@@ -15,7 +12,7 @@ from typing import cast
 from rich.console import Console
 from rich.table import Table
 
-ROUNDS = 3
+from qmlir.workflows.timing import Times
 
 
 @dataclass(frozen=True)
@@ -59,24 +56,9 @@ class Section:
     threads: int = 1
 
 
-@dataclass(frozen=True)
-class Times:
-    """The time of one run in seconds: the median of the medians of rounds, the smallest and the largest of these."""
-
-    median: float
-    low: float
-    high: float
-    rounds: Sequence[float] = ()
-    """The medians of the rounds, in order."""
-
-    @staticmethod
-    def of(rounds: Sequence[float]) -> "Times":
-        """From the medians of rounds."""
-        return Times(statistics.median(rounds), min(rounds), max(rounds), tuple(rounds))
-
-    def row(self, what: str, scale: float = 1.0, unit: str = "s", subject: str = "") -> BenchRow:
-        """As a row in a unit of which a second has `scale`."""
-        return BenchRow(what, self.median * scale, None, unit, self.low * scale, self.high * scale, subject=subject)
+def row_of(times: Times, what: str, scale: float = 1.0, unit: str = "s", subject: str = "") -> BenchRow:
+    """Times as a row in a unit of which a second has `scale`."""
+    return BenchRow(what, times.median * scale, None, unit, times.low * scale, times.high * scale, subject=subject)
 
 
 def with_rate(row: BenchRow, seconds: float, products: int | None, peak: float) -> BenchRow:
@@ -100,53 +82,6 @@ def ratio_row(subject: str, what: str, ours: Times, rivals: Sequence[Times], bar
     return BenchRow(what, ours.median / fastest.median, bar, "x", *limits, subject=subject)
 
 
-Clock = Callable[[], float]
-"""Seconds since some moment: of the wall (`time.perf_counter`), or of the processor (`time.process_time`)."""
-
-
-def median_seconds(action: Callable[[], object], rounds: int = ROUNDS, clock: Clock = time.perf_counter) -> float:
-    """The median time of `rounds` runs of `action`."""
-    times: list[float] = []
-    for _ in range(rounds):
-        start = clock()
-        action()
-        times.append(clock() - start)
-    return statistics.median(times)
-
-
-_PAUSE = 0.01
-"""Seconds before a turn: threads that wait actively for their next work give up their cores meanwhile."""
-
-_WARM = 10
-"""One call in so many is made before a turn, and not counted: caches hold what the rival before it used."""
-
-
-def interleaved(
-    actions: Mapping[str, Callable[[], object]],
-    rounds: int = 5,
-    seconds: float = 0.3,
-    clock: Clock = time.perf_counter,
-) -> dict[str, Times]:
-    """The times of rivals, measured in turns: a shared machine slows all of them alike.
-
-    A turn takes about `seconds`, and at least three runs. Each was run three times before. The order is drawn anew for
-    each round, always from the same seed: nobody always runs behind the one that heats the processor most.
-    """
-    counts: dict[str, int] = {}
-    for name, action in actions.items():
-        counts[name] = max(3, int(seconds / median_seconds(action)))
-    medians: dict[str, list[float]] = {name: [] for name in actions}
-    order, generator = list(actions), random.Random(0)
-    for _ in range(rounds):
-        generator.shuffle(order)
-        for name in order:
-            time.sleep(_PAUSE)
-            for _ in range(1 + counts[name] // _WARM):
-                actions[name]()
-            medians[name].append(median_seconds(actions[name], counts[name], clock))
-    return {name: Times.of(found) for name, found in medians.items()}
-
-
 def _cells(row: BenchRow) -> tuple[str, str, str, str]:
     bar = "" if row.bar is None else f"{row.bar:.3g} {row.unit}"
     return row.title, f"{row.figure:.4g} {row.unit}{_spread(row)}", bar, row.verdict
@@ -159,14 +94,9 @@ def _spread(row: BenchRow) -> str:
 def report(name: str, description: str, measure: Callable[[], Sequence[BenchRow]]) -> None:
     """Read the command line, measure, and print the table, or with `--json` the rows for a machine."""
     parser = argparse.ArgumentParser(prog=name, description=description)
-    add_json_option(parser)
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     arguments = parser.parse_args()
     print_rows(measure(), as_json=arguments.json)
-
-
-def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """The option that all benchmarks have."""
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
 
 
 def print_rows(rows: Sequence[BenchRow], *, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from docs.walkthrough.descending import GRAPH, descend
 from qmlir import compile, interpret, load
 from qmlir.interpreter.differences import difference_of
 from qmlir.ir.builtin_types import ranked_tensor
@@ -36,7 +37,6 @@ from qmlir.text.weights import made_folder, write_atomically
 from qmlir.tools.command import console, main_of
 from qmlir.tools.streams import Streams
 from qmlir.workflows.comparison.errors import ErrorSums
-from qmlir.workflows.descending import GRAPH, descend
 from qmlir.workflows.profiling import profile
 
 EXAMPLE = "docs/examples/convolution.mlir"
@@ -175,17 +175,12 @@ def _run(arguments: argparse.Namespace, streams: Streams) -> int:
     with without_remarks():  # the passes have made them before
         program = compile(modules["quantized"], isa=isa)
     display.line(f"\n→ compiled: {compared.told(program(compared.inputs), EVERY_BIT, module)}")
-    display.line(f"\nThe module behind each pass is in {arguments.output}/.")
+    display.line(f"\nThe module after each pass is in {arguments.output}/.")
     return 0
 
 
 main = main_of(build_argument_parser, _run)
 
 
-def console_main() -> NoReturn:
-    """The entry point of `python -m qmlir.tools.tour`."""
-    console(main)
-
-
 if __name__ == "__main__":
-    console_main()
+    console(main)

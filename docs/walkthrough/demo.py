@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
+from docs.walkthrough.descending import descend
 from qmlir import compile, interpret, load, report
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.differences import difference_of
@@ -29,14 +30,13 @@ from qmlir.targets.peers import onnx_runtime
 from qmlir.targets.peers.packages import installed_version, is_installed
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.weights import made_folder, write_atomically
-from qmlir.tools.benchmark import Times, interleaved
 from qmlir.tools.command import console, main_of
 from qmlir.tools.streams import Streams
-from qmlir.workflows.descending import descend
 from qmlir.workflows.folder import QuantizedFolder, save_quantized
 from qmlir.workflows.inspection.values import bytes_text
 from qmlir.workflows.quantizing import Quantized, quantize_with_profile
 from qmlir.workflows.summary import summarize, weight_bytes
+from qmlir.workflows.timing import Times, interleaved
 
 MODEL = "docs/examples/digits_cnn.onnx"
 SAMPLES = "docs/examples/digits_samples.npz"
@@ -178,10 +178,5 @@ def _run(arguments: argparse.Namespace, streams: Streams) -> int:
 main = main_of(build_argument_parser, _run)
 
 
-def console_main() -> NoReturn:
-    """The entry point of `python -m qmlir.tools.demo`."""
-    console(main)
-
-
 if __name__ == "__main__":
-    console_main()
+    console(main)
