@@ -9,10 +9,8 @@ from typing import Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.environment import default_environment
 from qmlir.passmanager.instrumentation import Instrumentation
-from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE, QUANTIZE, NamedPipeline, QuantizeSettings, quantize_pipeline
 from qmlir.quantization.profiles.file import Profile
 
@@ -61,14 +59,11 @@ def descend(
     `profile` is one of the lowered module, as `quantize` takes it, and `settings` are those of `quantize`. Sizes are
     known, since below the quantized level they must be. Raises `DiagnosticError` for what does not fit.
     """
-    environment = default_environment()
-    ctx = environment.new_context()
     current = module.clone()
     yield LevelModule(GRAPH, "", current.clone())
     quantizing, wanted = quantize_pipeline(settings, module)
     values = {"profile": _PROFILE, "isa": isa, "threads": str(threads), **wanted}
     for level, pipeline, stages in _STEPS:
         text = (quantizing if pipeline is QUANTIZE else pipeline).text(*stages, **values)
-        passes = parse_pipeline(text, environment.passes).given(taken=profile)
-        PassManager(ctx, passes, instrumentations).run(current)
+        run_pipeline(current, text, instrumentations, taken=profile)
         yield LevelModule(level, text, current.clone())

@@ -6,10 +6,8 @@ from typing import IO, Literal, overload
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import text_error
-from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.passmanager.running import run_pipeline
 from qmlir.target import HOST, Running, find_targets, set_targets
 from qmlir.targets.cpu import compiler
 from qmlir.targets.cpu.compiler import Program
@@ -35,9 +33,7 @@ def partitioned(module: ModuleOp, target: str | Sequence[str]) -> ModuleOp:
                 raise text_error(f"the module has a part '{name}' of target '{owner}', which is not among those named")
         return clone
     set_targets(clone, (each.description for each in targets))
-    environment = default_environment()
-    PassManager(environment.new_context(), parse_pipeline(PARTITION, environment.passes)).run(clone)
-    return clone
+    return run_pipeline(clone, PARTITION)
 
 
 @overload

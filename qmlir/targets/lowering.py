@@ -13,11 +13,9 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import interpreter
-from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.verification import verify
-from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import PIPELINES
 from qmlir.target import Running, Target, function_of_target
 
@@ -45,11 +43,7 @@ def lowering_text(target: Target, **values: str) -> str:
 
 def lower_for(target: Target, module: ModuleOp, **values: str) -> ModuleOp:
     """A clone of a module of the quantized level, taken down by the pipeline of `target`; `values` are for it."""
-    environment = default_environment()
-    clone = module.clone()
-    pipeline = parse_pipeline(lowering_text(target, **values), environment.passes)
-    PassManager(environment.new_context(), pipeline).run(clone)
-    return clone
+    return run_pipeline(module.clone(), lowering_text(target, **values))
 
 
 def emit_for(target: Target, lowered: ModuleOp) -> str | bytes:

@@ -26,14 +26,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 
-from qmlir.environment import default_environment
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.ir.signature import Port, outputs_of, set_ports
 from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
-from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import QUANTIZE, kept_composites
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.targets.cpu.compiler import load_program
@@ -73,10 +71,8 @@ class _Opening:
         """The module, with its composites as their parts where these are compared."""
         if not self.parts:
             return module
-        environment = default_environment()
-        lowered = module.clone()
         text = QUANTIZE.text("lower", keep=f"{{keep={','.join(kept_composites())}}}")
-        PassManager(environment.new_context(), parse_pipeline(text, environment.passes)).run(lowered)
+        lowered = run_pipeline(module.clone(), text)
         verify(lowered)
         return lowered
 

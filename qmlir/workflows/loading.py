@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir import onnx, workflows
+from qmlir import onnx
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.environment import default_environment
 from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
+from qmlir.passmanager.running import run_pipeline
+from qmlir.pipelines import IMPORT
 from qmlir.text.parsing import load_module
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def _imported(source: "Path | ModelProto", shapes: Mapping[str, Sequence[int]] |
     model = onnx.read_model(source)
     module = onnx.import_model(model, shapes=shapes)
     if not keep_casts and not onnx.is_exported(model) and _has_casts(module):
-        workflows.raise_quantized(module)
+        run_pipeline(module, IMPORT.text())
     return module
 
 

@@ -5,13 +5,11 @@ from typing import IO
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.histogram import BINS
-from qmlir.environment import default_environment
 from qmlir.interpreter.profiling import RunOptions, run_profile
 from qmlir.interpreter.recording import MOMENTUM
 from qmlir.interpreter.samples import Data
 from qmlir.ir.verification import verify
-from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import PROFILE
 from qmlir.quantization.profiles.file import Profile
 
@@ -46,12 +44,9 @@ def profile(
     In a model that is quantized in part, what has parameters is not looked at. Raises `DiagnosticError` for data that
     does not fit or is none, and for values that are not finite.
     """
-    environment = default_environment()
-    ctx = environment.new_context()
-    observed = module.clone()
     options = [*(["constants"] if constants else []), *([] if axis is None else [f"axis={axis}"])]
     observe = PROFILE.text(options=f"{{{' '.join(options)}}}" if options else "")
-    PassManager(ctx, parse_pipeline(f"{passes},{observe}" if passes else observe, environment.passes)).run(observed)
+    observed = run_pipeline(module.clone(), f"{passes},{observe}" if passes else observe)
     verify(observed)
     return run_profile(
         observed,

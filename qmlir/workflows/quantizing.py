@@ -5,12 +5,10 @@ from typing import IO, Any, NamedTuple, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.environment import default_environment
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.verification import verify
-from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import GIVEN, QuantizeSettings, quantize_pipeline
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.file import Profile
@@ -46,13 +44,10 @@ def quantize_with_profile(
     """What `quantize` does, with what it made on the way. Raises `DiagnosticError`."""
     if (data is None) == (profiled is None):
         raise text_error("quantize takes samples or a profile, one of them")
-    environment = default_environment()
-    ctx = environment.new_context()
     pipeline, values = quantize_pipeline(settings, module)
 
     def run(changed: ModuleOp, *stages: str, **given: Any) -> None:
-        text = pipeline.text(*stages, **values, profile=GIVEN)
-        PassManager(ctx, parse_pipeline(text, environment.passes).given(**given)).run(changed)
+        run_pipeline(changed, pipeline.text(*stages, **values, profile=GIVEN), **given)
         verify(changed)
 
     lowered = module.clone()

@@ -20,13 +20,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
-from qmlir.environment import default_environment
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.ir.diagnostics import op_error, text_error, without_remarks
 from qmlir.ir.provenance import origins_of
-from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
@@ -115,9 +113,8 @@ class TunableKernel:
 
 
 def _run(module: ModuleOp, text: str) -> None:
-    environment = default_environment()
     with without_remarks():
-        PassManager(environment.new_context(), parse_pipeline(text, environment.passes)).run(module)
+        run_pipeline(module, text)
 
 
 def kernels_of(module: ModuleOp, function: str, isa: str, threads: int) -> list[TunableKernel]:

@@ -14,15 +14,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.quant.infer import element_type, storage_dtype
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.upstream.scalars import unsigned, wrap
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.ir.signature import outputs_of
 from qmlir.ir.verification import verify
-from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.specialization.inputs import function_of
@@ -92,15 +90,11 @@ class _Lowered:
     """The module for inputs of one shape, taken down; and which of its values are which of the model's."""
 
     def __init__(self, module: ModuleOp, level: str, function: str, isa: str):
-        clone = module.clone()
-        environment = default_environment()
-        text = COMPILE.text(*STAGES[level], isa=isa, threads="1")
-        PassManager(environment.new_context(), parse_pipeline(text, environment.passes)).run(clone)
-        verify(clone)
-        self.module = clone
+        self.module = run_pipeline(module.clone(), COMPILE.text(*STAGES[level], isa=isa, threads="1"))
+        verify(self.module)
         self.may_move = level != "integer"
         source = module_names(module, function, integers=True)
-        self.found = module_names(clone, function, integers=True)
+        self.found = module_names(self.module, function, integers=True)
         self.types = {key: value.type for value, key in source.values.items()}
         self.pairs = _pairs(source, self.found)
         self.turns = Counter(source.values.values())

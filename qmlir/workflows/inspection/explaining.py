@@ -13,13 +13,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
-from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit
 from qmlir.ir.provenance import origins_of
 from qmlir.passmanager.instrumentation import Instrumentation
-from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.passmanager.provenance_changes import Change, ProvenanceChanges
+from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE, GIVEN, QuantizeSettings, quantize_pipeline
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import is_constant
@@ -77,11 +75,9 @@ class Explanation:
 
 
 def _run(module: ModuleOp, text: str, instrumentations: Sequence[Instrumentation], **given: Any) -> None:
-    environment = default_environment()
-    pipeline = parse_pipeline(text, environment.passes).given(**given)
     said: list[Diagnostic] = []
     with diagnostic_handler(said.append):
-        PassManager(environment.new_context(), pipeline, instrumentations).run(module)
+        run_pipeline(module, text, instrumentations, **given)
     for diagnostic in said:
         if diagnostic.severity is not Severity.REMARK:  # remarks were made when this was done for the first time
             emit(diagnostic)

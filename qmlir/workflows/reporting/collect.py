@@ -20,7 +20,6 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
-from qmlir.environment import default_environment
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.ir.builtin_types import ranked_tensor
@@ -28,8 +27,7 @@ from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, te
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import outputs_of
-from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import CLEAN
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.report import coverage, element_text, key_of
@@ -132,7 +130,8 @@ class _Collector:
         self.clock = _Clock()
         self.notes: list[str] = []
         self.modules = (reference, quantized)
-        self.folded = _folded(reference)
+        # Types are decided after folding: the folded model has the weights that the quantized one was made of.
+        self.folded = run_pipeline(reference.clone(), CLEAN)
         self.subjects = ModuleSubject(self.folded, "float"), ModuleSubject(quantized, "quantized")
         self.names = module_names(quantized)
         self.function: FuncOp = self.subjects[1].signature
@@ -353,14 +352,6 @@ class _Collector:
     def _sizes(self) -> list[Figure]:
         reference, quantized = map(_stored_bytes, self.modules)
         return [Figure("weights", "bytes", float(quantized), float(reference))]
-
-
-def _folded(reference: ModuleOp) -> ModuleOp:
-    """The float model with everything folded that is folded before types are decided: it has the weights of these."""
-    environment = default_environment()
-    module = reference.clone()
-    PassManager(environment.new_context(), parse_pipeline(CLEAN, environment.passes)).run(module)
-    return module
 
 
 def _samples(count: int) -> str:
