@@ -5,7 +5,6 @@ The text is made here, not by argparse, whose own differs from one version of Py
 
 import argparse
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from typing import Any
 
 from docs.generator.markdown import GENERATED, block, code, table
@@ -30,7 +29,7 @@ def _actions(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
 
 def subcommands() -> Iterator[argparse.ArgumentParser]:
     """The parser of each subcommand of `qmlir`."""
-    return (build_parser(import_module(row.module).COMMAND) for row in qmlir_cli.ROWS)
+    return (build_parser(row) for row in qmlir_cli.ROWS)
 
 
 def _metavar(action: argparse.Action) -> str:

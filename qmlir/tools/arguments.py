@@ -4,7 +4,7 @@ A metavar PATH, FILE or DIR marks what takes a path: shells complete it, and in 
 """
 
 import argparse
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import prod
@@ -44,59 +44,53 @@ def add_model(
     told = help or "a .onnx model, a .mlir module, a folder that qmlir quantize wrote, or - for a module from stdin"
     if parser.get_default("model_argument") is None:
         parser.set_defaults(model_argument=name)
-    if nargs is not None:
-        return parser.add_argument(name, help=told, nargs=nargs, metavar=name.upper())
-    return parser.add_argument(name, help=told, metavar=name.upper())
+    return parser.add_argument(name, help=told, nargs=nargs, metavar=name.upper())
 
 
-def add_data(parser: Any, required: bool = True, help: str | None = None) -> None:
-    """`--data PATH`, to a parser or to a group of arguments that exclude each other."""
-    told = help or ("samples: a .npz file of arrays with a leading axis of samples, a .npy file, or a folder of either")
-    if required:
-        parser.add_argument("--data", required=True, metavar="PATH", help=told)
-    else:
-        parser.add_argument("--data", metavar="PATH", help=told)
+_SHARED: Mapping[str, Mapping[str, Any]] = {
+    "--data": {
+        "metavar": "PATH",
+        "help": "samples: a .npz file of arrays with a leading axis of samples, a .npy file, or a folder of either",
+    },
+    "--labels": {
+        "metavar": "[NAME=]FILE",
+        "help": "the class of each sample: whole numbers in a .npy or .npz file, which may be that of --data (default: "
+        "the classes that the float model predicts)",
+    },
+    "--shape": {
+        "action": "append", "default": [], "metavar": "NAME=1x3x224x224",
+        "help": "fix the shape of an input; may be repeated",
+    },
+    "--keep-casts": {
+        "action": "store_true",
+        "help": "leave what an ONNX model has between DequantizeLinear and QuantizeLinear in float",
+    },
+    "--threads": {"type": int, "default": 1, "metavar": "N", "help": "threads of the program (default: 1)"},
+    "--isa": {
+        "default": "host", "metavar": "NAME",
+        "help": "the instruction set: generic, avx2, avx512-vnni, … (default: host, the best of this processor)",
+    },
+    "--target": {
+        "default": "", "metavar": "NAME,…",
+        "help": "targets that compute parts, the preferred one first; the CPU computes the rest (default: cpu)",
+    },
+    "--processes": {
+        "type": int, "default": 1, "metavar": "N",
+        "help": "the number of processes that run samples; it does not change the result (default: 1)",
+    },
+}  # fmt: skip
+"""Options of several commands, as `add_argument` takes them."""
+
+
+def add_options(parser: Any, *names: str, **changed: Any) -> None:
+    """Add shared options to a parser or to a group of it; `changed` overrides what the table says of them."""
+    for name in names:
+        parser.add_argument(name, **{**_SHARED[name], **changed})
 
 
 def add_output(parser: argparse.ArgumentParser, help: str, required: bool = False, metavar: str = "PATH") -> None:
     """`-o PATH`, `--output PATH`."""
     parser.add_argument("-o", "--output", required=required, metavar=metavar, help=help)
-
-
-def add_threads(parser: argparse.ArgumentParser) -> None:
-    """`--threads N`, 1 where nothing is said."""
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of the program (default: 1)")
-
-
-def add_isa(parser: argparse.ArgumentParser) -> None:
-    """`--isa NAME`, this processor's where nothing is said."""
-    parser.add_argument(
-        "--isa", default="host", metavar="NAME",
-        help="the instruction set: generic, avx2, avx512-vnni, … (default: host, the best of this processor)",
-    )  # fmt: skip
-
-
-def add_shapes(parser: argparse.ArgumentParser) -> None:
-    """`--shape NAME=1x3x224x224`, for each input whose sizes are open."""
-    parser.add_argument(
-        "--shape", action="append", default=[], metavar="NAME=1x3x224x224",
-        help="fix the shape of an input; may be repeated",
-    )  # fmt: skip
-
-
-def add_casts(parser: argparse.ArgumentParser) -> None:
-    """`--keep-casts`, for ONNX models that come quantized."""
-    parser.add_argument(
-        "--keep-casts", action="store_true",
-        help="leave what an ONNX model has between DequantizeLinear and QuantizeLinear in float",
-    )  # fmt: skip
-
-
-def add_processes(parser: argparse.ArgumentParser) -> None:
-    """`--processes N`, 1 where nothing is said."""
-    parser.add_argument(
-        "--processes", type=int, default=1, metavar="N", help="run samples in so many processes; the result is the same"
-    )
 
 
 def add_quantization(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +106,7 @@ def add_quantization(parser: argparse.ArgumentParser) -> None:
     add("--calibrator", default="", choices=calibrator_names(), help="(default: min_max)")
     add("--recipe", default="", metavar="FILE", help="rules for chosen nodes, operations and slots (TOML)")
     add("--assert-all-quantized", action="store_true", help="fail, with a list, where something is left in float")
-    add_processes(parser)
+    add_options(parser, "--processes")
 
 
 def quantization_settings(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -129,11 +123,6 @@ def quantization_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name for name in text.split(",") if name)
-
-
-def add_target(parser: argparse.ArgumentParser, help: str) -> None:
-    """`--target NAME,…`."""
-    parser.add_argument("--target", default="", metavar="NAME,…", help=help)
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:

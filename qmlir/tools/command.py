@@ -8,23 +8,24 @@ import errno
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import IO, Protocol
+
+from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir.ir.budgets import out_of_memory
 from qmlir.ir.diagnostics import LINES, Diagnostic, DiagnosticError, Severity, diagnostic_handler, printable
 from qmlir.registry import PackageError
 from qmlir.text.diagnostics import render
 from qmlir.text.parsing import STDIN
-from qmlir.tools.streams import Streams, UsageError, parse_arguments
+from qmlir.tools.streams import Main, Streams, UsageError, main_with, parse_arguments
 from qmlir.tools.streams import console as console
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-"""A disk is full, or what the user may write: it can happen wherever something is written, and is nobody's fault."""
+"""A full disk, a quota or a limit of file sizes: any write may meet them, and none is a fault of the tool."""
 
 
 @contextmanager
 def _warnings_told(say: Callable[[Diagnostic], None]) -> Generator[None]:
-    """Inside, a warning of Python's is one of the tool's: a line without the place in the source that raised it."""
+    """Inside the `with` block a warning of Python is one line of the tool's, without the source line that raised it."""
 
     def told(message: Warning | str, *place: object, **where: object) -> None:
         say(Diagnostic(Severity.WARNING, str(message)))
@@ -35,7 +36,7 @@ def _warnings_told(say: Callable[[Diagnostic], None]) -> Generator[None]:
 
 
 def guarded(streams: Streams, body: Callable[[], int], show: Callable[[Diagnostic], str] = render) -> int:
-    """The exit code of `body`; what is said on the way and what ends it goes to standard error, by `show`."""
+    """The exit code of `body`; its diagnostics, and the error that ends it, go to standard error as `show` has them."""
 
     def say(diagnostic: Diagnostic) -> None:
         streams.stderr.write(show(diagnostic))
@@ -50,6 +51,8 @@ def guarded(streams: Streams, body: Callable[[], int], show: Callable[[Diagnosti
             say(error.diagnostic)
         except PackageError as error:
             say(Diagnostic(Severity.ERROR, str(error)))
+        except DiagnosticException as error:  # of xDSL: the lines after the first are the IR
+            say(Diagnostic(Severity.ERROR, str(error).splitlines()[0]))
         except MemoryError as error:
             say(Diagnostic(Severity.ERROR, out_of_memory(error)))
         except OSError as error:
@@ -62,46 +65,13 @@ def guarded(streams: Streams, body: Callable[[], int], show: Callable[[Diagnosti
     return 1
 
 
-def run_command(
-    parser: argparse.ArgumentParser,
-    argv: Sequence[str] | None,
-    streams: Streams,
-    body: Callable[[argparse.Namespace, Streams], int],
-) -> int:
-    """Parse the arguments, run `body`, and write what is said on the way to standard error; the exit code."""
-
-    def run() -> int:
-        arguments = parse_arguments(parser, argv, streams)
-        return arguments if isinstance(arguments, int) else body(arguments, streams)
-
-    return guarded(streams, run)
-
-
-class Main(Protocol):
-    """The `main` of a tool: its exit code; the streams default to the process's own."""
-
-    def __call__(
-        self,
-        argv: Sequence[str] | None = None,
-        *,
-        stdin: IO[str] | None = None,
-        stdout: IO[str] | None = None,
-        stderr: IO[str] | None = None,
-    ) -> int: ...
-
-
 def main_of(
     build_parser: Callable[[], argparse.ArgumentParser], body: Callable[[argparse.Namespace, Streams], int]
 ) -> Main:
     """The `main` of a tool whose arguments `build_parser` reads and whose work `body` does."""
 
-    def main(
-        argv: Sequence[str] | None = None,
-        *,
-        stdin: IO[str] | None = None,
-        stdout: IO[str] | None = None,
-        stderr: IO[str] | None = None,
-    ) -> int:
-        return run_command(build_parser(), argv, Streams.of(stdin, stdout, stderr), body)
+    def run(argv: Sequence[str] | None, streams: Streams) -> int:
+        arguments = parse_arguments(build_parser(), argv, streams)
+        return arguments if isinstance(arguments, int) else body(arguments, streams)
 
-    return main
+    return main_with(lambda argv, streams: guarded(streams, lambda: run(argv, streams)))

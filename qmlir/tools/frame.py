@@ -1,4 +1,4 @@
-"""The frame of a subcommand of `qmlir`: its command line, its configuration, and how it speaks.
+"""The frame of a subcommand of `qmlir`: its command line, its configuration, and its output.
 
 A file in `qmlir/tools/commands/` gives a `Command`; the frame adds the options that every command has, reads
 `qmlir.toml`, and calls `run` with the arguments and a `Session`. What a command finds out goes through
@@ -27,18 +27,17 @@ from qmlir.tools.command import guarded
 from qmlir.tools.configuration import configured, write_configuration
 from qmlir.tools.plugins import add_plugins, plugins_in
 from qmlir.tools.streams import ArgumentParser, Streams, parse_arguments
+from qmlir.tools.subcommands import Subcommand
 
 
 @dataclass(frozen=True)
-class Session:
-    """How a command reads and speaks: its streams, and how much it shall say."""
+class Session(Streams):
+    """The streams of a command, how much it prints, and all subcommands that there are."""
 
-    stdin: IO[str]
-    stdout: IO[str]
-    stderr: IO[str]
     quiet: bool = False
     verbose: bool = False
     json: bool = False
+    commands: Sequence[Subcommand] = ()
 
     @property
     def progress(self) -> IO[str] | None:
@@ -51,7 +50,7 @@ class Session:
             self.stderr.write(f"{printable(text, LINES)}\n")
 
     def detail(self, text: str) -> None:
-        """A line for whoever wants to know more."""
+        """A line that is printed with `--verbose` only."""
         if self.verbose and not self.quiet:
             self.stderr.write(f"{printable(text, LINES)}\n")
 
@@ -73,14 +72,12 @@ class Session:
 
 @dataclass(frozen=True)
 class Command:
-    """A subcommand: its name, its line in the help, what it takes, and what it does.
+    """A subcommand: the arguments that it takes, and what it does with them.
 
     `run` returns the exit code: 0, or 1 where an expectation or a bound fails. What is wrong with a model or with data
     it raises as `DiagnosticError`, what is wrong with the command line as `UsageError`.
     """
 
-    name: str
-    summary: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace, Session], int]
     epilog: str = ""
@@ -120,9 +117,17 @@ def plain(value: Any) -> Any:
             raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
-def fill_parser(parser: argparse.ArgumentParser, command: Command) -> None:
-    """Add what a subcommand takes, and the options that all of them have."""
-    parser.description = f"{command.summary[:1].upper()}{command.summary[1:]}."
+def command_of(row: Subcommand) -> Command:
+    """The `Command` of a row, whose file is imported."""
+    command = row.load()
+    assert isinstance(command, Command)
+    return command
+
+
+def fill_parser(parser: argparse.ArgumentParser, row: Subcommand) -> None:
+    """Add the arguments of a subcommand, and the options that all subcommands have."""
+    command = command_of(row)
+    parser.description = f"{row.summary[:1].upper()}{row.summary[1:]}."
     parser.epilog = command.epilog or None
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     command.add_arguments(parser)
@@ -138,10 +143,10 @@ def fill_parser(parser: argparse.ArgumentParser, command: Command) -> None:
     )
 
 
-def build_parser(command: Command) -> ArgumentParser:
+def build_parser(row: Subcommand) -> ArgumentParser:
     """The command line of a subcommand."""
-    parser = ArgumentParser(prog=f"qmlir {command.name}", allow_abbrev=False)
-    fill_parser(parser, command)
+    parser = ArgumentParser(prog=f"qmlir {row.name}", allow_abbrev=False)
+    fill_parser(parser, row)
     return parser
 
 
@@ -158,8 +163,8 @@ def _shown(diagnostic: Diagnostic, *, verbose: bool) -> str:
     return "" if diagnostic.severity is Severity.REMARK else render(replace(diagnostic, message=message, op=None))
 
 
-def run_command(command: Command, argv: Sequence[str], streams: Streams, commands: Iterable[str]) -> int:
-    """Run a subcommand on the words behind its name; the exit code. `commands` are the names of all of them."""
+def run_command(row: Subcommand, argv: Sequence[str], streams: Streams, rows: Sequence[Subcommand]) -> int:
+    """Run a subcommand, one of `rows`, on the words after its name; the exit code."""
     arguments = argparse.Namespace(verbose=False)
 
     def run() -> int:
@@ -169,17 +174,20 @@ def run_command(command: Command, argv: Sequence[str], streams: Streams, command
     def run_with_plugins() -> int:
         nonlocal arguments
         found = configured(
-            lambda: build_parser(command), command.name, commands, lambda each: parse_arguments(each, argv, streams),
+            lambda: build_parser(row), row.name, [each.name for each in rows],
+            lambda each: parse_arguments(each, argv, streams),
             lambda text: streams.stderr.write(f"{printable(text)}\n"),
         )  # fmt: skip
         if isinstance(found, int):
             return found
         arguments = found
-        session = Session(streams.stdin, streams.stdout, streams.stderr, found.quiet, found.verbose, found.json)
+        session = Session(
+            streams.stdin, streams.stdout, streams.stderr, found.quiet, found.verbose, found.json, rows
+        )  # fmt: skip
         if found.write_config:
-            session.say(f"wrote {write_configuration(build_parser(command), command.name, found)}")
+            session.say(f"wrote {write_configuration(build_parser(row), row.name, found)}")
             return 0
         with budgets(dict(found.budget)):
-            return command.run(found, session)
+            return command_of(row).run(found, session)
 
     return guarded(streams, run, lambda diagnostic: _shown(diagnostic, verbose=arguments.verbose))

@@ -1,27 +1,23 @@
-"""`qmlir-opt`: reads a module, runs passes on it, and writes it; the door for compiler people.
+"""`qmlir-opt`: reads a module, runs passes on it, and writes it; the tool of compiler developers.
 
 IR goes to standard output (or `-o`), everything else to standard error. Exit codes: 0, done; 1, something is wrong
 with the input, a pass failed, or diagnostics are not as expected; 2, wrong usage.
 """
 
 import argparse
-import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import DiagnosticException
 
-from qmlir import interpreter, registry, tools
+from qmlir import interpreter, tools
 from qmlir.environment import Environment, default_environment, plugins
-from qmlir.ir.budgets import budgets, out_of_memory
+from qmlir.ir.budgets import budgets
 from qmlir.ir.diagnostics import (
     Diagnostic,
     DiagnosticError,
@@ -45,8 +41,9 @@ from qmlir.text.parsing import STDIN, parse_module, read_source
 from qmlir.text.printing import ModulePrinter, PrintOptions, Weights, save_module
 from qmlir.text.splitting import SPLIT_MARKER, Chunk, split_source
 from qmlir.text.weights import write_atomically
+from qmlir.tools.command import guarded
 from qmlir.tools.options import build_argument_parser, parse_arguments
-from qmlir.tools.streams import UsageError, console
+from qmlir.tools.streams import Streams, console, main_with
 
 
 def _version() -> str:
@@ -58,11 +55,8 @@ class _Driver:
     """One run of the tool."""
 
     args: argparse.Namespace
-    stdin: IO[str]
-    stdout: IO[str]
-    stderr: IO[str]
+    streams: Streams
     environment: Environment
-    diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     timing: Timing = field(default_factory=Timing)
     statistics: PassStatistics = field(default_factory=PassStatistics)
 
@@ -70,7 +64,7 @@ class _Driver:
         args = self.args
         # One for the whole run, whose numbers go on from part to part of a split file.
         self.dumps = PrintIR(
-            self.stderr,
+            self.streams.stderr,
             PrintOptions(args.print_op_generic, args.print_debuginfo),
             args.print_ir_before,
             args.print_ir_after,
@@ -99,11 +93,11 @@ class _Driver:
         for path in self.args.irdl_file:
             tools.load_irdl(self.environment, Path(path))
         if self.args.listing is not None:
-            self.stdout.write(tools.LISTINGS[self.args.listing](self.environment))
+            self.streams.stdout.write(tools.LISTINGS[self.args.listing](self.environment))
             return 0
         self._check_names_of_dumps()
         filename = STDIN if self.args.input == "-" else self.args.input
-        source = self.stdin.read() if self.args.input == "-" else read_source(Path(self.args.input))
+        source = self.streams.stdin.read() if self.args.input == "-" else read_source(Path(self.args.input))
         pipeline = self._pipeline(source)
         chunks = split_source(source) if self.args.split_input_file else [Chunk(source, 0)]
         texts: list[str] = []
@@ -118,9 +112,9 @@ class _Driver:
             with self.timing.measure("write"):
                 self._write(module, f"{SPLIT_MARKER}\n".join(texts) if len(chunks) > 1 else None)
         if self.args.pass_statistics:
-            self.stderr.write(self.statistics.report())
+            self.streams.stderr.write(self.statistics.report())
         if self.args.timing:
-            self.stderr.write(self.timing.report())
+            self.streams.stderr.write(self.timing.report())
         return 0 if ok else 1
 
     def _check_names_of_dumps(self) -> None:
@@ -155,12 +149,12 @@ class _Driver:
             except DiagnosticError as error:
                 said.append(error.diagnostic)
                 if self.args.debug:
-                    self.stderr.write("".join(traceback.format_exception(error)))
+                    self.streams.stderr.write("".join(traceback.format_exception(error)))
         if self.args.verify_diagnostics:
             problems = ExpectedDiagnostics.scan(chunk.text, chunk.line_offset).mismatches(said, filename)
-            self.stderr.writelines(f"{problem}\n" for problem in problems)
+            self.streams.stderr.writelines(f"{problem}\n" for problem in problems)
             return module, not problems
-        self.stderr.writelines(render(each, chunk.text, chunk.line_offset, filename) for each in said)
+        self.streams.stderr.writelines(render(each, chunk.text, chunk.line_offset, filename) for each in said)
         return module, module is not None
 
     def _run_passes(self, ctx: Context, module: ModuleOp, pipeline: Pipeline, directory: Path | None) -> None:
@@ -207,7 +201,7 @@ class _Driver:
                 f"{printer.elided_bytes} bytes of weights are left out of the text; "
                 "-o FILE keeps them beside it, --inline-weights prints them, --elide-weights silences this"
             )
-            self.stderr.write(render(Diagnostic(Severity.WARNING, message)))
+            self.streams.stderr.write(render(Diagnostic(Severity.WARNING, message)))
         return text
 
     def _write(self, module: ModuleOp | None, joined: str | None) -> None:
@@ -221,54 +215,20 @@ class _Driver:
         if self.output is not None:
             write_atomically(self.output, joined)
         else:
-            self.stdout.write(joined)
+            self.streams.stdout.write(joined)
 
 
-def main(
-    argv: Sequence[str] | None = None,
-    *,
-    stdin: IO[str] | None = None,
-    stdout: IO[str] | None = None,
-    stderr: IO[str] | None = None,
-) -> int:
-    """Run `qmlir-opt` with `argv` and return its exit code; the streams default to the process's own."""
-    out: IO[str] = stdout if stdout is not None else sys.stdout
-    err: IO[str] = stderr if stderr is not None else sys.stderr
-    said: list[Diagnostic] = []
-    with ExitStack() as stack:
-        stack.enter_context(diagnostic_handler(said.append))
-        try:
-            parser = build_argument_parser()
-            args = parse_arguments(parser, argv)
-            if args.help or args.version:
-                out.write(parser.format_help() if args.help else f"qmlir-opt {_version()}\n")
-                return 0
-            stack.enter_context(plugins(args.load_plugin))
-            stack.enter_context(budgets(dict(args.budget)))
-            driver = _Driver(args, stdin if stdin is not None else sys.stdin, out, err, default_environment())
-            return driver.run()
-        except UsageError as error:
-            err.write(str(error))
-            return 2
-        except DiagnosticError as error:
-            said.append(error.diagnostic)
-            return 1
-        except MemoryError as error:
-            said.append(Diagnostic(Severity.ERROR, out_of_memory(error)))
-            return 1
-        except registry.PackageError as error:
-            said.append(Diagnostic(Severity.ERROR, str(error)))
-            return 1
-        except UnicodeDecodeError as error:
-            said.append(Diagnostic(Severity.ERROR, f"cannot read {STDIN}: byte {error.start} is no UTF-8 text"))
-            return 1
-        except DiagnosticException as error:
-            said.append(Diagnostic(Severity.ERROR, str(error).splitlines()[0]))
-            return 1
-        finally:
-            err.writelines(render(each) for each in said)
+def _run(argv: Sequence[str] | None, streams: Streams) -> int:
+    parser = build_argument_parser()
+    args = parse_arguments(parser, argv)
+    if args.help or args.version:
+        streams.stdout.write(parser.format_help() if args.help else f"qmlir-opt {_version()}\n")
+        return 0
+    with plugins(args.load_plugin), budgets(dict(args.budget)):
+        return _Driver(args, streams, default_environment()).run()
 
 
-def console_main() -> NoReturn:
-    """The entry point of the `qmlir-opt` command."""
-    console(main)
+main = main_with(lambda argv, streams: guarded(streams, lambda: _run(argv, streams)))
+
+console_main = partial(console, main)
+"""The entry point of the `qmlir-opt` command."""

@@ -4,9 +4,9 @@ The result goes to standard output or `-o`, everything else to standard error. E
 """
 
 import argparse
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import NoReturn
 
 from onnx import printer
 from xdsl.dialects.builtin import ModuleOp
@@ -23,7 +23,7 @@ from qmlir.targets.lowering import emit_for
 from qmlir.text.parsing import STDIN, load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
 from qmlir.text.weights import write_atomically
-from qmlir.tools.arguments import add_export, export_settings
+from qmlir.tools.arguments import add_export, add_options, export_settings
 from qmlir.tools.budgets import add_budgets
 from qmlir.tools.command import Streams, console, main_of
 from qmlir.tools.plugins import add_plugins
@@ -46,10 +46,7 @@ def build_argument_parser() -> argparse.ArgumentParser:
     kinds.add_argument(
         "--emit", metavar="TARGET", help="a module that a target's pipeline has lowered to what it emits"
     )
-    add(
-        "--shape", action="append", default=[], metavar="NAME=1x3x224x224",
-        help="fix the shape of an input",
-    )  # fmt: skip
+    add_options(parser, "--shape")
     add("--inline-weights", action="store_true", help="print all weights in full, as upstream tools read them")
     add_plugins(add)
     add_budgets(add)
@@ -111,7 +108,5 @@ def _run(arguments: argparse.Namespace, streams: Streams) -> int:
 
 main = main_of(build_argument_parser, _run)
 
-
-def console_main() -> NoReturn:
-    """The entry point of the `qmlir-translate` command."""
-    console(main)
+console_main = partial(console, main)
+"""The entry point of the `qmlir-translate` command."""

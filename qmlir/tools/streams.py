@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import IO, NoReturn
+from typing import IO, NoReturn, Protocol
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,33 @@ class Streams:
     stdout: IO[str]
     stderr: IO[str]
 
-    @staticmethod
-    def of(stdin: IO[str] | None = None, stdout: IO[str] | None = None, stderr: IO[str] | None = None) -> "Streams":
-        """The given streams; the process's own for those that are left out."""
-        return Streams(
-            sys.stdin if stdin is None else stdin,
-            sys.stdout if stdout is None else stdout,
-            sys.stderr if stderr is None else stderr,
-        )
+
+class Main(Protocol):
+    """The `main` of a tool: takes the words of its command line, returns its exit code."""
+
+    def __call__(
+        self,
+        argv: Sequence[str] | None = None,
+        *,
+        stdin: IO[str] | None = None,
+        stdout: IO[str] | None = None,
+        stderr: IO[str] | None = None,
+    ) -> int: ...
+
+
+def main_with(run: Callable[[Sequence[str] | None, Streams], int]) -> Main:
+    """The `main` of a tool that does `run`; arguments and streams that are left out are those of the process."""
+
+    def main(
+        argv: Sequence[str] | None = None,
+        *,
+        stdin: IO[str] | None = None,
+        stdout: IO[str] | None = None,
+        stderr: IO[str] | None = None,
+    ) -> int:
+        return run(argv, Streams(stdin or sys.stdin, stdout or sys.stdout, stderr or sys.stderr))
+
+    return main
 
 
 class UsageError(Exception):

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from qmlir.specialization.options import parse_shapes
 from qmlir.targets.peers.packages import TITLES, installed_version
-from qmlir.tools.arguments import add_data, add_isa, add_model, add_shapes, add_threads, load_model
+from qmlir.tools.arguments import add_model, add_options, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.rivals import rivals
 from qmlir.tools.streams import UsageError
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a .onnx model, float or quantized, a .mlir module, a folder of qmlir quantize, a program of qmlir "
         "compile, or - for a module from stdin",
     )
-    add_data(parser, required=False, help="samples to calibrate a float model and to run (default: random ones)")
+    add_options(parser, "--data", help="samples to calibrate a float model and to run (default: random ones)")
     add = parser.add_argument
     add(
         "--against", default="", metavar="PEER,…",
@@ -45,9 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--processor-time", action="store_true",
         help="measure processor time instead of wall-clock time: for one thread on a busy machine",
     )  # fmt: skip
-    add_shapes(parser)
-    add_threads(parser)
-    add_isa(parser)
+    add_options(parser, "--shape", "--threads", "--isa")
 
 
 @dataclass(frozen=True)
@@ -127,4 +125,4 @@ def _table(lines: list[Line], threads: int, shapes: Mapping[str, tuple[int, ...]
     return table_text(table, is_terminal=is_terminal)
 
 
-COMMAND = Command("bench", "time a model, ours and in other runtimes", add_arguments, run)
+BENCH = Command(add_arguments, run)

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from qmlir.ir.diagnostics import LINES, printable
 from qmlir.specialization.options import parse_shapes
-from qmlir.tools.arguments import add_data, add_model, add_shapes, load_model
+from qmlir.tools.arguments import add_model, add_options, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
 from qmlir.tools.tables import cells, table_text
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "candidate", nargs="?",
         help="the model to compare; without it, a folder of qmlir quantize is compared with its float model",
     )  # fmt: skip
-    add_data(parser)
+    add_options(parser, "--data", required=True)
     add = parser.add_argument
     add("--level", choices=LEVELS, help="compare a model with itself, lowered to this level (small shapes)")
     add("--parts", action="store_true", help="compare the parts of composites, such as fc1/matmul")
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--limit", type=int, metavar="N", help="run at most N samples")
     add("--sort", choices=SORTS, default=SORTS[0], help="in the model's order (the default), or the worst first")
     add("--worst", type=int, metavar="N", help="show the N worst values only")
-    add_shapes(parser)
+    add_options(parser, "--shape")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
@@ -146,9 +146,7 @@ def _verdict(found: Comparison, bound: float | None) -> str:
 
 _RUNTIMES = "\n".join(f"  {f'{name}:':24}{summary}" for name, (summary, _) in RUNTIMES.items())
 
-COMMAND = Command(
-    "compare",
-    "compare two models layer by layer",
+COMPARE = Command(
     add_arguments,
     run,
     epilog=f"""\

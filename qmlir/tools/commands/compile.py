@@ -15,16 +15,7 @@ from qmlir.target import HOST, find_targets
 from qmlir.targets.compiling import compile
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.emission import has_parts
-from qmlir.tools.arguments import (
-    add_casts,
-    add_isa,
-    add_model,
-    add_output,
-    add_shapes,
-    add_target,
-    add_threads,
-    load_model,
-)
+from qmlir.tools.arguments import add_model, add_options, add_output, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import shapes_text, with_one_sample
 from qmlir.workflows.folder import PROGRAM, check_target, written_whole
@@ -35,11 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir compile`."""
     add_model(parser)
     add_output(parser, "the folder to write the program into", required=True, metavar="DIR")
-    add_shapes(parser)
-    add_casts(parser)
-    add_threads(parser)
-    add_isa(parser)
-    add_target(parser, "targets that compute parts, the preferred one first; the CPU computes the rest (default: cpu)")
+    add_options(parser, "--shape", "--keep-casts", "--threads", "--isa", "--target")
     parser.add_argument("--no-tuned", action="store_true", help="ignore the schedules that qmlir tune found")
     parser.add_argument("--function", default="main", metavar="NAME", help="the function to compile (default: main)")
 
@@ -82,4 +69,4 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
-COMMAND = Command("compile", "compile a model into a program that needs NumPy and numba only", add_arguments, run)
+COMPILE = Command(add_arguments, run)

@@ -4,13 +4,14 @@ source <(qmlir completion bash)
 """
 
 import argparse
+from collections.abc import Sequence
 
 import shtab
 
 from qmlir.tools.configuration import DIR, PATHS
 from qmlir.tools.frame import Command, Session, fill_parser
-from qmlir.tools.qmlir_cli import ROWS, build_argument_parser, command_of
 from qmlir.tools.streams import actions_of
+from qmlir.tools.subcommands import Subcommand, build_argument_parser
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,11 +26,11 @@ def _mark(action: argparse.Action) -> None:
         action.complete = shtab.DIRECTORY if action.metavar == DIR else shtab.FILE  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def script(shell: str) -> str:
-    """The script for `shell`, with all commands."""
-    parser, commands = build_argument_parser()
-    for row in ROWS:
-        fill_parser(commands[row.name], command_of(row))
+def script(shell: str, rows: Sequence[Subcommand]) -> str:
+    """The script for `shell`, with the commands of `rows`."""
+    parser, commands = build_argument_parser(rows)
+    for row in rows:
+        fill_parser(commands[row.name], row)
         for action in actions_of(commands[row.name]):
             _mark(action)
     return shtab.complete(parser, shell)
@@ -37,14 +38,12 @@ def script(shell: str) -> str:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Print the script."""
-    text = script(arguments.shell)
+    text = script(arguments.shell, session.commands)
     session.emit({"shell": arguments.shell, "script": text}, lambda: text)
     return 0
 
 
-COMMAND = Command(
-    "completion",
-    "print a script that completes commands and options in a shell",
+COMPLETION = Command(
     add_arguments,
     run,
     epilog='In ~/.bashrc: source <(qmlir completion bash). For zsh: qmlir completion zsh > "${fpath[1]}/_qmlir"',

@@ -191,4 +191,4 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 1 if is_broken else 0
 
 
-COMMAND = Command("doctor", "say what is installed here, and whether it works", add_arguments, run)
+DOCTOR = Command(add_arguments, run)

@@ -7,7 +7,7 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.specialization.inputs import check_known_inputs, function_of
 from qmlir.specialization.options import parse_shapes
 from qmlir.targets.cpu.host import resolved_isa
-from qmlir.tools.arguments import add_isa, add_model, add_shapes, add_threads
+from qmlir.tools.arguments import add_model, add_options
 from qmlir.tools.frame import Command, Session, plain
 from qmlir.tools.sizes import Shapes, shapes_text, with_one_sample
 from qmlir.workflows.folder import QuantizedFolder
@@ -21,9 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "node", metavar="NODE", help="a node of the model, a part of one (fc1/matmul), or a tensor, an input, a weight"
     )
-    add_isa(parser)
-    add_threads(parser)
-    add_shapes(parser)
+    add_options(parser, "--isa", "--threads", "--shape")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
@@ -48,4 +46,4 @@ def _completed(model: str, given: Shapes) -> Shapes:
         return given
 
 
-COMMAND = Command("explain", "say why a node is quantized as it is, and what became of it", add_arguments, run)
+EXPLAIN = Command(add_arguments, run)

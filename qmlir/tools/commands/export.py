@@ -4,7 +4,7 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from qmlir.tools.arguments import add_export, add_model, add_output, add_shapes, export_settings, load_model
+from qmlir.tools.arguments import add_export, add_model, add_options, add_output, export_settings, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.folder import check_file
@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir export`."""
     add_model(parser)
     add_output(parser, "the model to write, FILE.onnx", required=True, metavar="FILE")
-    add_shapes(parser)
+    add_options(parser, "--shape")
     add_export(parser)
 
 
@@ -43,4 +43,4 @@ def _text(output: Path, form: str, opset: int, operators: Counter[str]) -> str:
     return f"{output}: form {form}, operator set {opset}, {operators.total()} nodes: {shown}{more}"
 
 
-COMMAND = Command("export", "write a model or a module as an ONNX model", add_arguments, run)
+EXPORT = Command(add_arguments, run)

@@ -4,7 +4,7 @@ import argparse
 from dataclasses import replace
 
 from qmlir import inspect
-from qmlir.tools.arguments import add_casts, add_model, add_shapes, load_model
+from qmlir.tools.arguments import add_model, add_options, load_model
 from qmlir.tools.frame import Command, Session, plain
 from qmlir.workflows.inspection.table import SORTS, inspection_text
 
@@ -12,8 +12,7 @@ from qmlir.workflows.inspection.table import SORTS, inspection_text
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir inspect`."""
     add_model(parser)
-    add_shapes(parser)
-    add_casts(parser)
+    add_options(parser, "--shape", "--keep-casts")
     parser.add_argument("--sort", choices=list(SORTS), default="", help="sort layers by this column, largest first")
 
 
@@ -28,4 +27,4 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
-COMMAND = Command("inspect", "say what a model is: layers, types, ranges, multiply-adds and bytes", add_arguments, run)
+INSPECT = Command(add_arguments, run)

@@ -24,6 +24,4 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
-COMMAND = Command(
-    "new-dialect", "lay out a package for a dialect of your own, with its tests and CI", add_arguments, run
-)
+NEW_DIALECT = Command(add_arguments, run)

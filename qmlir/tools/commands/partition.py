@@ -5,7 +5,7 @@ from pathlib import Path
 
 from qmlir.targets.partitioning.choices import Preferences
 from qmlir.text.printing import PrintOptions, Weights, save_module
-from qmlir.tools.arguments import add_model, add_output, add_shapes, add_target, load_model
+from qmlir.tools.arguments import add_model, add_options, add_output, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.folder import check_file
 from qmlir.workflows.inspection.partition_table import partition_text
@@ -15,9 +15,9 @@ from qmlir.workflows.partitioning import partition
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir partition`."""
     add_model(parser, help="a quantized model: a folder that qmlir quantize wrote, or a module")
-    add_target(parser, "the targets, the preferred one first (default: those that the module names)")
+    add_options(parser, "--target", help="the targets, the preferred one first (default: those that the module names)")
     add_output(parser, "write the module with its parts as functions", metavar="FILE")
-    add_shapes(parser)
+    add_options(parser, "--shape")
     add = parser.add_argument_group("how to divide").add_argument
     add(
         "--setup", type=int, default=Preferences.setup, metavar="BYTES",
@@ -48,4 +48,4 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
-COMMAND = Command("partition", "divide a quantized model among targets, and say why the rest stays", add_arguments, run)
+PARTITION = Command(add_arguments, run)

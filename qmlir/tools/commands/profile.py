@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from qmlir import profile
-from qmlir.tools.arguments import add_data, add_model, add_output, add_processes, add_shapes, load_model
+from qmlir.tools.arguments import add_model, add_options, add_output, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.folder import check_file
 
@@ -12,16 +12,16 @@ from qmlir.workflows.folder import check_file
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir profile`."""
     add_model(parser)
-    add_data(parser)
+    add_options(parser, "--data", required=True)
     add_output(parser, "the profile to write (JSON)", required=True, metavar="FILE")
-    add_shapes(parser)
+    add_options(parser, "--shape")
     add = parser.add_argument
     add("--passes", default="", metavar="PIPELINE", help="the passes to run first, such as nn-decompose")
     add("--function", default="main", metavar="NAME", help="the function to run (default: main)")
     add("--constants", action="store_true", help="profile constants too")
     add("--axis", type=int, metavar="N", help="also record a range for each index of this axis")
     add("--batch-size", type=int, metavar="N", help="samples in one work item of a process")
-    add_processes(parser)
+    add_options(parser, "--processes")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
@@ -45,4 +45,4 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
-COMMAND = Command("profile", "run a model on samples and write the ranges of its values", add_arguments, run)
+PROFILE = Command(add_arguments, run)

@@ -3,19 +3,17 @@
 import argparse
 from pathlib import Path
 
+from qmlir import pipelines
 from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
-from qmlir.pipelines import QUANTIZE
 from qmlir.quantization.profiles.file import Profile
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.tools.arguments import (
-    add_data,
     add_export,
     add_model,
+    add_options,
     add_output,
     add_quantization,
-    add_shapes,
-    add_target,
     export_settings,
     load_model,
     quantization_settings,
@@ -33,15 +31,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir quantize`."""
     add_model(parser, help="a .onnx model, a .mlir module, or - for a module from stdin")
     source = parser.add_mutually_exclusive_group(required=True)
-    add_data(source, required=False)
+    add_options(source, "--data")
     source.add_argument("--profile", metavar="FILE", help="a profile of the lowered model instead of samples")
     add_output(
         parser,
         "the folder to write, or the module, FILE.mlir (large weights go beside it), or FILE.onnx",
         required=True,
     )
-    add_shapes(parser)
-    add_target(parser, "the targets to quantize for, the preferred one first (qmlir-opt --list-targets)")
+    add_options(parser, "--shape")
+    add_options(
+        parser, "--target", help="the targets to quantize for, the preferred one first (qmlir-opt --list-targets)"
+    )
     add_quantization(parser)
     add_export(parser)
 
@@ -76,10 +76,6 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
-COMMAND = Command(
-    "quantize",
-    "quantize a float model by samples",
-    add_arguments,
-    run,
-    epilog=f"The pipeline: {QUANTIZE.own_text(keep='{…}', profile='…', options='{…}')}",
-)
+_TEXT = pipelines.QUANTIZE.own_text(keep="{…}", profile="…", options="{…}")
+
+QUANTIZE = Command(add_arguments, run, epilog=f"The pipeline: {_TEXT}")

@@ -4,16 +4,7 @@ import argparse
 from pathlib import Path
 
 from qmlir.specialization.options import parse_shapes
-from qmlir.tools.arguments import (
-    add_data,
-    add_isa,
-    add_model,
-    add_output,
-    add_shapes,
-    add_threads,
-    labels_beside_data,
-    load_model,
-)
+from qmlir.tools.arguments import add_model, add_options, add_output, labels_beside_data, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.workflows.inspection.values import bytes_text
 from qmlir.workflows.reporting.making import SAMPLES, report
@@ -28,21 +19,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a folder that qmlir quantize wrote; a quantized module, with --reference; a float model, which is "
         "quantized first; or - for a module from stdin",
     )  # fmt: skip
-    add_data(parser)
+    add_options(parser, "--data", required=True)
     add_output(parser, f"the page to write (default: {OUTPUT})", metavar="FILE")
     add = parser.add_argument
     add("--reference", metavar="FILE", help="the float model of a quantized module")
-    add(
-        "--labels", metavar="[NAME=]FILE",
-        help="the class of each sample, for accuracy: whole numbers in a .npy or .npz file, which may be that of "
-        "--data (default: agreement with the float model)",
-    )  # fmt: skip
+    add_options(parser, "--labels")
     add("--limit", type=int, metavar="N", help="run at most N samples in the interpreter (default: 8)")
     add("--no-time", action="store_true", help="compile nothing: no times, no kernels")
     add("--title", default="", metavar="TEXT", help="the title of the page (default: the model's name)")
-    add_shapes(parser)
-    add_threads(parser)
-    add_isa(parser)
+    add_options(parser, "--shape", "--threads", "--isa")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
@@ -85,4 +70,4 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
-COMMAND = Command("report", "write what quantization did to a model as a page of HTML", add_arguments, run)
+REPORT = Command(add_arguments, run)

@@ -20,16 +20,7 @@ from qmlir.targets.compiling import compile, load_program
 from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError
 from qmlir.targets.emission import has_parts
 from qmlir.text.weights import write_atomically
-from qmlir.tools.arguments import (
-    add_casts,
-    add_isa,
-    add_model,
-    add_output,
-    add_shapes,
-    add_target,
-    add_threads,
-    load_model,
-)
+from qmlir.tools.arguments import add_model, add_options, add_output, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
 
@@ -57,11 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add("--engine", choices=ENGINES, help="what runs it (default: interpreter; a saved program runs compiled)")
     add_output(parser, "the .npz file to write outputs to; otherwise they are printed", metavar="FILE")
-    add_shapes(parser)
-    add_casts(parser)
-    add_threads(parser)
-    add_isa(parser)
-    add_target(parser, "targets that compute parts, the preferred one first, as qmlir compile makes them")
+    add_options(parser, "--shape", "--keep-casts", "--threads", "--isa", "--target")
 
 
 def read_inputs(entries: Sequence[str]) -> dict[str, Array]:
@@ -200,4 +187,4 @@ def _shown(array: Array) -> dict[str, Any]:
     return {"shape": array.shape, "dtype": str(array.dtype)}
 
 
-COMMAND = Command("run", "run a model, a module or a saved program", add_arguments, run)
+RUN = Command(add_arguments, run)

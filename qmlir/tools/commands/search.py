@@ -15,12 +15,10 @@ from qmlir.ir.diagnostics import printable
 from qmlir.quantization.profiles.file import Profile
 from qmlir.text.weights import write_atomically
 from qmlir.tools.arguments import (
-    add_data,
     add_model,
+    add_options,
     add_output,
     add_quantization,
-    add_shapes,
-    add_threads,
     labels_beside_data,
     load_model,
     quantization_settings,
@@ -51,13 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a float model: .onnx, .mlir, or - for a module from stdin; or a folder of qmlir quantize, whose float "
         "model, profile and recipe are taken",
     )
-    add_data(parser, help="samples to measure the accuracy on: as for qmlir quantize")
+    add_options(parser, "--data", required=True, help="samples to measure the accuracy on: as for qmlir quantize")
     add = parser.add_argument
-    add(
-        "--labels", metavar="[NAME=]FILE",
-        help="the class of each sample: whole numbers in a .npy or .npz file, which may be that of --data (default: "
-        "what the float model says)",
-    )  # fmt: skip
+    add_options(parser, "--labels")
     goal = parser.add_mutually_exclusive_group(required=True)
     goal.add_argument("--bound", type=float, metavar="A", help="the accuracy to keep, 0 <= A <= 1")
     goal.add_argument("--drop", type=float, metavar="A", help="the accuracy may be below that of the float model by A")
@@ -81,8 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what runs modules: auto, the interpreter until compiling would have been done (the default), or one of "
         "the two",
     )  # fmt: skip
-    add_shapes(parser)
-    add_threads(parser)
+    add_options(parser, "--shape", "--threads")
     add_quantization(parser)
 
 
@@ -200,6 +193,4 @@ def _report(found: SearchResult, output: Path, *, is_terminal: bool) -> str:
     return "\n".join(lines)
 
 
-COMMAND = Command(
-    "search", "find the layers that need 16 bits, or do with 4, for an accuracy to hold", add_arguments, run
-)
+SEARCH = Command(add_arguments, run)

@@ -13,7 +13,7 @@ from qmlir.ir.diagnostics import printable
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.options import parse_shapes
 from qmlir.specialization.specialize import specialize
-from qmlir.tools.arguments import add_data, add_isa, add_model, add_shapes, add_threads, load_model
+from qmlir.tools.arguments import add_model, add_options, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import with_one_sample
 from qmlir.tools.streams import UsageError
@@ -26,14 +26,12 @@ _MICRO = 1e6
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir tune`."""
     add_model(parser)
-    add_data(parser, required=False, help="samples to quantize a float model by (default: it stays float)")
+    add_options(parser, "--data", help="samples to quantize a float model by (default: it stays float)")
     add = parser.add_argument
     add("--kernels", type=int, metavar="N", help="only the N kernels with the most work")
     add("--seconds", type=float, metavar="S", help="begin no kernel after S seconds; the next run continues there")
     add("--again", action="store_true", help="measure known kernels again")
-    add_shapes(parser)
-    add_threads(parser)
-    add_isa(parser)
+    add_options(parser, "--shape", "--threads", "--isa")
 
 
 def _module(arguments: argparse.Namespace, session: Session) -> ModuleOp:
@@ -140,7 +138,8 @@ def _report(found: TuneResult, *, is_terminal: bool) -> str:
     return "\n".join(lines)
 
 
-COMMAND = Command(
-    "tune", "find faster schedules of a model's kernels on this machine", add_arguments, run,
+TUNE = Command(
+    add_arguments,
+    run,
     epilog="Results are stored next to the cache of programs; qmlir compile uses them unless --no-tuned is given.",
-)  # fmt: skip
+)

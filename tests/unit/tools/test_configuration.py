@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.tools.configuration import OUTPUT, PATHS, configured, options_of, toml_string, write_configuration
 from qmlir.tools.frame import build_parser
-from qmlir.tools.qmlir_cli import ROWS, command_of
+from qmlir.tools.qmlir_cli import ROWS
 from qmlir.tools.streams import ArgumentParser, UsageError
 
 COMMANDS = ("quantize", "run")
@@ -298,7 +298,7 @@ def test_every_option_is_classified() -> None:
     """An option that takes a path writes as `output`, or is known to read."""
     reads = {"data", "profile", "calibration", "recipe", "reference", "labels", "input"}
     for row in ROWS:
-        options = options_of(build_parser(command_of(row)))
+        options = options_of(build_parser(row))
         paths = {key for key, action in options.items() if action.metavar in PATHS}
         assert paths - reads <= {"output"}, row.name
         assert all(options[key].dest == OUTPUT for key in paths - reads)

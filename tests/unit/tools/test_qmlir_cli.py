@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from qmlir.tools import commands, qmlir_cli
-from qmlir.tools.frame import Command, build_parser
+from qmlir.tools.frame import build_parser, command_of
+from qmlir.tools.subcommands import Subcommand
 
 EVERYWHERE = {"--quiet", "--verbose", "--json", "--config", "--write-config"}
 
@@ -26,11 +27,9 @@ def test_a_row_for_each_file() -> None:
 
 
 @pytest.mark.parametrize("row", qmlir_cli.ROWS, ids=lambda row: row.name)
-def test_row_and_command_agree(row: qmlir_cli.Subcommand) -> None:
-    command = qmlir_cli.command_of(row)
-    assert isinstance(command, Command)
-    assert (command.name, command.summary) == (row.name, row.summary)
-    parser = build_parser(command)
+def test_a_row_loads_the_command_of_its_file(row: Subcommand) -> None:
+    assert command_of(row).run.__module__ == f"qmlir.tools.commands.{row.name.replace('-', '_')}"
+    parser = build_parser(row)
     assert {name for action in parser._actions for name in action.option_strings} >= EVERYWHERE
     assert f"usage: qmlir {row.name}" in parser.format_help()  # and no help text breaks argparse
 

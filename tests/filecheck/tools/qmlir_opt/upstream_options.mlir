@@ -17,9 +17,9 @@
 // REPRODUCER: verify-level
 // UNKNOWN: error: --print-ir-after: no pass 'canonicalise', did you mean 'canonicalize'?
 // NAMELESS: error: --print-ir-before: no pass ''
+// LAST: warning: --pass-pipeline is given 3 times: the last one is run, and not 'no-pass', 'cse,dce'
 // LAST-NOT: dce //
 // LAST: IR dump after cse
-// LAST: warning: --pass-pipeline is given 3 times: the last one is run, and not 'no-pass', 'cse,dce'
 // EMPTY: builtin.module {
 // EMPTY-NEXT: }
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {

@@ -1,0 +1,46 @@
+"""The command line of `qmlir` down to the name of a subcommand. Nothing here needs the compiler."""
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from qmlir.tools.streams import ArgumentParser
+
+
+@dataclass(frozen=True)
+class Subcommand:
+    """A subcommand of `qmlir`: its name, its line in the help, and its `Command` (`qmlir.tools.frame`)."""
+
+    name: str
+    summary: str
+    load: Callable[[], object]
+    """Imports the file of the command and returns its `Command`."""
+
+
+_EPILOG = """\
+exit codes:
+  0    done
+  1    something is wrong with the model or the data, or an expectation or a bound fails
+  2    wrong usage
+  130  interrupted; nothing is left half-written
+
+A file qmlir.toml in the working directory may hold options: a table for each command, and [common]. Without one, the
+qmlir.toml beside the model is read; it may say how to quantize, and nothing else.
+"""
+
+
+def build_argument_parser(
+    rows: Sequence[Subcommand],
+) -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
+    """The command line of `qmlir` down to the name of the subcommand, and the empty parser of each of `rows`."""
+    parser = ArgumentParser(
+        prog="qmlir",
+        description="A quantizing compiler for neural networks.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"qmlir {version('qmlir')}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
+    return parser, {row.name: commands.add_parser(row.name, help=row.summary, allow_abbrev=False) for row in rows}
