@@ -1,5 +1,6 @@
 """Reports for tests: hand-made ones, of any size, with names that would break a page that took them for markup."""
 
+from qmlir.workflows.inspection.values import ParameterInfo
 from qmlir.workflows.reporting.layout import layout
 from qmlir.workflows.reporting.model import (
     ChannelWeights,
@@ -11,7 +12,6 @@ from qmlir.workflows.reporting.model import (
     KernelUse,
     Report,
     ReportNode,
-    TypeInfo,
     WarningLevel,
 )
 
@@ -26,13 +26,13 @@ def chain(count: int, channels: int = 4, name: str = "node") -> Report:
         ReportNode(
             place, EVIL if place == 1 else f"{name}{place}", "nn.conv", "Conv", "1x8x4x4", "i8", True,
             drawn.nodes[place],
-            quantized=TypeInfo("i8", 0.5, 0.5, -3, 1, -62.5, 65.0),
+            quantized=ParameterInfo("i8", "tensor", (), 1, (0.5, 0.5), (-3, -3), (-62.5, 65.0)),
             error=ErrorFigures(40.0 - 3 * place % 40, 0.25 * (place + 1), 0.1),
             range=(-1.5, 2.5 + place), clipped=0.125,
             histogram=HistogramPair(-2.0, 0.5, (1, 2, 3) * 20, (2, 2, 2) * 20),
             weights=ChannelWeights(
-                TypeInfo("i8<-127:127>", 0.1, 0.1, 0, channels, -12.7, 12.7), (-1.0,) * channels, (1.0,) * channels,
-                (0.1,) * channels,
+                ParameterInfo("i8<-127:127>", "axis", (0,), channels, (0.1, 0.1), (0, 0), (-12.7, 12.7)),
+                (-1.0,) * channels, (1.0,) * channels, (0.1,) * channels,
             ),
             multiply_adds=1000 * (count - place), bytes=100 + place,
             kernels=(KernelUse("conv_8x4x4_i8", 2e-5, (place,)),), seconds=2e-5,

@@ -1,13 +1,13 @@
-"""A value of a module as a reader wants it: element type, shape, bytes, the range that it can have.
+"""A value of a module as plain data: element type, shape, bytes, quantization parameters, range.
 
-A value's type comes in, whatever its level; out goes plain data. Sizes that are not known are `None`, and count as 1
-in numbers of elements and bytes, so that these are for one sample.
+The type of a value comes in, at any level. Unknown sizes are `None`; in numbers of elements and bytes they count as 1,
+so that these numbers are for one sample.
 """
 
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.sizes import bytes_of, shaped_type
@@ -41,6 +41,9 @@ class ParameterInfo:
     zero_point: tuple[int, int]
     """The smallest and the largest zero point."""
 
+    range: tuple[float, float]
+    """The smallest and the largest number that the type represents."""
+
     @staticmethod
     def of(type_: UniformQuantizedType) -> "ParameterInfo":
         """The parameters of `type_`."""
@@ -55,6 +58,7 @@ class ParameterInfo:
             int(scales.size),
             (float(scales.min()), float(scales.max())),
             (int(points.min()), int(points.max())),
+            represented_range(type_),
         )
 
     @property
@@ -84,7 +88,7 @@ class ValueInfo:
     bytes: int
     is_constant: bool
     range: tuple[float, float] | None = None
-    """What was seen of a profiled value, or what the quantized type can hold; `None` where neither is known."""
+    """The observed range of a profiled value, or the range that a quantized type represents."""
 
     parameters: ParameterInfo | None = None
 
@@ -104,17 +108,11 @@ def bytes_text(count: int) -> str:
     return f"{size:.1f} GiB"
 
 
-def range_of(element: Attribute) -> tuple[float, float] | None:
-    """The range that was seen, or that integers with these parameters can stand for."""
-    match element:
-        case CalibratedQuantizedType():
-            return element.minimum, element.maximum
-        case UniformQuantizedType():
-            low = element.scales * (element.storage_min - element.zero_points)
-            high = element.scales * (element.storage_max - element.zero_points)
-            return float(low.min()), float(high.max())
-        case _:
-            return None
+def represented_range(type_: UniformQuantizedType) -> tuple[float, float]:
+    """The smallest `scale * (qmin - zero_point)` and the largest `scale * (qmax - zero_point)` of the type's scales."""
+    low = type_.scales * (type_.storage_min - type_.zero_points)
+    high = type_.scales * (type_.storage_max - type_.zero_points)
+    return float(low.min()), float(high.max())
 
 
 def constant_behind(value: SSAValue) -> SSAValue | None:
@@ -127,11 +125,13 @@ def constant_behind(value: SSAValue) -> SSAValue | None:
 
 
 def value_info(value: SSAValue) -> ValueInfo | None:
-    """What a reader wants to know of a tensor or of memory, `None` for any other value."""
+    """The description of a tensor or a memref, `None` for any other value."""
     found = shaped_type(value)
     if found is None:
         return None
     element, shape = found
+    parameters = ParameterInfo.of(element) if isinstance(element, UniformQuantizedType) else None
+    observed = (element.minimum, element.maximum) if isinstance(element, CalibratedQuantizedType) else None
     owner = value.owner
     name = tensor_names(owner)[owner.results.index(value)] if isinstance(owner, Operation) else value.name_hint or ""
     return ValueInfo(
@@ -140,6 +140,6 @@ def value_info(value: SSAValue) -> ValueInfo | None:
         tuple(None if size == DYNAMIC_INDEX else size for size in shape),
         bytes_of(value),
         constant_behind(value) is not None,
-        range_of(element),
-        ParameterInfo.of(element) if isinstance(element, UniformQuantizedType) else None,
+        observed if parameters is None else parameters.range,
+        parameters,
     )

@@ -38,12 +38,13 @@ from qmlir.workflows.comparison.compare import arguments_of
 from qmlir.workflows.comparison.names import OUTPUT, matched, module_names
 from qmlir.workflows.comparison.subjects import ModuleSubject
 from qmlir.workflows.evaluating import Batch, Batches, Labels, predicted, read_labels
+from qmlir.workflows.inspection.values import ParameterInfo
 from qmlir.workflows.reporting.advice import Deciders
 from qmlir.workflows.reporting.findings import Checks, Facts, WeightFacts
 from qmlir.workflows.reporting.graph import GraphNode, ReportGraph, graph_of
 from qmlir.workflows.reporting.layout import layout
 from qmlir.workflows.reporting.model import ChannelWeights, Edge, Figure, KernelUse, Report, ReportNode
-from qmlir.workflows.reporting.observing import Array, ObservedPair, quantized_of, text_of_shape
+from qmlir.workflows.reporting.observing import Array, ObservedPair, text_of_shape
 from qmlir.workflows.timing import interleaved
 
 SAMPLES = 8
@@ -316,6 +317,7 @@ class _Collector:
         element = None if node.value is None else element_type(node.value.type)
         type_ = None if node.value is None else ranked_tensor(node.value.type)
         main = [use.seconds for use in uses if use.nodes[0] == node.number]
+        is_quantized = isinstance(element, UniformQuantizedType)
         return ReportNode(
             node.number,
             node.key.removeprefix("output:"),
@@ -323,9 +325,9 @@ class _Collector:
             "" if op is None else "+".join(dict.fromkeys(each.op_type for each in origins_of(op) if each.op_type)),
             "" if type_ is None else text_of_shape(type_.get_shape()),
             "" if element is None else element_text(element),
-            isinstance(element, UniformQuantizedType),
+            is_quantized,
             reason=facts.reason,
-            quantized=None if node.is_output else quantized_of(element),
+            quantized=None if node.is_output or not is_quantized else ParameterInfo.of(element),
             error=None if seen is None else seen.figures,
             is_limited=facts.is_limited,
             range=None if seen is None else seen.range,
@@ -371,10 +373,8 @@ def _weights(facts: WeightFacts) -> ChannelWeights | None:
         rows = facts.by_channel(facts.real).astype(np.float64)
     else:
         rows = facts.centred * facts.type.scales.reshape(-1, 1)
-    type_ = quantized_of(facts.type)
-    assert type_ is not None
-    low, high, scales = rows.min(axis=1), rows.max(axis=1), facts.type.scales.reshape(-1)
-    return ChannelWeights(type_, tuple(low.tolist()), tuple(high.tolist()), tuple(scales.tolist()))
+    low, high, scales = (each.tolist() for each in (rows.min(axis=1), rows.max(axis=1), facts.type.scales.reshape(-1)))
+    return ChannelWeights(ParameterInfo.of(facts.type), tuple(low), tuple(high), tuple(scales))
 
 
 def _uses(graph: ReportGraph, kernels: Sequence[KernelTime]) -> dict[int, tuple[KernelUse, ...]]:

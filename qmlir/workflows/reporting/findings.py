@@ -15,6 +15,7 @@ from qmlir.ir.interfaces import Slot
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.sums import reach
 from qmlir.workflows.comparison.errors import Array
+from qmlir.workflows.inspection.values import represented_range
 from qmlir.workflows.reporting.advice import Deciders, rule
 from qmlir.workflows.reporting.graph import GraphNode
 from qmlir.workflows.reporting.model import Finding, WarningLevel
@@ -155,7 +156,7 @@ class Checks:
         assert seen.clipped is not None
         assert seen.type is not None
         known = None if self._profile is None else self._profile.values.get(facts.node.key)
-        low, high = _limits(seen.type)
+        low, high = represented_range(seen.type)
         is_cut = known is not None and (known.minimum < low - seen.type.scale or known.maximum > high + seen.type.scale)
         text = f"{_percent(seen.clipped)} of the values of {facts.name} lie outside of what its type holds, "
         text += f"{low:.4g} to {high:.4g}, and are clipped. "
@@ -345,12 +346,6 @@ def _lost_weights(weights: WeightFacts | None) -> IntArray:
 def quoted_name(text: str) -> str:
     """A word of ours as a string of TOML."""
     return f'"{text}"'
-
-
-def _limits(type_: UniformQuantizedType) -> tuple[float, float]:
-    scales, points = type_.scales.reshape(-1), type_.zero_points.reshape(-1)
-    low, high = scales * (type_.storage_min - points), scales * (type_.storage_max - points)
-    return float(low.min()), float(high.max())
 
 
 def _narrower(type_: UniformQuantizedType) -> str:

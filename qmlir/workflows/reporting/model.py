@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, cast
 
 from qmlir.ir.diagnostics import LINES, printable
+from qmlir.workflows.inspection.values import ParameterInfo
 from qmlir.workflows.reporting.layout import Point
 
 
@@ -29,33 +30,10 @@ class HistogramPair:
 
 
 @dataclass(frozen=True)
-class TypeInfo:
-    """The quantized type of a value: `real = scale * (stored - zero_point)`."""
-
-    storage: str
-    """`i8`, `u4`, `i8<-127:127>`."""
-
-    scale: float
-    """The largest where there are several."""
-
-    smallest_scale: float
-    zero_point: int
-    """The first where there are several."""
-
-    scales: int
-    """How many there are: 1 for a whole tensor."""
-
-    low: float
-    """The smallest and the largest number that it can hold."""
-
-    high: float
-
-
-@dataclass(frozen=True)
 class ChannelWeights:
     """The weights of a contraction by output channel."""
 
-    type: TypeInfo
+    type: ParameterInfo
     minima: tuple[float, ...]
     """The smallest and the largest weight of each channel; those of the float model where it has the same weights."""
 
@@ -110,7 +88,7 @@ class ReportNode:
     reason: str = ""
     """Why it is left in float."""
 
-    quantized: TypeInfo | None = None
+    quantized: ParameterInfo | None = None
     error: ErrorFigures | None = None
     is_limited: bool = False
     """Whether what follows cuts the same off as the type does, so that clipping costs nothing."""

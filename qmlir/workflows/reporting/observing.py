@@ -11,39 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Attribute
 
 from qmlir.arithmetic import histogram as fine
 from qmlir.dialects.quant.infer import broadcast_parameters
-from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
-from qmlir.quantization.report import element_text
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.workflows.comparison.errors import Array, ErrorSums
-from qmlir.workflows.reporting.model import ErrorFigures, HistogramPair, TypeInfo
+from qmlir.workflows.reporting.model import ErrorFigures, HistogramPair
 
 SHOWN_BINS = 64
 """Bins of the histograms on the page at most."""
 
 F64 = npt.NDArray[np.float64]
-
-
-def quantized_of(element: Attribute | None) -> TypeInfo | None:
-    """The parameters of a quantized element type, `None` for any other."""
-    if not isinstance(element, UniformQuantizedType):
-        return None
-    scales, zero_points = element.scales.reshape(-1), element.zero_points.reshape(-1)
-    lows, highs = scales * (element.storage_min - zero_points), scales * (element.storage_max - zero_points)
-    storage = element_text(element)
-    if (element.storage_min, element.storage_max) != storage_limits(element.storage):
-        storage += f"<{element.storage_min}:{element.storage_max}>"
-    return TypeInfo(
-        storage,
-        float(scales.max()),
-        float(scales.min()),
-        int(zero_points[0]),
-        scales.size,
-        float(lows.min()),
-        float(highs.max()),
-    )
 
 
 @dataclass

@@ -24,7 +24,7 @@ function histogram(node) {
   const label = (value, x, anchor) => svg("text", { x, y: PLOT.height + 14, "text-anchor": anchor }, number(value, 3));
   plot.append(label(found.start, 0, "start"), label(end, PLOT.width, "end"));
   if (across(0) > 60 && across(0) < PLOT.width - 60) plot.append(label(0, across(0), "middle"), svg("line", { class: "axis", x1: across(0), x2: across(0), y1: PLOT.height - 4, y2: PLOT.height + 3 }));
-  for (const limit of node.quantized ? [node.quantized.low, node.quantized.high] : []) {
+  for (const limit of node.quantized ? node.quantized.range : []) {
     const x = across(limit);
     if (x >= -0.5 && x <= PLOT.width + 0.5) plot.append(svg("line", { class: "limit", x1: x, x2: x, y1: -10, y2: PLOT.height }));
   }
@@ -68,7 +68,7 @@ function channels(weights) {
   });
   const type = weights.type;
   return [el("h3", {}, "Weights by channel"), plot,
-    el("p", { class: "quiet" }, `${type.storage}, ${type.scales === 1 ? `one scale, ${number(type.scale)}` : `${type.scales} scales, ${number(type.smallest_scale)} to ${number(type.scale)}`}; from ${number(low)} to ${number(high)}`)];
+    el("p", { class: "quiet" }, `${type.storage}, ${type.count === 1 ? `one scale, ${number(type.scale[1])}` : `${type.count} scales, ${type.scale.map((each) => number(each)).join(" to ")}`}; from ${number(low)} to ${number(high)}`)];
 }
 function kernels(node) {
   const rows = node.kernels.map((use) => {
@@ -104,9 +104,9 @@ function facts(node) {
   if (node.range) rows.push(["values seen", `${number(node.range[0])} to ${number(node.range[1])}`]);
   const type = node.quantized;
   if (type) {
-    rows.push(["range of the type", `${number(type.low)} to ${number(type.high)} (${type.storage})`]);
-    rows.push(["scale", type.scales === 1 ? number(type.scale, 6) : `${type.scales}, ${number(type.smallest_scale)} to ${number(type.scale)}`]);
-    rows.push(["zero point", number(type.zero_point, 9)]);
+    rows.push(["range of the type", `${type.range.map((each) => number(each)).join(" to ")} (${type.storage})`]);
+    rows.push(["scale", type.count === 1 ? number(type.scale[1], 6) : `${type.count}, ${type.scale.map((each) => number(each)).join(" to ")}`]);
+    rows.push(["zero point", [...new Set(type.zero_point)].map((each) => number(each, 9)).join(" to ")]);
   }
   if (isNumber(node.clipped)) rows.push(["clipped", percent(node.clipped) + (node.is_limited && node.clipped > 0 ? " (what follows cuts the same off)" : "")]);
   if (node.multiply_adds) rows.push(["multiply-adds", count(node.multiply_adds)]);
