@@ -7,7 +7,6 @@ is an error of every pipeline that it could be meant for.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike
 from typing import TypedDict
 
 from xdsl.dialects.builtin import ModuleOp
@@ -16,6 +15,7 @@ from qmlir import registry
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.quantization.recipe import RecipeSource, RecipeText
 from qmlir.registry.package import WITHOUT_VARIABLE
 from qmlir.target import HOST, Target, find_target, find_targets, installed_targets, targets_of
 
@@ -249,8 +249,8 @@ class QuantizeSettings(TypedDict, total=False):
     calibrator: str
     """How a range comes of what was seen: `min_max` (the default), or another of the tree's or of a package's."""
 
-    recipe: str | PathLike[str]
-    """A TOML file of rules for chosen values."""
+    recipe: RecipeSource
+    """A TOML file of rules for chosen values, or its text as a `RecipeText`."""
 
     assert_all_quantized: bool
     """Whether it is an error, which lists all of it, that something is left in float."""
@@ -307,6 +307,12 @@ def pipeline_values(settings: QuantizeSettings, *, has_targets: bool = False) ->
 
 GIVEN = "given"
 """How the text of a pipeline calls the profile that its passes are given as a value."""
+
+
+def given_recipe(settings: QuantizeSettings) -> RecipeText | None:
+    """The recipe of `settings` that the passes are given as a value; `None` where it is a file, or none."""
+    recipe = settings.get("recipe", "")
+    return recipe if isinstance(recipe, RecipeText) else None
 
 
 def quantize_pipeline(settings: QuantizeSettings, module: ModuleOp) -> tuple[NamedPipeline, dict[str, str]]:

@@ -1,7 +1,6 @@
 """The options that the passes which decide share: defaults for all values, and a recipe file for more."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -12,10 +11,10 @@ from qmlir.ir.diagnostics import note, op_error
 from qmlir.quantization.casts import drop_calibration, insert_casts
 from qmlir.quantization.decide import decide
 from qmlir.quantization.decisions import Decisions
-from qmlir.quantization.recipe import WIDE_BY_DEFAULT, Recipe, Rule, make_rule, read_rules
+from qmlir.quantization.recipe import WIDE_BY_DEFAULT, Recipe, RecipeSource, Rule, make_rule, read_rules
 
 Watch = Callable[[Recipe, Sequence[Decisions]], None]
-"""Is told what was decided by a recipe for each function of a module, before anything of the module is changed."""
+"""Is called with a recipe and its decisions for each function of a module, before the module is changed."""
 
 _OF_DATA = {"storage": "activations", "scheme": "scheme", "calibrator": "calibrator"}
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
@@ -26,6 +25,9 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
 }
 """For each slot, in the order of the rules, the option that sets a field."""
 
+OPTIONS = tuple(dict.fromkeys(option for fields in _OPTIONS.values() for option in fields.values()))
+"""The options that make rules for all values."""
+
 
 def said_for_slots(options: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
     """For each slot that `options` say something of, the option that sets a field: one rule each, in their order."""
@@ -35,27 +37,20 @@ def said_for_slots(options: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, 
             yield slot, said
 
 
-def simple_rules(
-    *, activations: str = "", weights: str = "", accumulator: str = "", scheme: str = "", weight_scheme: str = "",
-    granularity: str = "", calibrator: str = "",
-) -> list[Rule]:  # fmt: skip
+def simple_rules(**options: str) -> list[Rule]:
     """Rules for all values, from options that are empty where nothing was said. Raises `DiagnosticError`."""
-    given = {
-        "activations": activations, "weights": weights, "accumulator": accumulator, "scheme": scheme,
-        "weight_scheme": weight_scheme, "granularity": granularity, "calibrator": calibrator,
-    }  # fmt: skip
     rules: list[Rule] = []
-    for slot, said in said_for_slots(given):
-        table = {field: given[option] for field, option in said.items()}
+    for slot, said in said_for_slots(options):
+        table = {field: options[option] for field, option in said.items()}
         rule = make_rule({"slot": slot, **table}, f"the options for slot '{slot}'")
-        sources = {field: f"the option {option}={given[option]}" for field, option in said.items()}
+        sources = {field: f"the option {option}={options[option]}" for field, option in said.items()}
         rules.append(Rule(rule.settings, slot=rule.slot, sources=sources))  # without a name: it may match nothing
     return rules
 
 
-def make_recipe(rules: list[Rule], path: str = "") -> Recipe:
-    """The recipe of `rules`, of what is known to need more bits, and then of the file at `path`."""
-    return Recipe([*rules, *WIDE_BY_DEFAULT, *(read_rules(Path(path)) if path else [])])
+def make_recipe(rules: list[Rule], source: RecipeSource = "") -> Recipe:
+    """The recipe of `rules`, then of the built-in rules, then of the rules in `source`."""
+    return Recipe([*rules, *WIDE_BY_DEFAULT, *read_rules(source)])
 
 
 def decide_and_insert(

@@ -18,8 +18,9 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.ir import Operation
 
@@ -28,6 +29,7 @@ from qmlir.arithmetic.schemes import Arithmetic, Scheme, Storage, scheme_names
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
+from qmlir.text.parsing import read_source
 
 _BLOCK = re.compile(r"block:([0-9]+)")
 
@@ -281,12 +283,38 @@ def _described(table: Mapping[str, Any], place: int) -> str:
     return f"rule {place}" + (f" ({matchers})" if matchers else "")
 
 
-def read_rules(path: Path) -> list[Rule]:
-    """The rules of a recipe file. Raises `DiagnosticError` where it cannot be read or says what nothing understands."""
+@dataclass(frozen=True)
+class RecipeText:
+    """A recipe as TOML text, which one function hands to another without a file."""
+
+    name: str
+    """The name in messages: of a file, its path."""
+
+    text: str
+
+    @staticmethod
+    def of(source: "RecipeSource") -> "RecipeText | None":
+        """The recipe itself, or the one in a file; `None` for an empty path. Raises `DiagnosticError`."""
+        if isinstance(source, RecipeText):
+            return source
+        return RecipeText(str(source), read_source(Path(source))) if str(source) else None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+RecipeSource: TypeAlias = str | PathLike[str] | RecipeText
+"""A recipe, or the path of its file; empty for none."""
+
+
+def read_rules(source: RecipeSource) -> list[Rule]:
+    """The rules of a recipe, none without one. Raises `DiagnosticError` where it cannot be read or has unknown keys."""
+    recipe = RecipeText.of(source)
+    if recipe is None:
+        return []
+    path = recipe.name
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise text_error(f"cannot read '{path}': {error.strerror}") from error
+        content = tomllib.loads(recipe.text)
     except (ValueError, RecursionError) as error:
         raise text_error(f"'{path}' is no TOML: {error}") from error
     for key in content:

@@ -21,7 +21,7 @@ import argparse
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from importlib.metadata import version
@@ -30,6 +30,7 @@ from typing import Any, cast
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.text.files import read_regular
+from qmlir.text.toml import toml_value
 from qmlir.text.weights import write_atomically
 from qmlir.tools.streams import ArgumentParser, UsageError, actions_of
 
@@ -331,25 +332,6 @@ def configured(
     return arguments
 
 
-def toml_string(text: str) -> str:
-    """`text` as a basic string of TOML."""
-    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
-    escaped = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
-    return f'"{escaped}"'
-
-
-def _toml(value: Any) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return str(value)
-        case list() | tuple():
-            return f"[{', '.join(_toml(each) for each in cast(Sequence[Any], value))}]"
-        case _:
-            return toml_string(str(value))
-
-
 def _relative(action: argparse.Action, text: str, folder: Path) -> str:
     """A path as it has to be written into a file in `folder`; what is no path stays as it is."""
     if action.metavar not in PATHS:
@@ -373,7 +355,7 @@ def _lines(parser: argparse.ArgumentParser, arguments: argparse.Namespace, folde
             value = _relative(action, value, folder)
         elif isinstance(value, list):
             value = [_relative(action, str(each), folder) for each in cast(list[Any], value)]
-        yield f"{key} = {_toml(value)}"
+        yield f"{key} = {toml_value(value)}"
 
 
 def write_configuration(parser: argparse.ArgumentParser, command: str, arguments: argparse.Namespace) -> Path:

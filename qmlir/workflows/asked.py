@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from qmlir.quantization.options import said_for_slots
-from qmlir.quantization.recipe import WIDE_BY_DEFAULT
-from qmlir.workflows.rules import rules_of_file, table_text
+from qmlir.quantization.recipe import WIDE_BY_DEFAULT, RecipeText
+from qmlir.workflows.rules import rules_text, table_text
 
 _WIDE = "i16"
 
@@ -30,10 +30,8 @@ def recipe_text(used: Collection[int], settings: Mapping[str, Any]) -> str:
 
     `settings` are those of `quantize`, by name; `target` and `keep`, which are no matter of rules, stand in comments.
     """
-    path = str(settings.get("recipe") or "")
-    lines = [
-        f"# What qmlir {version('qmlir')} was asked for: give it as --recipe to do the same again.",
-    ]
+    recipe = RecipeText.of(settings.get("recipe") or "")
+    lines = [f"# What qmlir {version('qmlir')} was asked for: give it as --recipe to do the same again."]
     if targets := settings.get("target"):
         lines.append(f"# --target {targets if isinstance(targets, str) else ','.join(targets)}")
     if not targets or "keep" in settings:
@@ -41,6 +39,6 @@ def recipe_text(used: Collection[int], settings: Mapping[str, Any]) -> str:
     for place, table in enumerate(_tables(settings)):
         if place in used:
             lines += ["", table_text(table)]
-    if path:
-        lines += ["", f"# From {Path(path).name}:", rules_of_file(Path(path))]
+    if recipe is not None:
+        lines += ["", f"# From {Path(recipe.name).name}:", rules_text(recipe)]
     return "\n".join(lines) + "\n"

@@ -9,7 +9,7 @@ from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import GIVEN, QuantizeSettings, quantize_pipeline
+from qmlir.pipelines import GIVEN, QuantizeSettings, given_recipe, quantize_pipeline
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.recipe import Recipe
@@ -64,7 +64,7 @@ def quantize_with_profile(
         used.update(recipe.used)
         reasons.update(float_reasons(decided))
 
-    run(lowered, "decide", watch=watch)
+    run(lowered, "decide", watch=watch, given_recipe=given_recipe(settings))
     run(lowered, "propagate", "raise", "rescale")
     return Quantized(lowered, profiled, before, frozenset(used), reasons)
 

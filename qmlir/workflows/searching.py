@@ -21,8 +21,6 @@ from enum import StrEnum
 from functools import partial
 from importlib.metadata import version
 from os import PathLike
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import IO, Any, TypeVar, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
@@ -34,7 +32,7 @@ from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, nearest_n
 from qmlir.pipelines import QuantizeSettings, kept_composites, quantize_options, target_text
 from qmlir.quantization.profiles.digest import model_digest
 from qmlir.quantization.profiles.file import Profile
-from qmlir.text.parsing import read_source
+from qmlir.quantization.recipe import RecipeText
 from qmlir.text.printing import module_text
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.evaluating import (
@@ -242,10 +240,6 @@ def _key(module: ModuleOp, profile: Profile, data: str, labels: Array | None, as
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _text_of(recipe: str | PathLike[str]) -> str:
-    return read_source(Path(recipe)) if str(recipe) else ""
-
-
 def _check_bound(bound: float | None, drop: float | None) -> None:
     if (bound is None) == (drop is None):
         raise text_error("a search has a bound: an accuracy, or how far it may drop below the float model, one of them")
@@ -331,7 +325,7 @@ def search(
     _check_bound(bound, drop)
     way, widest = _chosen(SearchMode, mode, "mode"), _chosen(Width, to, "width")
     runner = Runner(_chosen(Engine, engine, "engine"), threads)
-    recipe = settings.get("recipe", "")
+    recipe = RecipeText.of(settings.get("recipe", ""))
     if target_text(settings) or targets_of(module):
         raise text_error("a search is for the CPU, which has all widths: other targets say themselves which they have")
     options = quantize_options(settings)
@@ -341,20 +335,20 @@ def search(
     scores = output_name(module, output)
     calibrating = batches.data if calibration is None else Batches(module, data_beside(labels, calibration)).data
 
-    def quantized(rules: str | PathLike[str], given: Profile | None) -> Quantized:
+    def quantized(rules: RecipeText | None, given: Profile | None) -> Quantized:
         return quantize_with_profile(
             module, None if given else calibrating, profiled=given, processes=processes, progress=progress,
-            **{**settings, "recipe": rules},
+            **{**settings, "recipe": rules or ""},
         )  # fmt: skip
 
     start = quantized(recipe, profiled)
     with _saying_once():
         content, samples = batches.digest()
         keep = list(settings.get("keep", kept_composites()))
-        asked = {**options, "keep": keep, "output": scores, "recipe": _text_of(recipe)}
+        asked = {**options, "keep": keep, "output": scores, "recipe": recipe.text if recipe else ""}
         measurements = Measurements(_key(module, start.profile, content, known, asked), state)
         accuracy = Accuracy(batches, known, module, scores, runner)
-        layered = Layered(start.profiled, widely, str(recipe))
+        layered = Layered(start.profiled, widely, recipe)
         with _bar(len(layered.layers), progress) as advance:
             float_accuracy = measurements.measured("accuracy of the float model", lambda: accuracy.of(module))
             advance(1)
@@ -365,10 +359,7 @@ def search(
             widths, is_finished = (found.drop if way is SearchMode.DROP else found.narrow)(max_steps)
             start_accuracy, reached = found.accuracy({}), found.accuracy(widths)
         text = layered.recipe_text(widths)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "recipe.toml"
-        path.write_text(text, encoding="utf-8")
-        made = quantized(path, start.profile)
+    made = quantized(RecipeText("the recipe of the search", text), start.profile)
     return SearchResult(
         way, accuracy.metric, samples, wanted, float_accuracy, start_accuracy, tuple(found.ranking),
         tuple(found.steps), reached, widths, found.holds(reached), is_finished, measurements.taken, made, text,

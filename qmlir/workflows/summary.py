@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.builtin_types import element_of
+from qmlir.quantization.recipe import RecipeText
 from qmlir.quantization.report import Coverage, coverage
 from qmlir.workflows.inspection.values import bytes_of, bytes_text
 from qmlir.workflows.quantizing import Quantized
@@ -63,11 +64,14 @@ class QuantizationSummary:
                 "in_float": [asdict(row) for row in left[:_IN_FLOAT_LISTED]],
                 "in_float_count": len(left),
             },
-            "settings": {
-                key: list(cast(Any, value)) if isinstance(value, tuple) else value
-                for key, value in self.settings.items()
-            },
+            "settings": {key: _plain_setting(value) for key, value in self.settings.items()},
         }
+
+
+def _plain_setting(value: object) -> Any:
+    if isinstance(value, tuple):
+        return list(cast(tuple[Any, ...], value))
+    return str(value) if isinstance(value, RecipeText) else value
 
 
 def summarize(

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from glob import escape
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -18,23 +16,21 @@ from xdsl.ir import Operation
 
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.arithmetic.schemes import Storage
-from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.verification import verify
-from qmlir.passmanager.manager import PassManager
-from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import QUANTIZE, QuantizeSettings, pipeline_values
 from qmlir.quantization.decide import decide
 from qmlir.quantization.options import make_recipe, simple_rules
 from qmlir.quantization.profiles.keys import functions_of
-from qmlir.quantization.recipe import Choice, Recipe, Rule, make_rule
-from qmlir.workflows.rules import Table, rules_of_file, table_text
+from qmlir.quantization.recipe import Choice, Recipe, RecipeText, Rule, make_rule
+from qmlir.workflows.rules import Table, rules_text, table_text
 
 
 class Width(StrEnum):
-    """What a layer may have in place of what it has by the user's settings."""
+    """The widths that a search gives a layer in place of the user's settings."""
 
     NARROW = "4"
     """Weights of 4 bits."""
@@ -126,15 +122,14 @@ class _Probe:
 class Layered:
     """A lowered and profiled module, ready to be quantized in many ways."""
 
-    def __init__(self, profiled: ModuleOp, settings: Mapping[str, str], recipe: str = "") -> None:
-        """`settings` are those of `qmlir.quantize` for all values, `recipe` the path of the user's own rules.
+    def __init__(self, profiled: ModuleOp, settings: Mapping[str, str], recipe: RecipeText | None = None) -> None:
+        """`settings` are those of `qmlir.quantize` for all values, `recipe` has the user's own rules.
 
         Raises `DiagnosticError` where nothing in the module can be named or quantized.
         """
         self._profiled = profiled
         self._settings = {name: value for name, value in settings.items() if value}
         self._recipe = recipe
-        self._environment = default_environment()
         probe = self._probe(())
         self.in_float = probe.in_float
         """The layers of which something is in float before anything is changed."""
@@ -147,7 +142,7 @@ class Layered:
             raise text_error("nothing in the model is quantized and has a node's name: a recipe has nothing to name")
 
     def _probe(self, tables: Sequence[Table]) -> _Probe:
-        base = make_recipe(simple_rules(**self._settings), self._recipe).rules
+        base = make_recipe(simple_rules(**self._settings), self._recipe or "").rules
         # Rules are about the module as it is now: one that decides nothing here is left out, not refused.
         tried = [Rule(rule.settings, rule.origin, rule.role, rule.op, rule.slot) for rule in map(_rule, tables)]
         recipe = _Watching([*base, *tried])
@@ -178,20 +173,16 @@ class Layered:
 
     def recipe_text(self, widths: Widths) -> str:
         """A recipe file: the user's own rules as they are, and behind them those that make the `widths`."""
-        own = rules_of_file(Path(self._recipe)) if self._recipe else ""
+        own = rules_text(self._recipe) if self._recipe is not None else ""
         tables = self._probe(self._all_tables(widths)).tables
         return "\n\n".join([*([own] if own else []), *map(table_text, tables)]) + "\n"
 
     def quantized(self, widths: Widths) -> ModuleOp:
         """The module with these widths, by the passes of `qmlir quantize`."""
-        module = self._profiled.clone()
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "recipe.toml"
-            path.write_text(self.recipe_text(widths), encoding="utf-8")
-            settings = {"keep": (), "granularity": "", **self._settings, "recipe": path}
-            values = pipeline_values(cast(QuantizeSettings, settings))
-            text = QUANTIZE.text("decide", "propagate", "raise", **values)
-            PassManager(self._environment.new_context(), parse_pipeline(text, self._environment.passes)).run(module)
+        recipe = RecipeText("the recipe of the search", self.recipe_text(widths))
+        values = pipeline_values(cast(QuantizeSettings, {"keep": (), "granularity": "", **self._settings}))
+        text = QUANTIZE.text("decide", "propagate", "raise", **values)
+        module = run_pipeline(self._profiled.clone(), text, given_recipe=recipe)
         verify(module)
         return module
 

@@ -8,7 +8,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.given import TakesValues
 from qmlir.ir.preservation import MEANING, Preservation
-from qmlir.quantization.options import Watch, decide_and_insert, make_recipe, simple_rules
+from qmlir.quantization.options import OPTIONS, Watch, decide_and_insert, make_recipe, simple_rules
+from qmlir.quantization.recipe import RecipeText
 
 
 @dataclass(frozen=True)
@@ -62,19 +63,14 @@ class QuantInsertCasts(TakesValues):
     recipe: str = ""
     assert_all_quantized: bool = False
 
-    VALUES: ClassVar[tuple[str, ...]] = ("watch",)
+    VALUES: ClassVar[tuple[str, ...]] = ("watch", "given_recipe")
     watch: ClassVar[Watch | None] = None
-    """Is told what is decided."""
+    """Is called with the decisions."""
+
+    given_recipe: ClassVar[RecipeText | None] = None
+    """The recipe itself, in place of the file that `recipe` names."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rules = simple_rules(
-            activations=self.activations,
-            weights=self.weights,
-            accumulator=self.accumulator,
-            scheme=self.scheme,
-            weight_scheme=self.weight_scheme,
-            granularity=self.granularity,
-            calibrator=self.calibrator,
-        )
-        recipe = make_recipe(rules, self.recipe)
+        rules = simple_rules(**{option: getattr(self, option) for option in OPTIONS})
+        recipe = make_recipe(rules, self.given_recipe or self.recipe)
         decide_and_insert(op, recipe, assert_all_quantized=self.assert_all_quantized, watch=self.watch)

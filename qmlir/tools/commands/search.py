@@ -3,7 +3,6 @@
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from rich import box
@@ -13,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir import load
 from qmlir.ir.diagnostics import printable
 from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.recipe import RecipeText
 from qmlir.text.weights import write_atomically
 from qmlir.tools.arguments import (
     add_model,
@@ -139,10 +139,8 @@ def _save(output: Path, source: _Source, found: SearchResult, arguments: argpars
     """The folder of the found model, with the measurements."""
     state = output / STATE
     measured = state.read_text(encoding="utf-8")
-    with TemporaryDirectory() as folder, written_whole(output, SEARCHED) as aside:
-        recipe = Path(folder) / "search.toml"
-        recipe.write_text(found.recipe, encoding="utf-8")
-        settings = {**source.settings, "recipe": str(recipe)}
+    with written_whole(output, SEARCHED) as aside:
+        settings = {**source.settings, "recipe": RecipeText("search.toml", found.recipe)}
         quantized = found.quantized
         summary = summarize(source.module, quantized, settings, model=arguments.model, data=arguments.data)
         save_quantized(aside, source.stem, source.module, quantized, settings, summary.to_dict())

@@ -18,7 +18,7 @@ from qmlir.ir.provenance import origins_of
 from qmlir.passmanager.instrumentation import Instrumentation
 from qmlir.passmanager.provenance_changes import Change, ProvenanceChanges
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import COMPILE, GIVEN, QuantizeSettings, quantize_pipeline
+from qmlir.pipelines import COMPILE, GIVEN, QuantizeSettings, given_recipe, quantize_pipeline
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import is_constant
 from qmlir.quantization.report import key_of
@@ -156,7 +156,8 @@ def explain_node(
     whole = _whole(made, found)
     reader = DecisionReader(made, found, profile)
     rest = ("profile", "decide", "propagate", "raise", "rescale")
-    _run(made, pipeline.text(*rest, profile=GIVEN, **values), [changes], taken=profile, watch=reader)
+    text = pipeline.text(*rest, profile=GIVEN, **values)
+    _run(made, text, [changes], taken=profile, watch=reader, given_recipe=given_recipe(settings))
     given = made if quantized is None else quantized
     standing = _standing_in(given, found, whole)
     compiled, scheduled, failure = ProvenanceChanges(), None, ""

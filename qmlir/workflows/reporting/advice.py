@@ -4,9 +4,8 @@ The type of a value is decided where the value is computed, or first taken, and 
 type (see `qmlir.quantization.groups`). A rule that names another operation would decide nothing, which is an error.
 """
 
-import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from glob import escape
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
@@ -18,29 +17,18 @@ from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.groups import Groups
 from qmlir.quantization.profiles.keys import is_constant
+from qmlir.workflows.rules import table_text
 
 
-def quoted(text: str) -> str:
-    """A basic string of TOML. JSON's differ in one character, which JSON leaves as it is."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def as_glob(name: str) -> str:
-    """The pattern that matches exactly `name`: model's names may hold what patterns give a meaning to."""
-    return re.sub(r"([*?\[])", r"[\1]", name)
-
-
-def rule(op: Operation | None, slot: Slot | None, **settings: str) -> str:
-    """A rule for a slot of the node that `op` stands for, or of every operation; `settings` are in TOML."""
-    lines = ["[[rule]]"]
+def rule(op: Operation | None, slot: Slot | None, **settings: object) -> str:
+    """The text of a rule for a slot of the node that `op` stands for, or of every operation."""
+    matchers: dict[str, object] = {}
     if op is not None:
         origins = origins_of(op)
-        matcher = ("origin", as_glob(str(origins[0]))) if origins else ("op", op.name)
-        lines.append(f"{matcher[0]} = {quoted(matcher[1])}")
+        matchers |= {"origin": escape(str(origins[0]))} if origins else {"op": op.name}
     if slot is not None:
-        lines.append(f"slot = {quoted(slot.value)}")
-    lines += [f"{key} = {value}" for key, value in settings.items()]
-    return "\n".join(lines)
+        matchers["slot"] = slot.value
+    return table_text({**matchers, **settings})
 
 
 def _is_fixed(op: Quantizable, slot: Slot) -> bool:
@@ -88,7 +76,7 @@ class Deciders:
         found = self.of(value)
         return found is not None and _is_fixed(*found)
 
-    def rule(self, value: SSAValue, settings: Mapping[str, str]) -> str:
+    def rule(self, value: SSAValue, **settings: object) -> str:
         """The rule that gives `value` other settings, empty where there is none."""
         found = self.of(value)
         return "" if found is None else rule(*found, **settings)

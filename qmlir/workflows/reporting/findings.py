@@ -145,7 +145,7 @@ class Checks:
             f"largest is {largest:.3g}. The {type_.bits} bits are spread over the whole range, so that all others have "
             f"{np.log2(min(held, largest) / usual):.1f} bits less. A percentile as calibrator cuts the outliers off.",
             (facts.node.number,),
-            self._deciders.rule(value, {"calibrator": '{ name = "percentile", percent = 99.9 }'}),
+            self._deciders.rule(value, calibrator={"name": "percentile", "percent": 99.9}),
         )
 
     def clipped(self, facts: Facts) -> Iterator[Finding]:
@@ -163,7 +163,7 @@ class Checks:
         recipe = ""
         if is_cut or known is None:
             text += "A range from the smallest to the largest value that calibration saw holds them."
-            recipe = self._deciders.rule(value, {"calibrator": quoted_name("min_max")})
+            recipe = self._deciders.rule(value, calibrator="min_max")
         else:
             text += (
                 "The samples of the calibration had no such values, which no rule can know of: calibrate with samples "
@@ -190,7 +190,7 @@ class Checks:
                 f"step of the scale, {float(weights.type.scales.max()):.3g}, that other channels need. A scale for "
                 "each channel keeps them.",
                 (facts.node.number,),
-                rule(facts.operation, Slot.WEIGHT, granularity=quoted_name("channel")),
+                rule(facts.operation, Slot.WEIGHT, granularity="channel"),
             )
         if empty.size:
             yield Finding(
@@ -222,7 +222,7 @@ class Checks:
                 f"values vary by {spread:.3g}, and a step of the type is {float(seen.type.scales.max()):.3g}. More "
                 "bits keep them.",
                 (facts.node.number,),
-                self._deciders.rule(value, {"storage": quoted_name("i16")}),
+                self._deciders.rule(value, storage="i16"),
             )
 
     def bias(self, facts: Facts) -> Iterator[Finding]:
@@ -246,9 +246,9 @@ class Checks:
                     else "Fewer bits for the weights make their scale larger."
                 ),
                 (facts.node.number,),
-                rule(facts.operation, Slot.WEIGHT, granularity=quoted_name("tensor"))
+                rule(facts.operation, Slot.WEIGHT, granularity="tensor")
                 if is_channel
-                else rule(facts.operation, Slot.WEIGHT, storage=quoted_name(_narrower(weights.type))),
+                else rule(facts.operation, Slot.WEIGHT, storage=_narrower(weights.type)),
             )
         products = np.abs(weights.centred).sum(axis=1) * reach(weights.data)
         sums = products + (bias if bias.size in (1, products.size) else bias.max())
@@ -259,7 +259,7 @@ class Checks:
                 f"The sums of {facts.name} may reach {float(sums.max()):.3g}, of 2^31 that 32 bits hold. Other "
                 "runtimes that add up in 32 bits may overflow. Weights of fewer bits make the sums smaller.",
                 (facts.node.number,),
-                rule(facts.operation, Slot.WEIGHT, storage=quoted_name(_narrower(weights.type))),
+                rule(facts.operation, Slot.WEIGHT, storage=_narrower(weights.type)),
             )
 
     def uneven_channels(self, facts: Facts) -> Iterator[Finding]:
@@ -283,14 +283,14 @@ class Checks:
             f"{small.max() / small.min():.3g} times: a tenth of the channels has {max(levels, 1):.0f} different "
             "weights or fewer. A scale for each channel gives all of them the whole width.",
             (facts.node.number,),
-            rule(facts.operation, Slot.WEIGHT, granularity=quoted_name("channel")),
+            rule(facts.operation, Slot.WEIGHT, granularity="channel"),
         )
 
     def left_in_float(self, facts: Facts) -> Iterator[Finding]:
         """A layer that computes in float."""
         if not facts.reason:
             return
-        recipe = rule(facts.operation, None, quantize="true") if facts.is_kept_in_float else ""
+        recipe = rule(facts.operation, None, quantize=True) if facts.is_kept_in_float else ""
         end = "" if facts.is_kept_in_float else " No rule changes that."
         yield Finding(
             "in float",
@@ -315,7 +315,7 @@ class Checks:
             "without VNNI (ONNX Runtime does), and give other results there. If the model goes to such a runtime, "
             f"weights of 7 bits are safe: two products of at most {SAFE_WEIGHTS} by {_WORST_BYTE} fit.",
             tuple(facts.node.number for facts in risky),
-            rule(None, Slot.WEIGHT, storage=quoted_name(f"i8<-{SAFE_WEIGHTS}:{SAFE_WEIGHTS}>")),
+            rule(None, Slot.WEIGHT, storage=f"i8<-{SAFE_WEIGHTS}:{SAFE_WEIGHTS}>"),
         )
 
     def run(self, all_facts: Sequence[Facts]) -> tuple[Finding, ...]:
@@ -341,11 +341,6 @@ def _lost_weights(weights: WeightFacts | None) -> IntArray:
         return np.zeros(0, np.int64)
     had = np.flatnonzero((weights.by_channel(weights.real) != 0).any(axis=1))
     return np.intersect1d(_empty_channels(weights), had)
-
-
-def quoted_name(text: str) -> str:
-    """A word of ours as a string of TOML."""
-    return f'"{text}"'
 
 
 def _narrower(type_: UniformQuantizedType) -> str:

@@ -6,11 +6,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.tools.configuration import OUTPUT, PATHS, configured, options_of, toml_string, write_configuration
+from qmlir.tools.configuration import OUTPUT, PATHS, configured, options_of, write_configuration
 from qmlir.tools.frame import build_parser
 from qmlir.tools.qmlir_cli import ROWS
 from qmlir.tools.streams import ArgumentParser, UsageError
@@ -302,8 +300,3 @@ def test_every_option_is_classified() -> None:
         paths = {key for key, action in options.items() if action.metavar in PATHS}
         assert paths - reads <= {"output"}, row.name
         assert all(options[key].dest == OUTPUT for key in paths - reads)
-
-
-@given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_strings(text: str) -> None:
-    assert tomllib.loads(f"key = {toml_string(text)}") == {"key": text}

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Operation
 import qmlir
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization import decisions
-from qmlir.quantization.recipe import read_rules
+from qmlir.quantization.recipe import RecipeText, read_rules
 from qmlir.quantization.report import coverage
 from qmlir.quantization.retyping import refusal
 from qmlir.workflows.quantizing import quantize_with_profile
@@ -68,7 +68,7 @@ def test_what_is_narrow_keeps_the_form_of_its_limits(tmp_path: Path) -> None:
 def test_rules_of_the_user_come_first_and_stay(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text('[[rule]]\norigin = "coarse*"\nslot = "weight"\nstorage = "i6"\n')
-    layered = Layered(profiled(), {}, str(own))
+    layered = Layered(profiled(), {}, RecipeText.of(own))
     assert products(layered.quantized({})) == {"fine": "i8 x i8", "coarse[0]": "i8 x i6"}
     assert layered.recipe_text({"coarse[0]": Width.NARROW}).startswith(own.read_text())
     assert products(layered.quantized({"coarse[0]": Width.NARROW})) == {"fine": "i8 x i8", "coarse[0]": "i8 x i4"}
