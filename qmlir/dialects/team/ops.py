@@ -7,7 +7,7 @@ is already used for something else. So between these operations a team computes,
 """
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i64
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Operation, Region
 from xdsl.irdl import AtLeast, IRDLOperation, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -20,7 +20,7 @@ THREADS = "team.threads"
 """The attribute of a function that a team runs: an `i64`, how many threads it has at most."""
 
 MOST_CHUNKS = 63
-"""Of the share of a thread."""
+"""The most chunks of a thread's range: a runtime may count them in 6 bits."""
 
 
 class TeamOperation(IRDLOperation):
@@ -115,8 +115,3 @@ def team_threads(function: Operation) -> int | None:
     """How many threads a function is for, where a team runs it."""
     found = function.attributes.get(THREADS)
     return found.value.data if isinstance(found, IntegerAttr) else None
-
-
-def in_region(*ops: Operation) -> Region:
-    """A region of these operations, which stand nowhere."""
-    return Region(Block(ops))

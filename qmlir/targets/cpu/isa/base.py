@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from qmlir.dialects.kernel.ops import ContractionOp
 from qmlir.dialects.kernel.winograd import Algorithm
 
+ALIGNMENT = 64
+"""The alignment of all memory in bytes: a cache line, and the widest vector. The runtime has the same number."""
+
 DOT_US = "dot_us"
 """Each i32 of `a` plus four products of bytes, of `x` unsigned and of `w` signed: an intrinsic of `(a, x, w)`."""
 

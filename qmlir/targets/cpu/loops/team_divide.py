@@ -25,14 +25,14 @@ from xdsl.traits import IsTerminator, MemoryEffectKind, get_effects, is_side_eff
 
 from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
 from qmlir.dialects.kernel.hand_made import HandMadeOp
-from qmlir.dialects.team.ops import THREADS, ChunksOp, SingleOp, TeamOperation, in_region
+from qmlir.dialects.team.ops import THREADS, ChunksOp, SingleOp, TeamOperation
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.targets.cpu.loops.memory_use import is_written, overwritten, root_of
 
-MOST_CHUNKS = 5
-"""Of the share of a thread: each is half of what is left, the last one all of it."""
+CHUNKS = 5
+"""The chunks of a thread's range, where it has steps enough: each is half of what is left, the last one all of it."""
 
 _OF_ALL = (CallOp, scf.ForOp, scf.YieldOp, func.ReturnOp, memref.AllocOp, memref.GetGlobalOp)
 """What `@main` may have where all threads run it: none of it reads memory or chooses."""
@@ -136,7 +136,7 @@ def _single(ops: Sequence[Operation], custom: frozenset[str] = frozenset()) -> S
     )
     for op in ops:
         op.detach()
-    return SingleOp(in_region(*ops), first=is_first)
+    return SingleOp(Region(Block(ops)), first=is_first)
 
 
 # --- Chunks of loops --------------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ def _chunks(op: scf.ParallelOp) -> ChunksOp:
                 write.builder.insert(each)
     op.detach()
     op.erase()
-    return ChunksOp(steps, max(1, min(MOST_CHUNKS, (steps // 2).bit_length())), Region(body))
+    return ChunksOp(steps, max(1, min(CHUNKS, (steps // 2).bit_length())), Region(body))
 
 
 class _LoopWriter:

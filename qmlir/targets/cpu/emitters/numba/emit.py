@@ -42,9 +42,7 @@ from qmlir.targets.cpu.emitters.numba.runtime import operations
 from qmlir.targets.cpu.emitters.numba.runtime.lanes import BY_INTRINSICS
 from qmlir.targets.cpu.emitters.numba.text import Index, Names, Text, name_text
 from qmlir.targets.cpu.isa import isa_of
-
-ALIGNMENT = 64
-"""Bytes: buffers begin at multiples in the arena."""
+from qmlir.targets.cpu.isa.base import ALIGNMENT
 
 _OF_THE_MODULE = (
     "main", "steps", "arena", "constants", "kernels", "np", "together", "ARENA_BYTES", "CALLS", "CONSTANTS",
@@ -99,7 +97,7 @@ class _ModuleWriter:
         name = write.names.new(write.hint(value, "x"))
         write.array_memory(function, value, name)
         kind = memory_name(function, type_.get_element_type())
-        return name, f"const {kind}" if _is_read_only(function, value) else kind
+        return name, f"const {kind}" if value in _arguments_with(READ_ONLY, function) else kind
 
     def function(
         self,
@@ -287,31 +285,25 @@ def _memory_element(op: memref.GlobalOp) -> Attribute:
     return op.type.get_element_type()
 
 
-def _port_rows(function: FuncOp, ports: Sequence[Port], refuses: frozenset[str]) -> list[str]:
+def _port_rows(function: FuncOp, ports: Sequence[Port], arguments: Sequence[SSAValue]) -> list[str]:
+    """The rows of `ports`, which are these arguments."""
     rows: list[str] = []
-    for port in ports:
+    refusing = _arguments_with(REFUSES_NAN, function)
+    for port, argument in zip(ports, arguments, strict=True):
         caller = port.of_caller()
         type_ = cast(TensorType[Attribute], caller.type)
         element = type_.get_element_type()
         dtype, shape = caller_dtype(function, element), tuple(type_.get_shape())
-        row = (_quoted(port.name), _quoted(dtype), shape, port.name in refuses, unfilled_bits(element))
+        row = (_quoted(port.name), _quoted(dtype), shape, argument in refusing, unfilled_bits(element))
         rows.append(f"({', '.join(map(str, row))})")
     return rows
 
 
-def _is_read_only(function: FuncOp, argument: SSAValue) -> bool:
-    """Whether a function only reads the memory of an argument."""
-    entries = function.arg_attrs
-    return entries is not None and READ_ONLY in entries.data[function.body.block.args.index(argument)].data
-
-
-def _refusing(function: FuncOp) -> frozenset[str]:
-    """The names of the inputs that must be numbers."""
-    entries = function.arg_attrs
-    ports = inputs_of(function)
-    if entries is None:
-        return frozenset()
-    return frozenset(port.name for port, entry in zip(ports, entries.data, strict=False) if REFUSES_NAN in entry.data)
+def _arguments_with(name: str, function: FuncOp) -> list[SSAValue]:
+    """The arguments of a function that have the attribute `name`."""
+    entries = () if function.arg_attrs is None else function.arg_attrs.data
+    arguments = zip(function.body.block.args, entries, strict=False)
+    return [argument for argument, entry in arguments if name in entry.data]
 
 
 def _table(name: str, rows: Sequence[str]) -> str:
@@ -348,6 +340,7 @@ def emit_module(module: ModuleOp) -> str:
             parts.kernel(function)
     writer = _MainWriter(parts, main)
     steps = writer.text()
+    inputs, arguments = inputs_of(main), main.body.block.args
     parts.tables.imported.add("addresses")
     if parts.tables.instructions:
         parts.tables.imported.add("by_intrinsics")
@@ -365,8 +358,8 @@ def emit_module(module: ModuleOp) -> str:
     tables = "\n".join(
         [
             _table("CONSTANTS", writer.constant_rows()),
-            _table("INPUTS", _port_rows(main, inputs_of(main), _refusing(main))),
-            _table("OUTPUTS", _port_rows(main, memory_outputs_of(main), frozenset())),
+            _table("INPUTS", _port_rows(main, inputs, arguments[: len(inputs)])),
+            _table("OUTPUTS", _port_rows(main, memory_outputs_of(main), arguments[len(inputs) :])),
             _table("CALLS", writer.call_rows),
             f"ARENA_BYTES = {writer.arena_bytes + SLACK}",
             *_instruction_lines(parts.tables),

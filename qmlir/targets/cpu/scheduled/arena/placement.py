@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-ALIGNMENT = 64
-"""Bytes: a cache line, and the widest vector."""
+from qmlir.targets.cpu.isa.base import ALIGNMENT
 
 
 def aligned(size: int) -> int:

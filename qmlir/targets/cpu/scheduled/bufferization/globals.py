@@ -10,9 +10,7 @@ from xdsl.traits import ConstantLike
 from qmlir.analysis.symbols import symbols_of, unique_name
 from qmlir.ir.builtin_types import as_dense, tensor
 from qmlir.ir.diagnostics import op_error
-
-ALIGNMENT = 64
-"""Bytes to which all memory is aligned: a cache line, and the widest vector."""
+from qmlir.targets.cpu.isa.base import ALIGNMENT
 
 _DEFAULT_NAME = "constant"
 

@@ -30,6 +30,7 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.signature import RESULT
 from qmlir.ir.statistics import count
+from qmlir.targets.cpu.isa.base import ALIGNMENT
 from qmlir.targets.cpu.scheduled.bufferization.aliases import Aliases
 from qmlir.targets.cpu.scheduled.bufferization.destinations import (
     destination_style,
@@ -38,7 +39,7 @@ from qmlir.targets.cpu.scheduled.bufferization.destinations import (
     is_tensor_type,
     results_written,
 )
-from qmlir.targets.cpu.scheduled.bufferization.globals import ALIGNMENT, Globals
+from qmlir.targets.cpu.scheduled.bufferization.globals import Globals
 from qmlir.targets.cpu.scheduled.bufferization.placement import Placement
 from qmlir.targets.cpu.scheduled.bufferization.slices import is_contiguous, memory_type, reshaped_type, subview
 

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
+from qmlir.dialects.team.ops import MOST_CHUNKS, chunk_bounds
 from qmlir.targets.cpu.emitters.numba.runtime.team import AT, COUNT, EACH, PASSED, new_words
-from qmlir.targets.cpu.emitters.numba.runtime.together import OPERATIONS
+from qmlir.targets.cpu.emitters.numba.runtime.together import LIMIT, OPERATIONS
 
 _alone, _begin, _end = (OPERATIONS[name] for name in ("alone", "chunk_begin", "chunk_end"))
 _finished, _taken = OPERATIONS["finished"], OPERATIONS["taken"]
@@ -61,6 +62,18 @@ def test_pieces_are_all_steps(threads: int, pieces: int, steps: int) -> None:
         assert sizes[:-1] == sorted(sizes[:-1], reverse=True)
         assert abs(sum(sizes) - steps / threads) < 1
     assert place == steps
+
+
+@given(threads=st.integers(1, 9), chunks=st.integers(1, MOST_CHUNKS), steps=st.integers(0, 1 << 40), data=st.data())
+def test_bounds_are_those_of_the_dialect(threads: int, chunks: int, steps: int, data: st.DataObject) -> None:
+    """Machine code divides a loop as the interpreter does, for every number of chunks that an operation may have."""
+    chunk = data.draw(st.integers(0, threads * chunks - 1))
+    expected = chunk_bounds(steps, chunks, threads, *divmod(chunk, chunks))
+    assert bounds(new_words(threads), chunk, chunks, steps) == expected
+
+
+def test_the_words_of_a_team_count_all_chunks() -> None:
+    assert MOST_CHUNKS == LIMIT - 1
 
 
 class _Thread:
