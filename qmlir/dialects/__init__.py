@@ -1,23 +1,9 @@
-"""The dialects, one package each: how an operation gets its name, and how a dialect finds what its files define."""
+"""The dialects, one package each, and how a dialect finds the operations that its files define."""
 
-from collections.abc import Callable
 from types import ModuleType
-from typing import TypeVar
 
 from xdsl.ir import Operation
-from xdsl.irdl import IRDLOperation, irdl_op_definition
-
-OperationT = TypeVar("OperationT", bound=IRDLOperation)
-
-
-def operation(name: str) -> Callable[[type[OperationT]], type[OperationT]]:
-    """Define the operation `name`, as `irdl_op_definition` does a class that has its name inside."""
-
-    def define(cls: type[OperationT]) -> type[OperationT]:
-        cls.name = name
-        return irdl_op_definition(cls)
-
-    return define
+from xdsl.irdl import IRDLOperation
 
 
 def operations_in(*modules: ModuleType) -> list[type[Operation]]:

@@ -10,6 +10,7 @@ from xdsl.irdl import (
     ParsePropInAttrDict,
     VarConstraint,
     base,
+    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -19,15 +20,16 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.quant.infer import element_type, expressed_type
 from qmlir.ir.builtin_types import reshaped_like, tensor
 from qmlir.ir.interfaces import ActsBesideResults, InferResultTypes
 
 
-@operation("calib.observe")
+@irdl_op_definition
 class ObserveOp(IRDLOperation, InferResultTypes):
     """Gives its operand on, and lets a run record statistics of it under `key`."""
+
+    name = "calib.observe"
 
     T: ClassVar = VarConstraint("T", base(TensorType[Attribute]))
 
@@ -51,7 +53,7 @@ class ObserveOp(IRDLOperation, InferResultTypes):
         return [reshaped_like(tensor(self.result.type), self.input.type)]
 
 
-@operation("calib.fake_quant")
+@irdl_op_definition
 class FakeQuantOp(IRDLOperation, InferResultTypes):
     """`clip(rne(x / s), n, p) * s` with the trainable scale `s = 2^ceil(log2_threshold) / 2^(bits - 1)`.
 
@@ -59,6 +61,8 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
     `p = 2^bits - 1` (Jain et al., Trained Quantization Thresholds). The threshold is one number, or one for each index
     of `axis`.
     """
+
+    name = "calib.fake_quant"
 
     input = operand_def(TensorType)
     log2_threshold = operand_def(TensorType)

@@ -9,13 +9,13 @@ from xdsl.irdl import (
     ParsePropInAttrDict,
     VarConstraint,
     base,
+    irdl_op_definition,
     operand_def,
     opt_prop_def,
     traits_def,
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.quant.infer import element_type
 from qmlir.ir.interfaces import ActsBesideResults
 
@@ -31,19 +31,23 @@ class ExpectationOp(IRDLOperation):
     traits = traits_def(ActsBesideResults())
 
 
-@operation("check.expect_eq")
+@irdl_op_definition
 class ExpectEqOp(ExpectationOp):
     """Every element is equal: integers and stored values by their bits, floats by value.
 
     NaN equals NaN, and -0.0 equals 0.0.
     """
 
+    name = "check.expect_eq"
+
     assembly_format = "$actual `,` $expected attr-dict `:` type($actual)"
 
 
-@operation("check.expect_close")
+@irdl_op_definition
 class ExpectCloseOp(ExpectationOp):
     """`|actual - expected| <= absolute + relative * |expected|` for every element of floats; NaN equals NaN."""
+
+    name = "check.expect_close"
 
     irdl_options = (ParsePropInAttrDict(),)
 

@@ -10,11 +10,10 @@ from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
-from xdsl.irdl import IRDLOperation, operand_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.quant.infer import element_type, verify_quantized_tensor
 from qmlir.dialects.quant.syntax import brief_text
 from qmlir.dialects.quant.types import QuantizedType, StoredType, UniformFloatType
@@ -72,25 +71,31 @@ def _verify_expressed(expressed: Attribute, quantized: Attribute, roles: tuple[s
         )
 
 
-@operation("quant.qcast")
+@irdl_op_definition
 class QuantizeCastOp(CastOperation):
     """Quantize: `saturate(round_half_even(x / scale) + zero_point)`."""
+
+    name = "quant.qcast"
 
     def verify_elements(self, source: Attribute, result: Attribute) -> None:
         _verify_expressed(source, result, ("operand", "result"))
 
 
-@operation("quant.dcast")
+@irdl_op_definition
 class DequantizeCastOp(CastOperation):
     """Dequantize: `scale * (stored - zero_point)`."""
+
+    name = "quant.dcast"
 
     def verify_elements(self, source: Attribute, result: Attribute) -> None:
         _verify_expressed(result, source, ("result", "operand"))
 
 
-@operation("quant.scast")
+@irdl_op_definition
 class StorageCastOp(CastOperation):
     """Take a quantized value for its stored integers, or small floats, or the reverse; no number changes."""
+
+    name = "quant.scast"
 
     def verify_elements(self, source: Attribute, result: Attribute) -> None:
         integer, quantized = (source, result) if isinstance(result, QuantizedType) else (result, source)

@@ -14,6 +14,7 @@ from xdsl.irdl import (
     RangeOf,
     VarConstraint,
     base,
+    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -24,7 +25,6 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.simd.base import AnyVector, bits_of, element_of, is_signless, lanes_of, vector, vector_of
 
 
@@ -35,13 +35,15 @@ class Signs(StrEnum):
     SS = "ss"
 
 
-@operation("simd.dot_accumulate")
+@irdl_op_definition
 class DotAccumulateOp(IRDLOperation):
     """Each lane of the accumulator plus the products of its group of elements, modulo 2^32.
 
     A group is 32 bits: four bytes, read as `signs` says (`us`: `x` unsigned, `w` signed; `ss`: both signed), or two
     signed integers of 16 bits.
     """
+
+    name = "simd.dot_accumulate"
 
     accumulator = operand_def(VectorType)
     x = operand_def(VectorType)
@@ -85,9 +87,11 @@ class DotAccumulateOp(IRDLOperation):
             raise VerifyException(f"integers of 16 bits are signed: found signs {self.signs.data}")
 
 
-@operation("simd.multiply_pairs")
+@irdl_op_definition
 class MultiplyPairsOp(IRDLOperation):
     """Unsigned bytes times signed ones, the products of neighbours added and kept inside 16 bits."""
+
+    name = "simd.multiply_pairs"
 
     x = operand_def(VectorType)
     w = operand_def(VectorType)
@@ -122,9 +126,11 @@ class Conversion(StrEnum):
     BITCAST = "bitcast"
 
 
-@operation("simd.convert")
+@irdl_op_definition
 class ConvertOp(IRDLOperation):
     """Each lane converted as the operation of `arith` of that name does; `bitcast` may change the number of lanes."""
+
+    name = "simd.convert"
 
     value = operand_def(VectorType)
     kind = prop_def(StringAttr)
@@ -182,9 +188,11 @@ _CONVERTED: dict[Conversion, tuple[bool, bool, int]] = {
 }
 
 
-@operation("simd.round_to_int")
+@irdl_op_definition
 class RoundToIntOp(IRDLOperation):
     """Floats rounded to integers of 32 bits, ties to even. Every lane that is stored must lie inside them."""
+
+    name = "simd.round_to_int"
 
     value = operand_def(VectorType)
     result = result_def(VectorType)
@@ -200,12 +208,14 @@ class RoundToIntOp(IRDLOperation):
             raise VerifyException(f"takes f32 to i32, found {self.value.type} and {self.result.type}")
 
 
-@operation("simd.narrow")
+@irdl_op_definition
 class NarrowOp(IRDLOperation):
     """Signed integers in a narrower type, saturated to its signed range, or with `unsigned` to its unsigned one.
 
     Of several vectors of one type the lanes stand one behind the other.
     """
+
+    name = "simd.narrow"
 
     T: ClassVar = VarConstraint("T", base(VectorType[Attribute]))
 
@@ -233,9 +243,11 @@ class NarrowOp(IRDLOperation):
             raise VerifyException(f"keeps the lanes, found {found}")
 
 
-@operation("simd.compare")
+@irdl_op_definition
 class CompareOp(IRDLOperation):
     """Each lane compared, by a predicate of `arith.cmpi` for integers and of `arith.cmpf` for floats."""
+
+    name = "simd.compare"
 
     T: ClassVar = VarConstraint("T", base(VectorType[Attribute]))
 
@@ -266,9 +278,11 @@ class CompareOp(IRDLOperation):
             )
 
 
-@operation("simd.select")
+@irdl_op_definition
 class SelectOp(IRDLOperation):
     """The lanes of `lhs` where the condition holds, those of `rhs` elsewhere."""
+
+    name = "simd.select"
 
     T: ClassVar = VarConstraint("T", base(VectorType[Attribute]))
 
@@ -320,19 +334,25 @@ class InterleaveOp(IRDLOperation):
             raise VerifyException(f"takes blocks of an even number of lanes that divides {lanes}, found {block}")
 
 
-@operation("simd.interleave_low")
+@irdl_op_definition
 class InterleaveLowOp(InterleaveOp):
     """`a0 b0 a1 b1 …`, of the first halves."""
 
+    name = "simd.interleave_low"
 
-@operation("simd.interleave_high")
+
+@irdl_op_definition
 class InterleaveHighOp(InterleaveOp):
     """The same of the second halves."""
 
+    name = "simd.interleave_high"
 
-@operation("simd.reduce_add")
+
+@irdl_op_definition
 class ReduceAddOp(IRDLOperation):
     """The sum of all lanes, halves added until one lane is left: integers modulo 2^N, floats rounded in each step."""
+
+    name = "simd.reduce_add"
 
     value = operand_def(VectorType)
     result = result_def()

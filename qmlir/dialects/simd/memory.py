@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
+    irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
@@ -21,7 +22,6 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.simd.base import AnyVector, bits_of, check_place, element_of, is_signless, lanes_of
 from qmlir.ir.builtin_types import memref_type
 
@@ -46,17 +46,21 @@ class PlaceLoadOp(IRDLOperation):
         check_place(self.memory, self.indices, element_of(self.result))
 
 
-@operation("simd.load")
+@irdl_op_definition
 class LoadOp(PlaceLoadOp):
     """Consecutive elements from a place on."""
 
+    name = "simd.load"
 
-@operation("simd.load_partial")
+
+@irdl_op_definition
 class LoadPartialOp(IRDLOperation):
     """The first `count` elements from a place on, 0 in the lanes behind them; nothing else is read.
 
     A count of 0 or less reads nothing, one of more than the lanes reads all of them.
     """
+
+    name = "simd.load_partial"
 
     memory = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
@@ -73,9 +77,11 @@ class LoadPartialOp(IRDLOperation):
         check_place(self.memory, self.indices, element_of(self.result))
 
 
-@operation("simd.load_group_splat")
+@irdl_op_definition
 class LoadGroupSplatOp(PlaceLoadOp):
     """The 32 bits at a place (four elements of i8, two of i16, one of i32), repeated in the whole vector."""
+
+    name = "simd.load_group_splat"
 
     def verify_(self) -> None:
         super().verify_()
@@ -86,9 +92,11 @@ class LoadGroupSplatOp(PlaceLoadOp):
             raise VerifyException(f"makes vectors of whole groups of {GROUP_BITS} bits, found {self.result.type}")
 
 
-@operation("simd.store")
+@irdl_op_definition
 class StoreOp(IRDLOperation):
     """Write all lanes, one after the other from a place on."""
+
+    name = "simd.store"
 
     vector = operand_def(VectorType)
     memory = operand_def(MemRefType)
@@ -104,9 +112,11 @@ class StoreOp(IRDLOperation):
         check_place(self.memory, self.indices, element_of(self.vector))
 
 
-@operation("simd.store_partial")
+@irdl_op_definition
 class StorePartialOp(IRDLOperation):
     """Write the first `count` lanes from a place on, and nothing behind them."""
+
+    name = "simd.store_partial"
 
     vector = operand_def(VectorType)
     memory = operand_def(MemRefType)
@@ -123,12 +133,14 @@ class StorePartialOp(IRDLOperation):
         check_place(self.memory, self.indices, element_of(self.vector))
 
 
-@operation("simd.prefetch")
+@irdl_op_definition
 class PrefetchOp(IRDLOperation):
     """Ask for the cache line of a place of a memory of one axis, which may lie behind its end: changes no value.
 
     `level` is that of the cache that it shall come into, 1 the nearest, 2 or 3.
     """
+
+    name = "simd.prefetch"
 
     memory = operand_def(MemRefType)
     index = operand_def(IndexType)
@@ -148,12 +160,14 @@ class PrefetchOp(IRDLOperation):
             raise VerifyException(f"levels of caches are 1, 2 and 3, found {self.level.value.data}")
 
 
-@operation("simd.gather")
+@irdl_op_definition
 class GatherOp(IRDLOperation):
     """The elements of a table of one axis at the places that the lanes of `places` give.
 
     The places are integers of 32 bits or `index`, read as signed; each must lie inside the table.
     """
+
+    name = "simd.gather"
 
     table = operand_def(MemRefType)
     places = operand_def(VectorType)
@@ -178,13 +192,15 @@ BYTE_VALUES = 256
 """The elements of a table that `simd.look_up` reads: one for each byte."""
 
 
-@operation("simd.look_up")
+@irdl_op_definition
 class LookUpOp(IRDLOperation):
     """The bytes of a table of 256 at the places that the lanes of `places` give, read as unsigned bytes.
 
     It is `simd.gather` for the one kind of table that registers hold: a processor that permutes bytes of several
     registers by a register needs no memory for it.
     """
+
+    name = "simd.look_up"
 
     table = operand_def(MemRefType)
     places = operand_def(VectorType)

@@ -8,13 +8,11 @@ is already used for something else. So between these operations a team computes,
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i64
 from xdsl.ir import Operation, Region
-from xdsl.irdl import AtLeast, IRDLOperation, opt_prop_def, prop_def, region_def, traits_def
+from xdsl.irdl import AtLeast, IRDLOperation, irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
-
-from qmlir.dialects import operation
 
 THREADS = "team.threads"
 """The attribute of a function that a team runs: an `i64`, how many threads it has at most."""
@@ -38,12 +36,14 @@ class TeamOperation(IRDLOperation):
             parent = parent.parent_op()
 
 
-@operation("team.single")
+@irdl_op_definition
 class SingleOp(TeamOperation):
     """One thread runs the region: the one that comes first, or with `first` always the first thread of the team.
 
     `first` is for custom kernels, which may keep state for each thread.
     """
+
+    name = "team.single"
 
     first = opt_prop_def(UnitAttr)
 
@@ -53,13 +53,15 @@ class SingleOp(TeamOperation):
         super().__init__(regions=[body], properties={"first": UnitAttr() if first else None})
 
 
-@operation("team.chunks")
+@irdl_op_definition
 class ChunksOp(TeamOperation):
     """The steps `0 <= step < steps` in chunks `begin <= step < end`, for each of which some thread runs the region.
 
     Each thread owns an equal share of the steps, in `chunks` chunks, of which each is half of what is left of the share
     and the last one all of it (`chunk_bounds`). A thread that is through with its own share takes chunks of the others.
     """
+
+    name = "team.chunks"
 
     steps = prop_def(IntegerAttr.constr(value=AtLeast(0), type=i64))
     chunks = prop_def(IntegerAttr.constr(value=AtLeast(1), type=i64))

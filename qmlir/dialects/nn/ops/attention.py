@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -31,7 +32,6 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.elements import Kind, plain_type
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
@@ -49,7 +49,7 @@ def _known(*sizes: int) -> int:
     return max(sizes)
 
 
-@operation("nn.attention")
+@irdl_op_definition
 class AttentionOp(NnOp, MultipliesAndAdds):
     """`softmax(cap(q k^T) + bias) v` for each head (ONNX Attention): result, keys and values so far, and the scores.
 
@@ -65,6 +65,7 @@ class AttentionOp(NnOp, MultipliesAndAdds):
     masked has the probabilities and the result 0.
     """
 
+    name = "nn.attention"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"mask": None, "lengths": None})
 
@@ -166,7 +167,7 @@ class AttentionOp(NnOp, MultipliesAndAdds):
         )
 
 
-@operation("nn.rotary_embedding")
+@irdl_op_definition
 class RotaryEmbeddingOp(NnOp):
     """Pairs `(a, b)` of each head turned by the angle of their position (ONNX RotaryEmbedding).
 
@@ -175,6 +176,7 @@ class RotaryEmbeddingOp(NnOp):
     `sines` are `[batch, sequence, size / 2]`, or `[positions, size / 2]` with `positions [batch, sequence]`.
     """
 
+    name = "nn.rotary_embedding"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"positions": None})
 

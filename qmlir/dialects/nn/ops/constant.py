@@ -6,13 +6,12 @@ from typing import Any
 import numpy.typing as npt
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorType, i1
 from xdsl.ir import Attribute
-from xdsl.irdl import prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, shapes_agree
 from qmlir.dialects.nn.elements import kind_of, plain_type
 from qmlir.dialects.quant.infer import as_stored
@@ -31,12 +30,14 @@ def storage_element(element: Attribute) -> Attribute:
     return plain_type(element)
 
 
-@operation("nn.constant")
+@irdl_op_definition
 class ConstantOp(NnOp):
     """A tensor known at compile time: `nn.constant dense<…> : tensor<2xi8> -> tensor<2x!q0>`.
 
     One type is printed where the stored type and the result's are the same.
     """
+
+    name = "nn.constant"
 
     value = prop_def(DenseIntOrFPElementsAttr | ExternalWeightsAttr)
     result = result_def(TensorType)

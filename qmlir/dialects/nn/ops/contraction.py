@@ -11,10 +11,9 @@ from typing import ClassVar
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
@@ -67,10 +66,11 @@ class ContractionOp(NnOp, MultipliesAndAdds, ABC):
             raise VerifyException(f"data of a contraction has one scale, found {element}")
 
 
-@operation("nn.matmul")
+@irdl_op_definition
 class MatMulOp(ContractionOp):
     """The matrix product of the last two axes, the others broadcast (ONNX MatMul); `transpose_b`: rhs is `[N, K]`."""
 
+    name = "nn.matmul"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     lhs = operand_def(TensorType)
@@ -167,10 +167,11 @@ class BiasedContractionOp(ContractionOp, ABC):
             verify_bias_type(element_of(self.bias), element_of(self.data), element_of(self.weight))
 
 
-@operation("nn.fully_connected")
+@irdl_op_definition
 class FullyConnectedOp(BiasedContractionOp):
     """`x * w^T + b`: data `[M, K]`, weights `[N, K]`, bias `[N]`; a composite of a matrix product and a sum."""
 
+    name = "nn.fully_connected"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -214,10 +215,11 @@ class WindowedContractionOp(BiasedContractionOp, ABC):
             raise VerifyException(f"{weight[0]} {role} channels do not divide into {groups} groups")
 
 
-@operation("nn.conv")
+@irdl_op_definition
 class ConvOp(WindowedContractionOp):
     """Correlation over the spatial axes (ONNX Conv): data `[N, C, …]`, weights `[M, C / groups, …]`, bias `[M]`."""
 
+    name = "nn.conv"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -229,7 +231,7 @@ class ConvOp(WindowedContractionOp):
         return [tensor_like(self.data, (data[0], weight[0], *output_sizes(data[2:], self.windows)))]
 
 
-@operation("nn.conv_transpose")
+@irdl_op_definition
 class ConvTransposeOp(WindowedContractionOp):
     """The transpose of a correlation (ONNX ConvTranspose): data `[N, C, …]`, weights `[C, M / groups, …]`, bias `[M]`.
 
@@ -237,6 +239,7 @@ class ConvTransposeOp(WindowedContractionOp):
     `output_padding` adds some to the end of each of its axes.
     """
 
+    name = "nn.conv_transpose"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {"weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=1, result_channel_axis=1

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerType, Signedness, StringAttr, TensorType, f32
-from xdsl.irdl import operand_def, opt_prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import Kind
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
@@ -25,7 +24,7 @@ SPANS_OF_ZEROS = {"onnx": 1.0, "onnxruntime": STEPS}
 """The width of the range that values which are all 0 are taken to have, by who says so."""
 
 
-@operation("nn.dynamic_quantize")
+@irdl_op_definition
 class DynamicQuantizeOp(NnOp):
     """The operand in u8, its scale and its zero point, from its own range (ONNX DynamicQuantizeLinear).
 
@@ -34,6 +33,7 @@ class DynamicQuantizeOp(NnOp):
     elements are 0, `zeros` says whose scale it is: 1 / 255 as in ONNX's reference (`onnx`), or 1 (`onnxruntime`).
     """
 
+    name = "nn.dynamic_quantize"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
     input = operand_def(TensorType)

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, TensorType
-from xdsl.irdl import prop_def, result_def, var_operand_def
+from xdsl.irdl import irdl_op_definition, prop_def, result_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.einsum import ELLIPSIS, Equation
@@ -15,10 +14,11 @@ from qmlir.ir.builtin_types import AnyTensor, shape_of
 from qmlir.ir.interfaces import MultipliesAndAdds, volume
 
 
-@operation("nn.einsum")
+@irdl_op_definition
 class EinsumOp(NnOp, MultipliesAndAdds):
     """The sum of products that `equation` states: `"bij,bjk->bik"`, `"...ii->...i"`, `"i,i"` (ONNX Einsum)."""
 
+    name = "nn.einsum"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
 
     inputs = var_operand_def(TensorType)

@@ -12,13 +12,12 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import AnyFloat, BoolAttr, Float8E8M0FNUType, FloatAttr, StringAttr, TensorType, f32, i1
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, opt_prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.qlinear import Affine, Sum
 from qmlir.arithmetic.requantization import accumulator_scale, f32_multiplier
 from qmlir.arithmetic.small_floats import PowerRounding
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, OneOperandOp, tensor_like
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
@@ -60,150 +59,181 @@ DIVISOR = Domain(holes=(0.0,))
 """Everything but 0."""
 
 
-@operation("nn.abs")
+@irdl_op_definition
 class AbsOp(UnaryOp):
     """`|x|`."""
 
+    name = "nn.abs"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
 
-@operation("nn.neg")
+@irdl_op_definition
 class NegOp(UnaryOp):
     """`-x`."""
 
+    name = "nn.neg"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
 
-@operation("nn.sqrt")
+@irdl_op_definition
 class SqrtOp(UnaryOp):
     """The square root; NaN below 0."""
 
+    name = "nn.sqrt"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(minimum=0.0))
 
 
-@operation("nn.exp")
+@irdl_op_definition
 class ExpOp(UnaryOp):
     """`e^x`."""
 
+    name = "nn.exp"
 
-@operation("nn.log")
+
+@irdl_op_definition
 class LogOp(UnaryOp):
     """The natural logarithm."""
 
+    name = "nn.log"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(minimum=0.0, holes=(0.0,)))
 
 
-@operation("nn.reciprocal")
+@irdl_op_definition
 class ReciprocalOp(UnaryOp):
     """`1 / x`."""
 
+    name = "nn.reciprocal"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(DIVISOR)
 
 
-@operation("nn.erf")
+@irdl_op_definition
 class ErfOp(UnaryOp):
     """The error function."""
 
+    name = "nn.erf"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
 
 
-@operation("nn.sin")
+@irdl_op_definition
 class SinOp(UnaryOp):
     """The sine of an angle in radians."""
 
+    name = "nn.sin"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
 
 
-@operation("nn.cos")
+@irdl_op_definition
 class CosOp(UnaryOp):
     """The cosine of an angle in radians."""
 
+    name = "nn.cos"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
 
 
-@operation("nn.tan")
+@irdl_op_definition
 class TanOp(UnaryOp):
     """The tangent of an angle in radians."""
 
+    name = "nn.tan"
 
-@operation("nn.asin")
+
+@irdl_op_definition
 class AsinOp(UnaryOp):
     """The angle in `[-pi / 2, pi / 2]` with this sine; NaN outside `[-1, 1]`."""
 
+    name = "nn.asin"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-math.pi / 2, math.pi / 2, Domain(-1.0, 1.0))
 
 
-@operation("nn.acos")
+@irdl_op_definition
 class AcosOp(UnaryOp):
     """The angle in `[0, pi]` with this cosine; NaN outside `[-1, 1]`."""
 
+    name = "nn.acos"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(0.0, math.pi, Domain(-1.0, 1.0))
 
 
-@operation("nn.atan")
+@irdl_op_definition
 class AtanOp(UnaryOp):
     """The angle in `[-pi / 2, pi / 2]` with this tangent."""
 
+    name = "nn.atan"
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-math.pi / 2, math.pi / 2)
 
 
-@operation("nn.sinh")
+@irdl_op_definition
 class SinhOp(UnaryOp):
     """The hyperbolic sine."""
 
+    name = "nn.sinh"
 
-@operation("nn.cosh")
+
+@irdl_op_definition
 class CoshOp(UnaryOp):
     """The hyperbolic cosine."""
 
+    name = "nn.cosh"
 
-@operation("nn.asinh")
+
+@irdl_op_definition
 class AsinhOp(UnaryOp):
     """The inverse of the hyperbolic sine."""
 
+    name = "nn.asinh"
 
-@operation("nn.acosh")
+
+@irdl_op_definition
 class AcoshOp(UnaryOp):
     """The inverse of the hyperbolic cosine from 0 up; NaN below 1."""
 
+    name = "nn.acosh"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(minimum=1.0))
 
 
-@operation("nn.atanh")
+@irdl_op_definition
 class AtanhOp(UnaryOp):
     """The inverse of the hyperbolic tangent; NaN outside `[-1, 1]`."""
 
+    name = "nn.atanh"
     SLOTS: ClassVar[QuantizationSlots] = defined_at(Domain(-1.0, 1.0, holes=(-1.0, 1.0)))
 
 
-@operation("nn.floor")
+@irdl_op_definition
 class FloorOp(UnaryOp):
     """The largest whole number that is not above `x`."""
 
+    name = "nn.floor"
 
-@operation("nn.ceil")
+
+@irdl_op_definition
 class CeilOp(UnaryOp):
     """The smallest whole number that is not below `x`."""
 
+    name = "nn.ceil"
 
-@operation("nn.round")
+
+@irdl_op_definition
 class RoundOp(UnaryOp):
     """The nearest whole number, the even one half-way between two."""
 
+    name = "nn.round"
 
-@operation("nn.sign")
+
+@irdl_op_definition
 class SignOp(UnaryOp):
     """-1, 0 or 1 as `x` is below, at or above 0; NaN stays."""
 
+    name = "nn.sign"
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
 
-@operation("nn.clip")
+@irdl_op_definition
 class ClipOp(UnaryOp):
     """`min(max(x, minimum), maximum)`; a bound that is left out does not hold."""
 
+    name = "nn.clip"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(limits_operand=True)
@@ -242,10 +272,11 @@ class BinaryOp(NnOp, ABC):
         return [self.default_result_type(self.lhs, shape)]
 
 
-@operation("nn.add")
+@irdl_op_definition
 class AddOp(BinaryOp):
     """`a + b`."""
 
+    name = "nn.add"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(takes_accumulators=True)
 
@@ -256,18 +287,20 @@ class AddOp(BinaryOp):
         return Sum.of(left, right, result).largest
 
 
-@operation("nn.sub")
+@irdl_op_definition
 class SubOp(BinaryOp):
     """`a - b`."""
 
+    name = "nn.sub"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(takes_accumulators=True)
 
 
-@operation("nn.mul")
+@irdl_op_definition
 class MulOp(BinaryOp):
     """`a * b`."""
 
+    name = "nn.mul"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     def qlinear_bound(self, values: Sequence[Affine]) -> float:
@@ -275,43 +308,48 @@ class MulOp(BinaryOp):
         return 65536.0 * float(f32_multiplier(accumulator_scale(left.scale, right.scale), result.scale)) + 256
 
 
-@operation("nn.div")
+@irdl_op_definition
 class DivOp(BinaryOp):
     """`a / b`; integers are divided towards zero, and wrap: the smallest one by -1 is itself."""
 
+    name = "nn.div"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(domains={"rhs": DIVISOR})
 
 
-@operation("nn.pow")
+@irdl_op_definition
 class PowOp(BinaryOp):
     """`a ^ b`; of integers, `1 / a^-b` towards zero where `b` is negative."""
 
+    name = "nn.pow"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
 
 
-@operation("nn.mod")
+@irdl_op_definition
 class ModOp(BinaryOp):
     """The remainder `a - floor(a / b) * b`, which has the sign of `b`.
 
     With `fmod` it is C's `a - trunc(a / b) * b`, which has the sign of `a`.
     """
 
+    name = "nn.mod"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
 
     fmod = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
 
-@operation("nn.min")
+@irdl_op_definition
 class MinOp(BinaryOp):
     """The smaller of `a` and `b`; NaN where one is."""
 
+    name = "nn.min"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
 
 
-@operation("nn.max")
+@irdl_op_definition
 class MaxOp(BinaryOp):
     """The larger of `a` and `b`; NaN where one is."""
 
+    name = "nn.max"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
 
 
@@ -323,37 +361,47 @@ class ComparisonOp(BinaryOp, ABC):
         return TensorType(i1, shape)
 
 
-@operation("nn.equal")
+@irdl_op_definition
 class EqualOp(ComparisonOp):
     """`a == b`."""
 
+    name = "nn.equal"
     ACCEPTS: ClassVar[Kind] = Kind.ANY | Kind.STRING
 
 
-@operation("nn.greater")
+@irdl_op_definition
 class GreaterOp(ComparisonOp):
     """`a > b`."""
 
+    name = "nn.greater"
 
-@operation("nn.greater_or_equal")
+
+@irdl_op_definition
 class GreaterOrEqualOp(ComparisonOp):
     """`a >= b`."""
 
+    name = "nn.greater_or_equal"
 
-@operation("nn.less")
+
+@irdl_op_definition
 class LessOp(ComparisonOp):
     """`a < b`."""
 
+    name = "nn.less"
 
-@operation("nn.less_or_equal")
+
+@irdl_op_definition
 class LessOrEqualOp(ComparisonOp):
     """`a <= b`."""
 
+    name = "nn.less_or_equal"
 
-@operation("nn.where")
+
+@irdl_op_definition
 class WhereOp(NnOp):
     """`a` where the condition holds, `b` elsewhere."""
 
+    name = "nn.where"
     ACCEPTS: ClassVar[Kind] = Kind.MOVED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"condition": None}, shares_parameters=True)
 
@@ -371,7 +419,7 @@ class WhereOp(NnOp):
         return [TensorType(element_of(self.lhs), shape)]
 
 
-@operation("nn.cast")
+@irdl_op_definition
 class CastOp(OneOperandOp):
     """Convert each element to the result's plain type; for quantized types there is `quant.qcast`.
 
@@ -382,6 +430,7 @@ class CastOp(OneOperandOp):
     without it), `down`, or `nearest`, half-way cases up.
     """
 
+    name = "nn.cast"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN | Kind.SMALL_FLOAT
 
     saturate = opt_prop_def(BoolAttr)
@@ -419,10 +468,11 @@ class CastOp(OneOperandOp):
             raise VerifyException(f"'round_mode' is one of {', '.join(modes)}, found '{self.round_mode.data}'")
 
 
-@operation("nn.bit_cast")
+@irdl_op_definition
 class BitCastOp(OneOperandOp):
     """Read the bits of each element as the result's type, which has as many; i1 is a byte of value 0 or 1."""
 
+    name = "nn.bit_cast"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN | Kind.SMALL_FLOAT
 
     def infer_result_types(self) -> Sequence[AnyTensor]:

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -23,7 +24,6 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.expansion import Padding, padded_shape, paddings, unchanged_axes
@@ -32,10 +32,11 @@ from qmlir.dialects.nn.ops.movement import MovementOp, known_length
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 
 
-@operation("nn.expand")
+@irdl_op_definition
 class ExpandOp(MovementOp):
     """The operand broadcast together with `shape`, in both directions (ONNX Expand)."""
 
+    name = "nn.expand"
     PARAMETERS: ClassVar[tuple[str, ...]] = ("shape",)
 
     input = operand_def(TensorType)
@@ -56,10 +57,11 @@ class ExpandOp(MovementOp):
         return [TensorType(moved_element(element_of(self.input), unchanged_axes(before, shape)), shape)]
 
 
-@operation("nn.tile")
+@irdl_op_definition
 class TileOp(MovementOp):
     """The operand `repeats[i]` times along axis `i` (ONNX Tile)."""
 
+    name = "nn.tile"
     PARAMETERS: ClassVar[tuple[str, ...]] = ("repeats",)
 
     input = operand_def(TensorType)
@@ -85,7 +87,7 @@ class TileOp(MovementOp):
         return [TensorType(moved_element(element_of(self.input), kept), shape)]
 
 
-@operation("nn.pad")
+@irdl_op_definition
 class PadOp(MovementOp):
     """The operand with elements in front and behind along `axes`, along all of them where it names none (ONNX Pad).
 
@@ -95,6 +97,7 @@ class PadOp(MovementOp):
     those of the other end.
     """
 
+    name = "nn.pad"
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     PARAMETERS: ClassVar[tuple[str, ...]] = ("pads", "axes")
     MODES: ClassVar[tuple[str, ...]] = ("constant", "reflect", "edge", "wrap")
@@ -148,13 +151,14 @@ class PadOp(MovementOp):
             )
 
 
-@operation("nn.trilu")
+@irdl_op_definition
 class TriluOp(MovementOp):
     """The upper triangle of the last two axes (`upper`) or the lower one, shifted by `k` diagonals (ONNX Trilu).
 
     Elsewhere the result is 0, the zero point where values are quantized.
     """
 
+    name = "nn.trilu"
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     PARAMETERS: ClassVar[tuple[str, ...]] = ("k",)
     SCALARS: ClassVar[tuple[str, ...]] = ("k",)

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, StringAttr, TensorType, i64
-from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, shapes_agree
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.infer.indexing import axes_by_tuple, check_element_indices, gathered_axes, slices_by_tuple
@@ -34,9 +33,11 @@ class GatheringOp(NnOp, ABC):
             raise VerifyException(f"indices are integers, found {self.indices.type}")
 
 
-@operation("nn.gather")
+@irdl_op_definition
 class GatherOp(GatheringOp):
     """The slices of `input` along `axis` that `indices` names (ONNX Gather)."""
+
+    name = "nn.gather"
 
     axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
 
@@ -48,9 +49,11 @@ class GatherOp(GatheringOp):
         return [TensorType(element, (*data[:axis], *indices, *data[axis + 1 :]))]
 
 
-@operation("nn.gather_elements")
+@irdl_op_definition
 class GatherElementsOp(GatheringOp):
     """One element for each index: that of the index's own place, but for `axis`, where the index says (ONNX)."""
+
+    name = "nn.gather_elements"
 
     axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
 
@@ -63,10 +66,12 @@ class GatherElementsOp(GatheringOp):
         return [TensorType(moved_element(element_of(self.input), kept), indices)]
 
 
-@operation("nn.gather_nd")
+@irdl_op_definition
 class GatherNDOp(GatheringOp):
     """The slices of `input` that the tuples along the last axis of `indices` name; the first `batch_dims` axes are
     those of both (ONNX GatherND)."""
+
+    name = "nn.gather_nd"
 
     batch_dims = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
 
@@ -114,9 +119,11 @@ class ScatteringOp(NnOp, ABC):
             raise VerifyException(f"writes without a rescale: the updates have {found}, expected {wanted}")
 
 
-@operation("nn.scatter_elements")
+@irdl_op_definition
 class ScatterElementsOp(ScatteringOp):
     """One update for each index, at the index's own place, but for `axis`, where the index says (ONNX)."""
+
+    name = "nn.scatter_elements"
 
     axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
 
@@ -128,9 +135,11 @@ class ScatterElementsOp(ScatteringOp):
         return [TensorType(element_of(self.input), data)]
 
 
-@operation("nn.scatter_nd")
+@irdl_op_definition
 class ScatterNDOp(ScatteringOp):
     """One slice of updates for each tuple along the last axis of `indices`, at the place that it names (ONNX)."""
+
+    name = "nn.scatter_nd"
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         data, indices = shape_of(self.input), shape_of(self.indices)
@@ -138,13 +147,14 @@ class ScatterNDOp(ScatteringOp):
         return [TensorType(element_of(self.input), data)]
 
 
-@operation("nn.one_hot")
+@irdl_op_definition
 class OneHotOp(NnOp):
     """`values[1]` where the place along the new `axis` of size `depth` is the index, `values[0]` elsewhere (ONNX).
 
     An index out of range is nowhere. Fractions of indices that are floats are cut off.
     """
 
+    name = "nn.one_hot"
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"indices": None}, shares_parameters=True)
     PARAMETERS: ClassVar[tuple[str, ...]] = ("depth",)

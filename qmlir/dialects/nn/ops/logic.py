@@ -5,10 +5,9 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, i1
 from xdsl.ir import SSAValue
-from xdsl.irdl import opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.ops.elementwise import BinaryOp, UnaryOp
 from qmlir.ir.builtin_types import AnyTensor, shape_of
@@ -16,63 +15,71 @@ from qmlir.ir.builtin_types import AnyTensor, shape_of
 SHIFT_DIRECTIONS = ("left", "right")
 
 
-@operation("nn.and")
+@irdl_op_definition
 class AndOp(BinaryOp):
     """Whether both hold."""
 
+    name = "nn.and"
     ACCEPTS: ClassVar[Kind] = Kind.BOOLEAN
 
 
-@operation("nn.or")
+@irdl_op_definition
 class OrOp(BinaryOp):
     """Whether one or both hold."""
 
+    name = "nn.or"
     ACCEPTS: ClassVar[Kind] = Kind.BOOLEAN
 
 
-@operation("nn.xor")
+@irdl_op_definition
 class XorOp(BinaryOp):
     """Whether one holds and the other does not."""
 
+    name = "nn.xor"
     ACCEPTS: ClassVar[Kind] = Kind.BOOLEAN
 
 
-@operation("nn.not")
+@irdl_op_definition
 class NotOp(UnaryOp):
     """Whether it does not hold."""
 
+    name = "nn.not"
     ACCEPTS: ClassVar[Kind] = Kind.BOOLEAN
 
 
-@operation("nn.bitwise_and")
+@irdl_op_definition
 class BitwiseAndOp(BinaryOp):
     """The bits that are set in both."""
 
+    name = "nn.bitwise_and"
     ACCEPTS: ClassVar[Kind] = Kind.INTEGER
 
 
-@operation("nn.bitwise_or")
+@irdl_op_definition
 class BitwiseOrOp(BinaryOp):
     """The bits that are set in one or both."""
 
+    name = "nn.bitwise_or"
     ACCEPTS: ClassVar[Kind] = Kind.INTEGER
 
 
-@operation("nn.bitwise_xor")
+@irdl_op_definition
 class BitwiseXorOp(BinaryOp):
     """The bits that differ."""
 
+    name = "nn.bitwise_xor"
     ACCEPTS: ClassVar[Kind] = Kind.INTEGER
 
 
-@operation("nn.bitwise_not")
+@irdl_op_definition
 class BitwiseNotOp(UnaryOp):
     """Every bit turned over."""
 
+    name = "nn.bitwise_not"
     ACCEPTS: ClassVar[Kind] = Kind.INTEGER
 
 
-@operation("nn.bit_shift")
+@irdl_op_definition
 class BitShiftOp(BinaryOp):
     """The bits of `a` moved by `b` places to the left or right; to the right, a signed `a` keeps its sign.
 
@@ -80,6 +87,7 @@ class BitShiftOp(BinaryOp):
     negative `a` to the right.
     """
 
+    name = "nn.bit_shift"
     ACCEPTS: ClassVar[Kind] = Kind.INTEGER
 
     direction = prop_def(StringAttr)
@@ -100,14 +108,18 @@ class PredicateOp(UnaryOp, ABC):
         return TensorType(i1, shape_of(operand))
 
 
-@operation("nn.is_nan")
+@irdl_op_definition
 class IsNaNOp(PredicateOp):
     """Whether it is NaN."""
 
+    name = "nn.is_nan"
 
-@operation("nn.is_inf")
+
+@irdl_op_definition
 class IsInfOp(PredicateOp):
     """Whether it is infinite, of the signs that are asked for."""
+
+    name = "nn.is_inf"
 
     detect_negative = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
     detect_positive = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))

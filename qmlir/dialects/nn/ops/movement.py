@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -28,7 +29,6 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, shapes_agree
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.infer.movement import (
@@ -95,7 +95,7 @@ class MovementOp(NnOp, ABC):
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
 
-@operation("nn.reshape")
+@irdl_op_definition
 class ReshapeOp(MovementOp):
     """The same elements in another shape (ONNX Reshape, Flatten): that of the result type.
 
@@ -103,6 +103,7 @@ class ReshapeOp(MovementOp):
     that the others leave, 0 for the operand's size at the same place (with `allow_zero`: for no elements).
     """
 
+    name = "nn.reshape"
     SIZE_OPERANDS: ClassVar[tuple[str, ...]] = ("shape",)
 
     input = operand_def(TensorType)
@@ -179,9 +180,11 @@ class AxesOp(MovementOp, ABC):
         return known_length(self.axes_value, "axes")
 
 
-@operation("nn.squeeze")
+@irdl_op_definition
 class SqueezeOp(AxesOp):
     """Without the axes of size 1 that `axes` names, without all of them where it names none (ONNX Squeeze)."""
+
+    name = "nn.squeeze"
 
     def squeezed_axes(self, shape: Sequence[int], axes: npt.NDArray[Any] | None = None) -> tuple[int, ...]:
         """The axes that go."""
@@ -205,9 +208,11 @@ class SqueezeOp(AxesOp):
         return [TensorType(element, [shape[axis] for axis in kept])]
 
 
-@operation("nn.unsqueeze")
+@irdl_op_definition
 class UnsqueezeOp(AxesOp):
     """With an axis of size 1 at each place of the result that `axes` names (ONNX Unsqueeze)."""
+
+    name = "nn.unsqueeze"
 
     def kept_axes(self, rank: int, axes: npt.NDArray[Any] | None = None) -> tuple[int, ...]:
         """The places in the result of the operand's axes, of which there are `rank`."""
@@ -229,9 +234,11 @@ class UnsqueezeOp(AxesOp):
         return [TensorType(element, sizes)]
 
 
-@operation("nn.transpose")
+@irdl_op_definition
 class TransposeOp(MovementOp):
     """Axis `i` of the result is axis `permutation[i]` of the operand."""
+
+    name = "nn.transpose"
 
     input = operand_def(TensorType)
     result = result_def(TensorType)
@@ -260,10 +267,11 @@ class TransposeOp(MovementOp):
         return [self._type(self.input, self.order)]
 
 
-@operation("nn.slice")
+@irdl_op_definition
 class SliceOp(MovementOp):
     """Every `steps[i]`-th element from `starts[i]` to before `ends[i]` along `axes[i]`, negative numbers as in ONNX."""
 
+    name = "nn.slice"
     PARAMETERS: ClassVar[tuple[str, ...]] = ("starts", "ends", "axes", "steps")
 
     input = operand_def(TensorType)
@@ -304,10 +312,11 @@ class SliceOp(MovementOp):
         return [TensorType(moved_element(element_of(self.input), whole), shape)]
 
 
-@operation("nn.concat")
+@irdl_op_definition
 class ConcatOp(NnOp):
     """Tensors one behind the other along `axis`; quantized operands have one type, which the result has too."""
 
+    name = "nn.concat"
     ACCEPTS: ClassVar[Kind] = Kind.MOVED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
@@ -337,13 +346,14 @@ class ConcatOp(NnOp):
         return [TensorType(moved_element(element_of(self.inputs[0]), kept), concatenated_shape(shapes, axis))]
 
 
-@operation("nn.split")
+@irdl_op_definition
 class SplitOp(NnOp):
     """The parts of a tensor along `axis`, one result each, of the sizes `split` (ONNX Split).
 
     Without `split` all parts have one size; the last one is smaller where they cannot.
     """
 
+    name = "nn.split"
     ACCEPTS: ClassVar[Kind] = Kind.MOVED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
     PARAMETERS: ClassVar[tuple[str, ...]] = ("split",)
@@ -407,18 +417,22 @@ class BlocksOp(MovementOp, ABC):
         return [TensorType(moved_element(element_of(self.input), {0: 0}), (shape[0], *self.moved_sizes(*shape[1:])))]
 
 
-@operation("nn.depth_to_space")
+@irdl_op_definition
 class DepthToSpaceOp(BlocksOp):
     """Channels spread over blocks of space (ONNX DepthToSpace)."""
+
+    name = "nn.depth_to_space"
 
     def moved_sizes(self, channels: int, height: int, width: int) -> tuple[int, ...]:
         space = (multiplied_size(size, self.block) for size in (height, width))
         return (regrouped_size(channels, self.block * self.block), *space)
 
 
-@operation("nn.space_to_depth")
+@irdl_op_definition
 class SpaceToDepthOp(BlocksOp):
     """Blocks of space gathered into channels (ONNX SpaceToDepth)."""
+
+    name = "nn.space_to_depth"
 
     def moved_sizes(self, channels: int, height: int, width: int) -> tuple[int, ...]:
         space = (regrouped_size(size, self.block) for size in (height, width))

@@ -23,10 +23,9 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, OneOperandOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.elements import Kind, plain_type
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
@@ -122,9 +121,11 @@ def _broadcasts_to(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
         return False
 
 
-@operation("nn.batch_norm")
+@irdl_op_definition
 class BatchNormOp(ChannelNormOp):
     """`(x - mean) / sqrt(variance + epsilon) * scale + bias` for each channel of `[N, C, …]`."""
+
+    name = "nn.batch_norm"
 
     data = operand_def(TensorType)
     scale = operand_def(TensorType)
@@ -137,17 +138,21 @@ class BatchNormOp(ChannelNormOp):
         return [self.channel_norm_type(self.data, (self.scale, self.bias, self.mean, self.variance))]
 
 
-@operation("nn.instance_norm")
+@irdl_op_definition
 class InstanceNormOp(ScaledChannelNormOp):
     """Mean 0 and variance 1 for each channel of each instance, then `* scale + bias` (ONNX InstanceNormalization)."""
 
+    name = "nn.instance_norm"
 
-@operation("nn.group_norm")
+
+@irdl_op_definition
 class GroupNormOp(ScaledChannelNormOp, TwoStageOp):
     """Mean 0 and variance 1 for each of `groups` groups of channels, then `* scale + bias` for each channel.
 
     ONNX GroupNormalization from opset 21.
     """
+
+    name = "nn.group_norm"
 
     groups = prop_def(IntegerAttr)
 
@@ -160,9 +165,11 @@ class GroupNormOp(ScaledChannelNormOp, TwoStageOp):
         return types
 
 
-@operation("nn.layer_norm")
+@irdl_op_definition
 class LayerNormOp(TrailingNormOp):
     """Mean 0 and variance 1 over the axes from `axis` on, then `* scale + bias` (ONNX LayerNormalization)."""
+
+    name = "nn.layer_norm"
 
     data = operand_def(TensorType)
     scale = operand_def(TensorType)
@@ -173,9 +180,11 @@ class LayerNormOp(TrailingNormOp):
         return [self.trailing_norm_type(self.data, (self.scale, self.bias))]
 
 
-@operation("nn.rms_norm")
+@irdl_op_definition
 class RmsNormOp(TrailingNormOp):
     """`x / sqrt(mean(x^2) + epsilon)` over the axes from `axis` on, then `* scale` (ONNX RMSNormalization)."""
+
+    name = "nn.rms_norm"
 
     data = operand_def(TensorType)
     scale = opt_operand_def(TensorType)
@@ -185,13 +194,14 @@ class RmsNormOp(TrailingNormOp):
         return [self.trailing_norm_type(self.data, (self.scale,))]
 
 
-@operation("nn.lp_norm")
+@irdl_op_definition
 class LpNormOp(OneOperandOp):
     """`x / sum(|x|^p)^(1/p)` along one axis, 0 where the sum is 0 (ONNX LpNormalization); `p` is 1 or 2.
 
     With `epsilon`, which ONNX has not, a norm that is smaller is `epsilon`.
     """
 
+    name = "nn.lp_norm"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
     axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
@@ -207,7 +217,7 @@ class LpNormOp(OneOperandOp):
         return [tensor_like(self.input, shape_of(self.input))]
 
 
-@operation("nn.local_response_norm")
+@irdl_op_definition
 class LocalResponseNormOp(OneOperandOp):
     """`x / (bias + alpha / size * sum(x^2))^beta`, the sum over `size` neighbouring channels (ONNX LRN).
 
@@ -215,6 +225,7 @@ class LocalResponseNormOp(OneOperandOp):
     channels and up to the higher ones, as far as there are channels.
     """
 
+    name = "nn.local_response_norm"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
     size = prop_def(IntegerAttr)

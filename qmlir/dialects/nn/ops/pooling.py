@@ -8,12 +8,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i64
-from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.qlinear import Affine
 from qmlir.arithmetic.requantization import f32_multiplier
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.windows import Windows, covered_elements, known_count, output_sizes
@@ -59,17 +58,18 @@ class PoolOp(NnOp, ABC):
         return (*data[:2], *self.counts(data[2:]))
 
 
-@operation("nn.max_pool")
+@irdl_op_definition
 class MaxPoolOp(PoolOp):
     """The largest element of each window; padding never wins."""
 
+    name = "nn.max_pool"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         return [TensorType(element_of(self.data), self.pooled_shape())]
 
 
-@operation("nn.max_pool_with_indices")
+@irdl_op_definition
 class MaxPoolWithIndicesOp(PoolOp):
     """The largest element of each window, and which element of the whole data that is; of equal ones, the first.
 
@@ -77,6 +77,7 @@ class MaxPoolWithIndicesOp(PoolOp):
     column-major order. The index of a window that lies in the padding altogether is -1.
     """
 
+    name = "nn.max_pool_with_indices"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
     result = result_def(TensorType)  # here again, so that it comes first
@@ -89,13 +90,14 @@ class MaxPoolWithIndicesOp(PoolOp):
         return [TensorType(element_of(self.data), shape), TensorType(i64, shape)]
 
 
-@operation("nn.average_pool")
+@irdl_op_definition
 class AveragePoolOp(PoolOp):
     """The mean of each window: of its elements in the data, with `count_include_pad` of those in the padding too.
 
     What a window of `ceil_mode` reaches beyond the padding never counts.
     """
 
+    name = "nn.average_pool"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
 
@@ -124,10 +126,11 @@ class AveragePoolOp(PoolOp):
         return 257.0 * float(f32_multiplier(data.scale, result.scale)) + 256
 
 
-@operation("nn.lp_pool")
+@irdl_op_definition
 class LpPoolOp(PoolOp):
     """The p-norm of each window, `(sum |x|^p)^(1/p)`; padding adds nothing."""
 
+    name = "nn.lp_pool"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
     p = opt_prop_def(IntegerAttr, IntegerAttr(2, i64))
@@ -156,20 +159,22 @@ class GlobalPoolOp(NnOp, ABC):
         return [tensor_like(self.data, self.pooled_shape())]
 
 
-@operation("nn.global_average_pool")
+@irdl_op_definition
 class GlobalAveragePoolOp(GlobalPoolOp):
     """The mean of each channel."""
 
+    name = "nn.global_average_pool"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
 
     def divisors(self) -> npt.NDArray[np.int64]:
         return known_count(shape_of(self.data)[2:])
 
 
-@operation("nn.global_max_pool")
+@irdl_op_definition
 class GlobalMaxPoolOp(GlobalPoolOp):
     """The largest element of each channel."""
 
+    name = "nn.global_max_pool"
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
@@ -177,10 +182,11 @@ class GlobalMaxPoolOp(GlobalPoolOp):
         return [TensorType(element_of(self.data), self.pooled_shape())]
 
 
-@operation("nn.global_lp_pool")
+@irdl_op_definition
 class GlobalLpPoolOp(GlobalPoolOp):
     """The p-norm of each channel, `(sum |x|^p)^(1/p)`."""
 
+    name = "nn.global_lp_pool"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
     p = opt_prop_def(IntegerAttr, IntegerAttr(2, i64))

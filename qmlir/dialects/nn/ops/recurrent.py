@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -31,7 +32,6 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.operands import check_shape
@@ -180,10 +180,11 @@ class HiddenStateOp(RecurrentOp, ABC):
         return [_sequence_type(self), _state_type(self)]
 
 
-@operation("nn.rnn")
+@irdl_op_definition
 class RnnOp(HiddenStateOp):
     """The simple recurrent layer, `h = f(W x + R h + b)`: all hidden states, and the last one."""
 
+    name = "nn.rnn"
     GATES: ClassVar[int] = 1
     FUNCTIONS: ClassVar[tuple[str, ...]] = ("Tanh",)
 
@@ -219,7 +220,7 @@ class LstmLayer(RecurrentOp, ABC):
         return [_sequence_type(self), _state_type(self), _state_type(self)]
 
 
-@operation("nn.lstm")
+@irdl_op_definition
 class LstmOp(LstmLayer):
     """Long short-term memory: all hidden states, the last one, and the last cell state.
 
@@ -228,21 +229,24 @@ class LstmOp(LstmLayer):
     function `h` is applied to is the cell, not a gate, and not clipped: so ONNX Runtime reads the standard.
     """
 
+    name = "nn.lstm"
 
-@operation("nn.gru")
+
+@irdl_op_definition
 class GruOp(HiddenStateOp):
     """Gated recurrent unit: all hidden states, and the last one.
 
     `h = (1 - z) g(W_h x + R_h (r h) + b_h) + z h`; with `linear_before_reset`, `g(W_h x + b_wh + r (R_h h + b_rh))`.
     """
 
+    name = "nn.gru"
     GATES: ClassVar[int] = 3
     FUNCTIONS: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh")
 
     linear_before_reset = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
 
-@operation("nn.dynamic_lstm")
+@irdl_op_definition
 class DynamicLstmOp(LstmLayer):
     """An `nn.lstm` whose products are those of integers: what is multiplied is quantized by its own range when it runs.
 
@@ -251,6 +255,7 @@ class DynamicLstmOp(LstmLayer):
     `nn.dynamic_quantize` does; sums are exact, and multiplied by `f32(s_x * s_w)` (ONNX Runtime DynamicQuantizeLSTM).
     """
 
+    name = "nn.dynamic_lstm"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {"weight": None, "recurrence": None, "bias": Slot.BIAS, "lengths": None}

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, OneOperandOp, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axis
@@ -76,18 +75,20 @@ class ReduceOp(NnOp, ABC):
         return None
 
 
-@operation("nn.reduce_sum")
+@irdl_op_definition
 class ReduceSumOp(ReduceOp):
     """The sum."""
 
+    name = "nn.reduce_sum"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
 
-@operation("nn.reduce_mean")
+@irdl_op_definition
 class ReduceMeanOp(ReduceOp):
     """The mean; that of integers is rounded towards zero."""
 
+    name = "nn.reduce_mean"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
@@ -98,34 +99,46 @@ class ReduceMeanOp(ReduceOp):
         return known_count([shape[axis] for axis in self.reduced_axes(len(shape))])
 
 
-@operation("nn.reduce_prod")
+@irdl_op_definition
 class ReduceProdOp(ReduceOp):
     """The product."""
 
+    name = "nn.reduce_prod"
 
-@operation("nn.reduce_l1")
+
+@irdl_op_definition
 class ReduceL1Op(ReduceOp):
     """The sum of magnitudes."""
 
+    name = "nn.reduce_l1"
 
-@operation("nn.reduce_l2")
+
+@irdl_op_definition
 class ReduceL2Op(ReduceOp):
     """The square root of the sum of squares."""
 
+    name = "nn.reduce_l2"
 
-@operation("nn.reduce_log_sum")
+
+@irdl_op_definition
 class ReduceLogSumOp(ReduceOp):
     """The natural logarithm of the sum."""
 
+    name = "nn.reduce_log_sum"
 
-@operation("nn.reduce_log_sum_exp")
+
+@irdl_op_definition
 class ReduceLogSumExpOp(ReduceOp):
     """The natural logarithm of the sum of `e^x`, without overflow on the way."""
 
+    name = "nn.reduce_log_sum_exp"
 
-@operation("nn.reduce_sum_square")
+
+@irdl_op_definition
 class ReduceSumSquareOp(ReduceOp):
     """The sum of squares."""
+
+    name = "nn.reduce_sum_square"
 
 
 class ExtremeOp(ReduceOp, ABC):
@@ -138,14 +151,18 @@ class ExtremeOp(ReduceOp, ABC):
         return moved_element(element_of(self.input), kept)
 
 
-@operation("nn.reduce_max")
+@irdl_op_definition
 class ReduceMaxOp(ExtremeOp):
     """The largest element."""
 
+    name = "nn.reduce_max"
 
-@operation("nn.reduce_min")
+
+@irdl_op_definition
 class ReduceMinOp(ExtremeOp):
     """The smallest element."""
+
+    name = "nn.reduce_min"
 
 
 class ArgExtremeOp(OneOperandOp, ABC):
@@ -163,14 +180,18 @@ class ArgExtremeOp(OneOperandOp, ABC):
         return [TensorType(i64, reduced_shape(shape, (axis,), bool(self.keep_dims.value.data)))]
 
 
-@operation("nn.arg_max")
+@irdl_op_definition
 class ArgMaxOp(ArgExtremeOp):
     """The index of the largest element."""
 
+    name = "nn.arg_max"
 
-@operation("nn.arg_min")
+
+@irdl_op_definition
 class ArgMinOp(ArgExtremeOp):
     """The index of the smallest element."""
+
+    name = "nn.arg_min"
 
 
 class ScanOp(NnOp, ABC):
@@ -204,11 +225,15 @@ class ScanOp(NnOp, ABC):
         return [tensor_like(self.input, shape)]
 
 
-@operation("nn.cum_sum")
+@irdl_op_definition
 class CumSumOp(ScanOp):
     """Running sums (ONNX CumSum)."""
 
+    name = "nn.cum_sum"
 
-@operation("nn.cum_prod")
+
+@irdl_op_definition
 class CumProdOp(ScanOp):
     """Running products (ONNX CumProd)."""
+
+    name = "nn.cum_prod"

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -25,7 +26,6 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axes
@@ -52,7 +52,7 @@ NEAREST_MODES = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil", FLO
 Values = npt.NDArray[Any] | None
 
 
-@operation("nn.resize")
+@irdl_op_definition
 class ResizeOp(NnOp):
     """The input sampled at places between its elements (ONNX Resize).
 
@@ -63,6 +63,7 @@ class ResizeOp(NnOp):
     integer is rounded half to even and saturated.
     """
 
+    name = "nn.resize"
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     PARAMETERS: ClassVar[tuple[str, ...]] = ("sizes",)
     FLOAT_PARAMETERS: ClassVar[tuple[str, ...]] = ("roi", "scales")

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerAttr, TensorType, i64
-from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, OneOperandOp, shapes_agree
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axis
@@ -16,11 +15,12 @@ from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, shape_of
 from qmlir.ir.interfaces import QuantizationSlots
 
 
-@operation("nn.top_k")
+@irdl_op_definition
 class TopKOp(NnOp):
     """The `k` largest or smallest elements along `axis` in their order, and their indices; the first of equal ones
     comes first (ONNX TopK)."""
 
+    name = "nn.top_k"
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
     PARAMETERS: ClassVar[tuple[str, ...]] = ("k",)
@@ -49,17 +49,18 @@ class TopKOp(NnOp):
         return [TensorType(moved_element(element_of(self.input), kept), shape), TensorType(i64, shape)]
 
 
-@operation("nn.non_zero")
+@irdl_op_definition
 class NonZeroOp(OneOperandOp):
     """The indices of the elements that are not 0, in row-major order: a row for each axis (ONNX NonZero)."""
 
+    name = "nn.non_zero"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         return [TensorType(i64, [len(shape_of(self.input)), DYNAMIC_INDEX])]
 
 
-@operation("nn.unique")
+@irdl_op_definition
 class UniqueOp(NnOp):
     """The different elements, or slices along `axis`: sorted, or in the order of their first appearance (ONNX Unique).
 
@@ -67,6 +68,7 @@ class UniqueOp(NnOp):
     for each value: how often it appears.
     """
 
+    name = "nn.unique"
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
@@ -92,10 +94,11 @@ class UniqueOp(NnOp):
         return [TensorType(moved_element(element_of(self.input), kept), shape), open_list, inverse, open_list]
 
 
-@operation("nn.reverse_sequence")
+@irdl_op_definition
 class ReverseSequenceOp(MovementOp):
     """The first `lengths[i]` elements along `time_axis` in reverse, for each `i` of `batch_axis` (ONNX)."""
 
+    name = "nn.reverse_sequence"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"lengths": None}, shares_parameters=True)
 
     input = operand_def(TensorType)

@@ -21,6 +21,7 @@ from xdsl.ir import Operation, SSAValue, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
     OpResult,
+    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -35,7 +36,6 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.assembly import parse_operation, print_operation
 from qmlir.dialects.nn.building import UNKNOWN_TYPE, Operand, build, property_attribute
 from qmlir.dialects.nn.infer.sequence import common_type, joined_type, resized, tensors_agree
@@ -173,10 +173,11 @@ def verify_position(position: SSAValue | None) -> None:
         raise VerifyException(f"a position is one integer, found {position.type}")
 
 
-@operation("nn.sequence_construct")
+@irdl_op_definition
 class SequenceConstructOp(SequenceOp):
     """The sequence of the operands, one at least."""
 
+    name = "nn.sequence_construct"
     OWNS_TENSORS: ClassVar[bool] = True
 
     inputs = var_operand_def(TensorType)
@@ -186,10 +187,11 @@ class SequenceConstructOp(SequenceOp):
         return [SequenceType(common_type(*(tensor(value.type) for value in self.inputs)))]
 
 
-@operation("nn.sequence_empty")
+@irdl_op_definition
 class SequenceEmptyOp(SequenceOp):
     """The sequence of no tensors; its type says of which element type it has none."""
 
+    name = "nn.sequence_empty"
     OWNS_TENSORS: ClassVar[bool] = True
 
     result = result_def(SequenceType)
@@ -198,10 +200,11 @@ class SequenceEmptyOp(SequenceOp):
         return [sequence_of(self.result)]
 
 
-@operation("nn.sequence_insert")
+@irdl_op_definition
 class SequenceInsertOp(SequenceOp):
     """The sequence with `tensor` before what stands at `position`, negative from the end; without one, at the end."""
 
+    name = "nn.sequence_insert"
     PARAMETER: ClassVar[str] = "position"
 
     sequence = operand_def(SequenceType)
@@ -214,10 +217,11 @@ class SequenceInsertOp(SequenceOp):
         return [SequenceType(common_type(sequence_of(self.sequence).tensors, tensor(self.tensor.type)))]
 
 
-@operation("nn.sequence_erase")
+@irdl_op_definition
 class SequenceEraseOp(SequenceOp):
     """The sequence without what stands at `position`, negative from the end; without one, without the last tensor."""
 
+    name = "nn.sequence_erase"
     PARAMETER: ClassVar[str] = "position"
 
     sequence = operand_def(SequenceType)
@@ -229,10 +233,11 @@ class SequenceEraseOp(SequenceOp):
         return [sequence_of(self.sequence)]
 
 
-@operation("nn.sequence_at")
+@irdl_op_definition
 class SequenceAtOp(SequenceOp):
     """The tensor at `position`, negative from the end; its rank must be known where the sequence leaves it open."""
 
+    name = "nn.sequence_at"
     PARAMETER: ClassVar[str] = "position"
 
     sequence = operand_def(SequenceType)
@@ -244,9 +249,11 @@ class SequenceAtOp(SequenceOp):
         return [sequence_of(self.sequence).tensors]
 
 
-@operation("nn.sequence_length")
+@irdl_op_definition
 class SequenceLengthOp(SequenceOp):
     """The number of tensors: one i64."""
+
+    name = "nn.sequence_length"
 
     sequence = operand_def(SequenceType)
     result = result_def(TensorType)
@@ -255,7 +262,7 @@ class SequenceLengthOp(SequenceOp):
         return [TensorType(i64, [])]
 
 
-@operation("nn.split_to_sequence")
+@irdl_op_definition
 class SplitToSequenceOp(SequenceOp):
     """The parts of `input` along `axis`: of the sizes that `split` lists, or all of the size of a scalar `split`.
 
@@ -263,6 +270,7 @@ class SplitToSequenceOp(SequenceOp):
     no axis for it where `keep_dims` is false.
     """
 
+    name = "nn.split_to_sequence"
     PARAMETER: ClassVar[str] = "split"
 
     input = operand_def(TensorType)
@@ -300,9 +308,11 @@ class SplitToSequenceOp(SequenceOp):
         return Replacement([*operations, made], made.results)
 
 
-@operation("nn.concat_from_sequence")
+@irdl_op_definition
 class ConcatFromSequenceOp(SequenceOp):
     """The tensors one behind the other along `axis`, or (`new_axis`) beside one another along a new axis."""
+
+    name = "nn.concat_from_sequence"
 
     sequence = operand_def(SequenceType)
     result = result_def(TensorType)

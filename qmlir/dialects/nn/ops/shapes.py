@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, i64
-from xdsl.irdl import operand_def, opt_prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, OneOperandOp
 from qmlir.dialects.nn.elements import Kind
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import QuantizationSlots, ReadsShapesOnly
 
 
-@operation("nn.shape")
+@irdl_op_definition
 class ShapeOp(OneOperandOp):
     """The sizes of the axes from `start` to before `end` as a list of i64 (ONNX Shape)."""
 
+    name = "nn.shape"
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": None})
 
@@ -35,10 +35,11 @@ class ShapeOp(OneOperandOp):
         return [TensorType(i64, [len(shape_of(self.input)[self.bounds])])]
 
 
-@operation("nn.size")
+@irdl_op_definition
 class SizeOp(OneOperandOp):
     """The number of elements (ONNX Size)."""
 
+    name = "nn.size"
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"input": None})
 
@@ -48,10 +49,11 @@ class SizeOp(OneOperandOp):
         return [TensorType(i64, [])]
 
 
-@operation("nn.range")
+@irdl_op_definition
 class RangeOp(NnOp):
     """The numbers `start + i * delta` before `limit`, three scalars of one type (ONNX Range)."""
 
+    name = "nn.range"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
 
     SIZE_OPERANDS: ClassVar[tuple[str, ...]] = ("start", "limit", "delta")

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.irdl import opt_prop_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def
 
 from qmlir.arithmetic.qlinear import Affine
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import OneOperandOp, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.movement import normalized_axis
@@ -35,10 +34,11 @@ class SoftmaxLikeOp(OneOperandOp, ABC):
         return [tensor_like(self.input, shape_of(self.input))]
 
 
-@operation("nn.softmax")
+@irdl_op_definition
 class SoftmaxOp(SoftmaxLikeOp):
     """`e^x / sum(e^x)` along one axis (ONNX Softmax from opset 13)."""
 
+    name = "nn.softmax"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(fixed_output=FixedRange(0.0, 1.0))
 
@@ -47,13 +47,16 @@ class SoftmaxOp(SoftmaxLikeOp):
         return 0.0 if has_elements and values[-1].scale >= _SMALLEST_SCALE else math.inf
 
 
-@operation("nn.log_softmax")
+@irdl_op_definition
 class LogSoftmaxOp(SoftmaxLikeOp):
     """`x - log(sum(e^x))` along one axis (ONNX LogSoftmax from opset 13)."""
 
+    name = "nn.log_softmax"
 
-@operation("nn.hardmax")
+
+@irdl_op_definition
 class HardmaxOp(SoftmaxLikeOp):
     """1 at the first largest element along one axis, 0 elsewhere (ONNX Hardmax from opset 13); NaN is the largest."""
 
+    name = "nn.hardmax"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(fixed_output=FixedRange(0.0, 1.0))

@@ -12,10 +12,9 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
-from xdsl.irdl import operand_def, opt_prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects import operation
 from qmlir.dialects.nn.base import NnOp, OneOperandOp
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.ops.elementwise import BinaryOp
@@ -24,7 +23,7 @@ from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 CASES = ("NONE", "LOWER", "UPPER")
 
 
-@operation("nn.string_normalizer")
+@irdl_op_definition
 class StringNormalizerOp(OneOperandOp):
     """The strings of a list, or of one row, that are no stop words, in lower or upper case where `case_change` says so.
 
@@ -32,6 +31,7 @@ class StringNormalizerOp(OneOperandOp):
     result is one empty string. Case is Unicode's, which depends on no language.
     """
 
+    name = "nn.string_normalizer"
     ACCEPTS: ClassVar[Kind] = Kind.STRING
 
     case_change = opt_prop_def(StringAttr, StringAttr("NONE"))
@@ -56,14 +56,15 @@ class StringNormalizerOp(OneOperandOp):
         return [TensorType(element_of(self.input), (*shape[:-1], count))]
 
 
-@operation("nn.string_concat")
+@irdl_op_definition
 class StringConcatOp(BinaryOp):
     """The string `a` followed by `b`."""
 
+    name = "nn.string_concat"
     ACCEPTS: ClassVar[Kind] = Kind.STRING
 
 
-@operation("nn.string_split")
+@irdl_op_definition
 class StringSplitOp(NnOp):
     """The parts of each string between delimiters along a new last axis, filled up with empty strings, and how many.
 
@@ -71,6 +72,7 @@ class StringSplitOp(NnOp):
     `max_split` delimiters the rest is one part.
     """
 
+    name = "nn.string_split"
     ACCEPTS: ClassVar[Kind] = Kind.STRING
 
     input = operand_def(TensorType)
