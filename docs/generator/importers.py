@@ -1,19 +1,24 @@
 """Which ONNX operators become an operation: read from the code of their importers.
 
-An importer is a function; the operations that it may add are the classes that it names: in its text, in what it closes
-over, and in the functions of `qmlir.onnx` that it names or closes over.
+An importer is a function, or a method of a row of a table; the operations that it may add are the classes that it
+names: in its text, in what it closes over, in its row, and in the functions of `qmlir.onnx` and the methods of its node
+that it names or closes over.
 """
 
 import types
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from xdsl.ir import Operation
 
 from qmlir import registry
+from qmlir.onnx.node import Node
 
 _PACKAGE = "qmlir.onnx."
+
+_METHODS = ("cast", "reshaped")
+"""The methods of a node that add operations of their own."""
 
 
 def _named(value: types.CodeType, known: Mapping[str, Any]) -> Iterator[Any]:
@@ -22,6 +27,8 @@ def _named(value: types.CodeType, known: Mapping[str, Any]) -> Iterator[Any]:
     for name in value.co_names:
         if name in known:
             yield known[name]
+        if name in _METHODS:
+            yield vars(Node)[name]
         for module in modules:
             if name in vars(module):
                 yield vars(module)[name]
@@ -57,6 +64,10 @@ def operations_added(importer: Callable[..., Any]) -> frozenset[type[Operation]]
             found.add(each)
         elif isinstance(each, types.FunctionType) and each.__module__.startswith(_PACKAGE):
             waiting.extend(_reached(each))
+        elif isinstance(each, types.MethodType):
+            waiting.extend(vars(each.__self__).values())
+        elif isinstance(each, partial):
+            waiting.extend((each.func, *each.keywords.values()))
     return frozenset(found)
 
 

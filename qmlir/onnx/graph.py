@@ -70,6 +70,8 @@ class GraphBuilder:
         type_ = ranked_tensor(value.type)
         if type_ is None or not isinstance(type_.get_element_type(), IntegerType):
             return None
+        if 0 in type_.get_shape():
+            return ()
         if math.prod(type_.get_shape()) > FOLD_LIMIT:
             return None
         array = constant_array(value)

@@ -22,6 +22,7 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.building import Operand, build
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CastOp
+from qmlir.dialects.nn.ops.movement import ReshapeOp
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of
@@ -67,16 +68,6 @@ class Node:
 
     declared: Mapping[str, AnyTensor] = field(default_factory=dict[str, AnyTensor])
     """The types that the model declares, by name."""
-
-    @property
-    def op_type(self) -> str:
-        """The operator."""
-        return self.proto.op_type
-
-    @property
-    def domain(self) -> str:
-        """The operator's domain, empty for ONNX's own."""
-        return "" if self.proto.domain == "ai.onnx" else self.proto.domain
 
     def error(self, message: str) -> DiagnosticError:
         """The error, to be raised, that names this node."""
@@ -130,27 +121,16 @@ class Node:
             raise self.error(f"lacks input {index}")
         return value
 
-    def any_input(self, index: int = 0) -> SSAValue:
-        """Input `index`, a tensor or a sequence, as it is."""
-        value = self.inputs[index] if index < len(self.inputs) else None
-        if value is None:
-            raise self.error(f"lacks input {index}")
-        return value
-
-    def sequence(self, index: int = 0) -> SSAValue:
-        """Input `index`, a sequence of tensors."""
-        value = self.any_input(index)
-        if not isinstance(value.type, SequenceType):
-            raise self.error(f"takes a sequence as input {index}, found {value.type}")
+    def sequence(self) -> SSAValue:
+        """Input 0, a sequence of tensors."""
+        value = self.inputs[0]
+        if value is None or not isinstance(value.type, SequenceType):
+            raise self.error(f"takes a sequence as input 0, found {'none' if value is None else value.type}")
         return value
 
     def stored(self, index: int, element: StoredType | UniformFloatType) -> SSAValue:
         """Input `index`, of integers or quantized, as a quantized value of type `element` with the same integers."""
         return self.graph.stored(self.quantized(index), element, [self.origin])
-
-    def all_inputs(self) -> list[SSAValue]:
-        """Every input as it is, quantized or not: for operators that take any number of them."""
-        return [self.quantized(index) for index in range(len(self.inputs))]
 
     def shape(self, index: int = 0) -> tuple[int, ...]:
         """The shape of input `index`."""
@@ -162,20 +142,30 @@ class Node:
         return None if value is None else self.graph.constant_value(value)
 
     def parameter(self, index: int) -> Parameter:
-        """Input `index`, a list of integers: its numbers where they are known, otherwise the value."""
+        """Input `index`, a list of integers: its numbers where they are known, otherwise the value as i64."""
         value = self._tensor(index)
         if value is None:
             return None
         known = self.graph.known_integers(value)
         if known is not None and None not in known:
             return tuple(number for number in known if number is not None)
-        if element_of(value) == i64:
-            return value
-        return self.add(CastOp, value, result_types=[TensorType(i64, shape_of(value))]).result
+        return self.cast(value, i64)
 
-    def axes(self, index: int = 1) -> Parameter:
-        """The attribute `axes`, or input `index` in versions that moved it there."""
-        return tuple(self.attribute("axes")) if self.has_attribute("axes") else self.parameter(index)
+    def integer(self, index: int) -> int | SSAValue | None:
+        """Input `index`, one integer: the number where it is known, otherwise the value as i64."""
+        constant = self.constant(index)
+        if constant is not None and constant.size == 1:
+            return int(constant.reshape(())[()])
+        found = self.parameter(index)
+        if isinstance(found, tuple) and len(found) != 1:
+            raise self.error(f"takes one number as input {index}, found {list(found)}")
+        return found[0] if isinstance(found, tuple) else found
+
+    def moved_parameter(self, name: str, index: int, *, is_scalar: bool = False) -> Any:
+        """The integers of the attribute `name`, or of input `index` in the versions that moved them there."""
+        if self.has_attribute(name):
+            return self.attribute(name)
+        return self.integer(index) if is_scalar else self.parameter(index)
 
     # Operations
 
@@ -233,6 +223,17 @@ class Node:
             else [self.graph.plain(value) for value in operand]
             for operand in operands
         )
+
+    def cast(self, value: SSAValue, element: Attribute, **properties: Any) -> SSAValue:
+        """`value` with elements of the plain type `element`; `properties` are those of `nn.cast`."""
+        if element_of(value) == element:
+            return value
+        return self.add(CastOp, value, result_types=[TensorType(element, shape_of(value))], **properties).result
+
+    def reshaped(self, value: SSAValue, shape: Sequence[int], sizes: SSAValue | None = None) -> SSAValue:
+        """`value` in another shape; `sizes` gives it at run time where more than one size is unknown."""
+        type_ = TensorType(element_of(value), shape)
+        return self.add(ReshapeOp, value, sizes, result_types=[type_]).result
 
     def insert(self, op: OperationT) -> OperationT:
         """Add an operation of any dialect with this node's provenance."""

@@ -15,10 +15,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops.indexing import GatherOp
-from qmlir.dialects.nn.ops.movement import ReshapeOp
 from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, UniformType
-from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.small_floats import SmallFloat
 from qmlir.onnx.node import Array, Node
 
@@ -34,13 +33,10 @@ class ParameterLayout:
     axis: int = 0
     block: int = 0
 
-    def place(self, node: Node) -> int:
+    def place(self) -> int:
         """The axis, counted from the front; a vector has one only, whatever the node says."""
         rank = len(self.shape)
-        try:
-            return 0 if rank == 1 else normalized_axis(self.axis, rank)
-        except VerifyException as error:
-            raise node.error(str(error)) from error
+        return 0 if rank == 1 else normalized_axis(self.axis, rank)
 
     def aligned(self, node: Node, parameters: Sequence[int]) -> tuple[int, ...]:
         """The shape in which parameters of a shape stand beside the axes of the tensor; `()` for a single one.
@@ -51,7 +47,7 @@ class ParameterLayout:
             return ()
         if not self.shape:
             raise node.error(f"takes one scale and zero point for a tensor, found the shape {list(parameters)}")
-        rank, place = len(self.shape), self.place(node)
+        rank, place = len(self.shape), self.place()
         expected = list(self.shape)
         if self.block and len(parameters) == rank:
             size = expected[place]
@@ -144,7 +140,7 @@ class QParams:
                 return UniformFloatType.of(storage, expressed, scales.reshape(()))
             return UniformQuantizedType.per_tensor(storage, expressed, float(scales.item()), int(zero_points.item()))
         blocks = dict.fromkeys(several, 1)
-        place = self.layout.place(self.node)
+        place = self.layout.place()
         if self.layout.block and place in blocks:
             blocks[place] = self.layout.block
         is_by_axis = len(several) == 1 and set(blocks.values()) == {1}
@@ -164,8 +160,8 @@ class QParams:
         node, layout = self.node, self.layout
         shape = layout.aligned(node, shape_of(value))
         if shape != shape_of(value):
-            value = node.add(ReshapeOp, value, result_types=[TensorType(element_of(value), shape)]).result
-        place = layout.place(node) if shape else 0
+            value = node.reshaped(value, shape)
+        place = layout.place() if shape else 0
         if not layout.block or not shape or shape[place] == 1:
             return value
         size = layout.shape[place]

@@ -72,6 +72,18 @@ PASSES: Mapping[str, str] = {
 UPSTREAM_REPLACED = frozenset({"apply-pdl", "canonicalize", "cse", "dce"})
 """Passes that xDSL has under the same name: our tools run ours, stock `xdsl-opt` keeps its own."""
 
+_ONNX = (
+    "activations", "attention", "contraction", "elementwise", "expansion", "movement", "normalization", "pooling",
+    "quantization", "recurrent", "resizing", "selection", "sequence", "shapes",
+)  # fmt: skip
+"""The families of ONNX operators that have both importers and exporters."""
+
+
+def _onnx_rows(table: str, *more: str) -> tuple[str, ...]:
+    families = (f"operators.{family}" for family in (*_ONNX, *more))
+    return tuple(f"qmlir.onnx.{module}:{table}" for module in ("mirrored", *families))
+
+
 TREE = Contribution(
     patterns={
         "kernel.to_loops": (
@@ -130,53 +142,8 @@ TREE = Contribution(
         "asymmetric_pow2": "qmlir.arithmetic.schemes:ASYMMETRIC_POW2",
         "symmetric_pow2": "qmlir.arithmetic.schemes:SYMMETRIC_POW2",
     },
-    importers=(
-        "qmlir.onnx.operators.activations:IMPORTERS",
-        "qmlir.onnx.operators.attention:IMPORTERS",
-        "qmlir.onnx.operators.contraction:IMPORTERS",
-        "qmlir.onnx.operators.dynamic:IMPORTERS",
-        "qmlir.onnx.operators.einsum:IMPORTERS",
-        "qmlir.onnx.operators.elementwise:IMPORTERS",
-        "qmlir.onnx.operators.expansion:IMPORTERS",
-        "qmlir.onnx.operators.indexing:IMPORTERS",
-        "qmlir.onnx.operators.microsoft:IMPORTERS",
-        "qmlir.onnx.operators.movement:IMPORTERS",
-        "qmlir.onnx.operators.normalization:IMPORTERS",
-        "qmlir.onnx.operators.pooling:IMPORTERS",
-        "qmlir.onnx.operators.resizing:IMPORTERS",
-        "qmlir.onnx.operators.quantization:IMPORTERS",
-        "qmlir.onnx.operators.reduction:IMPORTERS",
-        "qmlir.onnx.operators.selection:IMPORTERS",
-        "qmlir.onnx.operators.sequence:IMPORTERS",
-        "qmlir.onnx.operators.shapes:IMPORTERS",
-        "qmlir.onnx.operators.recurrent:IMPORTERS",
-        "qmlir.onnx.operators.softmax:IMPORTERS",
-        "qmlir.onnx.operators.text:IMPORTERS",
-        "qmlir.onnx.operators.training:IMPORTERS",
-    ),
-    exporters=(
-        "qmlir.onnx.export.operators.activations:EXPORTERS",
-        "qmlir.onnx.export.operators.attention:EXPORTERS",
-        "qmlir.onnx.export.operators.calibration:EXPORTERS",
-        "qmlir.onnx.export.operators.casts:EXPORTERS",
-        "qmlir.onnx.export.operators.contraction:EXPORTERS",
-        "qmlir.onnx.export.operators.dynamic:EXPORTERS",
-        "qmlir.onnx.export.operators.einsum:EXPORTERS",
-        "qmlir.onnx.export.operators.elementwise:EXPORTERS",
-        "qmlir.onnx.export.operators.expansion:EXPORTERS",
-        "qmlir.onnx.export.operators.indexing:EXPORTERS",
-        "qmlir.onnx.export.operators.movement:EXPORTERS",
-        "qmlir.onnx.export.operators.normalization:EXPORTERS",
-        "qmlir.onnx.export.operators.pooling:EXPORTERS",
-        "qmlir.onnx.export.operators.recurrent:EXPORTERS",
-        "qmlir.onnx.export.operators.reduction:EXPORTERS",
-        "qmlir.onnx.export.operators.resizing:EXPORTERS",
-        "qmlir.onnx.export.operators.selection:EXPORTERS",
-        "qmlir.onnx.export.operators.sequence:EXPORTERS",
-        "qmlir.onnx.export.operators.shapes:EXPORTERS",
-        "qmlir.onnx.export.operators.softmax:EXPORTERS",
-        "qmlir.onnx.export.operators.text:EXPORTERS",
-    ),
+    importers=_onnx_rows("IMPORTERS", "dynamic", "microsoft", "softmax", "text", "training"),
+    exporters=_onnx_rows("EXPORTERS", "calibration"),
     targets={"cpu": "qmlir.targets.cpu.target:TARGET"},
     isas={
         "generic": "qmlir.targets.cpu.isa.generic:GENERIC",

@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from hashlib import sha256
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from onnx import AttributeProto, NodeProto, TensorProto, helper
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.nn.base import NnOp
-from qmlir.ir.builtin_types import element_of, integer_list, shape_of
+from qmlir.ir.builtin_types import element_of, integer_list
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.onnx.export.containers import data_type, held_element, plain_proto
 
@@ -33,6 +34,12 @@ _DIGITS = 24
 
 MICROSOFT = "com.microsoft"
 """The domain of ONNX Runtime's own operators."""
+
+MATRIX = 2
+"""The rank of a matrix."""
+
+WINDOWS = "group=groups strides dilations pads"
+"""The attributes of a convolution, for `attributes_of`."""
 
 OLDEST_OPSET = 21
 """The oldest operator set that is written: the first with blocks, 4 and 16 bits in QuantizeLinear, and metadata."""
@@ -194,6 +201,11 @@ class Outgoing:
         """The value as elements of another plain type."""
         return self.node("Cast", [name], output, to=data_type(element))
 
+    def transposed(self, name: str, rank: int) -> str:
+        """A value of that rank with its last two axes exchanged."""
+        *outer, row, column = range(rank)
+        return self.node("Transpose", [name], perm=[*outer, column, row])
+
     # Properties
 
     def parameter(self, name: str, *, is_scalar: bool = False) -> str:
@@ -231,10 +243,19 @@ def number(attribute: Attribute | None) -> Any:
             return float(attribute.value.data)
         case StringAttr():
             return attribute.data
+        case ArrayAttr():  # of texts; an empty list has no type in ONNX
+            return [number(each) for each in attribute] or None
         case _:
             return list(integer_list(cast(Any, attribute)))
 
 
-def held(value: SSAValue, element: Attribute) -> TensorType[Attribute]:
-    """The type of a value with other elements."""
-    return TensorType(cast(Any, element), shape_of(value))
+@cache
+def attribute_names(text: str) -> Mapping[str, str]:
+    """ONNX attribute to property of `"axis keepdims=keep_dims"`: the property is named where its name differs."""
+    words = (word.partition("=") for word in text.split())
+    return {attribute: own or attribute for attribute, _, own in words}
+
+
+def attributes_of(op: Operation, names: str) -> dict[str, Any]:
+    """The ONNX attributes that are properties of `op`, named as `attribute_names` reads them."""
+    return {attribute: number(getattr(op, own)) for attribute, own in attribute_names(names).items()}

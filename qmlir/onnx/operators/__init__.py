@@ -1,1 +1,1 @@
-"""Importers of ONNX's operators, by family as in the `nn` dialect: each module has a table `IMPORTERS`."""
+"""ONNX's operators by family, as in the `nn` dialect: each module has tables `IMPORTERS` and `EXPORTERS`."""

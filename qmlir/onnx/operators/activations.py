@@ -1,10 +1,17 @@
-"""Importers of activation functions with more than a row in `qmlir.onnx.mirrored`."""
+"""Activation functions with more than a row in `qmlir.onnx.mirrored`."""
 
-from xdsl.ir import SSAValue
+import numpy as np
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.ops import activations as ops
 from qmlir.dialects.nn.ops.movement import UnsqueezeOp
+from qmlir.onnx.export.emission import Exporter, Outgoing
+from qmlir.onnx.mirrored import Mirrored
 from qmlir.onnx.node import Importer, Node
+
+SWISH_SINCE = 24
+
+_SWISH = Mirrored("Swish", ops.SwishOp, "alpha")
 
 
 def _gelu(node: Node) -> SSAValue:
@@ -15,7 +22,7 @@ def _gelu(node: Node) -> SSAValue:
 
 
 def _prelu(node: Node) -> SSAValue:
-    """ONNX PRelu; one slope for each channel, as before version 7, where the slopes do not broadcast otherwise."""
+    """ONNX PRelu; before version 7 a slope is per channel, and does not broadcast in another way."""
     data, slope = node.input(0), node.input(1)
     shape, slopes = node.shape(0), node.shape(1)
     if len(slopes) == 1 and len(shape) > 2 and slopes[0] not in (1, shape[-1]) and slopes[0] == shape[1]:
@@ -23,4 +30,20 @@ def _prelu(node: Node) -> SSAValue:
     return node.add(ops.PReluOp, data, slope).result
 
 
-IMPORTERS: dict[str, Importer] = {"PRelu": _prelu, "Gelu": _gelu}
+def _export_gelu(out: Outgoing, op: ops.GeluOp) -> None:
+    kind = "tanh" if op.tanh_approximation.value.data else "none"
+    out.node("Gelu", out.inputs, out.output, approximate=kind)
+
+
+def _export_swish(out: Outgoing, op: ops.SwishOp) -> None:
+    """ONNX Swish; in older operator sets its definition, `x * sigmoid(alpha * x)`."""
+    if out.opset >= SWISH_SINCE:
+        _SWISH.exported(out, op)
+        return
+    (value,) = out.inputs
+    scaled = out.node("Mul", [value, out.constant(np.array(op.alpha.value.data), out.element(op.input))])
+    out.node("Mul", [value, out.node("Sigmoid", [scaled])], out.output)
+
+
+IMPORTERS: dict[str, Importer] = {"PRelu": _prelu, "Gelu": _gelu, "Swish": _SWISH.imported}
+EXPORTERS: dict[type[Operation], Exporter] = {ops.GeluOp: _export_gelu, ops.SwishOp: _export_swish}

@@ -1,27 +1,28 @@
-"""Importers of attention and rotary embedding: heads that lie side by side become an axis of their own."""
+"""Attention and rotary embedding. On import, heads that lie side by side become an axis of their own."""
 
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i1, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, i1, i64
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.ops import attention as ops
-from qmlir.dialects.nn.ops.movement import ReshapeOp, TransposeOp
+from qmlir.dialects.nn.ops.movement import TransposeOp
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.onnx.export.containers import data_type
+from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.operators.normalization import cast
+
+ATTENTION_SINCE, LENGTHS_SINCE, WINDOWS_SINCE = 23, 24, 25
 
 _HEADS_FIRST = (0, 2, 1, 3)
 """From `[batch, sequence, heads, head size]` to `[batch, heads, sequence, head size]`, and back."""
 
 
 def _reshaped(node: Node, value: SSAValue, target: list[int], shape: list[int]) -> SSAValue:
-    """`value` reshaped to `target`, as ONNX understands it, whose sizes are `shape` as far as they are known."""
-    numbers = None
-    if shape.count(DYNAMIC_INDEX) > 1:
-        numbers = node.add_constant(np.array(target, np.int64), i64)
-    return node.add(ReshapeOp, value, numbers, result_types=[TensorType(element_of(value), shape)]).result
+    """`value` reshaped to `target`, as ONNX Reshape reads it; `shape` are its sizes as far as they are known."""
+    is_open = shape.count(DYNAMIC_INDEX) > 1
+    return node.reshaped(value, shape, node.add_constant(np.array(target, np.int64), i64) if is_open else None)
 
 
 def _split_heads(node: Node, value: SSAValue, heads: int | None) -> SSAValue:
@@ -37,7 +38,7 @@ def _split_heads(node: Node, value: SSAValue, heads: int | None) -> SSAValue:
 
 
 def _joined_heads(node: Node, value: SSAValue) -> SSAValue:
-    """The other way round."""
+    """`[batch, heads, sequence, head size]` as `[batch, sequence, heads * head size]`."""
     batch, heads, sequence, size = shape_of(value)
     width = DYNAMIC_INDEX if DYNAMIC_INDEX in (heads, size) else heads * size
     moved = node.add(TransposeOp, value, permutation=_HEADS_FIRST).result
@@ -47,7 +48,7 @@ def _joined_heads(node: Node, value: SSAValue) -> SSAValue:
 def _mask(node: Node, query: SSAValue) -> SSAValue | None:
     """The mask, i1 or in the type of the query: ONNX adds numbers of any type."""
     mask = node.optional(3)
-    return mask if mask is None or element_of(mask) == i1 else cast(node, mask, element_of(query))
+    return mask if mask is None or element_of(mask) == i1 else node.cast(mask, element_of(query))
 
 
 def _attention(node: Node) -> list[SSAValue]:
@@ -69,7 +70,9 @@ def _attention(node: Node) -> list[SSAValue]:
         "scores_are": ops.SCORES[mode],
     }
     properties |= {
-        f"{side}_window": node.attribute(f"{side}_window_size") for side in ("left", "right") if node.version >= 25
+        f"{side}_window": node.attribute(f"{side}_window_size")
+        for side in ("left", "right")
+        if node.version >= WINDOWS_SINCE
     }
     operands = [query, key, value, _mask(node, query), *(node.optional(place) for place in (4, 5, 6))]
     op = node.add(ops.AttentionOp, *operands, **properties)
@@ -78,20 +81,31 @@ def _attention(node: Node) -> list[SSAValue]:
 
 
 def _rotary_embedding(node: Node) -> SSAValue:
-    data = node.input()
+    data, *others = node.input(), node.input(1), node.input(2), node.optional(3)
     is_flat = len(node.shape()) == 3
     if is_flat:
         data = _split_heads(node, data, node.attribute("num_heads"))
-    result = node.add(
-        ops.RotaryEmbeddingOp,
-        data,
-        node.input(1),
-        node.input(2),
-        node.optional(3),
-        size=node.attribute("rotary_embedding_dim"),
-        interleaved=bool(node.attribute("interleaved")),
-    ).result
+    size, interleaved = node.attribute("rotary_embedding_dim"), bool(node.attribute("interleaved"))
+    result = node.add(ops.RotaryEmbeddingOp, data, *others, size=size, interleaved=interleaved).result
     return _joined_heads(node, result) if is_flat else result
 
 
+def _export_attention(out: Outgoing, op: ops.AttentionOp) -> None:
+    out.needs(ATTENTION_SINCE, "Attention")
+    given = attributes_of(op, "left_window_size=left_window right_window_size=right_window")
+    windows = {name: window for name, window in given.items() if window != -1}
+    if windows:
+        out.needs(WINDOWS_SINCE, "Attention with windows")
+    if op.lengths is not None:
+        out.needs(LENGTHS_SINCE, "Attention with lengths")
+    operands = [op.query, op.key, op.value, op.mask, op.past_key, op.past_value, op.lengths]
+    precision = None if op.softmax_precision is None else data_type(op.softmax_precision)
+    out.node(
+        "Attention", [out.name(value) for value in operands], out.outputs,
+        softmax_precision=precision, qk_matmul_output_mode=ops.SCORES.index(op.scores_are.data), **windows,
+        **attributes_of(op, "scale is_causal softcap"),
+    )  # fmt: skip
+
+
 IMPORTERS: dict[str, Importer] = {"Attention": _attention, "RotaryEmbedding": _rotary_embedding}
+EXPORTERS: dict[type[Operation], Exporter] = {ops.AttentionOp: _export_attention}

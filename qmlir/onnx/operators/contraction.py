@@ -1,14 +1,15 @@
-"""Importers of convolutions and matrix products."""
+"""Convolutions and matrix products."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.ops import contraction as ops
 from qmlir.dialects.nn.ops import elementwise, movement
-from qmlir.ir.builtin_types import element_of
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.onnx.export.emission import MATRIX, Exporter, Outgoing
 from qmlir.onnx.node import Importer, Node
 
 TRANSPOSE_PADS_AS_CONV = 11
@@ -176,9 +177,28 @@ def _gemm(node: Node) -> SSAValue:
     return node.add(elementwise.AddOp, result, _scaled(node, bias, beta)).result
 
 
+def _export_matmul(out: Outgoing, op: ops.MatMulOp) -> None:
+    """ONNX MatMul; with a transposed right factor Gemm where both are matrices, and a Transpose elsewhere."""
+    lhs, rhs = out.inputs
+    ranks = [len(shape_of(value)) for value in op.operands]
+    if op.is_rhs_transposed and ranks == [MATRIX, MATRIX]:
+        out.node("Gemm", [lhs, rhs], out.output, transB=1)
+        return
+    out.node("MatMul", [lhs, out.transposed(rhs, ranks[1]) if op.is_rhs_transposed else rhs], out.output)
+
+
+def _export_fully_connected(out: Outgoing, op: ops.FullyConnectedOp) -> None:
+    out.node("Gemm", out.inputs, out.output, transB=1)
+
+
 IMPORTERS: dict[str, Importer] = {
     "Conv": _conv,
     "ConvTranspose": _conv_transpose,
     "MatMul": _matmul,
     "Gemm": _gemm,
+}
+
+EXPORTERS: dict[type[Operation], Exporter] = {
+    ops.MatMulOp: _export_matmul,
+    ops.FullyConnectedOp: _export_fully_connected,
 }

@@ -8,47 +8,29 @@ f32; MatMulNBits (matmul_nbits.cc) dequantizes the blocks of the weights and mul
 `accuracy_level` lets kernels compute in less than f32, and is an offer that is not taken.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, f32
+from xdsl.dialects.builtin import IntegerType, Signedness, f32
 from xdsl.ir import SSAValue
-from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.ops import contraction, dynamic, elementwise, movement
-from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.recurrent import DynamicLstmOp
-from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
+from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Array, Importer, Node
 from qmlir.onnx.operators import integer_products
-from qmlir.onnx.operators.quantization import UI8, cast, matrix_parameters, storage_of
+from qmlir.onnx.operators.quantization import UI8, dequantized, matrix_parameters, storage_of
 from qmlir.onnx.operators.recurrent import recurrent
 from qmlir.onnx.parameters import check_scales
-
-DOMAIN = "com.microsoft"
-
-
-def _dynamic_quantize_linear(node: Node) -> Sequence[SSAValue]:
-    return node.add(dynamic.DynamicQuantizeOp, node.input()).results
-
-
-def _conv_integer(node: Node) -> SSAValue:
-    return integer_products.convolved(node)
-
-
-def _matmul_integer(node: Node) -> SSAValue:
-    return integer_products.matrix_product(node)
-
 
 # --- Products that end in floats --------------------------------------------------------------------------------------
 
 
 def _scaled(node: Node, total: SSAValue, scale: SSAValue, bias: SSAValue | None) -> SSAValue:
     """The sums times their scale, plus a bias."""
-    real = node.add(elementwise.MulOp, cast(node, total, f32), scale).result
+    real = node.add(elementwise.MulOp, node.cast(total, f32), scale).result
     return real if bias is None else node.add(elementwise.AddOp, real, bias).result
 
 
@@ -116,22 +98,16 @@ def _matmul_n_bits(node: Node) -> SSAValue:
             raise node.error(f"has zero points of {element_of(node.input(3))}: packed ones of u8 are supported")
         given = _rows(node, 3, "its zero points", outputs, -(-blocks * bits // 8))
         points = _bits_of(given, bits)[:, :blocks].astype(np.int64)
-    stored = integers
-    try:
-        element = UniformQuantizedType.per_block(
-            IntegerType(bits, Signedness.UNSIGNED), f32, {0: 1, 1: block}, scales.astype(np.float64), points
-        )
-    except VerifyException as error:
-        raise node.error(str(error)) from error
-    constant = node.insert(ConstantOp.of(stored, TensorType(element, stored.shape))).result
-    weights = node.insert(DequantizeCastOp(constant, TensorType(f32, stored.shape))).result
+    storage = IntegerType(bits, Signedness.UNSIGNED)
+    element = UniformQuantizedType.per_block(storage, f32, {0: 1, 1: block}, scales.astype(np.float64), points)
+    weights = dequantized(node, node.add_constant(integers, element))
     if blocks * block != inputs:
         weights = node.add(movement.SliceOp, weights, starts=[0], ends=[inputs], axes=[1]).result
-    product = node.add(contraction.MatMulOp, cast(node, node.input(), f32), weights, transpose_b=True).result
+    product = node.add(contraction.MatMulOp, node.cast(node.input(), f32), weights, transpose_b=True).result
     bias = node.optional(5)
     if bias is not None:
-        product = node.add(elementwise.AddOp, product, cast(node, bias, f32)).result
-    return cast(node, product, element_of(node.input()))
+        product = node.add(elementwise.AddOp, product, node.cast(bias, f32)).result
+    return node.cast(product, element_of(node.input()))
 
 
 # --- A recurrent layer ------------------------------------------------------------------------------------------------
@@ -153,30 +129,25 @@ def _layer_weights(node: Node, index: int) -> SSAValue:
     check_scales(node, scales)
     stored, points = np.ascontiguousarray(weights.swapaxes(1, 2)), np.broadcast_to(points, scales.shape)
     storage = storage_of(node, node.input(index))
-    try:
-        if scales.size == 1:
-            element = UniformQuantizedType.per_tensor(storage, f32, float(scales.item()), int(points.item()))
-        elif scales.ndim == 1:
-            element = UniformQuantizedType.per_axis(storage, f32, 0, scales, points)
-        elif len(scales) == 1:
-            element = UniformQuantizedType.per_axis(storage, f32, 1, scales[0], points[0])
-        else:
-            element = UniformQuantizedType.per_block(
-                storage, f32, {0: 1, 1: 1}, scales[..., None], points[..., None].astype(np.int64)
-            )
-        return node.insert(ConstantOp.of(stored, TensorType(element, stored.shape))).result
-    except VerifyException as error:
-        raise node.error(str(error)) from error
+    if scales.size == 1:
+        element = UniformQuantizedType.per_tensor(storage, f32, float(scales.item()), int(points.item()))
+    elif scales.ndim == 1:
+        element = UniformQuantizedType.per_axis(storage, f32, 0, scales, points)
+    elif len(scales) == 1:
+        element = UniformQuantizedType.per_axis(storage, f32, 1, scales[0], points[0])
+    else:
+        points = points[..., None].astype(np.int64)
+        element = UniformQuantizedType.per_block(storage, f32, {0: 1, 1: 1}, scales[..., None], points)
+    return node.add_constant(stored, element)
 
 
 IMPORTERS: dict[str, Importer] = {
-    "DynamicQuantizeLinear": _dynamic_quantize_linear,
-    "ConvInteger": _conv_integer,
-    "MatMulInteger": _matmul_integer,
-    f"{DOMAIN}::DynamicQuantizeMatMul": _dynamic_quantize_matmul,
-    f"{DOMAIN}::DynamicQuantizeLSTM": recurrent(
+    "ConvInteger": integer_products.convolved,
+    "MatMulInteger": integer_products.matrix_product,
+    f"{MICROSOFT}::DynamicQuantizeMatMul": _dynamic_quantize_matmul,
+    f"{MICROSOFT}::DynamicQuantizeLSTM": recurrent(
         DynamicLstmOp, (5, 6), "input_forget", peepholes=7, weights=_layer_weights
     ),
-    f"{DOMAIN}::MatMulIntegerToFloat": _matmul_integer_to_float,
-    f"{DOMAIN}::MatMulNBits": _matmul_n_bits,
+    f"{MICROSOFT}::MatMulIntegerToFloat": _matmul_integer_to_float,
+    f"{MICROSOFT}::MatMulNBits": _matmul_n_bits,
 }

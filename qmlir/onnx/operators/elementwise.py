@@ -1,34 +1,22 @@
-"""Importers of elementwise arithmetic, and of all operators that are one operation both ways (`MIRRORED`)."""
+"""Elementwise arithmetic with more than a row in `qmlir.onnx.mirrored`."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import Float8E8M0FNUType, Float32Type, TensorType, f64, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import Float8E8M0FNUType, Float32Type, Signedness, TensorType, f64, i64
+from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops import elementwise as ops
-from qmlir.dialects.nn.ops.activations import SwishOp
 from qmlir.dialects.nn.ops.logic import BitShiftOp
-from qmlir.ir.builtin_types import as_integer, element_of, shape_of
+from qmlir.ir.builtin_types import as_integer, element_of
 from qmlir.ir.small_floats import as_small_float
-from qmlir.onnx.mirrored import MIRRORED
+from qmlir.onnx.export.containers import data_type, is_integer
+from qmlir.onnx.export.emission import Exporter, Outgoing
+from qmlir.onnx.mirrored import Mirrored
 from qmlir.onnx.node import Importer, Node
 
-
-def one_to_one(operation: type[NnOp], **attributes: Callable[[Any], Any]) -> Importer:
-    """The importer of an operator whose inputs are the operands and whose attributes are the properties of one name.
-
-    `attributes` gives for each the function from ONNX's value to the property's.
-    """
-
-    def importer(node: Node) -> SSAValue:
-        operands = [node.input(place) for place in range(len(node.inputs))]
-        properties = {name: convert(node.attribute(name)) for name, convert in attributes.items()}
-        return node.add(operation, *operands, **properties).results[0]
-
-    return importer
+BIT_CAST_SINCE, SIGNED_SHIFT_SINCE = 26, 28
 
 
 def _chain(node: Node, operation: type[ops.BinaryOp]) -> SSAValue:
@@ -39,20 +27,10 @@ def _chain(node: Node, operation: type[ops.BinaryOp]) -> SSAValue:
     return value
 
 
-def _joined(operation: type[ops.BinaryOp]) -> Importer:
-    return lambda node: _chain(node, operation)
-
-
 def _mean(node: Node) -> SSAValue:
     total = _chain(node, ops.AddOp)
     count = len(node.inputs)
     return total if count == 1 else node.add(ops.DivOp, total, node.scalar(count, total)).result
-
-
-def _converted(node: Node, value: SSAValue, element: Attribute, **properties: Any) -> SSAValue:
-    if element_of(value) == element:
-        return value
-    return node.add(ops.CastOp, value, result_types=[TensorType(element, shape_of(value))], **properties).result
 
 
 def _cast_to(node: Node, element: Attribute) -> SSAValue:
@@ -62,7 +40,7 @@ def _cast_to(node: Node, element: Attribute) -> SSAValue:
         properties["saturate"] = False
     if isinstance(element, Float8E8M0FNUType):
         properties["round_mode"] = node.attribute("round_mode", None)
-    return _converted(node, node.input(), element, **properties)
+    return node.cast(node.input(), element, **properties)
 
 
 def _cast(node: Node) -> SSAValue:
@@ -78,6 +56,11 @@ def _bit_cast(node: Node) -> SSAValue:
     return node.add(ops.BitCastOp, node.input(), result_types=[type_]).result
 
 
+def _bit_shift(node: Node) -> SSAValue:
+    direction: str = node.attribute("direction")
+    return node.add(BitShiftOp, node.input(0), node.input(1), direction=direction.lower()).result
+
+
 def _pow(node: Node) -> SSAValue:
     """ONNX Pow, whose exponent may have another type than its base, and so than its result."""
     base, exponent = node.input(0), node.input(1)
@@ -86,10 +69,10 @@ def _pow(node: Node) -> SSAValue:
         return node.add(ops.PowOp, base, exponent).result
     known = node.constant(1)
     if known is not None and _survives(known, node.graph.dtype_of(element)):
-        return node.add(ops.PowOp, base, _converted(node, exponent, element)).result
+        return node.add(ops.PowOp, base, node.cast(exponent, element)).result
     wide = i64 if as_integer(element) and as_integer(other) else f64
-    power = node.add(ops.PowOp, _converted(node, base, wide), _converted(node, exponent, wide)).result
-    return _converted(node, power, element)
+    power = node.add(ops.PowOp, node.cast(base, wide), node.cast(exponent, wide)).result
+    return node.cast(power, element)
 
 
 def _survives(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> bool:
@@ -117,18 +100,63 @@ def _clip(node: Node) -> SSAValue:
     return value
 
 
+def _export_clip(out: Outgoing, op: ops.ClipOp) -> None:
+    element = out.element(op.input)
+    bounds = [
+        "" if bound is None else out.constant(np.array(bound.value.data), element) for bound in (op.minimum, op.maximum)
+    ]
+    out.node("Clip", [*out.inputs, *bounds], out.output)
+
+
+def _export_mod(out: Outgoing, op: ops.ModOp) -> None:
+    """ONNX Mod, which for floats is C's alone: a remainder of the other sign gets the divisor added."""
+    by_truncation = bool(op.fmod.value.data)
+    element = out.element(op.lhs)
+    if by_truncation or is_integer(element):
+        out.node("Mod", out.inputs, out.output, fmod=1 if by_truncation else None)
+        return
+    zero, (lhs, rhs) = out.constant(np.array(0.0), element), out.inputs
+    rest = out.node("Mod", [lhs, rhs], fmod=1)
+    differ = out.node("Less", [out.node("Mul", [out.node("Sign", [rest]), out.node("Sign", [rhs])]), zero])
+    out.node("Where", [differ, out.node("Add", [rest, rhs]), rest], out.output)
+
+
+def _export_cast(out: Outgoing, op: ops.CastOp) -> None:
+    kind = data_type(out.element(op.result))
+    mode = None if op.round_mode is None else op.round_mode.data
+    out.node("Cast", out.inputs, out.output, to=kind, saturate=None if op.saturates else 0, round_mode=mode)
+
+
+def _export_bit_cast(out: Outgoing, op: ops.BitCastOp) -> None:
+    out.needs(BIT_CAST_SINCE, "BitCast")
+    out.node("BitCast", out.inputs, out.output, to=data_type(out.element(op.result)))
+
+
+def _export_bit_shift(out: Outgoing, op: BitShiftOp) -> None:
+    element = as_integer(out.element(op.lhs))
+    if element is None or element.signedness.data is not Signedness.UNSIGNED:
+        out.needs(SIGNED_SHIFT_SINCE, "BitShift of signed integers")
+    out.node("BitShift", out.inputs, out.output, direction=op.direction.data.upper())
+
+
 _JOINED: dict[str, type[ops.BinaryOp]] = {"Sum": ops.AddOp, "Max": ops.MaxOp, "Min": ops.MinOp}
 
 IMPORTERS: dict[str, Importer] = {
-    **{name: one_to_one(row.operation, **row.attributes) for name, row in MIRRORED.items()},
-    **{name: _joined(operation) for name, operation in _JOINED.items()},
+    **{name: partial(_chain, operation=operation) for name, operation in _JOINED.items()},
     "Mean": _mean,
-    "Mod": one_to_one(ops.ModOp, fmod=bool),
-    "Swish": one_to_one(SwishOp, alpha=float),
-    "BitShift": one_to_one(BitShiftOp, direction=str.lower),
+    "Mod": Mirrored("Mod", ops.ModOp, "fmod").imported,
+    "BitShift": _bit_shift,
     "Pow": _pow,
     "Clip": _clip,
     "Cast": _cast,
     "CastLike": _cast_like,
     "BitCast": _bit_cast,
+}
+
+EXPORTERS: dict[type[Operation], Exporter] = {
+    ops.ClipOp: _export_clip,
+    ops.ModOp: _export_mod,
+    ops.CastOp: _export_cast,
+    ops.BitCastOp: _export_bit_cast,
+    BitShiftOp: _export_bit_shift,
 }

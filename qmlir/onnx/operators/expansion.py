@@ -1,11 +1,10 @@
-"""Importers of operators that repeat elements or add some: Expand, Tile, Pad, Trilu, and constants of a shape."""
+"""Operators that repeat elements or add some: Expand, Pad, Trilu, and constants of a shape."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i1
-from xdsl.ir import Attribute, SSAValue
-from xdsl.utils.exceptions import VerifyException
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.ops import expansion as ops
@@ -13,8 +12,8 @@ from qmlir.dialects.nn.ops import shapes
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.onnx.export.emission import Exporter, Outgoing
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.operators.movement import single
 
 
 def expanded(node: Node, value: SSAValue, target: int) -> SSAValue:
@@ -26,11 +25,8 @@ def expanded(node: Node, value: SSAValue, target: int) -> SSAValue:
     if any(size is not None and size < 0 for size in known):
         raise node.error(f"expands to sizes of 0 at least, found {list(known)}")
     sizes = [DYNAMIC_INDEX if size is None else size for size in known]
-    try:
-        # Where some sizes are known, those of the result are too.
-        hint = [TensorType(element_of(value), broadcast_shapes(shape_of(value), sizes))]
-    except VerifyException as error:
-        raise node.error(str(error)) from error
+    # Where some sizes are known, those of the result are too.
+    hint = [TensorType(element_of(value), broadcast_shapes(shape_of(value), sizes))]
     return node.add(ops.ExpandOp, value, shape=shape, result_types=hint if known else None).result
 
 
@@ -57,10 +53,6 @@ def _constant_of_shape(node: Node) -> SSAValue:
     if value.size != 1:
         raise node.error(f"has a value of {value.size} elements, one is expected")
     return expanded(node, node.add_constant(value.reshape(()), element), 0)
-
-
-def _tile(node: Node) -> SSAValue:
-    return node.add(ops.TileOp, node.quantized(), repeats=node.parameter(1)).result
 
 
 def _pad(node: Node) -> SSAValue:
@@ -92,7 +84,7 @@ def _trilu(node: Node) -> SSAValue:
     element = element_of(node.quantized())
     is_shifted = isinstance(element, UniformQuantizedType) and element.zero_points.any()
     data = node.input() if is_shifted else node.quantized()
-    return node.add(ops.TriluOp, data, k=single(node, 1), upper=bool(node.attribute("upper"))).result
+    return node.add(ops.TriluOp, data, k=node.integer(1), upper=bool(node.attribute("upper"))).result
 
 
 def _eye_like(node: Node) -> SSAValue:
@@ -124,12 +116,47 @@ def _drops(node: Node) -> bool:
     return ratio is None or bool(ratio.any())
 
 
+def _reflected(op: ops.PadOp) -> dict[int, list[int]] | None:
+    """For each axis that a padding changes, which elements the result has; `None` where Pad says it.
+
+    ONNX Runtime mirrors once: its Pad refuses to add as many elements as an axis has.
+    """
+    shape = shape_of(op.input)
+    if op.mode.data != "reflect" or not op.is_known("pads") or not op.is_known("axes"):
+        return None
+    changed = {axis: padding for axis, padding in enumerate(op.paddings(len(shape))) if padding != (0, 0)}
+    if any(shape[axis] == DYNAMIC_INDEX for axis in changed):
+        return None
+    found: dict[int, list[int]] = {}
+    is_once = True
+    for axis, padding in changed.items():
+        left = np.arange(shape[axis])[max(-padding.before, 0) : shape[axis] - max(-padding.after, 0)]
+        added = max(padding.before, 0), max(padding.after, 0)
+        if not left.size:
+            return None
+        found[axis] = np.pad(left, added, mode="reflect").tolist()
+        is_once &= max(added) < left.size
+    return None if is_once else found
+
+
+def _export_pad(out: Outgoing, op: ops.PadOp) -> None:
+    if reflected := _reflected(op):
+        name, last = out.name(op.input), list(reflected)[-1]
+        for axis, places in reflected.items():
+            indices = out.constant(np.array(places, np.int64))
+            name = out.node("Gather", [name, indices], out.output if axis == last else None, axis=axis)
+        return
+    inputs = [out.name(op.input), out.parameter("pads"), out.name(op.value), out.parameter("axes")]
+    out.node("Pad", inputs, out.output, mode=op.mode.data)
+
+
 IMPORTERS: dict[str, Importer] = {
     "Expand": _expand,
     "ConstantOfShape": _constant_of_shape,
-    "Tile": _tile,
     "Pad": _pad,
     "Trilu": _trilu,
     "EyeLike": _eye_like,
     "Dropout": _dropout,
 }
+
+EXPORTERS: dict[type[Operation], Exporter] = {ops.PadOp: _export_pad}

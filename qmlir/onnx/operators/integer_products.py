@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, TensorType, f32, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, f32, i32
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.ops import contraction, elementwise, expansion, movement, reduction
+from qmlir.dialects.nn.ops import contraction, elementwise, expansion, reduction
 from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
-from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.node import Array, Node
 from qmlir.onnx.operators.contraction import window_properties
-from qmlir.onnx.operators.quantization import cast, centred, convolution, matrix_parameters, storage_of
+from qmlir.onnx.operators.quantization import centred, convolution, matrix_parameters, storage_of
 from qmlir.onnx.parameters import QParams
 
 _LARGEST = (1 << 31) - 1
@@ -78,23 +78,20 @@ class _Factor:
     def zero_point(self) -> SSAValue:
         """The zero point that is known at run time, as i32, in a shape that broadcasts against the factor."""
         assert self.parameters.zero_point is not None
-        return self.parameters.spread(cast(self.node, self.parameters.zero_point, i32))
+        return self.parameters.spread(self.node.cast(self.parameters.zero_point, i32))
 
     def sums(self, axes: tuple[int, ...]) -> SSAValue:
         """The sums over `axes`, which are kept, of the integers less the zero point of the type, as i32."""
         known = self.node.graph.constant_value(self.value)
         if known is None:
-            typed = QParams(self.node, None, self._constant_zero_point, self.parameters.layout)
+            constant = None if self.is_corrected else self.parameters.zero_point
+            typed = QParams(self.node, None, constant, self.parameters.layout)
             return self.node.add(reduction.ReduceSumOp, centred(typed, self.value, i32), axes=axes).result
         points = self.element.zero_points
         if points.size > 1:
             points = points.reshape([-1 if place == self.element.axis else 1 for place in range(known.ndim)])
         total = (known.astype(np.int64) - points).sum(axis=axes, keepdims=True)
         return self.node.add_constant(total.astype(np.int32), i32)
-
-    @property
-    def _constant_zero_point(self) -> SSAValue | None:
-        return None if self.is_corrected else self.parameters.zero_point
 
     def centred_sums(self, axes: tuple[int, ...]) -> SSAValue:
         """The sums over `axes`, which are kept, of the integers less the zero point that they have, as i32."""
@@ -161,8 +158,8 @@ def convolved(node: Node) -> SSAValue:
     )
     rank = len(node.shape(1))
     sums = w.sums(tuple(range(1, rank)))
-    by_channel = TensorType(i32, [1, shape_of(sums)[0], *[1] * (rank - 2)])
-    return _less(node, total, x.zero_point, node.add(movement.ReshapeOp, sums, result_types=[by_channel]).result)
+    by_channel = [1, shape_of(sums)[0], *[1] * (rank - 2)]
+    return _less(node, total, x.zero_point, node.reshaped(sums, by_channel))
 
 
 def _padded(node: Node, x: _Factor) -> tuple[SSAValue, dict[str, Any]]:
@@ -175,7 +172,6 @@ def _padded(node: Node, x: _Factor) -> tuple[SSAValue, dict[str, Any]]:
     zero_point = x.parameters.zero_point
     assert zero_point is not None
     if shape_of(zero_point):
-        scalar = TensorType(element_of(zero_point), [])
-        zero_point = node.add(movement.ReshapeOp, zero_point, result_types=[scalar]).result
+        zero_point = node.reshaped(zero_point, [])
     both = [0, 0, *begins, 0, 0, *ends]
     return node.add(expansion.PadOp, x.value, zero_point, pads=both).result, properties

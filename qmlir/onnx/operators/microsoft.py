@@ -21,16 +21,15 @@ from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, expansion, movement, pooling, softmax
 from qmlir.dialects.nn.requantize import QLINEAR
-from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
-from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.builtin_types import shape_of
+from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators import quantization
 from qmlir.onnx.operators.pooling import pool_properties
 from qmlir.onnx.operators.quantization import storage_of
 from qmlir.onnx.parameters import QParams
-
-DOMAIN = "com.microsoft"
 
 
 def _element(node: Node, value: int, scale: int, zero_point: int) -> UniformQuantizedType:
@@ -60,7 +59,7 @@ def _rescaled(node: Node, value: int, source: UniformQuantizedType, target: Unif
     stored = node.stored(value, source)
     if source == target:
         return stored
-    real = node.insert(DequantizeCastOp(stored, TensorType(f32, shape_of(stored)))).result
+    real = quantization.dequantized(node, stored)
     return node.insert(QuantizeCastOp(real, TensorType(target, shape_of(stored)))).result
 
 
@@ -120,9 +119,7 @@ def _alpha(node: Node) -> dict[str, Any]:
 
 def _softmax(node: Node) -> SSAValue:
     """QLinearSoftmax: over one axis, or where `opset` names a version before 13 over the trailing ones together."""
-    opset, rank = node.attribute("opset", None), len(node.shape())
-    if opset is None:
-        raise node.error("lacks the attribute 'opset'")
+    opset, rank = node.attribute("opset"), len(node.shape())
     axis = node.attribute("axis", None)
     axis = (1 if opset < 13 else -1) if axis is None else axis
     if not -rank <= axis < rank:
@@ -136,10 +133,9 @@ def _softmax(node: Node) -> SSAValue:
         return node.add(softmax.SoftmaxOp, value, result_element=result, axis=axis, requantize=QLINEAR).result
     if DYNAMIC_INDEX in shape:
         raise node.error(f"takes axes together, of which all sizes are known: fix those of {value.type}")
-    flat = TensorType(element_of(value), [*shape[: axis % rank], int(np.prod(tail))])
-    flattened = node.add(movement.ReshapeOp, value, result_types=[flat]).result
+    flattened = node.reshaped(value, [*shape[: axis % rank], int(np.prod(tail))])
     found = node.add(softmax.SoftmaxOp, flattened, result_element=result, axis=-1, requantize=QLINEAR).result
-    return node.add(movement.ReshapeOp, found, result_types=[TensorType(result, shape)]).result
+    return node.reshaped(found, shape)
 
 
 # --- Movement and choice ----------------------------------------------------------------------------------------------
@@ -219,9 +215,7 @@ def _gemm(node: Node) -> SSAValue:
     else:
         sums = _product(node, left, right, accumulator, is_transposed)
         found = node.add(elementwise.AddOp, sums, _bias(node, bias, a, b), result_element=result).result
-    if not is_real:
-        return found
-    return node.insert(DequantizeCastOp(found, TensorType(f32, shape_of(found)))).result
+    return quantization.dequantized(node, found) if is_real else found
 
 
 def _scaled_by_alpha(node: Node, element: UniformQuantizedType) -> UniformQuantizedType:
@@ -271,7 +265,7 @@ def _bias(node: Node, bias: SSAValue, a: UniformQuantizedType, b: UniformQuantiz
 
 
 IMPORTERS: dict[str, Importer] = {
-    f"{DOMAIN}::{operator}": importer
+    f"{MICROSOFT}::{operator}": importer
     for operator, importer in {
         "QuantizeLinear": quantization.IMPORTERS["QuantizeLinear"],
         "DequantizeLinear": quantization.IMPORTERS["DequantizeLinear"],

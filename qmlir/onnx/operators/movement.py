@@ -1,32 +1,28 @@
-"""Importers of movement: operators that put the same elements in another order or shape."""
+"""Movement: operators that put the same elements in another order or shape."""
 
 import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops import movement, reduction, shapes
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.onnx.export.emission import Exporter, Outgoing, number
+from qmlir.onnx.mirrored import Mirrored
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.sizes import Copied, resolved_sizes, size_source
 
-
-def single(node: Node, place: int) -> int | SSAValue | None:
-    """Input `place`, one integer: the number where it is known, otherwise the value."""
-    constant = node.constant(place)
-    if constant is not None and constant.size == 1:
-        return int(constant.reshape(())[()])
-    found = node.parameter(place)
-    if isinstance(found, tuple) and len(found) != 1:
-        raise node.error(f"takes one number as input {place}, found {list(found)}")
-    return found[0] if isinstance(found, tuple) else found
+SPACE_MODE_SINCE = 28
 
 
 def _identity(node: Node) -> SSAValue:
-    return node.any_input()
+    (value,) = node.inputs
+    assert value is not None  # its signature was checked
+    return value
 
 
 def _reshape(node: Node) -> SSAValue:
@@ -38,21 +34,21 @@ def _reshape(node: Node) -> SSAValue:
     known = node.graph.known_integers(target)
     if known is None:
         known = (None,) * movement.known_length(target, "sizes")
-    if any(number is not None and number < -1 for number in known) or known.count(-1) > 1:
+    if any(size is not None and size < -1 for size in known) or known.count(-1) > 1:
         raise node.error(f"cannot reshape to {list(known)}")
     # What is copied is named by the place that it comes from, so that it can be told from other unknown sizes.
     sizes: list[int | Copied] = []
-    for place, number in enumerate(known):
-        if number == 0 and not allow_zero:
+    for place, size in enumerate(known):
+        if size == 0 and not allow_zero:
             if place >= len(before):
                 raise node.error(f"copies size {place} of an input of rank {len(before)}")
             source = place
         else:
-            source = size_source(target, place, data) if number is None else None
+            source = size_source(target, place, data) if size is None else None
         if source is not None:
             sizes.append(Copied(source))
         else:
-            sizes.append(DYNAMIC_INDEX if number in (None, -1) else number)
+            sizes.append(DYNAMIC_INDEX if size in (None, -1) else size)
     after = resolved_sizes(before, sizes)
     type_ = TensorType(element_of(data), after)
     shape = None if after.count(DYNAMIC_INDEX) <= 1 else node.input(1)
@@ -63,7 +59,7 @@ def flattened(node: Node, value: SSAValue) -> SSAValue:
     """The elements of `value` in one row."""
     sizes = shape_of(value)
     size = DYNAMIC_INDEX if DYNAMIC_INDEX in sizes else math.prod(sizes)
-    return node.add(movement.ReshapeOp, value, result_types=[TensorType(element_of(value), [size])]).result
+    return node.reshaped(value, [size])
 
 
 def _flatten(node: Node) -> SSAValue:
@@ -74,33 +70,21 @@ def _flatten(node: Node) -> SSAValue:
         raise node.error(f"axis {axis} is out of range for rank {len(sizes)}")
     axis += len(sizes) if axis < 0 else 0
     after = [DYNAMIC_INDEX if DYNAMIC_INDEX in part else math.prod(part) for part in (sizes[:axis], sizes[axis:])]
-    type_ = TensorType(element_of(data), after)
     if after.count(DYNAMIC_INDEX) <= 1:
-        return node.add(movement.ReshapeOp, data, result_types=[type_]).result
+        return node.reshaped(data, after)
     parts = [
         node.add(reduction.ReduceProdOp, node.add(shapes.ShapeOp, data, start=start, end=end).result).result
         for start, end in ((0, axis), (axis, None))
     ]
     shape = node.add(movement.ConcatOp, parts, axis=0).result
+    type_ = TensorType(element_of(data), after)
     return node.add(movement.ReshapeOp, data, shape, result_types=[type_], allow_zero=True).result
-
-
-def _squeeze(node: Node) -> SSAValue:
-    return node.add(movement.SqueezeOp, node.quantized(), axes=node.axes()).result
-
-
-def _unsqueeze(node: Node) -> SSAValue:
-    return node.add(movement.UnsqueezeOp, node.quantized(), axes=node.axes()).result
 
 
 def _transpose(node: Node) -> SSAValue:
     order = node.attribute("perm", None)
     permutation = range(len(node.shape()))[::-1] if order is None else order
     return node.add(movement.TransposeOp, node.quantized(), permutation=permutation).result
-
-
-def _concat(node: Node) -> SSAValue:
-    return node.add(movement.ConcatOp, node.all_inputs(), axis=node.attribute("axis")).result
 
 
 def _split(node: Node) -> Sequence[SSAValue]:
@@ -117,35 +101,41 @@ def _split(node: Node) -> Sequence[SSAValue]:
     return node.add(movement.SplitOp, node.quantized(), split=sizes, axis=axis, results=count).results
 
 
-def _blocks(operation: type[movement.BlocksOp]) -> Importer:
-    def importer(node: Node) -> SSAValue:
-        mode = node.attribute("mode", "DCR")
-        return node.add(operation, node.quantized(), block_size=node.attribute("blocksize"), mode=mode).result
+def _export_reshape(out: Outgoing, op: movement.ReshapeOp) -> None:
+    data = out.name(op.input)
+    if op.shape is not None:
+        out.node("Reshape", [data, out.name(op.shape)], out.output, allowzero=number(op.allow_zero) or None)
+        return
+    sizes = [-1 if size == DYNAMIC_INDEX else size for size in shape_of(op.result)]
+    if 0 in sizes and -1 in sizes:
+        raise out.error(f"reshapes to {op.result.type}: beside a size of 0, ONNX leaves none open")
+    out.node("Reshape", [data, out.constant(np.array(sizes, np.int64))], out.output, allowzero=int(0 in sizes) or None)
 
-    return importer
+
+def _export_split(out: Outgoing, op: movement.SplitOp) -> None:
+    sizes = out.parameter("split")
+    count = None if sizes else len(op.parts)
+    out.node("Split", [out.name(op.input), sizes], out.outputs, axis=number(op.axis), num_outputs=count)
 
 
-def _slice(node: Node) -> SSAValue:
-    """ONNX Slice: bounds are attributes before version 10, inputs from then on."""
-    names = ("starts", "ends", "axes", "steps")
-    bounds: dict[str, Any]
-    if node.version < 10:
-        bounds = {name: node.attribute(name, None) for name in names[:3]}
-    else:
-        bounds = {name: node.parameter(place + 1) for place, name in enumerate(names)}
-    return node.add(movement.SliceOp, node.quantized(), **bounds).result
+def _export_space_to_depth(out: Outgoing, op: movement.SpaceToDepthOp) -> None:
+    mode = None if op.is_depth_outer else op.mode.data
+    if mode is not None:
+        out.needs(SPACE_MODE_SINCE, f"SpaceToDepth of mode {mode}")
+    out.node("SpaceToDepth", out.inputs, out.output, blocksize=op.block, mode=mode)
 
 
 IMPORTERS: dict[str, Importer] = {
     "Identity": _identity,
     "Reshape": _reshape,
     "Flatten": _flatten,
-    "Squeeze": _squeeze,
-    "Unsqueeze": _unsqueeze,
     "Transpose": _transpose,
-    "Concat": _concat,
     "Split": _split,
-    "Slice": _slice,
-    "DepthToSpace": _blocks(movement.DepthToSpaceOp),
-    "SpaceToDepth": _blocks(movement.SpaceToDepthOp),
+    "SpaceToDepth": Mirrored("SpaceToDepth", movement.SpaceToDepthOp, "mode blocksize=block_size").imported,
+}
+
+EXPORTERS: dict[type[Operation], Exporter] = {
+    movement.ReshapeOp: _export_reshape,
+    movement.SplitOp: _export_split,
+    movement.SpaceToDepthOp: _export_space_to_depth,
 }

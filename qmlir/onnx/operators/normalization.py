@@ -1,25 +1,25 @@
-"""Importers of normalizations."""
+"""Normalizations."""
 
 import math
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, f64
-from xdsl.ir import Attribute, SSAValue
-from xdsl.utils.exceptions import VerifyException
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, f64
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops import elementwise, movement
 from qmlir.dialects.nn.ops import normalization as ops
 from qmlir.dialects.nn.ops.reduction import ReduceMeanOp
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.onnx.export.containers import data_type
+from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of
+from qmlir.onnx.mirrored import Mirrored
 from qmlir.onnx.node import Importer, Node
 
+RMS_SINCE = 23
 
-def cast(node: Node, value: SSAValue, element: Attribute) -> SSAValue:
-    """`value` with elements of type `element`."""
-    if element_of(value) == element:
-        return value
-    return node.add(elementwise.CastOp, value, result_types=[TensorType(element, shape_of(value))]).result
+_LP_NORM = Mirrored("LpNormalization", ops.LpNormOp, "axis p")
 
 
 def _wanted(node: Node, place: int) -> bool:
@@ -36,7 +36,7 @@ def _batch_norm(node: Node) -> SSAValue:
     elements = {element_of(value) for value in (data, *parameters)}
     if len(elements) > 1:
         common = f64 if f64 in elements else f32
-        data, *parameters = [cast(node, value, common) for value in (data, *parameters)]
+        data, *parameters = [node.cast(value, common) for value in (data, *parameters)]
     shape = shape_of(data)
     if node.version < 9 and not node.attribute("spatial"):
         result = _batch_norm_of_elements(node, data, parameters)
@@ -47,7 +47,7 @@ def _batch_norm(node: Node) -> SSAValue:
         result = node.add(movement.SqueezeOp, result, axes=[1]).result
     else:
         result = _batch_norm_op(node, data, parameters)
-    return cast(node, result, own)
+    return node.cast(result, own)
 
 
 def _batch_norm_op(node: Node, data: SSAValue, parameters: list[SSAValue]) -> SSAValue:
@@ -60,17 +60,8 @@ def _batch_norm_of_elements(node: Node, data: SSAValue, parameters: list[SSAValu
     if DYNAMIC_INDEX in shape[1:]:
         raise node.error(f"spatial = 0 needs known sizes behind the batch, found {data.type}")
     count = math.prod(shape[1:])
-
-    def reshaped(value: SSAValue, sizes: tuple[int, ...]) -> SSAValue:
-        return node.add(movement.ReshapeOp, value, result_types=[TensorType(element_of(value), sizes)]).result
-
-    flat = [reshaped(value, (count,)) for value in parameters]
-    return reshaped(_batch_norm_op(node, reshaped(data, (shape[0], count)), flat), shape)
-
-
-def _instance_norm(node: Node) -> SSAValue:
-    operands = [node.input(place) for place in range(3)]
-    return node.add(ops.InstanceNormOp, *operands, epsilon=node.attribute("epsilon")).result
+    flat = [node.reshaped(value, (count,)) for value in parameters]
+    return node.reshaped(_batch_norm_op(node, node.reshaped(data, (shape[0], count)), flat), shape)
 
 
 def _precision(node: Node) -> Attribute | None:
@@ -99,11 +90,8 @@ def _layer_norm(node: Node) -> list[SSAValue]:
 def _layer_statistics(node: Node, data: SSAValue, axis: int, epsilon: float) -> tuple[SSAValue, SSAValue]:
     """The mean and the inverse of the standard deviation, in the type of the first stage."""
     rank = len(shape_of(data))
-    try:
-        axes = list(range(normalized_axis(axis, rank), rank))
-    except VerifyException as error:
-        raise node.error(str(error)) from error
-    stage = cast(node, data, node.element_type(node.attribute("stash_type")))
+    axes = list(range(normalized_axis(axis, rank), rank))
+    stage = node.cast(data, node.element_type(node.attribute("stash_type")))
     mean = node.add(ReduceMeanOp, stage, axes=axes).result
     centred = node.add(elementwise.SubOp, stage, mean).result
     squared = node.add(elementwise.MulOp, centred, centred).result
@@ -121,24 +109,52 @@ def _rms_norm(node: Node) -> SSAValue:
     if element_of(data) == element_of(scale):
         return node.add(ops.RmsNormOp, data, scale, **properties).result
     normalized = node.add(ops.RmsNormOp, data, **properties).result
-    return node.add(elementwise.MulOp, cast(node, normalized, element_of(scale)), scale).result
+    return node.add(elementwise.MulOp, node.cast(normalized, element_of(scale)), scale).result
 
 
-def _lp_norm(node: Node) -> SSAValue:
-    return node.add(ops.LpNormOp, node.input(), axis=node.attribute("axis"), p=node.attribute("p")).result
+def _two_stages(op_type: str, attributes: str) -> Exporter:
+    """The exporter of a normalization whose first stage has a type of its own, `stash_type`."""
+
+    def exporter(out: Outgoing, op: ops.LayerNormOp | ops.RmsNormOp | ops.GroupNormOp) -> None:
+        inputs = out.inputs
+        if isinstance(op, ops.RmsNormOp):
+            out.needs(RMS_SINCE, op_type)
+            inputs = [out.name(op.data), out.name(op.scale) or _ones(out, op)]
+        stash_type = data_type(op.first_stage_type(op.data))
+        out.node(op_type, inputs, out.output, stash_type=stash_type, **attributes_of(op, attributes))
+
+    return exporter
 
 
-def _lrn(node: Node) -> SSAValue:
-    properties = {name: node.attribute(name) for name in ("size", "alpha", "beta", "bias")}
-    return node.add(ops.LocalResponseNormOp, node.input(), **properties).result
+def _ones(out: Outgoing, op: ops.RmsNormOp) -> str:
+    """The scale of an RMSNormalization that has none."""
+    sizes = shape_of(op.data)[op.first_axis :]
+    if any(size < 0 for size in sizes):
+        raise out.error(f"has no scale, and {op.data.type} leaves open its size: ONNX needs one")
+    return out.constant(np.ones(sizes), out.element(op.data))
+
+
+def _export_lp_norm(out: Outgoing, op: ops.LpNormOp) -> None:
+    if op.epsilon is None:
+        _LP_NORM.exported(out, op)
+        return
+    data = out.name(op.input)
+    norm = out.node(f"ReduceL{op.p.value.data}", [data, out.constant([op.axis.value.data])])
+    least = out.constant(np.array(op.epsilon.value.data), out.element(op.input))
+    out.node("Div", [data, out.node("Max", [norm, least])], out.output)
 
 
 IMPORTERS: dict[str, Importer] = {
     "BatchNormalization": _batch_norm,
-    "InstanceNormalization": _instance_norm,
     "GroupNormalization": _group_norm,
     "LayerNormalization": _layer_norm,
     "RMSNormalization": _rms_norm,
-    "LpNormalization": _lp_norm,
-    "LRN": _lrn,
+    "LpNormalization": _LP_NORM.imported,
+}
+
+EXPORTERS: dict[type[Operation], Exporter] = {
+    ops.GroupNormOp: _two_stages("GroupNormalization", "num_groups=groups epsilon"),
+    ops.LayerNormOp: _two_stages("LayerNormalization", "axis epsilon"),
+    ops.RmsNormOp: _two_stages("RMSNormalization", "axis epsilon"),
+    ops.LpNormOp: _export_lp_norm,
 }

@@ -1,4 +1,4 @@
-"""Importers of quantization: parameters that are constants go into types, others are computed with.
+"""Quantization: on import, parameters that are constants go into types, others are computed with.
 
 Where scales and zero points are constants, a QuantizeLinear is a `quant.qcast`, a DequantizeLinear a `quant.dcast`,
 and a QLinearConv or QLinearMatMul the `nn` operation on quantized values. Where they are known at run time only, the
@@ -23,16 +23,28 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.requantization import accumulator_scale
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops import contraction, elementwise, movement
 from qmlir.dialects.nn.ops.constant import storage_element
-from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
-from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
+from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.ir.small_floats import SmallFloat, as_small_float
+from qmlir.onnx.export.emission import Exporter, Outgoing
+from qmlir.onnx.export.forms.casts import (
+    WIDE_BITS,
+    dequantize,
+    dequantize_floats,
+    is_narrower,
+    kept_apart,
+    quantize,
+    quantize_floats,
+    uniform,
+)
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.contraction import window_properties
 from qmlir.onnx.parameters import QParams
@@ -77,12 +89,9 @@ def _storage(node: Node, element: Attribute) -> IntegerType | SmallFloat:
 # Arithmetic on values
 
 
-def cast(node: Node, value: SSAValue, element: Attribute, saturate: bool | None = None) -> SSAValue:
-    """`value` with elements of the plain type `element`; `saturate` is for small floats."""
-    if element_of(value) == element:
-        return value
-    type_ = TensorType(element, shape_of(value))
-    return node.add(elementwise.CastOp, value, result_types=[type_], saturate=saturate).result
+def dequantized(node: Node, stored: SSAValue, expressed: AnyFloat = f32) -> SSAValue:
+    """The real values, as `expressed`, of a quantized value."""
+    return node.insert(DequantizeCastOp(stored, TensorType(expressed, shape_of(stored)))).result
 
 
 def _arithmetic(expressed: AnyFloat) -> AnyFloat:
@@ -94,7 +103,7 @@ def _scale(parameters: QParams, precision: AnyFloat) -> SSAValue:
     """The scale rounded to `precision`, spread over the tensor, as arithmetic takes it."""
     node, scale = parameters.node, parameters.scale
     assert scale is not None
-    return parameters.spread(cast(node, cast(node, scale, precision), _arithmetic(precision)))
+    return parameters.spread(node.cast(node.cast(scale, precision), _arithmetic(precision)))
 
 
 def _zero_point(parameters: QParams, element: Attribute) -> SSAValue | None:
@@ -105,13 +114,13 @@ def _zero_point(parameters: QParams, element: Attribute) -> SSAValue | None:
     known = node.graph.constant_value(zero_point)
     if known is not None and not known.astype(np.float64).any():
         return None
-    return parameters.spread(cast(node, zero_point, element))
+    return parameters.spread(node.cast(zero_point, element))
 
 
 def centred(parameters: QParams, value: SSAValue, element: Attribute) -> SSAValue:
     """`value - zero_point`, computed as `element`."""
     node = parameters.node
-    value, zero_point = cast(node, value, element), _zero_point(parameters, element)
+    value, zero_point = node.cast(value, element), _zero_point(parameters, element)
     return value if zero_point is None else node.add(elementwise.SubOp, value, zero_point).result
 
 
@@ -124,7 +133,7 @@ def _stored(parameters: QParams, quotient: SSAValue, storage: IntegerType) -> SS
         value = node.add(elementwise.AddOp, value, zero_point).result
     low, high = storage_limits(storage)
     value = node.add(elementwise.ClipOp, value, minimum=float(low), maximum=float(high)).result
-    return cast(node, value, storage)
+    return node.cast(value, storage)
 
 
 def _stored_float(parameters: QParams, quotient: SSAValue, storage: SmallFloat, *, saturates: bool) -> SSAValue:
@@ -132,7 +141,7 @@ def _stored_float(parameters: QParams, quotient: SSAValue, storage: SmallFloat, 
     node, zero_point = parameters.node, _zero_point(parameters, element_of(quotient))
     if zero_point is not None:
         quotient = node.add(elementwise.AddOp, quotient, zero_point).result
-    return cast(node, quotient, storage, saturate=None if saturates else False)
+    return node.cast(quotient, storage, saturate=None if saturates else False)
 
 
 def _quantized(
@@ -140,7 +149,7 @@ def _quantized(
 ) -> SSAValue:
     """`value`, of type `precision`, quantized at run time."""
     node = parameters.node
-    dividend = cast(node, value, _arithmetic(precision))
+    dividend = node.cast(value, _arithmetic(precision))
     quotient = node.add(elementwise.DivOp, dividend, _scale(parameters, precision)).result
     if not isinstance(storage, IntegerType):
         return _stored_float(parameters, quotient, storage, saturates=saturates)
@@ -173,7 +182,7 @@ def _quantize_linear(node: Node) -> SSAValue:
     else:
         storage = _storage(node, node.element_type(output_type)) if output_type else UI8
     precision = _float_attribute(node, "precision") or _float(node, element_of(node.input(1)))
-    value = cast(node, node.input(), precision)
+    value = node.cast(node.input(), precision)
     # ONNX lets floats of 8 bits overflow: no quantized type says so.
     saturates = isinstance(storage, IntegerType) or bool(node.attribute("saturate", 1)) or storage.bitwidth < 8
     element = parameters.type_of(storage, precision) if saturates else None
@@ -189,15 +198,14 @@ def _dequantize_linear(node: Node) -> SSAValue:
     expressed = _float_attribute(node, "output_dtype") or _float(node, element_of(node.input(1)))
     element = parameters.type_of(storage, expressed)
     if element is not None:
-        value = node.stored(0, element)
-        return node.insert(DequantizeCastOp(value, TensorType(expressed, shape_of(value)))).result
+        return dequantized(node, node.stored(0, element), expressed)
     if isinstance(storage, IntegerType):
         # The difference of two integers of n bits has n + 1.
         integers = centred(parameters, node.input(), i64 if storage.width.data >= 32 else i32)
-        reals = cast(node, integers, _arithmetic(expressed))
+        reals = node.cast(integers, _arithmetic(expressed))
     else:
         reals = centred(parameters, node.input(), _arithmetic(expressed))
-    return cast(node, node.add(elementwise.MulOp, reals, _scale(parameters, expressed)).result, expressed)
+    return node.cast(node.add(elementwise.MulOp, reals, _scale(parameters, expressed)).result, expressed)
 
 
 def convolution(
@@ -286,8 +294,65 @@ def _rescaled(accumulator: SSAValue, left: SSAValue, right: SSAValue, y: QParams
     node = y.node
     scale = node.add(elementwise.MulOp, left, right).result
     multiplier = node.add(elementwise.DivOp, scale, _scale(y, f32)).result
-    product = node.add(elementwise.MulOp, cast(node, accumulator, f32), multiplier).result
+    product = node.add(elementwise.MulOp, node.cast(accumulator, f32), multiplier).result
     return _stored(y, product, storage)
+
+
+# Casts of the `quant` dialect
+
+
+def _export_qcast(out: Outgoing, op: QuantizeCastOp) -> None:
+    element = element_of(op.result)
+    if isinstance(element, UniformFloatType):
+        quantize_floats(out, op, element)
+        return
+    known, name = uniform(out, element), out.inputs[0]
+    if _would_be_fused(op, known):
+        name = kept_apart(out, name, op.result, known)
+    quantize(out, name, op.result, known, out.output)
+
+
+def _would_be_fused(op: QuantizeCastOp, element: UniformQuantizedType) -> bool:
+    """Whether ONNX Runtime may put an operator on integers in the place of a float one in front of the cast.
+
+    What the module computes in floats stays in floats, whatever the form: ONNX Runtime quantizes float weights anew by
+    a rule of its own (core/optimizer/qdq_transformer/weight_bias_quantization.cc).
+    """
+    # Limits in floats keep the two apart already, blocks and 32 bits are in the place of no operator.
+    has_bound = is_narrower(element) or element.granularity is Granularity.BLOCK or element.bits == WIDE_BITS
+    return isinstance(op.input.owner, NnOp) and not has_bound
+
+
+def _export_dcast(out: Outgoing, op: DequantizeCastOp) -> None:
+    element = element_of(op.input)
+    if isinstance(element, UniformFloatType):
+        dequantize_floats(out, op, element)
+        return
+    known = uniform(out, element)
+    if not _would_be_moved(op, known):
+        dequantize(out, out.inputs[0], op.input, known, out.output)
+        return
+    kept_apart(out, dequantize(out, out.inputs[0], op.input, known), op.input, known, out.output)
+
+
+def _would_be_moved(op: DequantizeCastOp, element: UniformQuantizedType) -> bool:
+    """Whether ONNX Runtime repeats the cast behind a float operation that only moves what it gives.
+
+    The QuantizeLinear that it adds there says a type, which another of its passes then changes for signed integers, so
+    that the model does not load (core/optimizer/qdq_transformer/qdq_propagation.cc, qdq_s8_to_u8.cc).
+    """
+    users = (use.operation for use in op.result.uses)
+    moves = any(isinstance(user, NnOp) and user.quantization_slots().shares_parameters for user in users)
+    return moves and element.is_signed and element.granularity is Granularity.TENSOR and element.bits <= 8
+
+
+def _export_scast(out: Outgoing, op: StorageCastOp) -> None:
+    """The same integers in another type: of as many bits, of which a Cast keeps the lowest."""
+    source, target = out.element(op.input), out.element(op.result)
+    if source == target:
+        out.node("Identity", out.inputs, out.output)
+    else:
+        out.cast(out.inputs[0], target, out.output)
 
 
 IMPORTERS: dict[str, Importer] = {
@@ -295,4 +360,10 @@ IMPORTERS: dict[str, Importer] = {
     "DequantizeLinear": _dequantize_linear,
     "QLinearConv": _qlinear_conv,
     "QLinearMatMul": _qlinear_matmul,
+}
+
+EXPORTERS: dict[type[Operation], Exporter] = {
+    QuantizeCastOp: _export_qcast,
+    DequantizeCastOp: _export_dcast,
+    StorageCastOp: _export_scast,
 }

@@ -1,15 +1,21 @@
-"""Importers of recurrent layers; `layout = 1` (batch first) becomes transposes around a layer."""
+"""Recurrent layers, the batch on the second axis: on import, `layout = 1` (batch first) becomes transposes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, StringAttr, f32
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.ops import recurrent as ops
 from qmlir.dialects.nn.ops.movement import TransposeOp
-from qmlir.ir.builtin_types import shape_of
-from qmlir.onnx.node import Importer, Node
+from qmlir.dialects.quant.infer import spread
+from qmlir.dialects.quant.types import Granularity
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.onnx.export.containers import container, plain_proto
+from qmlir.onnx.export.emission import MICROSOFT, Exporter, Outgoing, attributes_of, number
+from qmlir.onnx.export.forms.casts import uniform
+from qmlir.onnx.node import Array, Importer, Node
 
 _BATCH_SECOND = (1, 0, 2)
 """From `[batch, time, …]` to `[time, batch, …]`, and back; for states: of batch and directions."""
@@ -84,14 +90,8 @@ def recurrent(
         operands = [data, weights(node, 1), weights(node, 2), node.optional(3), node.optional(4), *initial]
         if peepholes:
             operands.append(node.optional(peepholes))
-        op = node.add(
-            operation,
-            *operands,
-            hidden_size=hidden_size,
-            direction=direction,
-            clip=node.attribute("clip"),
-            **properties,
-        )
+        properties |= {"hidden_size": hidden_size, "direction": direction, "clip": node.attribute("clip")}
+        op = node.add(operation, *operands, **properties)
         hidden, *last = op.results
         if not is_batch_first:
             return [hidden, *last]
@@ -103,8 +103,78 @@ def recurrent(
     return importer
 
 
+def _given(op: ops.RecurrentOp, numbers: str, parameter: str) -> list[float] | None:
+    """The parameters of the functions that have one, in their order, which is how ONNX assigns them."""
+    if getattr(op, numbers) is None:
+        return None
+    functions = op.activation_functions()
+    return [
+        getattr(each, parameter) for each in functions if getattr(ops.ACTIVATIONS[each.name], parameter) is not None
+    ]
+
+
+def _attributes(op: Any, flag: str) -> dict[str, Any]:
+    """The attributes of a layer, its own `flag` among them."""
+    found = attributes_of(op, "hidden_size direction clip")
+    if op.activations is not None:
+        found["activations"] = number(op.activations)
+        found["activation_alpha"] = _given(op, "activation_alpha", "alpha") or None
+        found["activation_beta"] = _given(op, "activation_beta", "beta") or None
+    if flag:
+        found[flag] = number(getattr(op, flag)) or None
+    return found
+
+
+def _exporter(op_type: str, states: Sequence[str], flag: str = "") -> Exporter:
+    """The exporter of a layer with these operands behind the lengths, and its own `flag`."""
+
+    def exporter(out: Outgoing, op: Any) -> None:
+        names = ("data", "weight", "recurrence", "bias", "lengths", *states)
+        out.node(op_type, [out.name(getattr(op, name)) for name in names], out.outputs, **_attributes(op, flag))
+
+    return exporter
+
+
+def _by_rows(out: Outgoing, weight: SSAValue, values: Array) -> Array:
+    """Parameters `values` of weights `[D, rows, terms]`: one for each direction, or for each of its rows."""
+    element = uniform(out, element_of(weight))
+    if element.granularity is not Granularity.BLOCK:
+        values = spread(element, shape_of(weight), values)
+    rows = np.broadcast_to(values[..., 0] if values.ndim else values, shape_of(weight)[:2])
+    return rows[:, 0] if (rows == rows[:, :1]).all() else rows
+
+
+def _dynamic_lstm(out: Outgoing, op: ops.DynamicLstmOp) -> None:
+    """ONNX Runtime's operator has weights `[D, terms, rows]`, and per row no zero points of signed ones."""
+    weights: list[str] = []
+    parameters: list[str] = []
+    for weight in (op.weight, op.recurrence):
+        element = uniform(out, element_of(weight))
+        scales, points = (_by_rows(out, weight, each) for each in (element.scales, element.zero_points))
+        if scales.ndim > points.ndim:
+            points = np.broadcast_to(points[:, None], scales.shape)
+        expected = 0 if element.is_signed else points.flat[0]
+        if points.ndim > scales.ndim or (points.ndim > 1 and (points != expected).any()):
+            raise out.error(f"has weights of {element}: DynamicQuantizeLSTM has one zero point a direction")
+        weights.append(out.transposed(out.name(weight), 3))
+        # Each of its own: ONNX Runtime makes them unsigned under a name of theirs, and fails where two have one.
+        held = container(element)
+        parameters.append(out.constant(scales, f32))
+        parameters.append(out.tensor(plain_proto(out.fresh("c"), points, held)))
+    states = [out.name(value) for value in (op.initial_hidden, op.initial_cell, op.peepholes)]
+    inputs = [out.name(op.data), *weights, out.name(op.bias), out.name(op.lengths), *states, *parameters]
+    out.node("DynamicQuantizeLSTM", inputs, out.outputs, domain=MICROSOFT, **_attributes(op, "input_forget"))
+
+
 IMPORTERS: dict[str, Importer] = {
     "RNN": recurrent(ops.RnnOp, (5,)),
     "LSTM": recurrent(ops.LstmOp, (5, 6), "input_forget", peepholes=7),
     "GRU": recurrent(ops.GruOp, (5,), "linear_before_reset"),
+}
+
+EXPORTERS: dict[type[Operation], Exporter] = {
+    ops.RnnOp: _exporter("RNN", ("initial_hidden",)),
+    ops.LstmOp: _exporter("LSTM", ("initial_hidden", "initial_cell", "peepholes"), "input_forget"),
+    ops.GruOp: _exporter("GRU", ("initial_hidden",), "linear_before_reset"),
+    ops.DynamicLstmOp: _dynamic_lstm,
 }

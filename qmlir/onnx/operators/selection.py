@@ -1,20 +1,15 @@
-"""Importers of operators that choose elements by their values, or order them by it."""
+"""Operators that choose elements by their values, or order them by it."""
 
-from collections.abc import Sequence
+import numpy as np
+from xdsl.ir import Operation, SSAValue
 
-from xdsl.ir import SSAValue
-
+from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.ops import indexing, movement
 from qmlir.dialects.nn.ops import selection as ops
+from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of
+from qmlir.onnx.mirrored import Mirrored
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.operators.movement import flattened, single
-
-
-def _top_k(node: Node) -> Sequence[SSAValue]:
-    """ONNX TopK: the number is an attribute before version 10, an input from then on. The result is always sorted."""
-    k = node.attribute("k") if node.version < 10 else single(node, 1)
-    largest = bool(node.attribute("largest", 1))
-    return node.add(ops.TopKOp, node.quantized(), k=k, axis=node.attribute("axis"), largest=largest).results
+from qmlir.onnx.operators.movement import flattened
 
 
 def _compress(node: Node) -> SSAValue:
@@ -28,19 +23,12 @@ def _compress(node: Node) -> SSAValue:
     return node.add(indexing.GatherOp, data, places, axis=axis).result
 
 
-def _unique(node: Node) -> Sequence[SSAValue]:
-    is_sorted = bool(node.attribute("sorted"))
-    return node.add(ops.UniqueOp, node.quantized(), axis=node.attribute("axis"), sorted_values=is_sorted).results
+def _export_top_k(out: Outgoing, op: ops.TopKOp) -> None:
+    k = out.parameter("k")
+    if op.k_value is not None and not shape_of(op.k_value):
+        k = out.node("Reshape", [k, out.constant(np.array([1], np.int64))])
+    out.node("TopK", [out.name(op.input), k], out.outputs, **attributes_of(op, "axis largest"))
 
 
-def _reverse_sequence(node: Node) -> SSAValue:
-    axes = {name: node.attribute(name) for name in ("batch_axis", "time_axis")}
-    return node.add(ops.ReverseSequenceOp, node.quantized(), node.input(1), **axes).result
-
-
-IMPORTERS: dict[str, Importer] = {
-    "TopK": _top_k,
-    "Compress": _compress,
-    "Unique": _unique,
-    "ReverseSequence": _reverse_sequence,
-}
+IMPORTERS: dict[str, Importer] = {"TopK": Mirrored("TopK", ops.TopKOp, "axis largest").imported, "Compress": _compress}
+EXPORTERS: dict[type[Operation], Exporter] = {ops.TopKOp: _export_top_k}

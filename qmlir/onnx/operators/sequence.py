@@ -1,16 +1,17 @@
-"""Importers of sequences of tensors."""
+"""Sequences of tensors."""
 
 from typing import Any
 
 from onnx import TensorProto
 from xdsl.dialects.builtin import UnrankedTensorType
-from xdsl.ir import SSAValue, TypeAttribute
-from xdsl.utils.exceptions import VerifyException
+from xdsl.ir import Operation, SSAValue, TypeAttribute
 
 from qmlir.dialects.nn.building import Operand
 from qmlir.dialects.nn.ops import sequence as ops
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, tensor, unranked_tensor
+from qmlir.onnx.export.containers import data_type
+from qmlir.onnx.export.emission import Exporter, Outgoing
 from qmlir.onnx.node import Importer, Node
 
 
@@ -21,11 +22,8 @@ def _added(
     result_type: TypeAttribute | None = None,
     **properties: Any,
 ) -> SSAValue:
-    try:
-        op = operation.of(*operands, result_type=result_type, **properties)
-        op.verify_()
-    except VerifyException as error:
-        raise node.error(str(error)) from error
+    op = operation.of(*operands, result_type=result_type, **properties)
+    op.verify_()
     return node.insert(op).value
 
 
@@ -80,6 +78,11 @@ def _concat(node: Node) -> SSAValue:
     return _added(node, ops.ConcatFromSequenceOp, sequence, result_type=type_, axis=axis, new_axis=new_axis)
 
 
+def _export_empty(out: Outgoing, op: ops.SequenceEmptyOp) -> None:
+    element = ops.sequence_of(op.result).tensors.get_element_type()
+    out.node("SequenceEmpty", [], out.output, dtype=data_type(element))
+
+
 IMPORTERS: dict[str, Importer] = {
     "SequenceConstruct": _construct,
     "SequenceEmpty": _empty,
@@ -90,3 +93,5 @@ IMPORTERS: dict[str, Importer] = {
     "SplitToSequence": _split,
     "ConcatFromSequence": _concat,
 }
+
+EXPORTERS: dict[type[Operation], Exporter] = {ops.SequenceEmptyOp: _export_empty}

@@ -1,16 +1,16 @@
-"""Importers of shapes as values, of ranges, and of constants."""
+"""Ranges and constants."""
 
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto
 from xdsl.dialects.builtin import Float64Type, TensorType, f32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.nn.infer.shapes import range_size
-from qmlir.dialects.nn.ops import elementwise
 from qmlir.dialects.nn.ops import shapes as ops
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.onnx.export.emission import Exporter, Outgoing
 from qmlir.onnx.node import Importer, Node
 
 _NUMBERS: dict[str, Attribute] = {"value_float": f32, "value_floats": f32, "value_int": i64, "value_ints": i64}
@@ -29,15 +29,6 @@ def _constant(node: Node) -> SSAValue:
     raise node.error(f"gives its value as {found}: a dense tensor, floats or integers are supported")
 
 
-def _shape(node: Node) -> SSAValue:
-    start, end = node.attribute("start", 0), node.attribute("end", None)
-    return node.add(ops.ShapeOp, node.quantized(), start=start, end=end).result
-
-
-def _size(node: Node) -> SSAValue:
-    return node.add(ops.SizeOp, node.quantized()).result
-
-
 def _range(node: Node) -> SSAValue:
     """ONNX Range; f16 and bf16 may ask for sums in f64."""
     bounds = [node.input(place) for place in range(3)]
@@ -45,9 +36,7 @@ def _range(node: Node) -> SSAValue:
     if node.attribute("stash_type", TensorProto.FLOAT) != TensorProto.DOUBLE or isinstance(element, Float64Type):
         return _range_of(node, bounds)
     wide = node.element_type(TensorProto.DOUBLE)
-    casts = [node.add(elementwise.CastOp, each, result_types=[TensorType(wide, shape_of(each))]) for each in bounds]
-    result = _range_of(node, [cast.result for cast in casts])
-    return node.add(elementwise.CastOp, result, result_types=[TensorType(element, shape_of(result))]).result
+    return node.cast(_range_of(node, [node.cast(each, wide) for each in bounds]), element)
 
 
 def _range_of(node: Node, bounds: list[SSAValue]) -> SSAValue:
@@ -61,4 +50,15 @@ def _range_of(node: Node, bounds: list[SSAValue]) -> SSAValue:
     return node.add(ops.RangeOp, *bounds, result_types=hint).result
 
 
-IMPORTERS: dict[str, Importer] = {"Constant": _constant, "Shape": _shape, "Size": _size, "Range": _range}
+def _export_range(out: Outgoing, op: ops.RangeOp) -> None:
+    """ONNX Range, whose operands have no axes."""
+    empty = np.zeros(0, np.int64)
+    scalars = [
+        out.node("Reshape", [name, out.constant(empty)]) if shape_of(value) else name
+        for name, value in zip(out.inputs, op.operands, strict=True)
+    ]
+    out.node("Range", scalars, out.output)
+
+
+IMPORTERS: dict[str, Importer] = {"Constant": _constant, "Range": _range}
+EXPORTERS: dict[type[Operation], Exporter] = {ops.RangeOp: _export_range}

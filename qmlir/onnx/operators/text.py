@@ -1,7 +1,5 @@
 """Importers of operators on text."""
 
-from collections.abc import Sequence
-
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import SSAValue
 
@@ -26,12 +24,4 @@ def _normalizer(node: Node) -> SSAValue:
     ).result
 
 
-def _split(node: Node) -> Sequence[SSAValue]:
-    delimiter, limit = node.attribute("delimiter") or "", node.attribute("maxsplit")
-    return node.add(ops.StringSplitOp, node.input(), delimiter=delimiter, max_split=limit).results
-
-
-IMPORTERS: dict[str, Importer] = {
-    "StringNormalizer": _normalizer,
-    "StringSplit": _split,
-}
+IMPORTERS: dict[str, Importer] = {"StringNormalizer": _normalizer}

@@ -26,7 +26,7 @@ from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantized
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import arguments_by, evaluate, operand_layout
 from qmlir.onnx.export.containers import container
-from qmlir.onnx.export.emission import Exporter, Outgoing
+from qmlir.onnx.export.emission import MATRIX, Exporter, Outgoing
 from qmlir.onnx.export.forms.arithmetic import EXACT_F32, magnitude_of, mode_of, product_of
 from qmlir.onnx.export.forms.casts import (
     WIDE_BITS,
@@ -41,7 +41,6 @@ from qmlir.onnx.export.forms.fusing import is_fused_alike, is_fused_otherwise
 from qmlir.onnx.export.forms.integer import is_function
 from qmlir.onnx.export.forms.moving import whole_storage
 from qmlir.onnx.export.forms.qlinear import saturated_storage
-from qmlir.onnx.export.operators.contraction import MATRIX, transposed
 
 Array = npt.NDArray[Any]
 
@@ -145,7 +144,7 @@ def _transposed_before(out: Outgoing, op: Operation) -> str | None:
         return None
     if element.granularity is Granularity.AXIS and element.axis >= rank - 2:
         element = element.along(2 * rank - 3 - element.axis)
-    real = dequantize(out, transposed(out, out.name(op.rhs), rank), op.rhs, element)
+    real = dequantize(out, out.transposed(out.name(op.rhs), rank), op.rhs, element)
     *outer, row, column = shape_of(op.rhs)
     return _hidden(out, real, [*outer, column, row]) if is_hidden_factor(op, op.rhs) else real
 

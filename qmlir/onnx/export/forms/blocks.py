@@ -18,11 +18,10 @@ from qmlir.dialects.nn.ops import contraction
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import Outgoing
+from qmlir.onnx.export.emission import WINDOWS, Outgoing, attributes_of
 from qmlir.onnx.export.forms.arithmetic import centred, magnitude_of
 from qmlir.onnx.export.forms.casts import dequantize, quantize, uniform
 from qmlir.onnx.export.forms.wide import wide_convolution
-from qmlir.onnx.export.operators.contraction import window_attributes
 
 Array = npt.NDArray[Any]
 
@@ -91,7 +90,7 @@ def _contraction(out: Outgoing, op: NnOp, value: str, integers: Array, wide: Any
     """The exact sums, in f32."""
     if isinstance(op, contraction.ConvOp):
         terms = math.prod(integers.shape[1:])
-        attributes = {"group": op.group_count, **window_attributes(op)}
+        attributes = attributes_of(op, WINDOWS)
         return out.cast(wide_convolution(out, op.data, integers, bound, terms, attributes).name, f32)
     is_transposed = isinstance(op, contraction.FullyConnectedOp) or (
         isinstance(op, contraction.MatMulOp) and op.is_rhs_transposed

@@ -25,7 +25,7 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.onnx.export.containers import container
-from qmlir.onnx.export.emission import Outgoing, number
+from qmlir.onnx.export.emission import WINDOWS, Outgoing, attributes_of
 from qmlir.onnx.export.forms.arithmetic import (
     EXACT_F32,
     Exact,
@@ -43,7 +43,6 @@ from qmlir.onnx.export.forms.arithmetic import (
 )
 from qmlir.onnx.export.forms.casts import uniform
 from qmlir.onnx.export.forms.wide import wide_convolution
-from qmlir.onnx.export.operators.contraction import transposed, window_attributes
 
 Array = npt.NDArray[Any]
 
@@ -97,7 +96,7 @@ def _product(out: Outgoing, lhs: SSAValue, rhs: SSAValue, is_transposed: bool) -
     rank, terms = len(shape_of(rhs)), shape_of(lhs)[-1]
     bound = _summed(out, lhs, rhs, terms)
     if _has_operator(x, w, by_channel=False):
-        right = transposed(out, out.name(rhs), rank) if is_transposed else out.name(rhs)
+        right = out.transposed(out.name(rhs), rank) if is_transposed else out.name(rhs)
         points = [_zero_points(out, x), _zero_points(out, w)]
         if points[1] and not points[0]:
             points[0] = out.constant(0, container(x))
@@ -107,7 +106,7 @@ def _product(out: Outgoing, lhs: SSAValue, rhs: SSAValue, is_transposed: bool) -
     wide = i64 if i64 in (left.element, right.element) else i32
     names = [each.name if each.element == wide else out.cast(each.name, wide) for each in (left, right)]
     if is_transposed:
-        names[1] = transposed(out, names[1], rank)
+        names[1] = out.transposed(names[1], rank)
     return Exact(out.node("MatMul", names), wide, bound)
 
 
@@ -140,7 +139,7 @@ def _conv(out: Outgoing, op: contraction.ConvOp) -> bool:
         return False
     x, w = (uniform(out, element_of(value)) for value in (op.data, op.weight))
     bound = _summed(out, op.data, op.weight, product_of(shape_of(op.weight)[1:], OPEN_SIZE))
-    attributes: dict[str, Any] = {"group": op.group_count, **window_attributes(op)}
+    attributes: dict[str, Any] = attributes_of(op, WINDOWS)
     spatial = len(shape_of(op.data)) - 2
     if _has_operator(x, w, by_channel=False):
         points = [_zero_points(out, x), _zero_points(out, w)]
@@ -312,10 +311,8 @@ def _average_pool(out: Outgoing, op: pooling.AveragePoolOp) -> bool:
     ]
     value = out.cast(centred(out, op.data).name, f32)
     kernel = out.constant(np.ones((shape[1], 1, *windows.kernel)), f32)
-    sums = out.node(
-        "Conv", [value, kernel], group=shape[1], strides=number(op.strides), dilations=number(op.dilations),
-        pads=[*windows.pads[:spatial], *ends],
-    )  # fmt: skip
+    slides = attributes_of(op, "strides dilations")
+    sums = out.node("Conv", [value, kernel], group=shape[1], pads=[*windows.pads[:spatial], *ends], **slides)
     total = Exact(sums, i32, bound)
     # Further windows than there are would fit behind padding that no window needs.
     count: Array = covered if covered.min() != covered.max() else np.asarray(covered.flat[0])
@@ -353,10 +350,7 @@ def _arg_extreme(operator: str) -> Integer:
         if element.granularity is not Granularity.TENSOR or magnitude_of(element) >= EXACT_F32:
             return False
         value = out.cast(centred(out, op.input).name, f32)
-        out.node(
-            operator, [value], out.output, axis=number(op.axis), keepdims=number(op.keep_dims),
-            select_last_index=number(op.select_last_index) or None,
-        )  # fmt: skip
+        out.node(operator, [value], out.output, **attributes_of(op, "axis keepdims=keep_dims select_last_index"))
         return True
 
     return write

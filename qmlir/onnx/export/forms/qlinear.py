@@ -24,10 +24,9 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.onnx.export.containers import container
-from qmlir.onnx.export.emission import MICROSOFT, Outgoing, number
+from qmlir.onnx.export.emission import MATRIX, MICROSOFT, WINDOWS, Outgoing, attributes_of, number
 from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.onnx.export.forms.casts import is_narrower
-from qmlir.onnx.export.operators.contraction import MATRIX, transposed, window_attributes
 
 Array = npt.NDArray[Any]
 
@@ -122,7 +121,7 @@ def _conv(out: Outgoing, op: contraction.ConvOp) -> bool:
         out.name(op.data), *_parameters(out, data), out.name(op.weight), *_parameters(out, weight),
         *_parameters(out, result), out.name(op.bias),
     ]  # fmt: skip
-    return _saturating(out, result, "QLinearConv", inputs, group=op.group_count, **window_attributes(op))
+    return _saturating(out, result, "QLinearConv", inputs, **attributes_of(op, WINDOWS))
 
 
 def _matmul(out: Outgoing, op: contraction.MatMulOp) -> bool:
@@ -130,7 +129,7 @@ def _matmul(out: Outgoing, op: contraction.MatMulOp) -> bool:
     if found is None:
         return False
     data, weight, result = found
-    right = transposed(out, out.name(op.rhs), len(shape_of(op.rhs))) if op.is_rhs_transposed else out.name(op.rhs)
+    right = out.transposed(out.name(op.rhs), len(shape_of(op.rhs))) if op.is_rhs_transposed else out.name(op.rhs)
     inputs = [
         out.name(op.lhs), *_parameters(out, data), right, *_parameters(out, weight), *_parameters(out, result),
     ]  # fmt: skip
@@ -288,11 +287,8 @@ def write_source(out: Outgoing, op: NnOp) -> None:
         case pooling.AveragePoolOp():
             if any(step != 1 for step in op.windows.dilations):
                 raise out.error(f"has dilations {list(op.windows.dilations)}, QLinearAveragePool has none")
-            attributes = {name: number(getattr(op, name)) for name in ("strides", "pads", "ceil_mode")}
-            _as_unary(
-                out, op, "QLinearAveragePool", output, kernel_shape=number(op.kernel), channels_last=0,
-                count_include_pad=number(op.count_include_pad), **attributes,
-            )  # fmt: skip
+            attributes = attributes_of(op, "kernel_shape=kernel strides pads ceil_mode count_include_pad")
+            _as_unary(out, op, "QLinearAveragePool", output, channels_last=0, **attributes)
         case _:
             raise out.error(f"requantizes by {Mode.QLINEAR}, and there is no such operator for it")
     if output != out.output:

@@ -5,8 +5,7 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.onnx.export.emission import Outgoing
-from qmlir.onnx.export.operators.contraction import window_attributes
+from qmlir.onnx.export.emission import WINDOWS, Outgoing, attributes_of
 from qmlir.onnx.node import Node
 from qmlir.onnx.operators.contraction import window_properties
 from qmlir_fxp.dialect.block import ConvBlockOp
@@ -24,10 +23,7 @@ def _import(node: Node) -> SSAValue:
 
 
 def _export(out: Outgoing, op: ConvBlockOp) -> None:
-    maximum = {} if op.maximum is None else {"maximum": op.maximum.value.data}
-    out.node(
-        "ConvBlock", out.inputs, out.output, domain=DOMAIN, group=op.group_count, **window_attributes(op), **maximum
-    )
+    out.node("ConvBlock", out.inputs, out.output, domain=DOMAIN, **attributes_of(op, f"{WINDOWS} maximum"))
 
 
 IMPORTERS: dict[str, Callable[..., Any]] = {f"{DOMAIN}::ConvBlock": _import}

@@ -1,26 +1,19 @@
-"""Exporters of what quantization observes and learns: a value that is only watched, and a trained fake quantization."""
-
-from typing import Any
+"""Trained fake quantization, which only exports."""
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.integers import integer_limits
-from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp
+from qmlir.dialects.calib.ops import FakeQuantOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import shape_of
-from qmlir.onnx.export.emission import Outgoing
+from qmlir.onnx.export.emission import Exporter, Outgoing
 from qmlir.onnx.export.forms.casts import dequantize, quantize
 
 CAST_BITS = 16
 """QuantizeLinear has integers of up to so many bits."""
-
-
-def _observe(out: Outgoing, op: ObserveOp) -> None:
-    """An Identity: what is recorded, and under which key, is in the metadata of the node."""
-    out.node("Identity", out.inputs, out.output)
 
 
 def _fake_quant(out: Outgoing, op: FakeQuantOp) -> None:
@@ -66,4 +59,4 @@ def _spelled_out(out: Outgoing, op: FakeQuantOp) -> None:
     out.cast(product, f32, out.output)
 
 
-EXPORTERS: dict[type[Operation], Any] = {ObserveOp: _observe, FakeQuantOp: _fake_quant}
+EXPORTERS: dict[type[Operation], Exporter] = {FakeQuantOp: _fake_quant}

@@ -1,1 +1,0 @@
-"""Exporters of `nn` operations to ONNX's operators, by family as in the `nn` dialect: each has a table `EXPORTERS`."""
