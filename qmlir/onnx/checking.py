@@ -22,7 +22,7 @@ from qmlir.onnx.errors import model_error, node_error, reason_of
 from qmlir.onnx.functions import Functions
 from qmlir.onnx.ports import type_name
 from qmlir.onnx.reading import OnnxModel, external_file
-from qmlir.onnx.signatures import UNBOUNDED, FormalInput, Option, Signature, attribute_kind, signature_of
+from qmlir.onnx.signatures import UNBOUNDED, attribute_kind, declared_kind, schema_of
 
 LARGE = 1024
 """A tensor of more elements is not copied for the checker."""
@@ -122,15 +122,15 @@ def _check_node(node: NodeProto, versions: Mapping[str, int], functions: Functio
     version = versions.get(domain)
     if version is None:
         raise node_error(node, f"the model does not say which version of the domain '{domain}' it uses")
-    signature = signature_of(node, version)
-    if signature is None:
+    schema = schema_of(node, version)
+    if schema is None:
         if not domain:
             raise node_error(node, f"operator set {version} has no such operator{_since(node)}")
         return
-    if signature.is_deprecated:
+    if schema.deprecated:
         raise node_error(node, f"operator set {version} has dropped this operator")
-    _check_inputs(node, signature)
-    _check_attributes(node, signature)
+    _check_inputs(node, schema)
+    _check_attributes(node, schema)
 
 
 def _since(node: NodeProto) -> str:
@@ -156,13 +156,12 @@ def _check_count(node: NodeProto, what: str, count: int, least: int, most: int) 
     raise node_error(node, f"has {count} {what}, {accepted} are accepted")
 
 
-def _check_inputs(node: NodeProto, signature: Signature) -> None:
-    for place, name in enumerate(node.input[: len(signature.inputs)]):
-        formal = signature.inputs[place]
-        if not name and formal.option is Option.SINGLE:
+def _check_inputs(node: NodeProto, schema: defs.OpSchema) -> None:
+    for place, (name, formal) in enumerate(zip(node.input, schema.inputs, strict=False)):
+        if not name and formal.option == defs.OpSchema.FormalParameterOption.Single:
             raise node_error(node, f"lacks input {place} ('{formal.name}')")
-    _check_count(node, "inputs", len(node.input), signature.min_inputs, signature.max_inputs)
-    _check_count(node, "outputs", len(node.output), 0, signature.max_outputs)
+    _check_count(node, "inputs", len(node.input), schema.min_input, schema.max_input)
+    _check_count(node, "outputs", len(node.output), 0, schema.max_output)
 
 
 def _check_known(node: NodeProto, attribute: AttributeProto, known: Sequence[str] | set[str]) -> None:
@@ -171,7 +170,8 @@ def _check_known(node: NodeProto, attribute: AttributeProto, known: Sequence[str
         raise node_error(node, f"has no attribute '{attribute.name}'{near} (it has: {_named(known)})")
 
 
-def _check_attributes(node: NodeProto, signature: Signature) -> None:
+def _check_attributes(node: NodeProto, schema: defs.OpSchema) -> None:
+    declared = schema.attributes
     seen: set[str] = set()
     for attribute in node.attribute:
         name = attribute.name
@@ -180,31 +180,32 @@ def _check_attributes(node: NodeProto, signature: Signature) -> None:
         seen.add(name)
         if name.startswith("__"):
             continue  # ONNX: for whoever wrote them, and part of no operator
-        _check_known(node, attribute, set(signature.attributes))
-        kind = signature.attributes[name]
-        if attribute.type != kind.type:
-            raise node_error(node, f"the attribute '{name}' is a {attribute_kind(attribute.type)}, {kind} is accepted")
-    for name, kind in signature.attributes.items():
-        if kind.is_required and name not in seen:
-            raise node_error(node, f"lacks the attribute '{name}' ({kind})")
+        _check_known(node, attribute, set(declared))
+        found, accepted = attribute_kind(attribute.type), declared_kind(declared[name])
+        if found != accepted:
+            raise node_error(node, f"the attribute '{name}' is a {found}, {accepted} is accepted")
+    for name, attribute in declared.items():
+        if attribute.required and name not in seen:
+            raise node_error(node, f"lacks the attribute '{name}' ({declared_kind(attribute)})")
 
 
 def check_types(node: NodeProto, version: int, inputs: Sequence[SSAValue | None]) -> None:
     """Raise `DiagnosticError` where the types of a node's inputs are none that its operator takes, or not alike."""
-    signature = signature_of(node, version)
-    if signature is None:
+    schema = schema_of(node, version)
+    if schema is None:
         return
-    bound: dict[str, tuple[str, FormalInput]] = {}
+    formals = schema.inputs
+    bound: dict[str, tuple[str, defs.OpSchema.FormalParameter]] = {}
     for place, value in enumerate(inputs):
         found = None if value is None else type_name(value)
-        if found is None or not signature.inputs:
+        if found is None or not formals:
             continue
-        formal = signature.input(place)
+        formal = formals[min(place, len(formals) - 1)]  # the last one stands for all further ones
         if found not in formal.types:
             raise node_error(
                 node, f"input {place} ('{formal.name}') is a {found}, accepted are {', '.join(sorted(formal.types))}"
             )
-        first, other = bound.setdefault(formal.variable, (found, formal))
+        first, other = bound.setdefault(formal.type_str, (found, formal))
         if first != found and formal.is_homogeneous:
             raise node_error(
                 node, f"input {place} ('{formal.name}') is a {found}, '{other.name}' a {first}: they have one type"

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto, defs
+from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
 
 from qmlir.onnx.errors import model_error, node_error, reason_of
+from qmlir.onnx.signatures import schema_of
 
 MAX_CALL_DEPTH = 64
 """Functions that call one another deeper than this never end."""
@@ -65,15 +66,6 @@ class _Definition(Protocol):
     def get_context_dependent_function_with_opset_version(
         self, version: int, node: bytes, types: Sequence[bytes], /
     ) -> bytes: ...
-
-
-def schema_of(node: NodeProto, version: int) -> defs.OpSchema | None:
-    """ONNX's schema of the node's operator at a version, `None` where ONNX has none."""
-    domain = "" if node.domain == "ai.onnx" else node.domain
-    try:
-        return defs.get_schema(node.op_type, version, domain)
-    except defs.SchemaError:
-        return None
 
 
 def is_defined_by_function(node: NodeProto, version: int) -> bool:

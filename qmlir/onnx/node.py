@@ -29,8 +29,7 @@ from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_o
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.provenance import Origin
 from qmlir.onnx.errors import node_error
-from qmlir.onnx.functions import schema_of
-from qmlir.onnx.signatures import attribute_kind
+from qmlir.onnx.signatures import attribute_kind, schema_of
 from qmlir.onnx.types import ELEMENT_TYPES, data_type_name, shape_fault
 
 if TYPE_CHECKING:

@@ -1,76 +1,19 @@
-"""What an operator takes: its inputs with their types, its outputs and its attributes.
+"""The schema of an operator: its inputs with their types, its outputs and its attributes.
 
-ONNX's operators have them in `onnx.defs`. Those of ONNX Runtime's domain `com.microsoft` that are imported are a table
-here, as `onnxruntime/core/graph/contrib_ops/` declares them; nobody registers them with ONNX.
+ONNX's operators have theirs in `onnx.defs`. Those of ONNX Runtime's domain `com.microsoft` that are imported are a
+table here, as ONNX Runtime declares them (`onnxruntime/core/graph/contrib_ops/`); it is not registered with ONNX, whose
+checker goes on to treat them as operators of an unknown domain.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
 from functools import cache
 from typing import Any, cast
 
 from onnx import AttributeProto, NodeProto, defs
 
-from qmlir.onnx.functions import schema_of
-
-MICROSOFT = "com.microsoft"
+from qmlir.onnx.export.emission import MICROSOFT
 
 UNBOUNDED = 2**31 - 1
 """The number of inputs of an operator that takes any number."""
-
-
-class Option(Enum):
-    """How often an input is there."""
-
-    SINGLE = "single"
-    OPTIONAL = "optional"
-    VARIADIC = "variadic"
-
-
-@dataclass(frozen=True)
-class FormalInput:
-    """A formal input."""
-
-    name: str
-    option: Option
-    variable: str
-    """The type variable: inputs of one variable have one type."""
-
-    types: frozenset[str]
-    """The types that are accepted, as ONNX writes them: `tensor(float)`."""
-
-    is_homogeneous: bool = True
-    """Whether a variadic input has one type throughout."""
-
-
-@dataclass(frozen=True)
-class AttributeKind:
-    """What an attribute is: a number of `AttributeProto.AttributeType`, and whether it has to be given."""
-
-    type: int
-    is_required: bool
-
-    def __str__(self) -> str:
-        return attribute_kind(self.type)
-
-
-@dataclass(frozen=True)
-class Signature:
-    """What an operator takes and gives."""
-
-    inputs: tuple[FormalInput, ...]
-    min_inputs: int
-    max_inputs: int
-    max_outputs: int
-    attributes: Mapping[str, AttributeKind]
-    is_deprecated: bool = False
-
-    def input(self, place: int) -> FormalInput:
-        """The formal input at a place; the last one stands for all further ones."""
-        return self.inputs[min(place, len(self.inputs) - 1)]
 
 
 def attribute_kind(kind: int) -> str:
@@ -79,33 +22,19 @@ def attribute_kind(kind: int) -> str:
     return names.get(kind, f"type {kind}").lower()
 
 
-def signature_of(node: NodeProto, version: int) -> Signature | None:
-    """The signature of the node's operator at a version, `None` for one of a domain that declares none."""
+def declared_kind(attribute: defs.OpSchema.Attribute) -> str:
+    """The name of the type that a schema declares for an attribute: `ints`."""
+    return cast(Any, attribute.type).name.lower()
+
+
+def schema_of(node: NodeProto, version: int) -> defs.OpSchema | None:
+    """The schema of the node's operator in this version of its operator set; `None` where its domain declares none."""
     if node.domain == MICROSOFT:
         return _microsoft(node.op_type)
-    return _declared(node.op_type, node.domain, version)
-
-
-@cache
-def _declared(op_type: str, domain: str, version: int) -> Signature | None:
-    schema = schema_of(NodeProto(op_type=op_type, domain=domain), version)
-    if schema is None:
+    try:
+        return defs.get_schema(node.op_type, version, "" if node.domain == "ai.onnx" else node.domain)
+    except defs.SchemaError:
         return None
-    options = {
-        defs.OpSchema.FormalParameterOption.Single: Option.SINGLE,
-        defs.OpSchema.FormalParameterOption.Optional: Option.OPTIONAL,
-        defs.OpSchema.FormalParameterOption.Variadic: Option.VARIADIC,
-    }
-    inputs = (
-        FormalInput(each.name, options[each.option], each.type_str, frozenset(each.types), each.is_homogeneous)
-        for each in schema.inputs
-    )
-    attributes = {
-        name: AttributeKind(int(cast(Any, each.type).value), each.required) for name, each in schema.attributes.items()
-    }
-    return Signature(
-        tuple(inputs), schema.min_input, schema.max_input, schema.max_output, attributes, schema.deprecated
-    )
 
 
 # --- The domain com.microsoft -----------------------------------------------------------------------------------------
@@ -187,27 +116,44 @@ own; the types of each variable; the types of attributes, `!` for one that has t
 _OUTPUTS = {"DynamicQuantizeLSTM": 3}
 """How many outputs an operator gives at most, where that is not one."""
 
+_OPTIONS = {
+    "?": defs.OpSchema.FormalParameterOption.Optional,
+    "*": defs.OpSchema.FormalParameterOption.Variadic,
+}
+
 
 @cache
-def _microsoft(op_type: str) -> Signature | None:
+def _microsoft(op_type: str) -> defs.OpSchema | None:
     row = _MICROSOFT.get(op_type)
     if row is None:
         return None
-    text, types, attributes = row
-    accepted = {
-        variable: frozenset(f"tensor({element})" for element in elements.split())
-        for variable, elements in types.items()
-    }
-    inputs: list[FormalInput] = []
-    for word in text.split():
-        variable, _, name = word.partition(":")
-        option = {"?": Option.OPTIONAL, "*": Option.VARIADIC}.get(name[-1], Option.SINGLE)
-        is_homogeneous = option is not Option.VARIADIC
-        inputs.append(FormalInput(name.rstrip("?*"), option, variable, accepted[variable], is_homogeneous))
-    kinds = {
-        name: AttributeKind(AttributeProto.AttributeType.Value(kind.rstrip("!").upper()), kind.endswith("!"))
-        for name, kind in attributes.items()
-    }
-    last_needed = max(place for place, each in enumerate(inputs) if each.option is not Option.OPTIONAL)
-    largest = UNBOUNDED if inputs[-1].option is Option.VARIADIC else len(inputs)
-    return Signature(tuple(inputs), last_needed + 1, largest, _OUTPUTS.get(op_type, 1), kinds)
+    inputs, types, attributes = row
+    words = (word.partition(":") for word in inputs.split())
+    return defs.OpSchema(
+        op_type,
+        MICROSOFT,
+        1,
+        inputs=[
+            defs.OpSchema.FormalParameter(
+                name.rstrip("?*"),
+                variable,
+                param_option=_OPTIONS.get(name[-1], defs.OpSchema.FormalParameterOption.Single),
+                is_homogeneous=not name.endswith("*"),
+            )
+            for variable, _, name in words
+        ],
+        outputs=[
+            defs.OpSchema.FormalParameter(f"Y{place}", "tensor(float)", param_option=_OPTIONS["?"])
+            for place in range(_OUTPUTS.get(op_type, 1))
+        ],
+        type_constraints=[
+            (variable, [f"tensor({element})" for element in elements.split()], "")
+            for variable, elements in types.items()
+        ],
+        attributes=[
+            defs.OpSchema.Attribute(
+                name, getattr(defs.OpSchema.AttrType, kind.rstrip("!").upper()), required=kind.endswith("!")
+            )
+            for name, kind in attributes.items()
+        ],
+    )
