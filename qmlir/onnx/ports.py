@@ -8,10 +8,12 @@ from xdsl.ir import SSAValue
 
 from qmlir.dialects.nn.ops.constant import storage_element
 from qmlir.dialects.nn.types import SequenceType
-from qmlir.ir.builtin_types import AnyTensor, ranked_tensor, tensor
+from qmlir.dialects.quant.types import StoredType
+from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of, tensor
 from qmlir.ir.diagnostics import nearest_name
 from qmlir.ir.signature import Port
 from qmlir.onnx.errors import model_error
+from qmlir.onnx.export.containers import describe_type
 from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES, data_type_name, shape_fault
 
 
@@ -132,21 +134,7 @@ def declared_name(type_: TypeProto) -> str:
 
 def onnx_type(value: SSAValue) -> TypeProto:
     """The ONNX type of a value, for ONNX's own rules that depend on types: of a quantized one, that of its integers."""
-    proto = TypeProto()
-    if isinstance(value.type, SequenceType):
-        _describe(value.type.tensors, proto.sequence_type.elem_type)
-    else:
-        _describe(tensor(value.type), proto)
+    proto, type_ = TypeProto(), ranked_tensor(value.type)
+    is_stored = type_ is not None and isinstance(type_.get_element_type(), StoredType)
+    describe_type(proto, TensorType(storage_element(element_of(value)), shape_of(value)) if is_stored else value.type)
     return proto
-
-
-def _describe(type_: AnyTensor | AnyUnrankedTensorType, proto: TypeProto) -> None:
-    proto.tensor_type.elem_type = DATA_TYPES[storage_element(type_.get_element_type())]
-    ranked = ranked_tensor(type_)
-    if ranked is None:
-        return
-    for size in ranked.get_shape():
-        dim = proto.tensor_type.shape.dim.add()
-        if size != DYNAMIC_INDEX:
-            dim.dim_value = size
-    proto.tensor_type.shape.SetInParent()

@@ -11,13 +11,12 @@ from stat import S_ISREG
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto, numpy_helper, parser
 
 from qmlir.onnx.errors import model_error
 from qmlir.onnx.suffixes import TEXT_SUFFIXES
-from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name, packing_group, shape_fault
+from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name, shape_fault
 from qmlir.text.elements import dense_dtype
 
 
@@ -130,27 +129,14 @@ def tensor_bytes(tensor: TensorProto, directory: Path | None) -> bytes:
         raise model_error(
             f"tensor '{tensor.name}' of shape {list(tensor.dims)} has {length} bytes, {expected} are expected"
         )
-    return _unpacked(bits, data, count, dtype) if tensor.data_type in SUB_BYTE else data
-
-
-def _unpacked(bits: int, data: bytes, count: int, dtype: npt.DTypeLike) -> bytes:
-    """Elements of 2, 4 or 6 bits, the first in the lowest bits, as one byte each."""
-    packed = np.frombuffer(data, dtype=np.uint8)
-    _, size = packing_group(bits)
-    groups = np.pad(packed, (0, -len(packed) % size)).reshape(-1, size).astype(np.uint8 if size == 1 else np.uint32)
-    joined = groups[:, :1]
-    for place in range(1, size):
-        joined = joined | groups[:, place : place + 1] << 8 * place
-    fields = (joined >> np.arange(0, 8 * size, bits, dtype=joined.dtype)) & ((1 << bits) - 1)
-    values = fields.reshape(-1)[:count].astype(np.int16)
-    if np.issubdtype(np.dtype(dtype), np.signedinteger):
-        sign = 1 << (bits - 1)
-        values = (values ^ sign) - sign
-    return values.astype(np.uint8).tobytes()
+    if tensor.data_type in SUB_BYTE:
+        packed = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=data)
+        return _listed(packed, dtype, count)
+    return data
 
 
 def _listed(tensor: TensorProto, dtype: np.dtype[Any], count: int) -> bytes:
-    """Elements that are listed one by one in the field of their type."""
+    """Elements that are packed, or listed one by one in the field of their type."""
     try:
         array = numpy_helper.to_array(tensor)
     except (ValueError, TypeError) as error:

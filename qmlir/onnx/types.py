@@ -88,13 +88,6 @@ SINCE: dict[int, int] = {
 }
 """The first operator set with elements of a data type, where it is a late one."""
 
-
-def packing_group(bits: int) -> tuple[int, int]:
-    """The fewest values of so many bits that fill bytes: how many values, and how many bytes."""
-    size = math.lcm(bits, 8)
-    return size // bits, size // 8
-
-
 MAX_ELEMENTS = 2**33
 """A tensor of more elements is a mistake, or an attack."""
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from onnx import TensorProto, TypeProto, ValueInfoProto
+from onnx import TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyUnrankedTensorType, IntegerType, Signedness, TensorType, i8
 from xdsl.ir import Attribute
 
@@ -18,7 +18,7 @@ from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.types import SequenceType, StringType
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, as_integer, ranked_tensor, tensor
-from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES, SINCE, SUB_BYTE, packing_group
+from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES, SINCE, SUB_BYTE
 from qmlir.text.elements import dense_dtype
 
 Array = npt.NDArray[Any]
@@ -64,25 +64,11 @@ def packed_type(element: StoredType, opset: int) -> int | None:
     return None
 
 
-def _packed(array: Array, bits: int) -> bytes:
-    """Elements of 2, 4 or 6 bits, the first in the lowest bits."""
-    count, size = packing_group(bits)
-    fields = np.zeros(-(-array.size // count) * count, np.uint32)
-    fields[: array.size] = array.reshape(-1).astype(np.int64) & ((1 << bits) - 1)
-    joined = (fields.reshape(-1, count) << np.arange(0, 8 * size, bits, dtype=np.uint32)).sum(1, dtype=np.uint32)
-    data = joined.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :size].tobytes()
-    return data[: -(-array.size * bits // 8)]
-
-
 def tensor_proto(name: str, array: Array, kind: int) -> TensorProto:
     """The tensor of data type `kind` that holds `array`."""
-    proto = TensorProto(name=name, data_type=kind, dims=array.shape)
     if kind in SUB_BYTE:
-        codes = array if array.dtype.kind in "iu" else array.view(np.uint8)
-        proto.raw_data = _packed(codes, SUB_BYTE[kind])
-    else:
-        proto.raw_data = np.ascontiguousarray(array).tobytes()
-    return proto
+        return numpy_helper.from_array(array.astype(helper.tensor_dtype_to_np_dtype(kind)), name)
+    return TensorProto(name=name, data_type=kind, dims=array.shape, raw_data=np.ascontiguousarray(array).tobytes())
 
 
 def plain_proto(name: str, array: Array, element: Attribute) -> TensorProto:

@@ -38,11 +38,9 @@ from qmlir.onnx.export.emission import Exporter, Outgoing
 from qmlir.onnx.export.forms.casts import (
     WIDE_BITS,
     dequantize,
-    dequantize_floats,
     is_narrower,
     kept_apart,
     quantize,
-    quantize_floats,
     uniform,
 )
 from qmlir.onnx.node import Importer, Node
@@ -304,7 +302,7 @@ def _rescaled(accumulator: SSAValue, left: SSAValue, right: SSAValue, y: QParams
 def _export_qcast(out: Outgoing, op: QuantizeCastOp) -> None:
     element = element_of(op.result)
     if isinstance(element, UniformFloatType):
-        quantize_floats(out, op, element)
+        quantize(out, out.inputs[0], op.result, element, out.output)
         return
     known, name = uniform(out, element), out.inputs[0]
     if _would_be_fused(op, known):
@@ -326,7 +324,7 @@ def _would_be_fused(op: QuantizeCastOp, element: UniformQuantizedType) -> bool:
 def _export_dcast(out: Outgoing, op: DequantizeCastOp) -> None:
     element = element_of(op.input)
     if isinstance(element, UniformFloatType):
-        dequantize_floats(out, op, element)
+        dequantize(out, out.inputs[0], op.input, element, out.output)
         return
     known = uniform(out, element)
     if not _would_be_moved(op, known):

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, Float16Type, Float32Type, f32, f64, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, Float16Type, Float32Type, f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
 from qmlir.dialects.quant.infer import spread
-from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import (
-    AnyQuantizedType,
     Granularity,
     StoredType,
     UniformFloatType,
@@ -22,8 +20,8 @@ from qmlir.dialects.quant.types import (
     UniformType,
     storage_limits,
 )
-from qmlir.ir.builtin_types import shape_of
-from qmlir.onnx.export.containers import container, tensor_proto
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.onnx.export.containers import container, held_element, tensor_proto
 from qmlir.onnx.export.emission import Outgoing
 
 Array = npt.NDArray[Any]
@@ -92,95 +90,69 @@ def has_cast(element: UniformType, shape: tuple[int, ...]) -> bool:
     return element.granularity is not Granularity.BLOCK or (_block_count(element) <= 1 and DYNAMIC_INDEX not in shape)
 
 
-def _checked(out: Outgoing, element: UniformType, shape: tuple[int, ...]) -> None:
+def _is_direct(out: Outgoing, element: UniformType, shape: tuple[int, ...]) -> bool:
+    """Whether QuantizeLinear and DequantizeLinear have this expressed type. Raises `DiagnosticError` for the blocks."""
     if not has_cast(element, shape):
         raise out.error(f"has {element} on a tensor of shape {list(shape)}: blocks lie along one axis of known size")
+    is_direct = isinstance(element.expressed_type, Float32Type | Float16Type)
+    if not is_direct and isinstance(element, UniformFloatType) and element.granularity is Granularity.BLOCK:
+        raise out.error(f"has {element}: blocks of floats are written with scales of f32 and f16")
+    return is_direct
 
 
-def _centred(out: Outgoing, name: str, element: UniformQuantizedType, shape: tuple[int, ...]) -> str:
-    wide = out.cast(name, i64)
-    if not element.zero_points.any():
-        return wide
-    return out.node("Sub", [wide, out.constant(spread(element, shape, element.zero_points), i64)])
+def _arithmetic(element: UniformType) -> AnyFloat:
+    return f64 if element.expressed_type == f64 else f32
 
 
-def dequantize(
-    out: Outgoing, name: str, value: SSAValue, element: UniformQuantizedType, output: str | None = None
+def _real_integers(
+    out: Outgoing, name: str, element: UniformQuantizedType, shape: tuple[int, ...], arithmetic: AnyFloat
 ) -> str:
-    """The real values of stored integers."""
-    shape = shape_of(value)
-    _checked(out, element, shape)
-    expressed = element.expressed_type
-    is_wide = element.bits == WIDE_BITS or container(element).width.data == WIDE_BITS
-    spelled = is_wide and (bool(element.zero_points.any()) or not element.is_signed)
-    if spelled or not isinstance(expressed, Float32Type | Float16Type):
-        arithmetic = f64 if expressed == f64 else f32
-        reals = out.cast(_centred(out, name, element, shape), arithmetic)
+    """`q - z` as a float."""
+    wide = out.cast(name, i64)
+    if element.zero_points.any():
+        wide = out.node("Sub", [wide, out.constant(spread(element, shape, element.zero_points), i64)])
+    return out.cast(wide, arithmetic)
+
+
+def dequantize(out: Outgoing, name: str, value: SSAValue, element: UniformType, output: str | None = None) -> str:
+    """The real values of stored integers, or of stored floats of 8 bits and fewer."""
+    shape, expressed = shape_of(value), element.expressed_type
+    is_direct = _is_direct(out, element, shape)
+    integers = isinstance(element, UniformQuantizedType)
+    is_wide = integers and container(element).width.data == WIDE_BITS
+    if not is_direct or (integers and is_wide and (bool(element.zero_points.any()) or not element.is_signed)):
+        arithmetic = _arithmetic(element)
+        stored = _real_integers(out, name, element, shape, arithmetic) if integers else out.cast(name, arithmetic)
         scale = out.constant(spread(element, shape, element.scales), arithmetic)
-        product = out.node("Mul", [reals, scale], output if expressed == arithmetic else None)
+        product = out.node("Mul", [stored, scale], output if expressed == arithmetic else None)
         return product if expressed == arithmetic else out.cast(product, expressed, output)
     scales, zero_points = parameters(element, shape)
     inputs = [name, out.constant(scales, expressed)]
     if value in out.packed:
         inputs.append(out.tensor(tensor_proto(out.fresh("c"), zero_points, out.packed[value])))
-    elif not is_wide:
+    elif integers and not is_wide:
         inputs.append(out.constant(zero_points, container(element)))
     return out.node("DequantizeLinear", inputs, output, **_layout(element))
 
 
-def quantize(
-    out: Outgoing, name: str, value: SSAValue, element: UniformQuantizedType, output: str | None = None
-) -> str:
-    """Real values as stored integers: `saturate(rne(x / s) + z)`."""
-    shape = shape_of(value)
-    _checked(out, element, shape)
-    expressed = element.expressed_type
-    held = container(element)
-    if held.width.data == WIDE_BITS or not isinstance(expressed, Float32Type | Float16Type):
-        arithmetic = f64 if expressed == f64 else f32
+def quantize(out: Outgoing, name: str, value: SSAValue, element: UniformType, output: str | None = None) -> str:
+    """Real values as stored integers, `saturate(rne(x / s) + z)`, or as floats of 8 bits and fewer, saturated."""
+    shape, expressed, held = shape_of(value), element.expressed_type, held_element(element)
+    is_direct = _is_direct(out, element, shape)
+    integers = isinstance(element, UniformQuantizedType)
+    if not is_direct or (integers and container(element).width.data == WIDE_BITS):
+        arithmetic = _arithmetic(element)
         reals = name if expressed == arithmetic else out.cast(name, arithmetic)
         scale = out.constant(spread(element, shape, element.scales), arithmetic)
-        rounded = out.cast(out.node("Round", [out.node("Div", [reals, scale])]), f64)
-        return saturated(out, rounded, element, shape, output)
-    if is_narrower(element):
+        quotient = out.node("Div", [reals, scale])
+        if integers:
+            return saturated(out, out.cast(out.node("Round", [quotient]), f64), element, shape, output)
+        return out.cast(out.cast(quotient, f32) if arithmetic == f64 else quotient, held, output)
+    if integers and is_narrower(element):
         name = _limited(out, name, element, shape)
     scales, zero_points = parameters(element, shape)
     inputs = [name, out.constant(scales, expressed), out.constant(zero_points, held)]
     return out.node("QuantizeLinear", inputs, output, **_layout(element))
-
-
-def dequantize_floats(out: Outgoing, op: DequantizeCastOp, element: UniformFloatType) -> None:
-    """The real values of floats of 8 bits and fewer."""
-    shape, expressed, name = shape_of(op.input), element.expressed_type, out.inputs[0]
-    _checked(out, element, shape)
-    if isinstance(expressed, Float32Type | Float16Type):
-        scale = out.constant(parameters(element, shape)[0], expressed)
-        out.node("DequantizeLinear", [name, scale], out.output, **_layout(element))
-        return
-    if element.granularity is Granularity.BLOCK:
-        raise out.error(f"dequantizes {element}: blocks are written with scales of f32 and f16")
-    arithmetic = f64 if expressed == f64 else f32
-    scale = out.constant(spread(element, shape, element.scales), arithmetic)
-    product = out.node("Mul", [out.cast(name, arithmetic), scale], out.output if expressed == arithmetic else None)
-    if expressed != arithmetic:
-        out.cast(product, expressed, out.output)
-
-
-def quantize_floats(out: Outgoing, op: QuantizeCastOp, element: UniformFloatType) -> None:
-    """Real values as floats of 8 bits and fewer, saturated."""
-    shape, expressed, name = shape_of(op.result), element.expressed_type, out.inputs[0]
-    _checked(out, element, shape)
-    if isinstance(expressed, Float32Type | Float16Type):
-        scales, _ = parameters(element, shape)
-        zeros = out.constant(np.zeros(scales.shape, np.float32), element.storage)
-        out.node("QuantizeLinear", [name, out.constant(scales, expressed), zeros], out.output, **_layout(element))
-        return
-    if element.granularity is Granularity.BLOCK:
-        raise out.error(f"quantizes to {element}: blocks are written with scales of f32 and f16")
-    arithmetic = f64 if expressed == f64 else f32
-    reals = name if expressed == arithmetic else out.cast(name, arithmetic)
-    quotient = out.node("Div", [reals, out.constant(spread(element, shape, element.scales), arithmetic)])
-    out.cast(out.cast(quotient, f32) if arithmetic == f64 else quotient, element.storage, out.output)
 
 
 def _limited(out: Outgoing, name: str, element: UniformQuantizedType, shape: tuple[int, ...]) -> str:
@@ -218,6 +190,7 @@ def saturated(
     return out.cast(out.node("Clip", [rounded, low, high]), container(element), output)
 
 
-def has_scale(element: Attribute) -> bool:
-    """Whether a quantized type says its parameters."""
-    return isinstance(element, UniformQuantizedType) and not isinstance(element, AnyQuantizedType)
+def has_blocks(value: SSAValue) -> bool:
+    """Whether a value has a scale for each block."""
+    element = element_of(value)
+    return isinstance(element, UniformQuantizedType) and element.granularity is Granularity.BLOCK

@@ -13,7 +13,7 @@ from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.pooling import AveragePoolOp
 from qmlir.dialects.nn.requantize import decompose
-from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
+from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of, ranked_tensor
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.interfaces import ReadsShapesOnly
@@ -22,6 +22,7 @@ from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing
 from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.onnx.export.forms.between_casts import can_be_between_casts, is_certain, write_between_casts
 from qmlir.onnx.export.forms.blocks import write_blocks
+from qmlir.onnx.export.forms.casts import has_blocks
 from qmlir.onnx.export.forms.fusing import is_fused_alike
 from qmlir.onnx.export.forms.integer import write_integer
 from qmlir.onnx.export.forms.moving import between_equal_casts, write_between_equal_casts, write_moved
@@ -45,11 +46,6 @@ def _container_of(value: SSAValue) -> IntegerType:
     element = element_of(value)
     assert isinstance(element, StoredType)
     return container(element)
-
-
-def _has_blocks(value: SSAValue) -> bool:
-    element = element_of(value)
-    return isinstance(element, UniformQuantizedType) and element.granularity is Granularity.BLOCK
 
 
 def _is_quantized(value: SSAValue) -> bool:
@@ -102,7 +98,7 @@ def _write_computed(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
         return has_casts and not packed and is_fused_alike(op) and between_casts()
 
     def integer() -> bool:
-        if packed and any(map(_has_blocks, op.operands)):
+        if packed and any(map(has_blocks, op.operands)):
             return False
         before = len(out.nodes)
         names = {**out.names, **{value: out.cast(out.name(value), _container_of(value)) for value in packed}}

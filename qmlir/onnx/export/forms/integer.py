@@ -41,7 +41,7 @@ from qmlir.onnx.export.forms.arithmetic import (
     together,
     widened,
 )
-from qmlir.onnx.export.forms.casts import uniform
+from qmlir.onnx.export.forms.casts import has_blocks, uniform
 from qmlir.onnx.export.forms.wide import wide_convolution
 
 Array = npt.NDArray[Any]
@@ -66,9 +66,13 @@ def _has_operator(x: UniformQuantizedType, w: UniformQuantizedType, *, by_channe
     return narrow and (same or by_channel)
 
 
-def _zero_points(out: Outgoing, element: UniformQuantizedType) -> str:
-    """The zero point that the operators take, empty where it is 0."""
-    return out.constant(element.zero_points.flat[0], container(element)) if element.zero_points.any() else ""
+def _zero_points(out: Outgoing, x: UniformQuantizedType, w: UniformQuantizedType) -> list[str]:
+    """The zero points that the operators take, empty where they are 0; before one that is not, 0 is written."""
+    is_given = [bool(x.zero_points.any() or w.zero_points.any()), bool(w.zero_points.any())]
+    return [
+        out.constant(each.zero_points.flat[0], container(each)) if given else ""
+        for each, given in zip((x, w), is_given, strict=True)
+    ]
 
 
 def _summed(out: Outgoing, x: SSAValue, w: SSAValue, terms: int) -> int:
@@ -86,20 +90,13 @@ def _with_bias(out: Outgoing, op: contraction.BiasedContractionOp, total: Exact,
     return together(out, "Add", total, bias, total.bound + bias.bound)
 
 
-def _has_blocks(value: SSAValue) -> bool:
-    element = element_of(value)
-    return isinstance(element, UniformQuantizedType) and element.granularity is Granularity.BLOCK
-
-
 def _product(out: Outgoing, lhs: SSAValue, rhs: SSAValue, is_transposed: bool) -> Exact:
     x, w = (uniform(out, element_of(value)) for value in (lhs, rhs))
     rank, terms = len(shape_of(rhs)), shape_of(lhs)[-1]
     bound = _summed(out, lhs, rhs, terms)
     if _has_operator(x, w, by_channel=False):
         right = out.transposed(out.name(rhs), rank) if is_transposed else out.name(rhs)
-        points = [_zero_points(out, x), _zero_points(out, w)]
-        if points[1] and not points[0]:
-            points[0] = out.constant(0, container(x))
+        points = _zero_points(out, x, w)
         # i32 wraps: a bound that looks too large is one of an accumulator that was proved to fit.
         return Exact(out.node("MatMulInteger", [out.name(lhs), right, *points]), i32, bound)
     left, right = (widened(out, centred(out, value), bound) for value in (lhs, rhs))
@@ -118,33 +115,27 @@ def _factor_scales(op: Any, x: SSAValue, w: SSAValue) -> Array:
     return accumulator_scale(left.scales, right.scales)
 
 
-def _matmul(out: Outgoing, op: contraction.MatMulOp) -> bool:
-    if any(_has_blocks(value) for value in op.operands):
+def _matrices(out: Outgoing, op: contraction.MatMulOp | contraction.FullyConnectedOp) -> bool:
+    left, right = op.operands[:2]
+    if has_blocks(left) or has_blocks(right):
         return False
-    total = _product(out, op.lhs, op.rhs, op.is_rhs_transposed)
-    rescaled(out, op, total, _factor_scales(op, op.lhs, op.rhs))
-    return True
-
-
-def _fully_connected(out: Outgoing, op: contraction.FullyConnectedOp) -> bool:
-    if _has_blocks(op.weight):
-        return False
-    total = _with_bias(out, op, _product(out, op.data, op.weight, True), 0)
-    rescaled(out, op, total, _factor_scales(op, op.data, op.weight))
+    if isinstance(op, contraction.MatMulOp):
+        total = _product(out, left, right, op.is_rhs_transposed)
+    else:
+        total = _with_bias(out, op, _product(out, left, right, True), 0)
+    rescaled(out, op, total, _factor_scales(op, left, right))
     return True
 
 
 def _conv(out: Outgoing, op: contraction.ConvOp) -> bool:
-    if _has_blocks(op.weight):
+    if has_blocks(op.weight):
         return False
     x, w = (uniform(out, element_of(value)) for value in (op.data, op.weight))
     bound = _summed(out, op.data, op.weight, product_of(shape_of(op.weight)[1:], OPEN_SIZE))
     attributes: dict[str, Any] = attributes_of(op, WINDOWS)
     spatial = len(shape_of(op.data)) - 2
     if _has_operator(x, w, by_channel=False):
-        points = [_zero_points(out, x), _zero_points(out, w)]
-        if points[1] and not points[0]:
-            points[0] = out.constant(0, container(x))
+        points = _zero_points(out, x, w)
         total = Exact(
             out.node("ConvInteger", [out.name(op.data), out.name(op.weight), *points], **attributes), i32, bound
         )
@@ -161,13 +152,9 @@ def _conv(out: Outgoing, op: contraction.ConvOp) -> bool:
 # One scale
 
 
-def _one_scale(value: SSAValue) -> bool:
-    return not _has_blocks(value)
-
-
 def _unary(function: Callable[[Outgoing, Exact], str]) -> Integer:
     def write(out: Outgoing, op: elementwise.UnaryOp) -> bool:
-        if not _one_scale(op.input):
+        if has_blocks(op.input):
             return False
         value = centred(out, op.input)
         scales, _ = spread_over(out, op.input)
@@ -178,7 +165,7 @@ def _unary(function: Callable[[Outgoing, Exact], str]) -> Integer:
 
 
 def _clip(out: Outgoing, op: elementwise.ClipOp) -> bool:
-    if not _one_scale(op.input) or not _one_scale(op.result):
+    if has_blocks(op.input) or has_blocks(op.result):
         return False
     element = uniform(out, element_of(op.result))
     value = centred(out, op.input)
@@ -200,7 +187,7 @@ def _clip(out: Outgoing, op: elementwise.ClipOp) -> bool:
 
 def _binary(operator: str, grows: bool) -> Integer:
     def write(out: Outgoing, op: elementwise.BinaryOp) -> bool:
-        if not all(map(_one_scale, op.operands)):
+        if any(map(has_blocks, op.operands)):
             return False
         a, b = (spread_over(out, value)[0] for value in op.operands)
         mode, ties = mode_of(op)
@@ -231,7 +218,7 @@ def _brought(out: Outgoing, value: SSAValue, own: Array, scale: Array, mode: Mod
 
 
 def _mul(out: Outgoing, op: elementwise.MulOp) -> bool:
-    if not all(map(_one_scale, op.operands)):
+    if any(map(has_blocks, op.operands)):
         return False
     scales = [spread_over(out, value)[0] for value in op.operands]
     left, right = centred(out, op.lhs), centred(out, op.rhs)
@@ -258,7 +245,7 @@ def _reduced(scale: Array, gone: tuple[int, ...], rank: int, keeps: bool) -> Arr
 
 def _reduce(is_mean: bool) -> Integer:
     def write(out: Outgoing, op: reduction.ReduceOp) -> bool:
-        if op.axes_value is not None or not _one_scale(op.input):
+        if op.axes_value is not None or has_blocks(op.input):
             return False
         shape = shape_of(op.input)
         gone = op.reduced_axes(len(shape))
@@ -284,7 +271,7 @@ def _channel_scale(out: Outgoing, value: SSAValue) -> Array | None:
 
 def _global_average_pool(out: Outgoing, op: pooling.GlobalAveragePoolOp) -> bool:
     sizes = shape_of(op.data)[2:]
-    scale = _channel_scale(out, op.data) if _one_scale(op.data) else None
+    scale = None if has_blocks(op.data) else _channel_scale(out, op.data)
     if scale is None or DYNAMIC_INDEX in sizes or 0 in sizes:
         return False
     axes = out.constant(np.arange(2, len(shape_of(op.data)), dtype=np.int64))
@@ -296,7 +283,7 @@ def _global_average_pool(out: Outgoing, op: pooling.GlobalAveragePoolOp) -> bool
 def _average_pool(out: Outgoing, op: pooling.AveragePoolOp) -> bool:
     """The sums of windows are convolutions of each channel with a kernel of ones, exact in f32 below 2^24."""
     shape, windows = shape_of(op.data), op.windows
-    scale = _channel_scale(out, op.data) if _one_scale(op.data) else None
+    scale = None if has_blocks(op.data) else _channel_scale(out, op.data)
     bound = magnitude_of(uniform(out, element_of(op.data))) * math.prod(windows.kernel)
     if scale is None or DYNAMIC_INDEX in shape[1:] or bound >= EXACT_F32:
         return False
@@ -400,8 +387,8 @@ def write_table(out: Outgoing, op: Operation) -> bool:
 
 
 INTEGER: dict[type[Operation], Integer] = {
-    contraction.MatMulOp: _matmul,
-    contraction.FullyConnectedOp: _fully_connected,
+    contraction.MatMulOp: _matrices,
+    contraction.FullyConnectedOp: _matrices,
     contraction.ConvOp: _conv,
     activations.ReluOp: _unary(lambda out, value: out.node("Max", [value.name, constant(out, 0, value)])),
     elementwise.AbsOp: _unary(lambda out, value: out.node("Abs", [value.name])),
@@ -430,12 +417,9 @@ INTEGER: dict[type[Operation], Integer] = {
 def write_integer(out: Outgoing, op: NnOp) -> bool:
     """Write an operation in integers, where it has such an arithmetic."""
     write = INTEGER.get(type(op))
-    if any(kind_of(element_of(value)) is Kind.QUANTIZED and not _is_uniform(value) for value in op.operands):
+    stored = [element_of(value) for value in op.operands if kind_of(element_of(value)) is Kind.QUANTIZED]
+    if not all(isinstance(each, UniformQuantizedType) for each in stored):
         return False
     if write is not None and write(out, op):
         return True
     return write_table(out, op)
-
-
-def _is_uniform(value: SSAValue) -> bool:
-    return isinstance(element_of(value), UniformQuantizedType)

@@ -9,7 +9,7 @@
 - QLinearConcat and QLinearWhere are not needed: operands have one type, and integers are moved as they are.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,33 +62,25 @@ def _factors(
     return data, weight, result
 
 
-def _matmul_factors(
-    op: contraction.MatMulOp,
-) -> tuple[UniformQuantizedType, UniformQuantizedType, UniformQuantizedType] | None:
-    found = _factors(op, op.lhs, op.rhs)
-    if found is None or (found[1].granularity is Granularity.AXIS and len(shape_of(op.rhs)) != MATRIX):
-        return None
-    return found
-
-
-def _pooled(op: pooling.GlobalAveragePoolOp) -> tuple[UniformQuantizedType, UniformQuantizedType] | None:
-    data, result = _single(op.data), _single(op.result)
-    if data is None or result is None or data.is_signed != result.is_signed:
-        return None
-    return data, result
+def _types(op: Operation) -> Sequence[UniformQuantizedType] | None:
+    """The types of the factors and of the result of a product or a mean, where QLinear operators take them."""
+    match op:
+        case contraction.ConvOp() | contraction.FullyConnectedOp():
+            return _factors(op, op.data, op.weight)
+        case contraction.MatMulOp():
+            found = _factors(op, op.lhs, op.rhs)
+            is_by_column = found is not None and found[1].granularity is Granularity.AXIS
+            return None if is_by_column and len(shape_of(op.rhs)) != MATRIX else found
+        case pooling.GlobalAveragePoolOp():
+            data, result = _single(op.data), _single(op.result)
+            return None if data is None or result is None or data.is_signed != result.is_signed else (data, result)
+        case _:
+            return None
 
 
 def has_qlinear_types(op: Operation) -> bool:
     """Whether a QLinear operator takes the types of a product or a mean, and gives the same integers."""
-    match op:
-        case contraction.ConvOp() | contraction.FullyConnectedOp():
-            return _factors(op, op.data, op.weight) is not None
-        case contraction.MatMulOp():
-            return _matmul_factors(op) is not None
-        case pooling.GlobalAveragePoolOp():
-            return _pooled(op) is not None
-        case _:
-            return False
+    return _types(op) is not None
 
 
 def is_whole(value: SSAValue) -> bool:
@@ -103,58 +95,29 @@ def saturated_storage(out: Outgoing, name: str, element: UniformQuantizedType) -
     return out.node("Clip", [name, *limits], out.output)
 
 
-def _saturating(out: Outgoing, result: UniformQuantizedType, op_type: str, inputs: list[str], **rest: Any) -> bool:
-    """Add an operator whose results have 8 bits, and what a narrower storage range cuts off."""
-    if is_narrower(result):
-        saturated_storage(out, out.node(op_type, inputs, out.fresh("whole"), **rest), result)
-    else:
-        out.node(op_type, inputs, out.output, **rest)
+def _product_or_mean(out: Outgoing, op: NnOp) -> bool:
+    found = _types(op)
+    if found is None:
+        return False
+    *factors, result = found
+    names = [out.name(value) for value in op.operands[: len(factors)]]
+    if isinstance(op, contraction.MatMulOp) and op.is_rhs_transposed:
+        names[1] = out.transposed(names[1], len(shape_of(op.rhs)))
+    read = [part for name, each in zip(names, factors, strict=True) for part in (name, *_parameters(out, each))]
+    given = _parameters(out, result)
+    output = out.fresh("whole") if is_narrower(result) else out.output
+    match op:
+        case contraction.ConvOp():
+            out.node("QLinearConv", [*read, *given, out.name(op.bias)], output, **attributes_of(op, WINDOWS))
+        case contraction.MatMulOp():
+            out.node("QLinearMatMul", [*read, *given], output)
+        case contraction.FullyConnectedOp():
+            out.node("QGemm", [*read, out.name(op.bias), *given], output, domain=MICROSOFT, transB=1)
+        case _:
+            out.node("QLinearGlobalAveragePool", [*read, *given], output, domain=MICROSOFT, channels_last=0)
+    if output != out.output:
+        saturated_storage(out, output, result)
     return True
-
-
-def _conv(out: Outgoing, op: contraction.ConvOp) -> bool:
-    found = _factors(op, op.data, op.weight)
-    if found is None:
-        return False
-    data, weight, result = found
-    inputs = [
-        out.name(op.data), *_parameters(out, data), out.name(op.weight), *_parameters(out, weight),
-        *_parameters(out, result), out.name(op.bias),
-    ]  # fmt: skip
-    return _saturating(out, result, "QLinearConv", inputs, **attributes_of(op, WINDOWS))
-
-
-def _matmul(out: Outgoing, op: contraction.MatMulOp) -> bool:
-    found = _matmul_factors(op)
-    if found is None:
-        return False
-    data, weight, result = found
-    right = out.transposed(out.name(op.rhs), len(shape_of(op.rhs))) if op.is_rhs_transposed else out.name(op.rhs)
-    inputs = [
-        out.name(op.lhs), *_parameters(out, data), right, *_parameters(out, weight), *_parameters(out, result),
-    ]  # fmt: skip
-    return _saturating(out, result, "QLinearMatMul", inputs)
-
-
-def _fully_connected(out: Outgoing, op: contraction.FullyConnectedOp) -> bool:
-    found = _factors(op, op.data, op.weight)
-    if found is None:
-        return False
-    data, weight, result = found
-    inputs = [
-        out.name(op.data), *_parameters(out, data), out.name(op.weight), *_parameters(out, weight), out.name(op.bias),
-        *_parameters(out, result),
-    ]  # fmt: skip
-    return _saturating(out, result, "QGemm", inputs, domain=MICROSOFT, transB=1)
-
-
-def _global_average_pool(out: Outgoing, op: pooling.GlobalAveragePoolOp) -> bool:
-    found = _pooled(op)
-    if found is None:
-        return False
-    data, result = found
-    inputs = [out.name(op.data), *_parameters(out, data), *_parameters(out, result)]
-    return _saturating(out, result, "QLinearGlobalAveragePool", inputs, domain=MICROSOFT, channels_last=0)
 
 
 # Sums and products of two values
@@ -236,10 +199,10 @@ def _agrees(op: elementwise.BinaryOp, elements: list[UniformQuantizedType], form
 
 
 QLINEAR: dict[type[Operation], Callable[[Outgoing, Any], bool]] = {
-    contraction.ConvOp: _conv,
-    contraction.MatMulOp: _matmul,
-    contraction.FullyConnectedOp: _fully_connected,
-    pooling.GlobalAveragePoolOp: _global_average_pool,
+    contraction.ConvOp: _product_or_mean,
+    contraction.MatMulOp: _product_or_mean,
+    contraction.FullyConnectedOp: _product_or_mean,
+    pooling.GlobalAveragePoolOp: _product_or_mean,
     elementwise.AddOp: _pairwise("QLinearAdd"),
     elementwise.MulOp: _pairwise("QLinearMul"),
 }
