@@ -3,6 +3,8 @@
 Some quantizers put casts around data and weights only, and leave the bias as it was trained.
 """
 
+from weakref import WeakSet
+
 import numpy as np
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
@@ -12,6 +14,7 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.quantization.casts import quantized_constant
@@ -26,8 +29,16 @@ class QuantizeFloatBias(RewritePattern):
     The integers have the scale `s_x * s_w` of the sums of products, as a quantized bias has: each is off by half of it
     at most, which is as a rule a thousandth of a step of the result. Where it is more than half such a step, the result
     could change by several: `|rint(a + d) - rint(a)| <= 1` for `|d| <= 1/2` and the rounding of the floats beside it.
-    Such a bias stays, as does one that 32 bits of that scale do not hold, and the operation with it.
+    Such a bias stays, as does one that 32 bits of that scale do not hold, and the operation with it: a remark says why.
     """
+
+    def __init__(self) -> None:
+        self._remarked = WeakSet[Operation]()  # a pattern sees an operation again whenever another one changed
+
+    def _stays(self, op: Operation, reason: str) -> None:
+        if op not in self._remarked:
+            self._remarked.add(op)
+            emit_remark(op, f"keeps its float bias, and stays in float with it: {reason}")
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not may_be_quantized(op) or not isinstance(op, Quantizable):
@@ -47,12 +58,20 @@ class QuantizeFloatBias(RewritePattern):
         if result is None:
             return
         product = product_type(data, weight, 0)
-        type_ = None if product is None else addend_type(array, product, array.ndim)
+        if product is None:
+            return
+        type_ = addend_type(array, product, array.ndim)
         if type_ is None:
+            self._stays(op, "no i32 with the scale of its sums of products holds it")
             return
         stored = quantized_constant(constant, type_)
-        errors = np.abs(stored.array * type_.scales - array.astype(np.float64))
-        if errors.max(initial=0) > result.scales.min() / 2:
+        error, step = np.abs(stored.array * type_.scales - array.astype(np.float64)).max(initial=0), result.scales.min()
+        if error > step / 2:
+            self._stays(
+                op,
+                f"with the scale of its sums of products, {type_.scales.max():g}, it would be off by {error:g}, "
+                f"which is more than half a quantization step of the result, {step:g}",
+            )
             return
         real = DequantizeCastOp(stored.result, bias.type)
         set_origins(real, origins_of(constant))
