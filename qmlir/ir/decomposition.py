@@ -36,6 +36,14 @@ class Parts:
     roles: list[str] = field(default_factory=list[str])
     """The role of each of `operations` inside the composite."""
 
+    untyped: str = ""
+    """The role of the part whose type the composite's components do not give, where its decomposition failed on one."""
+
+    def missing_type(self) -> str:
+        """The message of a decomposition that failed for want of a type, after `components `."""
+        part = f": the part '{self.untyped}' has none" if self.untyped else ""
+        return f"do not give the types of all parts{part}"
+
     def add(self, role: str, op: OperationT) -> OperationT:
         """Add a part; it stands for the composite's nodes, in `role`."""
         assign_role(op, origins_of(self.composite), role)

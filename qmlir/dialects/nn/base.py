@@ -163,7 +163,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
         parts = Parts(self)
         try:
             if decomposition(self, parts) is None:
-                raise VerifyException("components do not give the types of all parts")
+                raise VerifyException(f"components {parts.missing_type()}")
             for role in self.components.data:
                 if not any(role == own or role.startswith(f"{own}/") for own in parts.roles):
                     known = ", ".join(dict.fromkeys(parts.roles))

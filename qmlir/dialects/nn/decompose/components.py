@@ -96,6 +96,7 @@ def assign_elements(op: NnOp, parts: Parts, giving: Mapping[Operation, Attribute
         else:
             element = implied_element(part) if exact else element_of(part.results[0])
         if element is None:
+            parts.untyped = role
             return False
         set_element(part, element)
         _set_nested(part, role, {key: type_ for key, type_ in components.items() if key not in roles})

@@ -32,7 +32,7 @@ def of_parts(op: NnOp, *arguments: Any) -> Results:
     try:
         results = decompose(op, parts)
         if results is None:
-            raise InterpretationError(f"the components of {op.name} do not give the types of all parts")
+            raise InterpretationError(f"the components of {op.name} {parts.missing_type()}")
         for part in parts.operations:
             found = evaluate(part, [values[operand] for operand in part.operands])
             if found is None:

@@ -135,7 +135,7 @@ def write_parts(out: Outgoing, op: NnOp, exporters: Exporters) -> None:
     try:
         results = decompose(op, parts)
         if results is None:
-            raise out.error("has components that do not give the types of all its parts")
+            raise out.error(f"has components that {parts.missing_type()}")
         names = dict(out.names)
         given: dict[SSAValue, str] = {}
         for result, name in zip(results, out.outputs, strict=True):
