@@ -29,7 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.ir.diagnostics import DiagnosticError, note, op_error
 from qmlir.ir.interfaces import InferResultTypes
-from qmlir.ir.provenance import merged_origins, origins_of, set_origins, set_tensor_names, tensor_names
+from qmlir.ir.provenance import describe, merged_origins, origins_of, set_origins, set_tensor_names, tensor_names
 from qmlir.pdl.matching import Found, argument
 from qmlir.pdl.signatures import NativeFunction, WrongKindError
 from qmlir.registry import in_package
@@ -92,7 +92,7 @@ class Rewrite:
         try:
             results = function(given, self.rewriter)
         except WrongKindError as error:
-            raise op_error(op, f"'{function.name}' wants {error}, found {', '.join(map(str, given))}") from error
+            raise op_error(op, f"'{function.name}' takes {error}, found {', '.join(map(_shown, given))}") from error
         except DiagnosticError:
             raise
         except Exception as error:  # whatever a function of another package raises, the pattern is named
@@ -241,6 +241,17 @@ def _verify_inputs(op: IRDLOperation) -> None:
     for name, each in definition.properties.items():
         if name not in op.properties and not isinstance(each, OptPropertyDef):
             raise VerifyException(f"property '{name}' is missing")
+
+
+def _shown(given: Any) -> str:
+    """An argument of a function in a message: an operation by its name, a value by its type."""
+    match given:
+        case Operation():
+            return describe(given)
+        case SSAValue():
+            return str(cast(SSAValue, given).type)
+        case _:
+            return str(given)
 
 
 def _is_constant(op: Operation) -> bool:

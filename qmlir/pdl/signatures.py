@@ -1,9 +1,10 @@
 """Native functions: Python functions that a pattern calls by name, with a signature from their annotations.
 
 A parameter's annotation gives the PDL values that it accepts and what the function receives: `Operation` an operation,
-`SSAValue` a value, `Typed` the type of a value or a type, `Attribute` an attribute, and `int`, `float`, `str`, `bool`
-and tuples of integers or texts the content of an attribute. A first parameter `PatternRewriter` is no argument of the
-pattern: the function receives the rewriter. The annotation of the result gives the results.
+`SSAValue` a value, `Typed` the type of a value or a type, `UniformQuantizedType` the quantized type among these,
+`Attribute` an attribute, and `int`, `float`, `str`, `bool` and tuples of integers or texts the content of an attribute.
+A first parameter `PatternRewriter` is no argument of the pattern: the function receives the rewriter. The annotation of
+the result gives the results.
 """
 
 import inspect
@@ -15,6 +16,8 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FloatAttr, IntegerA
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.pattern_rewriter import PatternRewriter
 
+from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import integer_list
 
 Typed = Annotated[Attribute, "type of a value, or a type"]
@@ -69,6 +72,14 @@ def _type(given: Any) -> Any:
     return cast(SSAValue, given).type if isinstance(given, SSAValue) else given
 
 
+def uniform(given: Any) -> UniformQuantizedType:
+    """The uniform quantized type of a value or a type; of a tensor, its element type. Raises `WrongKindError`."""
+    element = element_type(_type(given))
+    if not isinstance(element, UniformQuantizedType):
+        raise WrongKindError("a uniform quantized type of integers")
+    return element
+
+
 def _same(given: Any) -> Any:
     return given
 
@@ -86,6 +97,7 @@ KINDS: Mapping[Any, ParameterKind] = {
     Operation: ParameterKind(("pdl.operation",), "operation"),
     SSAValue: ParameterKind(("pdl.value",), "value"),
     Typed: ParameterKind(("pdl.value", "pdl.type"), "value or type", _type),
+    UniformQuantizedType: ParameterKind(("pdl.value", "pdl.type"), "value or type", uniform),
     TypeAttribute: ParameterKind(("pdl.type",), "type"),
     Attribute: ParameterKind(("pdl.attribute",), "attribute"),
     int: ParameterKind(("pdl.attribute",), "integer", _integer),

@@ -5,6 +5,7 @@ type with integers does not hold; a rewrite of it is an error.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -26,26 +27,14 @@ from qmlir.arithmetic.schemes import Scheme, Storage, power_of_two_ceiling, symm
 from qmlir.dialects.quant.infer import element_type, expressed_type
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
-from qmlir.pdl.signatures import Typed
+from qmlir.pdl.signatures import Typed, uniform
 
 _GRANULARITIES = {"tensor": Granularity.TENSOR, "channel": Granularity.AXIS, "block": Granularity.BLOCK}
 
 
-def _uniform(of: Attribute) -> UniformQuantizedType | None:
-    element = element_type(of)
-    return element if isinstance(element, UniformQuantizedType) else None
-
-
-def _known(of: Attribute) -> UniformQuantizedType:
-    found = _uniform(of)
-    if found is None:
-        raise ValueError(f"expected a uniform quantized type, found {of}")
-    return found
-
-
-def is_quantized(of: Typed) -> bool:
+def is_quantized(of: UniformQuantizedType) -> bool:
     """The element type is `!quant.uniform` with integers."""
-    return _uniform(of) is not None
+    return True
 
 
 def is_float(of: Typed) -> bool:
@@ -53,106 +42,90 @@ def is_float(of: Typed) -> bool:
     return isinstance(element_type(of), AnyFloat)
 
 
-def has_storage(of: Typed, storage: str) -> bool:
+def has_storage(of: UniformQuantizedType, storage: str) -> bool:
     """Stored as `i8`, `u4`, or within the limits that the text gives: `i8<-127:127>`."""
-    type_, wanted = _uniform(of), Storage.parse(storage)
-    if type_ is None or (type_.bits, type_.is_signed) != (wanted.bits, wanted.is_signed):
-        return False
-    return wanted.limits in (None, (type_.storage_min, type_.storage_max))
+    wanted = Storage.parse(storage)
+    is_same = (of.bits, of.is_signed) == (wanted.bits, wanted.is_signed)
+    return is_same and wanted.limits in (None, (of.storage_min, of.storage_max))
 
 
-def has_bits(of: Typed, bits: int) -> bool:
+def has_bits(of: UniformQuantizedType, bits: int) -> bool:
     """The storage has this number of bits."""
-    return (type_ := _uniform(of)) is not None and type_.bits == bits
+    return of.bits == bits
 
 
-def bits_at_most(of: Typed, bits: int) -> bool:
+def bits_at_most(of: UniformQuantizedType, bits: int) -> bool:
     """The storage has at most this number of bits."""
-    return (type_ := _uniform(of)) is not None and type_.bits <= bits
+    return of.bits <= bits
 
 
-def is_signed(of: Typed) -> bool:
+def is_signed(of: UniformQuantizedType) -> bool:
     """Stored as signed integers."""
-    return (type_ := _uniform(of)) is not None and type_.is_signed
+    return of.is_signed
 
 
-def is_unsigned(of: Typed) -> bool:
+def is_unsigned(of: UniformQuantizedType) -> bool:
     """Stored as unsigned integers."""
-    return (type_ := _uniform(of)) is not None and not type_.is_signed
+    return not of.is_signed
 
 
-def has_scale(of: Typed, scale: float) -> bool:
+def has_scale(of: UniformQuantizedType, scale: float) -> bool:
     """Every scale is this number, as an f32."""
-    type_ = _uniform(of)
-    return type_ is not None and bool((type_.scales.astype(np.float32) == np.float32(scale)).all())
+    return bool((of.scales.astype(np.float32) == np.float32(scale)).all())
 
 
-def scale_between(of: Typed, low: float, high: float) -> bool:
+def scale_between(of: UniformQuantizedType, low: float, high: float) -> bool:
     """Every scale `s` satisfies `low <= s <= high`."""
-    type_ = _uniform(of)
-    return type_ is not None and bool(((type_.scales >= low) & (type_.scales <= high)).all())
+    return bool(((of.scales >= low) & (of.scales <= high)).all())
 
 
-def has_power_of_two_scale(of: Typed) -> bool:
+def has_power_of_two_scale(of: UniformQuantizedType) -> bool:
     """Every scale is a power of two."""
-    type_ = _uniform(of)
-    return type_ is not None and bool((np.frexp(type_.scales)[0] == 0.5).all())
+    return bool((np.frexp(of.scales)[0] == 0.5).all())
 
 
-def has_zero_point(of: Typed, zero_point: int) -> bool:
+def has_zero_point(of: UniformQuantizedType, zero_point: int) -> bool:
     """Every zero point is this integer."""
-    type_ = _uniform(of)
-    return type_ is not None and bool((type_.zero_points == zero_point).all())
+    return bool((of.zero_points == zero_point).all())
 
 
-def has_scheme(of: Typed, scheme: str) -> bool:
+def has_scheme(of: UniformQuantizedType, scheme: str) -> bool:
     """A type of this scheme: `symmetric` has the zero point of its storage, `…_pow2` powers of two as scales.
 
     A type of a symmetric scheme is one of the asymmetric scheme too.
     """
-    wanted, type_ = Scheme.parse(scheme), _uniform(of)
-    if type_ is None:
-        return False
+    wanted = Scheme.parse(scheme)
     if wanted.is_power_of_two and not has_power_of_two_scale(of):
         return False
-    storage = Storage(type_.bits, type_.is_signed, (type_.storage_min, type_.storage_max))
+    storage = Storage(of.bits, of.is_signed, (of.storage_min, of.storage_max))
     return not wanted.is_symmetric or has_zero_point(of, symmetric_zero_point(storage))
 
 
-def has_granularity(of: Typed, granularity: str) -> bool:
+def has_granularity(of: UniformQuantizedType, granularity: str) -> bool:
     """One scale for the `tensor`, for each `channel`, or for each `block`."""
     if granularity not in _GRANULARITIES:
         raise ValueError(f"'{granularity}' is none of {', '.join(_GRANULARITIES)}")
-    type_ = _uniform(of)
-    return type_ is not None and type_.granularity is _GRANULARITIES[granularity]
+    return of.granularity is _GRANULARITIES[granularity]
 
 
-def has_axis(of: Typed, axis: int) -> bool:
+def has_axis(of: UniformQuantizedType, axis: int) -> bool:
     """One scale for each index of this axis."""
-    type_ = _uniform(of)
-    return type_ is not None and type_.granularity is Granularity.AXIS and type_.axis == axis
+    return of.granularity is Granularity.AXIS and of.axis == axis
 
 
-def same_parameters(*of: Typed) -> bool:
+def same_parameters(*of: UniformQuantizedType) -> bool:
     """All have the same scales and zero points; storage may differ."""
-    types = [_uniform(each) for each in of]
-    first = types[0] if types else None
-    if first is None:
-        return False
-    return all(
-        each is not None
-        and (each.axes, each.block_sizes) == (first.axes, first.block_sizes)
-        and np.array_equal(each.scales, first.scales)
-        and np.array_equal(each.zero_points, first.zero_points)
-        for each in types
+    return bool(of) and all(
+        (each.axes, each.block_sizes) == (of[0].axes, of[0].block_sizes)
+        and np.array_equal(each.scales, of[0].scales)
+        and np.array_equal(each.zero_points, of[0].zero_points)
+        for each in of
     )
 
 
-def same_storage(*of: Typed) -> bool:
+def same_storage(*of: UniformQuantizedType) -> bool:
     """All are stored in the same integers, with the same limits."""
-    types = [_uniform(each) for each in of]
-    known = [each for each in types if each is not None]
-    return len(known) == len(types) and len({(each.storage, each.storage_min, each.storage_max) for each in known}) == 1
+    return len({(each.storage, each.storage_min, each.storage_max) for each in of}) == 1
 
 
 def same_element_type(*of: Typed) -> bool:
@@ -179,19 +152,17 @@ def has_rank(of: Typed, rank: int) -> bool:
     return (type_ := ranked_tensor(of)) is not None and len(type_.get_shape()) == rank
 
 
-def _shift(output: Attribute, inputs: tuple[Attribute, ...]) -> npt.NDArray[np.int64] | None:
+def _shift(output: UniformQuantizedType, inputs: Sequence[UniformQuantizedType]) -> npt.NDArray[np.int64] | None:
     """The right shift that takes an accumulator of products of `inputs` to the scale of `output`."""
-    types = [_uniform(each) for each in (output, *inputs)]
-    scales = [each.scales for each in types if each is not None]
-    if len(scales) != len(types) or any(each.granularity is Granularity.BLOCK for each in types if each is not None):
-        return None
-    if len({each.size for each in scales} - {1}) > 1:
+    types = [output, *inputs]
+    scales = [each.scales for each in types]
+    if any(each.granularity is Granularity.BLOCK for each in types) or len({each.size for each in scales} - {1}) > 1:
         return None
     mantissa, exponent = np.frexp(scales[0] / math.prod(scales[1:], start=np.float64(1)))
     return (exponent - 1).astype(np.int64) if bool((mantissa == 0.5).all()) else None
 
 
-def is_shift(output: Typed, *inputs: Typed) -> bool:
+def is_shift(output: UniformQuantizedType, *inputs: UniformQuantizedType) -> bool:
     """The product of the inputs' scales is the output's scale times a power of two: requantizing is a shift."""
     return _shift(output, inputs) is not None
 
@@ -224,7 +195,7 @@ def _rebuilt(
     of: Attribute, scales: npt.ArrayLike, zero_points: npt.ArrayLike, storage: Storage | None = None
 ) -> TypeAttribute:
     """`of` with other parameters for the same channels or blocks."""
-    type_ = _known(of)
+    type_ = uniform(of)
     integer = type_.storage if storage is None else _storage_type(storage)
     limits = (type_.storage_min, type_.storage_max) if storage is None else storage.limits
     expressed = type_.expressed_type
@@ -243,22 +214,22 @@ def _rebuilt(
 
 def with_storage(of: Typed, storage: str) -> TypeAttribute:
     """The type stored in other integers, with the same scales and zero points."""
-    return _rebuilt(of, _known(of).scales, _known(of).zero_points, Storage.parse(storage))
+    return _rebuilt(of, uniform(of).scales, uniform(of).zero_points, Storage.parse(storage))
 
 
 def with_scale(of: Typed, scale: float) -> TypeAttribute:
     """The type with this scale in place of all its scales."""
-    return _rebuilt(of, scale, _known(of).zero_points)
+    return _rebuilt(of, scale, uniform(of).zero_points)
 
 
 def with_power_of_two_scale(of: Typed) -> TypeAttribute:
     """The type with each scale rounded up to a power of two."""
-    return _rebuilt(of, power_of_two_ceiling(_known(of).scales), _known(of).zero_points)
+    return _rebuilt(of, power_of_two_ceiling(uniform(of).scales), uniform(of).zero_points)
 
 
 def with_zero_point(of: Typed, zero_point: int) -> TypeAttribute:
     """The type with this zero point."""
-    return _rebuilt(of, _known(of).scales, zero_point)
+    return _rebuilt(of, uniform(of).scales, zero_point)
 
 
 def with_element_of(of: Typed, other: Typed) -> TypeAttribute:
@@ -282,15 +253,14 @@ def quantized(of: Typed, storage: str, scale: float, zero_point: int) -> TypeAtt
     )
 
 
-def product(of: Typed, storage: str, *factors: Typed) -> TypeAttribute:
+def product(of: Typed, storage: str, *factors: UniformQuantizedType) -> TypeAttribute:
     """The accumulator type of a product, in the shape of the first: the product of the factors' scales, zero point 0.
 
     One factor may have a scale for each channel; its channels are the last axis but the batch's, axis 1.
     """
-    types = [_known(each) for each in factors]
-    scales = math.prod((each.scales for each in types), start=np.float64(1))
+    scales = math.prod((each.scales for each in factors), start=np.float64(1))
     wanted = Storage.parse(storage)
-    if np.size(scales) == 1 and not any(each.axes for each in types):
+    if np.size(scales) == 1 and not any(each.axes for each in factors):
         scale = float(np.asarray(scales).item())
         element = UniformQuantizedType.per_tensor(_storage_type(wanted), f32, scale, 0, wanted.limits)
     else:
@@ -305,7 +275,7 @@ def expressed(of: Typed) -> TypeAttribute:
 
 def stored(of: Typed) -> TypeAttribute:
     """The type of the stored integers."""
-    return _with_element(of, _known(of).storage)
+    return _with_element(of, uniform(of).storage)
 
 
 def _numbers(values: npt.NDArray[np.int64]) -> Attribute:
@@ -314,20 +284,19 @@ def _numbers(values: npt.NDArray[np.int64]) -> Attribute:
     return DenseArrayBase.from_list(i64, values.reshape(-1).tolist())
 
 
-def scales(of: Typed) -> Attribute:
+def scales(of: UniformQuantizedType) -> Attribute:
     """The scale as an f64, or all of them as `array<f64: …>`."""
-    values = _known(of).scales
-    if values.size == 1:
-        return FloatAttr(float(values.item()), f64)
-    return DenseArrayBase.from_list(f64, values.reshape(-1).tolist())
+    if of.scales.size == 1:
+        return FloatAttr(float(of.scales.item()), f64)
+    return DenseArrayBase.from_list(f64, of.scales.reshape(-1).tolist())
 
 
-def zero_points(of: Typed) -> Attribute:
+def zero_points(of: UniformQuantizedType) -> Attribute:
     """The zero point as an i64, or all of them as `array<i64: …>`."""
-    return _numbers(_known(of).zero_points)
+    return _numbers(of.zero_points)
 
 
-def shift(output: Typed, *inputs: Typed) -> Attribute:
+def shift(output: UniformQuantizedType, *inputs: UniformQuantizedType) -> Attribute:
     """The right shift that takes an accumulator to the scale of the output: an i64, or one for each channel.
 
     The constraint `is_shift` must hold.
@@ -338,9 +307,9 @@ def shift(output: Typed, *inputs: Typed) -> Attribute:
     return _numbers(found)
 
 
-def bits(of: Typed) -> Attribute:
+def bits(of: UniformQuantizedType) -> Attribute:
     """The bits of the storage, as an i64."""
-    return IntegerAttr(_known(of).bits, i64)
+    return IntegerAttr(of.bits, i64)
 
 
 REWRITES = {

@@ -134,7 +134,7 @@ pdl.pattern @failing : benefit(1) {
   %x = pdl.operand
   %relu = pdl.operation "nn.relu" (%x : !pdl.value) -> (%type : !pdl.type)
   pdl.rewrite %relu {
-    // expected-error @+1 {{pattern '@failing': 'pdl.apply_native_rewrite' op 'bits' failed: ValueError: expected a uniform quantized type, found tensor<2xf32>}}
+    // expected-error @+1 {{pattern '@failing': 'pdl.apply_native_rewrite' op 'bits' takes a uniform quantized type of integers, found tensor<2xf32>}}
     %0 = pdl.apply_native_rewrite "bits"(%x : !pdl.value) : !pdl.attribute
     pdl.replace %relu with (%x : !pdl.value)
   }
