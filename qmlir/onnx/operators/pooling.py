@@ -6,8 +6,8 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.ops import pooling as ops
+from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of, number
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.contraction import auto_pad, window_properties

@@ -3,9 +3,9 @@
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.base import shape_of
 from qmlir.dialects.nn.ops import indexing, movement
 from qmlir.dialects.nn.ops import selection as ops
+from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of
 from qmlir.onnx.mirrored import Mirrored
 from qmlir.onnx.node import Importer, Node

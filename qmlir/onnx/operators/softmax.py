@@ -9,7 +9,6 @@ from xdsl.ir import SSAValue
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops import softmax as ops
 from qmlir.dialects.nn.ops.shapes import ShapeOp
-from qmlir.ir.builtin_types import element_of
 from qmlir.onnx.node import Importer, Node
 
 
