@@ -9,7 +9,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.constant import ConstantOp
@@ -20,8 +19,8 @@ from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 from qmlir.quantization.casts import quantized_constant
-from qmlir.quantization.retyping import is_float, may_be_quantized, on_types
-from qmlir.quantization.supports import may_be_computed
+from qmlir.quantization.retyping import is_float, may_be_quantized
+from qmlir.quantization.supports import retyped
 
 
 def dequantized_from(value: SSAValue) -> SSAValue | None:
@@ -78,14 +77,9 @@ class FuseCasts(RewritePattern):
         elements = self._requests(op.results)
         if not places or elements is None:
             return
-        try:
-            fused = on_types(op, operands, elements)
-        except VerifyException:
-            return
-        if not may_be_computed(op, fused):
-            fused.drop_all_references()
-            return
-        replace_with_quantized(op, fused, rewriter)
+        fused = retyped(op, operands, elements)
+        if fused is not None:
+            replace_with_quantized(op, fused, rewriter)
 
     @staticmethod
     def _requests(results: Sequence[SSAValue]) -> list[UniformQuantizedType | None] | None:

@@ -32,9 +32,9 @@ from qmlir.quantization import fusion
 from qmlir.quantization.casts import quantized_constant
 from qmlir.quantization.float_bias import QuantizeFloatBias
 from qmlir.quantization.fusion import data_places, dequantized_from, replace_with_quantized, requested_type
-from qmlir.quantization.retyping import is_float, may_be_quantized, on_types
+from qmlir.quantization.retyping import is_float, may_be_quantized
 from qmlir.quantization.sums import STORAGE
-from qmlir.quantization.supports import may_be_computed
+from qmlir.quantization.supports import may_be_computed, retyped
 
 
 def _moves_values(op: Operation) -> bool:
@@ -81,12 +81,8 @@ class MoveDequantizeDown(RewritePattern):
             if source is None:
                 return
             operands[place] = source
-        try:
-            moved = on_types(op, operands, [None] * len(op.results))
-        except VerifyException:
-            return
-        if not may_be_computed(op, moved):
-            moved.drop_all_references()
+        moved = retyped(op, operands, [None] * len(op.results))
+        if moved is None:
             return
         rewriter.insert([*constants, moved])
         for old, new in zip(op.results, moved.results, strict=True):
@@ -156,12 +152,8 @@ class MoveQuantizeUp(RewritePattern):
             _cast_like(op, cast)
             casts.append(cast)
             operands[place] = cast.result
-        try:
-            moved = on_types(op, operands, [element if is_limit else None] * len(op.results))
-            if not may_be_computed(op, moved):
-                moved.drop_all_references()
-                raise VerifyException("no target computes it")
-        except VerifyException:
+        moved = retyped(op, operands, [element if is_limit else None] * len(op.results))
+        if moved is None:
             for cast in casts:
                 cast.drop_all_references()
             return

@@ -50,10 +50,7 @@ def on_types(op: Operation, operands: Sequence[SSAValue], elements: Sequence[Att
         result.type if element is None or not is_float(result) else TensorType(element, shape_of(result))
         for result, element in zip(op.results, elements, strict=True)
     ]
-    made = type(op).create(
-        operands=operands, result_types=types, properties=dict(op.properties), attributes=dict(op.attributes)
-    )
-    made.location = op.location
+    made = _recreated(op, operands, types)
     try:
         if any(is_float(result) and element is None for result, element in zip(op.results, elements, strict=True)):
             made = _inferred(made, elements)
@@ -73,11 +70,16 @@ def _inferred(op: Operation, elements: Sequence[Attribute | None]) -> Operation:
         TensorType(tensor(inferred).get_element_type(), shape_of(result)) if element is None else result.type
         for result, inferred, element in zip(op.results, op.infer_result_types(), elements, strict=True)
     ]
+    made = _recreated(op, op.operands, types)
+    op.drop_all_references()
+    return made
+
+
+def _recreated(op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute]) -> Operation:
     made = type(op).create(
-        operands=op.operands, result_types=types, properties=dict(op.properties), attributes=dict(op.attributes)
+        operands=operands, result_types=types, properties=dict(op.properties), attributes=dict(op.attributes)
     )
     made.location = op.location
-    op.drop_all_references()
     return made
 
 

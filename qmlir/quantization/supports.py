@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import AnyFloat
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.requantization import Mode, Ties
 from qmlir.arithmetic.schemes import Scheme, Storage, power_of_two_ceiling, symmetric_zero_point
@@ -23,6 +24,7 @@ from qmlir.dialects.target.attributes import targets_of
 from qmlir.dialects.target.description import Accepted, Description, Support, parse_requantization
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization import sums
+from qmlir.quantization.retyping import on_types
 
 
 def storage_of(type_: StoredType) -> Storage:
@@ -202,3 +204,15 @@ def may_be_computed(op: Operation, made: Operation) -> bool:
     """Whether a target of the module of `op` computes `made`, which is to take its place; so it is without targets."""
     targets = targets_around(op)
     return not targets or first_target(targets, made, with_mode=False) is not None
+
+
+def retyped(op: Operation, operands: Sequence[SSAValue], elements: Sequence[Attribute | None]) -> Operation | None:
+    """`op` on other types, as `on_types` makes it; `None` where it does not take them, or no target computes it."""
+    try:
+        made = on_types(op, operands, elements)
+    except VerifyException:
+        return None
+    if may_be_computed(op, made):
+        return made
+    made.drop_all_references()
+    return None

@@ -25,6 +25,7 @@ from qmlir.onnx.reading import read_model
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
+from qmlir.targets.cpu.package import is_program
 from qmlir.targets.peers.quantizers import is_quantized, modern
 from qmlir.targets.peers.sessions import peer_of, peer_runs
 from qmlir.tools.sizes import with_one_sample
@@ -36,9 +37,6 @@ Run = Callable[[], object]
 
 SAMPLES = 4
 """Random samples that calibrate where there is no data, and the most that are taken of it: times need some ranges."""
-
-SAVED = "kernels.py"
-"""What a folder holds that is a saved program."""
 
 INT8, FLOAT, GIVEN = "qmlir int8", "qmlir f32", "qmlir"
 
@@ -208,7 +206,7 @@ def rivals(
     if isinstance(model, ModuleOp):
         return _from_module(model, request)
     path = Path(model)
-    if (path / SAVED).is_file():
+    if is_program(path):
         return _from_program(path, request)
     if path.is_dir() or QuantizedFolder.holds(path):
         return _from_folder(QuantizedFolder.open(path), request)

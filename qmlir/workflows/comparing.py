@@ -35,7 +35,7 @@ from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import QUANTIZE, kept_composites
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.targets.cpu.compiler import load_program
-from qmlir.targets.cpu.package import KERNELS
+from qmlir.targets.cpu.package import is_program
 from qmlir.targets.peers.onnx_runtime import OrtOptions
 from qmlir.workflows.comparison import compare as comparing
 from qmlir.workflows.comparison.compare import Comparison
@@ -86,7 +86,7 @@ def _interpreted(path: Path, name: str, at: _Opening) -> Subject:
 
 
 def _compiled(path: Path, name: str, at: _Opening) -> Subject:
-    if _is_program(path):
+    if is_program(path):
         return _program_subject(load_program(path), name)
     return CompiledSubject(at.module(path), name, progress=at.progress)
 
@@ -115,10 +115,6 @@ RUNTIMES: Mapping[str, tuple[str, Callable[[Path, str, _Opening], Subject]]] = {
     },
 }
 """What can stand in front of a path: what it means, and what opens the path."""
-
-
-def _is_program(path: Path) -> bool:
-    return (path / KERNELS).is_file()
 
 
 _ELEMENTS: Mapping[str, Any] = {
@@ -170,7 +166,7 @@ def _named(text: str, at: _Opening) -> Subject:
         known = ", ".join(f"{each}:" for each in RUNTIMES)
         raise text_error(f"no runtime '{head}'{nearest_name(head, RUNTIMES)}, in front of a path there may be {known}")
     path = _existing(text)
-    return (_compiled if _is_program(path) else _interpreted)(path, text, at)
+    return (_compiled if is_program(path) else _interpreted)(path, text, at)
 
 
 def _existing(text: str) -> Path:

@@ -24,6 +24,7 @@ from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Data, Labelled, Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, text_error
 from qmlir.ir.signature import inputs_of, outputs_of
+from qmlir.specialization.inputs import shape_text
 from qmlir.targets.cpu.compiler import compile_module
 
 Array = npt.NDArray[Any]
@@ -110,7 +111,7 @@ def read_labels(labels: Labels) -> Array:
     if found.dtype.kind not in "iu" or found.ndim == 0:
         raise text_error(f"labels are whole numbers, one for each sample; found {found.dtype} of shape {found.shape}")
     if found.ndim > 1 and found.size != len(found):
-        raise text_error(f"labels are one number for each sample, found the shape {'x'.join(map(str, found.shape))}")
+        raise text_error(f"labels are one number for each sample, found the shape {shape_text(found.shape)}")
     return found.reshape(-1).astype(np.int64)
 
 
@@ -223,7 +224,7 @@ def predicted(scores: Array, batch: Batch) -> Array:
 
     Raises `DiagnosticError` where the output has no row of scores for each sample.
     """
-    shape = "x".join(map(str, scores.shape)) or "scalar"
+    shape = shape_text(scores.shape)
     while scores.ndim > 2 and scores.shape[-1] == 1:  # as a global pool leaves them
         scores = scores[..., 0]
     if scores.ndim == 0 or scores.shape[-1] < 2:

@@ -22,6 +22,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.ir.diagnostics import text_error
+from qmlir.targets.cpu.package import is_program
 from qmlir.targets.emission import has_parts
 from qmlir.text.files import is_file_name, read_json, reason_of
 from qmlir.text.printing import PrintOptions, Weights, save_module
@@ -72,10 +73,7 @@ class QuantizedFolder:
 
     def read_summary(self) -> dict[str, Any]:
         """What came out. Raises `DiagnosticError`."""
-        found = _summary(self.path)
-        if found is None:
-            raise text_error(f"'{self.path}' is no folder of qmlir quantize: it has no {SUMMARY} of one")
-        return found
+        return _read_summary(self.path)
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> "QuantizedFolder":
@@ -84,10 +82,7 @@ class QuantizedFolder:
         if not given.exists():
             raise text_error(f"cannot read '{given}': No such file or directory")
         folder = given if given.is_dir() else given.parent
-        found = _summary(folder)
-        if found is None:
-            raise text_error(f"'{folder}' is no folder of qmlir quantize: it has no {SUMMARY} of one")
-        return QuantizedFolder(folder, str(found["stem"]))
+        return QuantizedFolder(folder, str(_read_summary(folder)["stem"]))
 
     @staticmethod
     def holds(path: str | os.PathLike[str]) -> bool:
@@ -108,6 +103,13 @@ def _summary(folder: Path) -> dict[str, Any] | None:
     return summary if summary.get("format") == FORMAT and isinstance(stem, str) and is_file_name(stem) else None
 
 
+def _read_summary(folder: Path) -> dict[str, Any]:
+    found = _summary(folder)
+    if found is None:
+        raise text_error(f"'{folder}' is no folder of qmlir quantize: it has no {SUMMARY} of one")
+    return found
+
+
 @dataclass(frozen=True)
 class FolderKind:
     """A kind of folder that a command writes: a later run replaces such a folder, and nothing else."""
@@ -117,10 +119,7 @@ class FolderKind:
 
 
 QUANTIZED = FolderKind("quantize", lambda path: _summary(path) is not None)
-PROGRAM = FolderKind(
-    "compile",
-    lambda path: has_parts(path) or ((path / "kernels.py").is_file() and (path / "runtime").is_dir()),
-)
+PROGRAM = FolderKind("compile", lambda path: has_parts(path) or is_program(path))
 
 
 def check_target(path: Path, kind: FolderKind = QUANTIZED) -> None:

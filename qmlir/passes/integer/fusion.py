@@ -65,6 +65,30 @@ def _is_within_limits(op: Structured, other: Structured, readings: Sequence[Read
     return len(distinct) <= MOST_READINGS and operations <= MOST_OPERATIONS
 
 
+def reread(op: Structured, readings: Sequence[Reading], rewriter: PatternRewriter) -> None:
+    """Let `op` read its operands by other `readings`."""
+    assembly = Assembly(op, readings)
+    made = assembly.finish(assembly.inline(op.body.block))
+    rewriter.replace(op, [made], list(made.results))
+
+
+class ReadThrough(RewritePattern):
+    """What a structured operation reads is what another one moves: it reads the source of the movement."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, Structured):
+            return
+        readings = readings_of(op)
+        changed = [self.through(op, reading) for reading in readings]
+        is_same = all(a is b for a, b in zip(readings, changed, strict=True))
+        if not is_same and determines_iterators(op, changed):
+            reread(op, changed, rewriter)
+
+    def through(self, op: Structured, reading: Reading) -> Reading:
+        """The reading of the source, or `reading` itself where nothing moves it."""
+        raise NotImplementedError
+
+
 def _are_all_uses(value: SSAValue, user: Operation) -> bool:
     return all(use.operation is user for use in value.uses)
 
@@ -218,11 +242,8 @@ class DropReadings(RewritePattern):
         used = [reading for reading in readings if reading.argument is not None and reading.argument.uses]
         if not determines_iterators(op, used):
             used = readings
-        assembly = Assembly(op, used)
-        if len(assembly.readings) == len(readings):
-            return
-        made = assembly.finish(assembly.inline(op.body.block))
-        rewriter.replace(op, [made], list(made.results))
+        if len(Assembly(op, used).readings) < len(readings):
+            reread(op, used, rewriter)
 
 
 class EraseUnused(RewritePattern):
@@ -293,22 +314,10 @@ class ForgetOutput(RewritePattern):
 # --- Reshapes ---------------------------------------------------------------------------------------------------------
 
 
-class ReadThroughReshape(RewritePattern):
+class ReadThroughReshape(ReadThrough):
     """A reshape that only adds or drops axes of one step is no obstacle: what it reshapes is read."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, Structured):
-            return
-        readings = readings_of(op)
-        changed = [self._through(reading) for reading in readings]
-        if all(a is b for a, b in zip(readings, changed, strict=True)) or not determines_iterators(op, changed):
-            return
-        assembly = Assembly(op, changed)
-        made = assembly.finish(assembly.inline(op.body.block))
-        rewriter.replace(op, [made], list(made.results))
-
-    @staticmethod
-    def _through(reading: Reading) -> Reading:
+    def through(self, op: Structured, reading: Reading) -> Reading:
         reshape = defining(reading.value)
         if not isinstance(reshape, ReshapeOp):
             return reading

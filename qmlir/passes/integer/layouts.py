@@ -18,7 +18,6 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from qmlir.analysis.readings import (
-    Assembly,
     Reading,
     Structured,
     defining,
@@ -37,7 +36,7 @@ from qmlir.analysis.shapes import common_groups, only_unit_axes_differ, real_axe
 from qmlir.dialects.kernel.ops import MatMulOp, ReshapeOp
 from qmlir.ir.builtin_types import AnyTensor, as_dense, dense, integer_list, ranked_tensor
 from qmlir.ir.provenance import merged_origins, origins_of, set_origins
-from qmlir.passes.integer.fusion import EraseUnused
+from qmlir.passes.integer.fusion import EraseUnused, ReadThrough
 from qmlir.text.elements import dense_array
 
 Order = list[int]
@@ -193,28 +192,15 @@ class TransposeAsReshape(_OnTransposes):
 # --- Reading through transposes ---------------------------------------------------------------------------------------
 
 
-class ReadThroughTranspose(RewritePattern):
+class ReadThroughTranspose(ReadThrough):
     """What a structured operation reads transposed it reads at permuted places, where it reads each element once."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, Structured) or transpose_order(op) is not None:
-            return
-        readings = readings_of(op)
-        points = points_of(op)
-        changed = [self._through(op, reading, points) for reading in readings]
-        if all(a is b for a, b in zip(readings, changed, strict=True)):
-            return
-        assembly = Assembly(op, changed)
-        made = assembly.finish(assembly.inline(op.body.block))
-        rewriter.replace(op, [made], list(made.results))
-
-    @staticmethod
-    def _through(op: Structured, reading: Reading, points: int) -> Reading:
+    def through(self, op: Structured, reading: Reading) -> Reading:
         found = _source(reading.value, op)
-        if found is None:
+        if found is None or transpose_order(op) is not None:
             return reading
         source, order = found
-        if not is_elementwise(op) and points > int(np.prod(shape_of(source))):
+        if not is_elementwise(op) and points_of(op) > int(np.prod(shape_of(source))):
             return reading  # windows that overlap, or a broadcast into a sum: neighbours shall stay neighbours
         results = tuple(reading.map_.results[order.index(axis)] for axis in range(len(order)))
         return Reading(source, AffineMap(reading.map_.num_dims, 0, results), reading.argument)

@@ -4,7 +4,6 @@ Each pattern is an identity on integers modulo 2^N, proved exhaustively on small
 they are.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -12,12 +11,12 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from qmlir.analysis.intervals import Interval, constant_interval, range_of_type, signed, transfer
+from qmlir.analysis.intervals import wrapped as wrapped_interval
 from qmlir.analysis.readings import defining
 from qmlir.arithmetic.integers import integer_limits, wrapped
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.builtin_types import as_integer
-
-Range = tuple[int, int]
 
 _DEPTH = 8
 """How many operations a range is followed through."""
@@ -39,50 +38,22 @@ def constant_of(value: SSAValue) -> int | None:
     return wrapped(op.value.value.data, _bits(value))
 
 
-def _inside(found: Range, bits: int) -> Range:
-    low, high = integer_limits(bits)
-    return found if low <= found[0] and found[1] <= high else (low, high)
-
-
-_ON_RANGES: dict[type[Operation], Callable[[Range, Range], Range]] = {
-    arith.AddiOp: lambda a, b: (a[0] + b[0], a[1] + b[1]),
-    arith.SubiOp: lambda a, b: (a[0] - b[1], a[1] - b[0]),
-    arith.MuliOp: lambda a, b: (
-        min(x * y for x in a for y in b),
-        max(x * y for x in a for y in b),
-    ),
-    arith.MaxSIOp: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
-    arith.MinSIOp: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
-}
-
-
-def signed_range(value: SSAValue, depth: int = _DEPTH) -> Range:
-    """Limits of an integer, read as signed."""
-    bits = _bits(value)
-    number = constant_of(value)
-    if number is not None:
-        return number, number
+def _interval(value: SSAValue, depth: int) -> Interval:
+    """The values that a scalar may have, as far as `depth` operations in front of it tell."""
     op = defining(value)
-    if op is None or not depth:
-        return integer_limits(bits)
-    match op:
-        case RequantizeOp():
-            return _inside(op.limits, bits)
-        case arith.ExtSIOp():
-            return signed_range(op.input, depth - 1)
-        case arith.ExtUIOp():
-            low, high = signed_range(op.input, depth - 1)
-            return (low, high) if low >= 0 else integer_limits(_bits(op.input), is_signed=False)
-        case arith.TruncIOp():
-            return _inside(signed_range(op.input, depth - 1), bits)
-        case arith.SelectOp():
-            sides = signed_range(op.lhs, depth - 1), signed_range(op.rhs, depth - 1)
-            return min(side[0] for side in sides), max(side[1] for side in sides)
-        case _:
-            function = _ON_RANGES.get(type(op))
-            if function is None:
-                return integer_limits(bits)
-            return _inside(function(*(signed_range(operand, depth - 1) for operand in op.operands)), bits)
+    if isinstance(op, arith.ConstantOp):
+        return constant_interval(op)
+    if isinstance(op, RequantizeOp):
+        return wrapped_interval(Interval(*op.limits), _bits(value))
+    if op is None or not depth or op.dialect_name() != "arith":
+        return range_of_type(value.type)
+    found = transfer(op, [_interval(operand, depth - 1) for operand in op.operands])
+    return range_of_type(value.type) if found is None else found
+
+
+def signed_range(value: SSAValue) -> tuple[int, int]:
+    """The smallest and the largest value of an integer, read as signed."""
+    return signed(_interval(value, _DEPTH), _bits(value)).values
 
 
 class DropExtremum(RewritePattern):

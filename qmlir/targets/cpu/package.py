@@ -68,6 +68,11 @@ program = CompiledModule(
 '''
 
 
+def is_program(folder: Path) -> bool:
+    """Whether `folder` is a saved program for the CPU."""
+    return (folder / KERNELS).is_file() and (folder / RUNTIME).is_dir()
+
+
 _LINE = 64
 """Bytes of a cache line: a vector that lies in two of them is read twice."""
 

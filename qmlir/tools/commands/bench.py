@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from rich import box
 from rich.table import Table
 
+from qmlir.specialization.inputs import shape_text
 from qmlir.specialization.options import parse_shapes
 from qmlir.targets.peers.packages import TITLES, installed_version
 from qmlir.tools.arguments import add_model, add_options, load_model
@@ -111,7 +112,7 @@ def _time(seconds: float) -> str:
 
 def _table(lines: list[Line], threads: int, shapes: Mapping[str, tuple[int, ...]], *, is_terminal: bool) -> str:
     """The table of times, with ratios to the first line: more is slower."""
-    sizes = ", ".join(f"{name} {'x'.join(map(str, shape)) or 'scalar'}" for name, shape in shapes.items())
+    sizes = ", ".join(f"{name} {shape_text(shape)}" for name, shape in shapes.items())
     title = f"{sizes}; {threads} thread{'s' if threads > 1 else ''}"
     table = Table(box=box.SIMPLE, title=title, title_justify="left", title_style="")
     table.add_column("")

@@ -1,8 +1,9 @@
 """`qmlir run`: runs a model, or the functions of a module that contain their expectations, interpreted or compiled."""
 
 import argparse
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, cast
@@ -16,16 +17,14 @@ from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.machine import Interpreter
 from qmlir.interpreter.run import Array
 from qmlir.ir.diagnostics import nearest_name, printable, text_error
+from qmlir.specialization.inputs import shape_text
 from qmlir.targets.compiling import compile, load_program
 from qmlir.targets.cpu.emitters.numba.runtime.errors import InputError
-from qmlir.targets.emission import has_parts
 from qmlir.text.weights import write_atomically
 from qmlir.tools.arguments import add_model, add_options, add_output, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
-
-_PROGRAM = "kernels.py"
-"""A folder with this file is a saved program."""
+from qmlir.workflows.folder import PROGRAM
 
 ENGINES = ("interpreter", "compiled")
 """The engines that can run a module."""
@@ -97,9 +96,8 @@ def _write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:
 def _print_outputs(outputs: Mapping[str, Array], stdout: IO[str]) -> None:
     for name, value in outputs.items():
         array = np.asarray(value)  # a scalar is one, too
-        shape = "x".join(map(str, array.shape)) or "scalar"
         text = np.array2string(array, threshold=100, separator=", ")
-        stdout.write(f"{printable(name)}: {shape} {array.dtype}\n{text}\n")
+        stdout.write(f"{printable(name)}: {shape_text(array.shape)} {array.dtype}\n{text}\n")
 
 
 def _is_private(function: FuncOp) -> bool:
@@ -125,16 +123,11 @@ def _chosen_functions(module: ModuleOp, chosen: str | None) -> list[str]:
 
 @contextmanager
 def inputs_refused_in_a_line() -> Generator[None]:
-    """Inside the `with` block a program's error about unsuitable inputs becomes a `DiagnosticError`."""
+    """Inside the `with` block an error of a program about its inputs becomes a `DiagnosticError`."""
     try:
         yield
     except InputError as error:
         raise text_error(str(error)) from error
-
-
-def _call(program: Any, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    with inputs_refused_in_a_line():
-        return program(inputs)
 
 
 def _run_module(module: ModuleOp, arguments: argparse.Namespace, inputs: Mapping[str, Array], session: Session) -> Any:
@@ -146,7 +139,7 @@ def _run_module(module: ModuleOp, arguments: argparse.Namespace, inputs: Mapping
                 module, target=arguments.target, threads=arguments.threads, isa=arguments.isa, function=name,
                 progress=session.progress,
             )  # fmt: skip
-            outputs |= _call(program, inputs)
+            outputs |= program(inputs)
         else:
             outputs |= interpret(module, inputs, function=name)
     return outputs
@@ -157,19 +150,16 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     if arguments.target and arguments.engine == "interpreter":
         raise UsageError("qmlir run: error: --target is for programs, the interpreter runs a module as it is\n")
     inputs = read_inputs(arguments.input)
-    if (Path(arguments.model) / _PROGRAM).is_file() or has_parts(arguments.model):
+    if PROGRAM.is_there(Path(arguments.model)):
         if arguments.engine == "interpreter" or arguments.function:
             what = "--engine interpreter" if arguments.engine == "interpreter" else "--function"
             raise UsageError(f"qmlir run: error: '{arguments.model}' is a compiled program: {what} is for modules\n")
-        found = _call(load_program(arguments.model), inputs)
+        call: Callable[[], Any] = partial(load_program(arguments.model), inputs)
     else:
-        found = _run_module(
-            load_model(arguments.model, session, arguments.shape, keep_casts=arguments.keep_casts),
-            arguments,
-            inputs,
-            session,
-        )
-    outputs = dict(_as_arrays(found))
+        module = load_model(arguments.model, session, arguments.shape, keep_casts=arguments.keep_casts)
+        call = partial(_run_module, module, arguments, inputs, session)
+    with inputs_refused_in_a_line():
+        outputs = dict(_as_arrays(call()))
     if arguments.output:
         _write_outputs(Path(arguments.output), outputs)
         if session.json:

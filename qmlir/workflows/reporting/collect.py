@@ -32,6 +32,7 @@ from qmlir.pipelines import CLEAN
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.report import coverage, element_text, key_of
 from qmlir.quantization.retyping import KEEP_FLOAT
+from qmlir.specialization.inputs import shape_text
 from qmlir.targets.cpu.compiler import Program, compile_module
 from qmlir.targets.cpu.timing import KernelTime
 from qmlir.workflows.comparison.compare import arguments_of
@@ -44,7 +45,7 @@ from qmlir.workflows.reporting.findings import Checks, Facts, WeightFacts
 from qmlir.workflows.reporting.graph import GraphNode, ReportGraph, graph_of
 from qmlir.workflows.reporting.layout import layout
 from qmlir.workflows.reporting.model import ChannelWeights, Edge, Figure, KernelUse, Report, ReportNode
-from qmlir.workflows.reporting.observing import Array, ObservedPair, text_of_shape
+from qmlir.workflows.reporting.observing import Array, ObservedPair
 from qmlir.workflows.timing import interleaved
 
 SAMPLES = 8
@@ -323,7 +324,7 @@ class _Collector:
             node.key.removeprefix("output:"),
             op.name if op is not None else OUTPUT if node.is_output else "input",
             "" if op is None else "+".join(dict.fromkeys(each.op_type for each in origins_of(op) if each.op_type)),
-            "" if type_ is None else text_of_shape(type_.get_shape()),
+            "" if type_ is None else shape_text(type_.get_shape()),
             "" if element is None else element_text(element),
             is_quantized,
             reason=facts.reason,

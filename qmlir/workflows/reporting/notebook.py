@@ -5,20 +5,24 @@ is shown as its inputs and outputs. What is shown is small whatever the model: w
 """
 
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import Any, Protocol
 
+from markupsafe import escape
+
 from qmlir.ir.builtin_types import ranked_tensor
-from qmlir.ir.diagnostics import printable
+from qmlir.ir.diagnostics import LINES, printable
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.quantization.profiles.keys import ENTRY, functions_of
+from qmlir.specialization.inputs import shape_text
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.workflows.comparison.names import module_names
 from qmlir.workflows.reporting.graph import graph_of
-from qmlir.workflows.reporting.observing import text_of_shape
+from qmlir.workflows.reporting.render import rendered
 
 ROWS = 40
 """Operations that are shown, the first ones."""
+
+_PAGE = "notebook.html.j2"
 
 _TEXT = 20_000
 """Characters of a module's text that are shown."""
@@ -32,25 +36,11 @@ class HtmlFormatter(Protocol):
         ...
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table as HTML, of text."""
-
-    def line(tag: str, cells: Sequence[str]) -> str:
-        return (
-            "<tr>"
-            + "".join(f'<{tag} style="text-align:left">{escape(printable(cell))}</{tag}>' for cell in cells)
-            + "</tr>"
-        )
-
-    body = "".join(line("td", row) for row in rows)
-    return f"<table><thead>{line('th', head)}</thead><tbody>{body}</tbody></table>"
-
-
 def _port_text(port: Port) -> str:
     type_ = ranked_tensor(port.of_caller().type)
     if type_ is None:
         return f"{port.name}: {port.type}"
-    return f"{port.name}: {text_of_shape(type_.get_shape())} {type_.get_element_type()}"
+    return f"{port.name}: {shape_text(type_.get_shape())} {type_.get_element_type()}"
 
 
 def module_html(module: Any) -> str:
@@ -59,30 +49,26 @@ def module_html(module: Any) -> str:
     entry = next(
         (each for each in functions if each.sym_name.data == ENTRY), functions[0] if len(functions) == 1 else None
     )
-    parts: list[str] = []
+    shown: dict[str, Any] = {"entry": ""}
     if entry is not None and len(entry.body.blocks) == 1:
         names = module_names(module, entry.sym_name.data)
         types = {name.key: name.type for name in names.names}
-        nodes = [node for node in graph_of(entry, names).nodes if node.operation is not None]
-        ports = [", ".join(map(_port_text, each)) for each in (inputs_of(entry), outputs_of(entry))]
-        parts.append(f"<p><b>{escape(entry.sym_name.data)}</b>({escape(ports[0])}) &rarr; {escape(ports[1])}</p>")
         rows = [
             (node.key, node.operation.name, types.get(node.key, ""), _shape(node.value))
-            for node in nodes[:ROWS]
+            for node in graph_of(entry, names).nodes
             if node.operation is not None
         ]
-        parts.append(_table(("name", "operation", "type", "shape"), rows))
-        if len(nodes) > ROWS:
-            parts.append(f"<p>and {len(nodes) - ROWS} more operations</p>")
+        inputs, outputs = (", ".join(map(_port_text, each)) for each in (inputs_of(entry), outputs_of(entry)))
+        shown = {"entry": entry.sym_name.data, "inputs": inputs, "outputs": outputs, "rows": rows[:ROWS]}
+        shown["more"] = len(rows) - ROWS
     text = module_text(module, PrintOptions(weights=Weights.ELIDE))
-    shown = text if len(text) <= _TEXT else f"{text[:_TEXT]}\n… {len(text) - _TEXT} characters more"
-    parts.append(f"<details><summary>text</summary><pre>{escape(shown)}</pre></details>")
-    return f"<div>{''.join(parts)}</div>"
+    cut = text if len(text) <= _TEXT else f"{text[:_TEXT]}\n… {len(text) - _TEXT} characters more"
+    return rendered(_PAGE, program=None, text=escape(printable(cut, LINES)), **shown)
 
 
 def _shape(value: Any) -> str:
     type_ = None if value is None else ranked_tensor(value.type)
-    return "" if type_ is None else text_of_shape(type_.get_shape())
+    return "" if type_ is None else shape_text(type_.get_shape())
 
 
 def program_html(program: Any) -> str:
@@ -90,8 +76,7 @@ def program_html(program: Any) -> str:
     found = program.signature
     rows = [("input", _port_text(port)) for port in inputs_of(found)]
     rows += [("output", _port_text(port)) for port in outputs_of(found)]
-    title = f"program for {program.isa}, {program.threads} thread{'s' if program.threads > 1 else ''}"
-    return f"<div><p>{escape(title)}</p>{_table(('', ''), rows)}</div>"
+    return rendered(_PAGE, program=program, rows=rows)
 
 
 FORMATS: Sequence[tuple[str, str, Callable[[Any], str]]] = (

@@ -6,11 +6,9 @@ histograms over the same bins, and the range of each channel.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from qmlir.arithmetic import histogram as fine
 from qmlir.dialects.quant.infer import broadcast_parameters
@@ -180,8 +178,3 @@ class ObservedPair:
 
         width = float(np.ldexp(1.0, exponent))
         return HistogramPair(first * width, width, placed(coarse[0]), placed(coarse[1]))
-
-
-def text_of_shape(shape: Sequence[Any]) -> str:
-    """`1x64x?`; `scalar` for no sizes."""
-    return "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in shape) or "scalar"

@@ -43,18 +43,15 @@ def embedded(text: str) -> Markup:
     return Markup(text.translate(_ESCAPES))
 
 
+def rendered(template: str, **values: Any) -> str:
+    """A template of this package with `values` filled in, escaped."""
+    return _environment().get_template(template).render(values)
+
+
 def page_of(report: Report) -> str:
     """The page."""
-    return (
-        _environment()
-        .get_template(PAGE)
-        .render(
-            report=report,
-            data=embedded(as_json(report)),
-            style=_asset(STYLE),
-            scripts=[_asset(name) for name in SCRIPTS],
-        )
-    )
+    scripts = [_asset(name) for name in SCRIPTS]
+    return rendered(PAGE, report=report, data=embedded(as_json(report)), style=_asset(STYLE), scripts=scripts)
 
 
 def write_page(report: Report, path: Path) -> int:

@@ -146,8 +146,13 @@ def _vector_bits(write: FunctionWriter, op: vector.BitcastOp) -> None:
     write.define(op.result, converted(write, op, "bits_", op.source, op.result.type))
 
 
-def _fma(write: FunctionWriter, op: vector.FMAOp) -> None:
-    write.define(op.res, write.call("fma", *(write.text(value) for value in op.operands)))
+def _called(name: str) -> EmitOperation:
+    """The runtime's operation `name` on all operands."""
+
+    def emit(write: FunctionWriter, op: Operation) -> None:
+        write.define(op.results[0], write.call(name, *map(write.text, op.operands)))
+
+    return emit
 
 
 _FOLDS: Mapping[Kind, str] = {
@@ -216,10 +221,6 @@ def _convert(write: FunctionWriter, op: simd.ConvertOp) -> None:
     write.define(op.result, converted(write, op, prefix, op.value, op.result.type))
 
 
-def _round_to_int(write: FunctionWriter, op: simd.RoundToIntOp) -> None:
-    write.define(op.result, write.call("round_to_int", write.text(op.value)))
-
-
 def _narrow(write: FunctionWriter, op: simd.NarrowOp) -> None:
     kind = "i" if op.unsigned is None else "u"
     name = f"narrow_{kind}{bits_of(element_of(op.result))}"
@@ -230,10 +231,6 @@ def _compare(write: FunctionWriter, op: simd.CompareOp) -> None:
     predicate = op.predicate.data
     if not constant_predicate(write, op, predicate, op.result):
         write.define(op.result, compared(write, predicate, op.lhs, op.rhs))
-
-
-def _select(write: FunctionWriter, op: simd.SelectOp) -> None:
-    write.define(op.result, write.call("select", *(write.text(value) for value in op.operands)))
 
 
 def _interleave(write: FunctionWriter, op: simd.InterleaveOp) -> None:
@@ -252,7 +249,7 @@ EMISSIONS = cast(
         vector.BroadcastOp: _broadcast,
         vector.CreateMaskOp: _create_mask,
         vector.ExtractOp: _extract,
-        vector.FMAOp: _fma,
+        vector.FMAOp: _called("fma"),
         vector.InsertOp: _insert,
         vector.LoadOp: _load,
         vector.MaskedLoadOp: _masked_load,
@@ -271,10 +268,10 @@ EMISSIONS = cast(
         simd.DotAccumulateOp: _dot_accumulate,
         simd.MultiplyPairsOp: _multiply_pairs,
         simd.ConvertOp: _convert,
-        simd.RoundToIntOp: _round_to_int,
+        simd.RoundToIntOp: _called("round_to_int"),
         simd.NarrowOp: _narrow,
         simd.CompareOp: _compare,
-        simd.SelectOp: _select,
+        simd.SelectOp: _called("select"),
         simd.InterleaveLowOp: _interleave,
         simd.InterleaveHighOp: _interleave,
         simd.ReduceAddOp: _reduce_add,
