@@ -166,7 +166,7 @@ def _flows(op: Operation, functions: dict[str, FuncOp]) -> Iterator[tuple[Iterab
                 continue
             if not is_paired:
                 yield [value for value in inputs if value not in _written(op)], block.args
-                # The region of a kernel runs once for an element of the result; what another one does nobody knows.
+                # The region of a kernel runs once for an element of the result; another region may do anything.
                 again = () if op.dialect_name() == "kernel" else block.args
                 yield last, (*op.results, *again, *_written(op))
                 continue

@@ -1,4 +1,4 @@
-"""Intervals: bounds of integers and floats, and what `arith` and `math` make of them.
+"""Interval arithmetic: bounds of integers and floats, and the transfer functions of `arith` and `math`.
 
 A bound is exact, a Python number, or an object array of them where each channel has its own. Integers are read as
 signed numbers of their width, i1 as 0 or 1; what may leave the range of its type wraps: it may be anything of that
@@ -80,7 +80,7 @@ class Interval:
 
 
 EMPTY = Interval(0, 0, is_empty=True)
-"""No values: of memory that nobody has written."""
+"""No values: of uninitialized memory."""
 
 ANY_FLOAT = Interval(-python_math.inf, python_math.inf)
 
@@ -125,7 +125,7 @@ def constant_elements(attribute: Attribute) -> Array | None:
     dense = as_dense(attribute)
     if dense is None or dense_dtype(dense.get_element_type()) is None:
         return None
-    # Padding bits are as whoever wrote the attribute had them: 15 is -1 in four bits.
+    # Padding bits of an attribute may have any value: 15 is -1 in four bits.
     return narrowed(dense_array(dense), dense.get_element_type())
 
 
@@ -161,7 +161,7 @@ def times(a: Interval, b: Interval) -> Interval:
 # --- Integers ---------------------------------------------------------------------------------------------------------
 
 Exact = Callable[[Interval, Interval], Interval | None]
-"""What an operation makes of two intervals before it wraps, `None` where it may make anything."""
+"""The exact transfer function of an operation, before it wraps; `None` for an unknown result."""
 
 
 def _add(a: Interval, b: Interval) -> Interval:

@@ -4,7 +4,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 
 def unique_name(wanted: str, taken: set[str]) -> str:
-    """`wanted`, or with the first number behind it that makes it no name of `taken`; added there."""
+    """`wanted`, with the first number as suffix that makes it unique in `taken`; it is added there."""
     name, number = wanted, 1
     while name in taken:
         number += 1

@@ -122,7 +122,7 @@ class ValueRanges:
         return [first.joined(second) for first, second in zip(*ends, strict=True)] if len(ends) == 2 else []
 
     def _carried(self, block: Block, before: list[Interval], initial: list[Interval]) -> list[Interval]:
-        """What a block that runs any number of times hands on: its arguments behind `before`, of all rounds."""
+        """What a block that runs any number of times hands on: its arguments after the first `before`."""
         carried = initial
         for _ in range(_MOST_ROUNDS):
             after = [old.joined(new) for old, new in zip(carried, self._block(block, [*before, *carried]), strict=True)]

@@ -1,1 +1,1 @@
-"""Deciding: which type each value gets, by a recipe and by what was seen of it."""
+"""Deciding: which type each value gets, by a recipe and by its recorded statistics."""

@@ -105,7 +105,7 @@ class Assignment:
         return None
 
     def support(self, op: Operation) -> Support | None:
-        """How the target whose turn it is computes `op`; `None` where nobody named targets."""
+        """How the target whose turn it is computes `op`; `None` without targets."""
         candidates = self._candidates.get(op)
         return candidates[0].support if candidates else None
 

@@ -79,7 +79,7 @@ def insert_casts(decisions: Decisions) -> None:
     is given on unchanged to those that compute in float.
     """
     quantized = set(decisions.quantized)
-    for value, type_ in reversed(decisions.values.items()):  # each pair right behind its value: they come out in order
+    for value, type_ in reversed(decisions.values.items()):  # each pair right after its value: they come out in order
         is_computed = isinstance(value.owner, Operation) and value.owner in quantized
         users = [(use.operation, use.index) for use in value.uses if is_computed or use.operation in quantized]
         _insert_pair(value, type_, users)

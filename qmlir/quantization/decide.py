@@ -1,4 +1,4 @@
-"""Deciding the quantized type of every value of a function, by a recipe and by what was seen of the values.
+"""Deciding the quantized type of every value of a function, by a recipe and by the recorded statistics of the values.
 
 A value has one type. It follows from the range of its group (see `groups`), from `s_x * s_w` where it is the
 accumulator of a contraction (see `accumulators`), or, for a constant, from its elements and from the slot that it fills
@@ -163,7 +163,7 @@ class _Decider:
         return None
 
     def _has_range(self, value: SSAValue, op: Operation | None = None) -> bool:
-        """Whether a range was seen of `value`, or follows: `op`, or the quantized operation that gives it, knows."""
+        """Whether `value` has an observed range, or one that follows from `op` or from its quantized producer."""
         if observed(value) is not None or given_type(value) is not None:
             return True
         owner = value.owner if op is None else op

@@ -1,6 +1,6 @@
 """Fusing dequantize, operation and quantize: the operation computes on the quantized values itself.
 
-These are ordinary patterns: a graph in which somebody else put the casts takes the same road.
+These are ordinary patterns: they also apply to a graph that came with casts.
 """
 
 from collections.abc import Sequence
@@ -83,7 +83,7 @@ class FuseCasts(RewritePattern):
 
     @staticmethod
     def _requests(results: Sequence[SSAValue]) -> list[UniformQuantizedType | None] | None:
-        """The type that the users of each float result ask for (`None`: nobody uses it); `None` where one has none."""
+        """The type that the users of each float result ask for (`None`: it is unused); `None` where one has none."""
         elements: list[UniformQuantizedType | None] = []
         for result in results:
             element = requested_type(result) if is_float(result) else None

@@ -71,7 +71,7 @@ class Groups:
                     self.limited.update(members)
 
     def _is_only_limited(self, members: Sequence[SSAValue], op: Operation) -> bool:
-        """Whether nobody but `op` sees any of `members`, save those that move it to another of them."""
+        """Whether `op` is the only user of `members`, but for operations that move one member to another."""
         known = set(members)
         users = {use.operation for value in members for use in value.uses}
         return all(user is op or (user in self._movers and known.issuperset(user.results)) for user in users)

@@ -1,4 +1,4 @@
-"""What was seen of a value: its profiled statistics, or at least its range."""
+"""The recorded statistics of a value, or at least its observed range."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +45,7 @@ class Observed:
 
 
 def observed(value: SSAValue) -> Observed | None:
-    """What was seen of `value`, `None` where it was not profiled."""
+    """The observed range of `value`, `None` where it was not profiled."""
     element = element_of(value)
     if not isinstance(element, CalibratedQuantizedType):
         return None

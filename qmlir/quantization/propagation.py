@@ -207,7 +207,7 @@ class FoldRequantizeInLimits(RewritePattern):
 class NarrowLimited(RewritePattern):
     """`relu(x : P) : T -> relu(x : T) : T` for two types of one scale, where `T` holds no number that `P` does not.
 
-    For any operation that only limits its operand, and an `x` that nobody else uses and that is rounded to its type:
+    For any operation that only limits its operand, and an `x` without other users that is rounded to its type:
     what `x` loses, the result would lose. Exact: with one scale nothing is rounded twice, so that each side cuts the
     same integer off at the limits of `T` and at those of the operation, in one order or the other.
     """

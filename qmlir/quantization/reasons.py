@@ -1,7 +1,7 @@
 """Why a value has its quantized type: what the deciding code notes beside each decision.
 
 A `Reason` names the operation and the slot whose rules decide, the choice that they make, and the ranges that were
-laid over the integers. Nobody decides by it; it is there to be told.
+laid over the integers. No decision depends on it; it is for explanations.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Basis(StrEnum):
     """What a type follows from."""
 
     RANGE = "range"
-    """What was seen of the values that have it."""
+    """The observed ranges of the values that have it."""
 
     FIXED = "fixed"
     """The operation: its results are in one range whatever the input."""
@@ -40,7 +40,7 @@ class Basis(StrEnum):
 
 @dataclass(frozen=True)
 class ObservedRange:
-    """What was seen of one value, and what its calibrator made of that."""
+    """The observed range of one value, and the range that its calibrator chose."""
 
     name: str
     """The value as messages name it."""
@@ -65,7 +65,7 @@ class Reason:
     slot: Slot
 
     choice: Choice | None = None
-    """What the rules say, `None` where nobody asked them."""
+    """The choice of the rules, `None` where no rule was asked."""
 
     ranges: tuple[ObservedRange, ...] = ()
     """The ranges that the type has room for."""

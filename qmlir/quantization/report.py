@@ -51,7 +51,7 @@ class Computed:
 
 
 def share(part: int, whole: int) -> float:
-    """A part of a whole, from 0 to 1; nothing is all of nothing."""
+    """`part / whole`; 1 for 0 of 0."""
     return part / whole if whole else 1.0
 
 
@@ -73,7 +73,7 @@ class Coverage:
 
     @property
     def integer_share(self) -> float:
-        """The share of multiply-adds that are done in integers, from 0 to 1; 1 where there are none."""
+        """The fraction of multiply-adds that are computed in integers, `0 <= share <= 1`; 1 without multiply-adds."""
         return share(self.integer_multiply_adds, self.multiply_adds)
 
     @property

@@ -1,7 +1,7 @@
 """Whether a target computes an operation on its types: each value against what the target accepts in its slot.
 
-Nothing is known of a target here but its description. The types may be those of the operation, or others that somebody
-thinks of giving to it.
+Nothing is known of a target here but its description. The types may be those of the operation, or types that a pass
+considers for it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

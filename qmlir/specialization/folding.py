@@ -1,4 +1,4 @@
-"""Folding by meaning: an operation on constants becomes the constants that the registered meanings compute.
+"""Constant folding by evaluators: an operation on constants becomes the constants that its evaluator computes.
 
 Constants may grow on the way, but not without bound: see `MAX_GROWTH`. What only changes the shape of a constant
 shares its bytes.
@@ -57,7 +57,7 @@ def _arguments(op: Operation) -> list[Array]:
     """The values of the operands, as far as the meaning of `op` looks at them."""
     if reads_shapes_only(op):
         types = [ranked_tensor(value.type) for value in op.operands]
-        # One element stands for all, whatever their number: nobody looks at it.
+        # One element stands for all, whatever their number: it is not read.
         return [np.broadcast_to(np.int8(0), type_.get_shape()) for type_ in types if type_ is not None]
     arrays = [constant_array(value) for value in op.operands]
     return [array for array in arrays if array is not None]
@@ -120,7 +120,7 @@ class Folder:
             with np.errstate(all="ignore"):
                 return evaluate(op, _arguments(op))
         except Exception as error:  # a meaning may be anybody's code
-            if not must:  # whoever runs the operation is told
+            if not must:  # running the operation reports it
                 return None
             raise not_computed(op, error) from error
 

@@ -80,7 +80,7 @@ def _specialize_body(function: FuncOp, needed: set[SSAValue] | None = None) -> N
 
 
 def _own_callee(callee: FuncOp, call: CallOp) -> FuncOp:
-    """The function `callee` for `call` alone: itself where nobody else calls it, or else a private copy."""
+    """The function `callee` for `call` alone: itself if `call` is its only caller, otherwise a private copy."""
     module = callee.parent_op()
     assert isinstance(module, ModuleOp)
     others = (op for op in module.walk() if isinstance(op, CallOp) and op is not call)

@@ -63,7 +63,7 @@ def compile(
     Schedules are those that `tune` found on this machine, where it ran, and otherwise those of the tables; without
     `tuned` always those of the tables. A terminal as `progress` is told which kernel is being compiled.
 
-    Raises `DiagnosticError` for a target or an instruction set that nobody has heard of, for one that this processor
+    Raises `DiagnosticError` for an unknown target or instruction set, for one that this processor
     lacks, and for what has no compiled form.
     """
     names = [each.name for each in find_targets(target)] if target else list(dict.fromkeys(parts_of(module).values()))

@@ -12,7 +12,7 @@ before the table of the command, and that before `[common]`, which holds options
 relative to the file that it stands in.
 
 One file is read: the one that `--config` names, otherwise that in the working directory, otherwise that beside the
-model. Somebody else may have written the last two. So what the one in the working directory lets a command write lies
+model. The last two may come from somebody else. So what the one in the working directory lets a command write lies
 inside of that folder, and replaces no file that another program wrote. The one beside a model says how to quantize
 (`BESIDE`), and names nothing outside of its folder.
 """
@@ -91,7 +91,7 @@ def _members(group: Any) -> list[argparse.Action]:
 
 
 def _path_in(metavar: str, text: str) -> tuple[str, str, str]:
-    """The name and the equals sign in front of a path, where it may have some, and the path."""
+    """The prefix `NAME=` of a path, where the metavar allows one, and the path: `(name, "=", path)`."""
     return text.rpartition("=") if metavar.startswith("[NAME=]") else ("", "", text)
 
 
@@ -187,7 +187,7 @@ def configuration_source(arguments: argparse.Namespace) -> Source:
 
 
 def _read(source: Source, commands: Iterable[str]) -> Mapping[str, Mapping[str, Any]]:
-    """The tables of a file; none where it is not there and nobody named it. Raises `DiagnosticError`."""
+    """The tables of a file; none where the file is missing and was not named. Raises `DiagnosticError`."""
     path, is_named = source.path, source.trust is Trust.NAMED
     try:
         content = tomllib.loads((path.read_bytes() if is_named else read_regular(path)).decode())
@@ -361,7 +361,7 @@ def _lines(parser: argparse.ArgumentParser, arguments: argparse.Namespace, folde
 def write_configuration(parser: argparse.ArgumentParser, command: str, arguments: argparse.Namespace) -> Path:
     """Write what `arguments` say, complete and with comments, into the file that they name or the user's own; the path.
 
-    Raises `UsageError` where there is a file: what somebody wrote there is not replaced.
+    Raises `UsageError` where the file exists: it is not replaced.
     """
     path = Path(FILE if arguments.config is None else arguments.config)
     if path.exists():

@@ -151,9 +151,9 @@ def build_parser(row: Subcommand) -> ArgumentParser:
 
 
 def _shown(diagnostic: Diagnostic, *, verbose: bool) -> str:
-    """A diagnostic for a user: one line, and no remarks; whoever wants the IR around it asks for `--verbose`.
+    """A diagnostic for a user: one line, no remarks, and no IR unless `verbose` is set.
 
-    The function `@main` is the model for who does not read MLIR.
+    The function `@main` is called the model.
     """
     if verbose:
         return render(diagnostic)

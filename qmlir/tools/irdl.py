@@ -1,4 +1,4 @@
-"""Dialects from IRDL files: operations and types that somebody defines as text."""
+"""Dialects from IRDL files: operations and types that are defined as text."""
 
 from pathlib import Path
 

@@ -18,7 +18,7 @@ from qmlir.registry import INTERFACE
 
 _TEMPLATES = "templates/dialect"
 SUFFIX = ".j2"
-"""Of every template, so that nobody takes one for what it becomes."""
+"""The suffix of every template."""
 
 
 def _files(folder: Traversable, above: PurePosixPath) -> Iterator[tuple[PurePosixPath, Traversable]]:

@@ -20,5 +20,5 @@ def plugins_in(argv: Sequence[str]) -> list[str]:
     add_plugins(parser.add_argument)
     try:
         return parser.parse_known_args(list(argv))[0].load_plugin
-    except argparse.ArgumentError:  # whoever reads the whole line says what is wrong
+    except argparse.ArgumentError:  # the parser of the whole command line reports it
         return []

@@ -193,7 +193,7 @@ class _Driver:
         )
 
     def _text(self, module: ModuleOp) -> str:
-        """The text of a module; weights that nobody asked to leave out are never dropped in silence."""
+        """The text of a module; weights are left out silently only where the options ask for it."""
         printer = ModulePrinter(self.print_options)
         text = printer.module_text(module)
         if printer.elided_bytes and not self.args.elide_weights:

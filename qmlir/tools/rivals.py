@@ -47,7 +47,7 @@ class Rivals:
 
     runs: Mapping[str, Run]
     multiply_adds: int | None
-    """Of one run, `None` where nobody knows."""
+    """Of one run, `None` if unknown."""
 
     shapes: Mapping[str, tuple[int, ...]]
     """Of the inputs."""

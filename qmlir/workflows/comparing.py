@@ -1,6 +1,6 @@
 """What a user names as a side of a comparison, opened: models, folders and programs, in the runtime that is asked for.
 
-A side is a module, a program, a subject, or a path with what runs it in front: `onnxruntime:model.onnx`.
+A side is a module, a program, a subject, or a path with its runtime as a prefix: `onnxruntime:model.onnx`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +47,7 @@ from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
 
 Side: TypeAlias = ModuleOp | Subject | Callable[..., Mapping[str, Any]] | str | PathLike[str]
-"""A module, a subject, a program, or a path, which may have a runtime in front."""
+"""A module, a subject, a program, or a path, which may have a runtime as prefix."""
 
 QUANTIZED = "quantized"
 LEVELS = (QUANTIZED, *STAGES)
@@ -114,7 +114,7 @@ RUNTIMES: Mapping[str, tuple[str, Callable[[Path, str, _Opening], Subject]]] = {
         for level in STAGES
     },
 }
-"""What can stand in front of a path: what it means, and what opens the path."""
+"""The runtimes that may prefix a path, `RUNTIME:PATH`: a summary, and the function that opens the path."""
 
 
 _ELEMENTS: Mapping[str, Any] = {
@@ -164,7 +164,7 @@ def _named(text: str, at: _Opening) -> Subject:
         return RUNTIMES[head][1](_existing(rest), text, at)
     if colon and not Path(text).exists():
         known = ", ".join(f"{each}:" for each in RUNTIMES)
-        raise text_error(f"no runtime '{head}'{nearest_name(head, RUNTIMES)}, in front of a path there may be {known}")
+        raise text_error(f"no runtime '{head}'{nearest_name(head, RUNTIMES)}, a path may begin with {known}")
     path = _existing(text)
     return (_compiled if is_program(path) else _interpreted)(path, text, at)
 
@@ -216,7 +216,7 @@ def sides_of(
     if candidate is None:
         reference, candidate = _at_level(reference, level, at)
     elif level is not None:
-        raise text_error("a level is for one model, compared with itself: put a runtime in front of the path instead")
+        raise text_error("a level is for one model, compared with itself: prefix the path with a runtime instead")
     one, other = _subject(reference, "the reference", at), _subject(candidate, "the candidate", at)
     if one is None:
         one = _of_program(reference, "the reference", other)
@@ -238,7 +238,7 @@ def compare(
 
     A side is a module, which the interpreter runs; a program of `qmlir.compile` or a saved one, which has outputs only;
     or a path: a `.onnx` file, a `.mlir` module, a folder that `qmlir quantize` wrote (its quantized module), a saved
-    program. In front of a path there may be what runs it, `compiled:` or `onnxruntime:` (all are in `RUNTIMES`).
+    program. A prefix names the runtime, `compiled:` or `onnxruntime:` (all are in `RUNTIMES`).
 
     Without a candidate a folder of `qmlir quantize` is compared with its float model, and with the `level` `integer` or
     `loops` a module with itself taken down, which takes small shapes. `parts` compares the parts of composites

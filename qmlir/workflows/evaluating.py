@@ -237,7 +237,7 @@ def predicted(scores: Array, batch: Batch) -> Array:
 
 @dataclass
 class Accuracy:
-    """The share of samples that are put into the right class, from 0 to 1.
+    """The fraction of samples whose predicted class is right, `0 <= accuracy <= 1`.
 
     Without labels the right class is the one that `reference` says: agreement with the float model, no accuracy.
     """

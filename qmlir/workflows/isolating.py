@@ -46,7 +46,7 @@ def schedule_number(names: Sequence[str]) -> int | None:
 
 
 def scheduled_variants(module: ModuleOp) -> dict[int, ScheduleAttr]:
-    """The schedules in a module of `alone` behind the stage that assigns them, by number."""
+    """The schedules in a module of `alone` after the stage that assigns them, by number."""
     found: dict[int, ScheduleAttr] = {}
     for op in module.walk():
         if isinstance(op, ContractionOp) and op.schedule is not None:

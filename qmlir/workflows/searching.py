@@ -55,7 +55,7 @@ RANKED_ON = 8
 8 samples and 6 by 32, which take four times as long."""
 
 _ROUNDING = 1e-12
-"""Of differences of accuracies: no share of samples is so small."""
+"""The tolerance of a comparison of accuracies, which are multiples of `1 / samples`."""
 
 
 class SearchMode(StrEnum):
@@ -276,7 +276,7 @@ def _saying_once() -> Generator[None]:
 
 
 def _silent(samples: int) -> None:
-    """Nobody looks."""
+    """Reports no progress."""
 
 
 def _bar(candidates: int, progress: IO[str] | None) -> Any:

@@ -118,7 +118,7 @@ def _run(module: ModuleOp, text: str) -> None:
 
 
 def kernels_of(module: ModuleOp, function: str, isa: str, threads: int) -> list[TunableKernel]:
-    """The contractions of a static module that nobody gave a schedule, each kind once, the most work first."""
+    """The contractions of a static module that have no schedule, each kind once, the most work first."""
     lowered = module.clone()
     _run(lowered, f"{COMPILE.text(*_TO_KERNELS)},kernel-interleave")
     found: dict[str, TunableKernel] = {}

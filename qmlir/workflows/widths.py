@@ -172,7 +172,7 @@ class Layered:
         return [table for name, layer in self.layers.items() if name in widths for table in layer.tables(widths[name])]
 
     def recipe_text(self, widths: Widths) -> str:
-        """A recipe file: the user's own rules as they are, and behind them those that make the `widths`."""
+        """A recipe file: the user's own rules as they are, followed by those that make the `widths`."""
         own = rules_text(self._recipe) if self._recipe is not None else ""
         tables = self._probe(self._all_tables(widths)).tables
         return "\n\n".join([*([own] if own else []), *map(table_text, tables)]) + "\n"

@@ -1,4 +1,4 @@
-"""`apply-pdl`: patterns that somebody wrote as text."""
+"""`apply-pdl`: rewrite patterns that are written as text."""
 
 from dataclasses import dataclass
 from importlib.resources import files

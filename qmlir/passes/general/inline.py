@@ -52,7 +52,7 @@ def _inline_call(call: CallOp, function: FuncOp) -> int:
             returned = [values.get(operand, operand) for operand in op.operands]
             continue
         clone: Operation = op.clone(values)
-        # The call's own node comes behind the node inside the function: both name what runs here.
+        # The call's own node comes after the node inside the function: both name what runs here.
         for nested in clone.walk():
             hand_on((call,), nested)
             made += 1

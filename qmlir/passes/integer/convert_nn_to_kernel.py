@@ -40,7 +40,7 @@ from qmlir.ir.type_conversion import HandOnConverted, TypeConversion
 
 
 def _parts_of(op: Operation, rewriter: PatternRewriter) -> Sequence[SSAValue] | None:
-    """The results of a composite from its parts, which are built in front of it; `None` where it has none."""
+    """The results of a composite from its parts, which are built before it; `None` where it has none."""
     parts = Parts(op)
     results = decompose(op, parts)
     if results is not None:
@@ -49,7 +49,7 @@ def _parts_of(op: Operation, rewriter: PatternRewriter) -> Sequence[SSAValue] | 
 
 
 def _by_hand(op: Operation, at: Lowering) -> Sequence[SSAValue] | None:
-    """The results of a call of the kernel that a person wrote for such operations; `None` where there is none."""
+    """The results of a call of the custom kernel for such operations; `None` where there is none."""
     kernel = hand_made_for(op)
     if kernel is None:
         return None
@@ -65,7 +65,7 @@ def _by_hand(op: Operation, at: Lowering) -> Sequence[SSAValue] | None:
 class Lower(RewritePattern):
     """Takes an operation to the integer level by the function that its dialect, or another package, registered.
 
-    A kernel that a person wrote for it comes first. A composite that nobody lowers whole becomes its parts, which are
+    A custom kernel for the operation comes first. A composite without a lowering becomes its parts, which are
     lowered one by one.
     """
 

@@ -247,7 +247,7 @@ class DropReadings(RewritePattern):
 
 
 class EraseUnused(RewritePattern):
-    """What has no effect but results that nobody uses goes, contractions and casts of scalars included."""
+    """Erase operations without effects whose results are unused, contractions and casts of scalars included."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if op.results and not any(value.uses for value in op.results) and _has_no_effect(op):
@@ -297,7 +297,7 @@ def _settled(expression: AffineExpr, settled: Sequence[AffineExpr], ranges: Sequ
 
 
 class ForgetOutput(RewritePattern):
-    """An output whose elements nobody reads needs no values."""
+    """An output whose elements are not read needs no values."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, GenericOp) or not is_elementwise(op):

@@ -22,8 +22,8 @@ from qmlir.passes.integer.layouts import PATTERNS, transpose_order
 class KernelPropagateLayout(ModulePass):
     """Move transposes down through the operations that allow it, cancel them in pairs, and fold them into constants.
 
-    Convolutions and pools have their channels last and come with a transpose before and one behind. A transpose goes
-    behind elementwise work (done in the layout of most of what it reads), padding, joining, slices, and reshapes that
+    Convolutions and pools have their channels last and come with a transpose before and one after. A transpose moves
+    after elementwise work (done in the layout of most of what it reads), padding, joining, slices, and reshapes that
     add or drop axes of one step; sums and epilogues read through it; a product with constant weights takes the order of
     its terms into the weights, where sums are integers. One that moves only axes of one step is a reshape. A remark
     tells how many are left in each function, and where.

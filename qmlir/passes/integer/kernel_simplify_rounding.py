@@ -24,7 +24,7 @@ from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 from qmlir.passes.integer.scalar_simplification import constant_of
 
-# Two proofs stand behind this pass.
+# This pass rests on two proofs.
 #
 # Quotients: x / c and fma(x, h, x * l), with h + l the reciprocal of c in two floats, may differ in the last bit.
 # Rounded to an integer k they agree if both cross k + 1/2 between the same two neighbours among the floats x.

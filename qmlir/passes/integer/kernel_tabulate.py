@@ -52,7 +52,7 @@ def cost_of(op: Operation) -> int:
 
 @dataclass(frozen=True)
 class TabulatedChain:
-    """The operations in front of `target` that depend on `source` and constants alone, in their order."""
+    """The operations before `target` that depend on `source` and constants alone, in their order."""
 
     source: SSAValue
     target: SSAValue

@@ -1,4 +1,4 @@
-"""`kernel-verify-hand-made`: what a person wrote computes what the operation means that it stands in for."""
+"""`kernel-verify-hand-made`: custom kernels compute what the operations compute that they replace."""
 
 import math
 import zlib
@@ -77,7 +77,7 @@ def _constant(value: SSAValue) -> Array | None:
 
 
 def _inputs(op: HandMadeOp, kernel: HandMade, original: Operation, random: np.random.Generator) -> list[Array]:
-    """An array for each operand, which nobody may write: those of constants, and random numbers."""
+    """An array for each operand, read-only: those of constants, and random numbers."""
     types = op.own_types[: len(op.inputs)]
     made = list(kernel.inputs(original, random)) if kernel.inputs is not None else [_random(random, t) for t in types]
     for place, (value, own) in enumerate(zip(op.inputs, types, strict=True)):
@@ -129,7 +129,7 @@ def _rounds(op: HandMadeOp) -> int:
 
 
 def compare(op: HandMadeOp) -> None:
-    """Run a hand-made kernel and the meaning on the same numbers. Raises `DiagnosticError` where results differ."""
+    """Run a custom kernel and the evaluator on the same numbers. Raises `DiagnosticError` where results differ."""
     (kernel, original), function = called_kernel(op), _function(op)
     random = np.random.default_rng(zlib.crc32(f"{op.function.data} {original.name}".encode()))
     for _ in range(_rounds(op)):
@@ -176,7 +176,7 @@ def _different(module: ModuleOp) -> Iterator[HandMadeOp]:
 
 @dataclass(frozen=True)
 class KernelVerifyHandMade(ModulePass):
-    """Run every kernel that a person wrote, and compare it with the meaning of the operation that it stands in for.
+    """Run every custom kernel, and compare it with the evaluator of the operation that it replaces.
 
     Each is run on arrays of the shapes at hand: the constants of the module, and otherwise numbers over the whole range
     of each type, finite ones for floats, at least three times, and so often that an operand has a thousand numbers.

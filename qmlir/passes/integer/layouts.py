@@ -1,7 +1,7 @@
 """Patterns that move transposes down to where they cancel, fold into constants, or leave the function.
 
 A transpose is a `linalg.generic` that yields its input, read and written by permutations of its iterators. Each pattern
-takes one away, or moves one behind the operation that reads it, so that they come to an end.
+takes one away, or moves one after the operation that reads it, so rewriting terminates.
 """
 
 from collections import Counter
@@ -85,7 +85,7 @@ def _reshape(rewriter: PatternRewriter, value: SSAValue, shape: Sequence[int]) -
 def _source(value: SSAValue, reader: Operation) -> tuple[SSAValue, Order] | None:
     """What `value`, which `reader` reads, is a transpose of.
 
-    One in front of a loop is done once, and stays there where the loop reads it.
+    A transpose before a loop runs once, and stays there where the loop reads it.
     """
     op = defining(value)
     order = transpose_order(op)
@@ -102,7 +102,7 @@ def _constant(value: SSAValue) -> Any:
 
 
 def _is_free(value: SSAValue) -> bool:
-    """Whether a tensor comes in any layout at no cost: nobody has written it, or it is constant."""
+    """Whether a tensor has any layout at no cost: it is uninitialized, filled or constant."""
     return isinstance(defining(value), tensor.EmptyOp | FillOp) or _constant(value) is not None
 
 
@@ -332,7 +332,7 @@ class ThroughExtract(RewritePattern):
 class ThroughReshape(RewritePattern):
     """A reshape comes before the transpose where it joins no axes that the transpose brought together.
 
-    Neighbours that it joins in another order, as channels are shuffled, change places in front of it.
+    Neighbours that it joins in another order, as channels are shuffled, change places before it.
     """
 
     @op_type_rewrite_pattern

@@ -39,7 +39,7 @@ def constant_of(value: SSAValue) -> int | None:
 
 
 def _interval(value: SSAValue, depth: int) -> Interval:
-    """The values that a scalar may have, as far as `depth` operations in front of it tell."""
+    """The values that a scalar may have, from at most `depth` operations before it."""
     op = defining(value)
     if isinstance(op, arith.ConstantOp):
         return constant_interval(op)

@@ -17,7 +17,7 @@ class VerifyIntegerOnly(ModulePass):
     """Fail, with the first operation and its provenance, where floats are computed between integers; change nothing.
 
     An operation is between the casts where it computes on floats, depends on integers that stand for real numbers, and
-    gives such integers something: what comes before the input is quantized, or behind the last output cast, may compute
+    gives such integers something: what comes before the input is quantized, or after the last output cast, may compute
     on floats. It works on quantized `nn`, on the integer level and on loops. A function of one value of 8 bits is a
     lookup, whatever it computes.
 

@@ -107,7 +107,7 @@ class CalibApplyProfile(TakesValues):
     `allow_partial` a warning. The batch size of the model makes no difference. Values that calls hand on share the
     range of both.
 
-    A range of one number is widened to 0, as every quantizer does; the statistics keep what was seen.
+    A range of one number is widened to 0, as every quantizer does; the statistics keep the observed range.
 
     Before (run with `profile="tests/filecheck/passes/profiled/Inputs/relu.json"`):
 
@@ -193,7 +193,7 @@ def _near(key: str, others: Iterable[str]) -> str:
 
 
 def _mismatches(profile: Profile, keyed: list[KeyedValue]) -> Iterator[Diagnostic]:
-    """What the profile has for nobody, then the values that it has nothing for; each with the nearest name."""
+    """The keys of the profile without a value, then the values without an entry; each with the nearest name."""
     known = {each.key for each in keyed}
     unmatched = [key for key in profile.values if key not in known]
     missing = {

@@ -24,7 +24,7 @@ def _observer_of(keyed: KeyedValue) -> ObserveOp | None:
 
 
 def _place_for(value: SSAValue) -> InsertPoint:
-    """Behind `value`, and behind the observers of the values that come with it: they stand in order."""
+    """The insertion point after `value` and after the observers of the other results, so that they stay in order."""
     owner = value.owner
     following = owner.first_op if isinstance(owner, Block) else owner.next_op
     while isinstance(following, ObserveOp) and following.input.owner is owner:

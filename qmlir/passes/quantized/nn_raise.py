@@ -141,7 +141,7 @@ class NnRaise(ModulePass):
     where the module names no targets; then the pattern sets of the targets raise blocks of their own.
 
     Quantized parts bring their types, as the property `components` of the composite, which then means exactly those
-    parts; types that are implied, such as the accumulator in front of a bias, are left out. A group stays where the
+    parts; types that are implied, such as the accumulator before a bias, are left out. A group stays where the
     composite cannot carry all of its parameters, or where a value inside it is used elsewhere; a remark says which.
 
     Before:

@@ -14,7 +14,7 @@ from qmlir.quantization.recipe import RecipeText
 
 @dataclass(frozen=True)
 class QuantInsertCasts(TakesValues):
-    """Decide the quantized type of every profiled value, and put a `quant.qcast` and a `quant.dcast` behind it.
+    """Decide the quantized type of every profiled value, and put a `quant.qcast` and a `quant.dcast` after it.
 
     The operations stay on floats: the module simulates quantization. Weights become constants of integers, quantized
     now. Options set the defaults for all values; `recipe` names a TOML file of rules for chosen nodes, operations and

@@ -18,7 +18,7 @@ from qmlir.quantization.several_types import ComputeOnce
 class QuantPropagateTypes(ModulePass):
     """Let casts stand where values change, not where they move: what lies between moves stored integers.
 
-    A dequantize cast goes behind an operation that moves values (reshape, transpose, split, concatenation of equal
+    A dequantize cast moves after an operation that moves values (reshape, transpose, split, concatenation of equal
     types, max pool), a quantize cast before it; pairs of casts of one type go, casts of constants are computed; a value
     that is only limited (relu, clip) gets the type of the limited one where both have one scale. None of this changes a
     number. Then operations between casts are fused, as by `quant-fuse-casts`. For models that come with casts in them,
@@ -26,7 +26,7 @@ class QuantPropagateTypes(ModulePass):
 
     A value that is **quantized one way after another** keeps both roundings, as explicit rescales (`quant.dcast`,
     `quant.qcast`): one for each type that is asked for, and none where all values of its storage come out the same
-    without. A value that several users quantize **in different ways** stays in float in front of them: the source
+    without. A value that several users quantize **in different ways** stays in float before them: the source
     rounds each from the float. With `exact=false` it is computed once, to the type among them that holds the others,
     and rescaled: rounded twice.
 

@@ -1,6 +1,6 @@
-"""The profile of a model, and its file: JSON that a person can read and compare.
+"""The profile of a model, and its file: JSON that is readable and can be compared.
 
-A profile holds what was seen of each value by its key (ranges, sums, histograms), and never scales: schemes and
+A profile holds recorded statistics of each value by its key (ranges, sums, histograms), and never scales: schemes and
 calibrators are chosen later. In the file keys are sorted, each value is a block, numbers are exact. What is derived
 (mean, std) is there for the reader, and must agree with the sums.
 """
@@ -39,7 +39,7 @@ def _tool() -> str:
 
 @dataclass(frozen=True)
 class Profile:
-    """What was seen of each value of a model, by its key."""
+    """The recorded statistics of each value of a model, by its key."""
 
     model: ModelDigest
     samples: int

@@ -1,7 +1,7 @@
 """Which values have parameters already, because the model came with them: what no profile has to see.
 
 A float value has them where it was dequantized, or where all that quantize it do so to one type. In a model that is
-quantized in part, the others are those of the parts that nobody knew.
+quantized in part, the others belong to the parts that are still in float.
 """
 
 from xdsl.ir import Operation, SSAValue

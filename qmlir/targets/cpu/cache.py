@@ -1,6 +1,6 @@
 """The disk cache of compiled programs: one folder an entry, complete or absent, its owner's alone, bounded in size.
 
-It holds code. So an entry is run only where its folder belongs to the user, nobody else may write it, and its manifest
+It holds code. So an entry runs only where its folder belongs to the user, no other user may write it, and its manifest
 says that it was built for this key and has the digest of every file; anything else is built anew. A cache in a place
 that is no folder, or that others may write, is not used: entries then last as long as the process. Entries are built
 aside and moved into place in one step, so that several processes may build the same one, and what a process left that
@@ -36,7 +36,7 @@ TUNED = "tuned"
 
 _BUILDING = "building-"
 _LEFT_BEHIND = 24 * 60 * 60.0
-"""Seconds after which a folder that is being built belongs to nobody any more."""
+"""Seconds after which a folder that is being built counts as abandoned."""
 
 
 def cache_directory() -> Path:
@@ -71,7 +71,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def is_private(path: Path) -> bool:
-    """Whether `path` is the user's own, no link, and nobody else can write or read it. Raises `OSError`."""
+    """Whether `path` is the user's own, no link, and not readable or writable by others. Raises `OSError`."""
     found = path.lstat()
     if stat.S_ISLNK(found.st_mode):
         return False
@@ -85,7 +85,7 @@ def write_manifest(folder: Path, key: str) -> None:
 
 
 def is_intact(folder: Path) -> bool:
-    """Whether every file of an entry is there, is what was built for its key, and is nobody else's."""
+    """Whether every file of an entry is there, is what was built for its key, and belongs to the user."""
     try:
         if not is_private(folder) or not folder.is_dir():
             return False
@@ -212,7 +212,7 @@ def entry(key: str, build: Callable[[Path], None], on_trouble: Callable[[str], N
     try:
         _check_directory(directory)
         if is_intact(target):
-            with suppress(OSError):  # a cache may be read-only: then nobody trims it, either
+            with suppress(OSError):  # a cache may be read-only: then it is not trimmed, either
                 os.utime(target)
             return Entry(target, is_new=False)
         _clear(target)  # before anything is built

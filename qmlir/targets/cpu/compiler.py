@@ -234,7 +234,7 @@ class Program:
         return made
 
     def _drop_the_longest_unused(self) -> None:
-        """Whoever is in a call of it still has its code; it is read from the cache when it is wanted again."""
+        """A call in progress keeps its code alive; the next call reads it from the cache."""
         while len(self._made) > MOST_SPECIALIZATIONS:
             _, dropped = self._made.popitem(last=False)
             with _LOADING:
@@ -317,7 +317,7 @@ def _umask() -> int:
 def checked_isa(isa: str, threads: int) -> str:
     """The instruction set `isa`, or this processor's, for so many threads.
 
-    Raises `DiagnosticError` for one that nobody has heard of or that this processor lacks, and for less than a thread.
+    Raises `DiagnosticError` for an unknown one, for one that this processor lacks, and for `threads < 1`.
     """
     wanted = resolved_isa(isa)
     if not runs_here(wanted):
@@ -356,8 +356,8 @@ def compile_module(
     Schedules are those that `tune` found on this machine, where it ran, and otherwise those of the tables; without
     `tuned` always those of the tables. A terminal as `progress` is told which kernel is being compiled.
 
-    Raises `DiagnosticError` for an instruction set that nobody has heard of or that this processor lacks, and for what
-    has no compiled form.
+    Raises `DiagnosticError` for an instruction set that is unknown or that this processor lacks, and for what has no
+    compiled form.
     """
     wanted = checked_isa(isa, threads)
     return Program(module, isa=wanted, threads=threads, function=function, progress=progress, tuned=tuned)

@@ -54,7 +54,7 @@ def _is_for_this_processor(overload: Any) -> bool:
 def write_machine_code(folder: Path, package: ModuleType) -> bool:
     """Write the machine code of the package in `folder`, which numba has just compiled, beside its kernels, if it can.
 
-    Functions that a person wrote may need numba's own library, and change without the emitted module: such programs
+    Custom kernels may need numba's own library, and change without the emitted module: such programs
     are left to numba.
     """
     compileall.compile_dir(folder, quiet=1)  # imported by whom it may be, the folder stays as it is

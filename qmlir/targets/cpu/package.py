@@ -83,7 +83,7 @@ def _size(entry: Mapping[str, Any]) -> int:
 
 
 def _in_lines(data: bytes) -> bytes:
-    """A safetensors file in which constants begin at multiples of a line, but for those behind one of an odd size."""
+    """A safetensors file in which constants begin at multiples of a line, but for those after one of an odd size."""
     length = int.from_bytes(data[:8], "little")
     header, tensors = json.loads(data[8 : 8 + length]), memoryview(data)[8 + length :]
     entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
@@ -198,7 +198,7 @@ def load_package(
     except SyntaxError as error:
         forget(name)
         raise text_error(f"{error.filename} is damaged: line {error.lineno} is no Python") from error
-    except ModuleNotFoundError as error:  # of a function that a person wrote
+    except ModuleNotFoundError as error:  # of a custom kernel
         forget(name)
         raise text_error(f"{folder} calls functions of the module '{error.name}', which is not installed") from error
     except BaseException:

@@ -1,6 +1,6 @@
 """Compiling a program in several processes: helpers compile kernels into numba's cache, this process loads them.
 
-Helpers are programs of their own, started anew: nothing is forked, and whoever calls may have threads, be a child
+Helpers are programs of their own, started anew: nothing is forked, and the caller may have threads, be a child
 itself, or have no main module. One that dies or can't be started leaves its kernels to this process.
 """
 

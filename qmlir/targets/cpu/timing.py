@@ -20,7 +20,7 @@ from qmlir.ir.diagnostics import text_error
 Array = npt.NDArray[Any]
 
 ROUNDS = 5
-"""How often a program is run where nobody says otherwise; each kernel's shortest time counts."""
+"""The default number of runs; each kernel's shortest time counts."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ def _alone(team: Array, number: int) -> bool:
     return True
 
 
-def _finished(team: Array, number: int, pieces: int) -> None:
-    """The only thread waits for nobody."""
+def _finished(team: Array, number: int, chunks: int) -> None:
+    """The only thread does not wait."""
 
 
 def _tail(array: Array, offset: int) -> Array:

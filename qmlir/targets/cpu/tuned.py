@@ -89,7 +89,7 @@ UNTUNED = Tuned()
 
 
 def tuned_for(isa: str, threads: int, on_trouble: OnTrouble) -> Tuned:
-    """What a search found on this machine, nothing where nobody searched or no schedule is faster."""
+    """What a search found on this machine, nothing without a search, or where no schedule is faster."""
     try:
         path = store_path(isa, threads)
     except DiagnosticError:  # the cache tells that there is no folder

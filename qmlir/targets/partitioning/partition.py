@@ -49,7 +49,7 @@ def _names(module: ModuleOp, function: FuncOp, targets: Mapping[int, str]) -> di
 def _outline(
     module: ModuleOp, function: FuncOp, graph: CostGraph, plan: Sequence[int], targets: Mapping[int, str]
 ) -> list[OutlinedPart]:
-    """Take the phases that `targets` names out of `function`, each as a function of its target in front of it."""
+    """Take the phases that `targets` names out of `function`, each as a function of its target before it."""
     parts = outlined(function, graph, plan, _names(module, function, targets))
     block = function.parent
     assert block is not None

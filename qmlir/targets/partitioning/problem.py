@@ -6,7 +6,7 @@ part. No operation comes in an earlier phase than one whose value it uses, so th
 circle; every division into such parts is a plan, for parts that do not wait for each other have an order.
 
 A **crossing** is an argument or a result of a part: a value that moves between the memory of a device and that of the
-host. A part takes a value once, however often it uses it, and gives it once, whoever uses it. What a device made stays
+host. A part takes a value once, however often it uses it, and gives it once, for all users. What a device made stays
 there for the same part only: for another part it goes to the host and comes back.
 """
 

@@ -57,7 +57,7 @@ class OutputComparison(ValueComparison):
     """How far an output of the candidate is from that of the reference; the key is its name."""
 
     top1_agreement: float | None = None
-    """The share of samples with the same largest class, from 0 to 1; `None` where the output is no [N, C] of floats."""
+    """The fraction of samples with the same top-1 class; `None` where the output is not [N, C] of floats."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Comparison:
 
 @dataclass
 class _Pair:
-    """One value that both have: its names, and what was seen of it."""
+    """One value that both have: its names and its errors."""
 
     reference: Name
     candidate: Name

@@ -21,7 +21,7 @@ def sqnr(signal: float, noise: float) -> float:
 
 @dataclass
 class ErrorSums:
-    """What is known of the differences so far; sums are of f64.
+    """Sums over the differences so far, in f64.
 
     Elements that are equal infinities, or NaN on both sides, differ by nothing and count for no signal. One that is not
     finite on one side only makes all errors infinite.
@@ -41,7 +41,7 @@ class ErrorSums:
     largest: float = 0.0
 
     def add(self, reference: Array, found: Array) -> None:
-        """Count arrays of one shape in."""
+        """Add arrays of one shape."""
         exact, other = reference.astype(np.float64), found.astype(np.float64)
         with np.errstate(invalid="ignore", over="ignore"):
             differences = np.abs(other - exact)
@@ -63,7 +63,7 @@ class ErrorSums:
         return sqnr(self.signal, self.noise)
 
     def mean(self, total: float) -> float:
-        """A sum for each element."""
+        """`total / elements`."""
         return total / self.elements if self.elements else 0.0
 
 
@@ -77,7 +77,7 @@ class TopOne:
     """Whether all outputs so far were of the shape [samples, classes], of more than one class."""
 
     def add(self, reference: Array, found: Array) -> None:
-        """Count outputs of one shape in."""
+        """Add outputs of one shape."""
         self.is_scores &= reference.ndim == 2 and reference.shape[1] > 1
         if self.is_scores:
             self.samples += len(reference)
@@ -85,5 +85,5 @@ class TopOne:
 
     @property
     def share(self) -> float | None:
-        """The share of samples, from 0 to 1; `None` where the output looks like something else."""
+        """The fraction of samples, `0 <= share <= 1`; `None` for outputs that are no class scores."""
         return self.equal / self.samples if self.is_scores and self.samples else None

@@ -80,7 +80,7 @@ def _siblings(value: SSAValue) -> Sequence[SSAValue]:
 
 
 def _may_stand_for(quantized: str, stored: str) -> bool:
-    """Whether elements of the one type, as tables show it, are elements of the other, or the floats behind a cast."""
+    """Whether elements of the one type, as tables show it, are elements of the other, or floats of a cast."""
     if stored[0] not in "iu":
         return True
     return quantized[0] in "iu" and quantized[1:] == stored[1:]
@@ -122,7 +122,7 @@ class _Lowered:
         if placed is None:
             return None
         if placed.dtype.kind not in "iub":
-            return placed  # of a quantized value, too: the last kernel writes what the cast behind it gives
+            return placed  # of a quantized value, too: the last kernel writes the result of the cast after it
         return real(_stored(placed, element), type_) if isinstance(element, UniformQuantizedType) else None
 
 

@@ -22,12 +22,12 @@ from qmlir.workflows.inspection.naming import NamedNode
 from qmlir.workflows.inspection.values import ParameterInfo
 
 DEFAULT = "default"
-"""Who says so where neither a rule nor an option does."""
+"""The source of a setting that neither a rule nor an option sets."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One field of a choice: what it is, and who said so."""
+    """One field of a choice, its value, and the rule or option that set it."""
 
     name: str
     value: str
@@ -44,7 +44,7 @@ class Observation:
     mean: float
     deviation: float
     count: int
-    """How many numbers were seen."""
+    """How many numbers the profile counted."""
 
     samples: int
     """Of how many samples the profile is."""
@@ -71,7 +71,7 @@ class SlotDecision:
     """What the type follows from, as `Basis` has it."""
 
     decided_by: str
-    """The key of the operation whose rules decide, and its slot behind that."""
+    """The key of the operation whose rules decide; its slot is `decided_slot`."""
 
     decided_slot: str
     settings: tuple[Setting, ...] = ()
@@ -101,7 +101,7 @@ class OperationDecision:
 
     remarks: tuple[str, ...] = ()
     observations: tuple[Observation, ...] = ()
-    """Of an operation in float: what was seen of its results."""
+    """The statistics of the results of an operation in float."""
 
 
 def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[str, str]]:

@@ -29,7 +29,7 @@ from qmlir.workflows.inspection.naming import NamedNode, find_node
 from qmlir.workflows.inspection.values import CASTS, ValueInfo, value_info
 
 _TO_KERNELS = ("lower", "fuse", "schedule", "bufferize")
-"""The stages behind which every kernel is a function with a name and a schedule."""
+"""The stages after which every kernel is a function with a name and a schedule."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a node is what it is."""
+    """The decisions about a node, and what became of it."""
 
     node: str
     keys: tuple[str, ...]
@@ -68,7 +68,7 @@ class Explanation:
     isa: str
     kernels: tuple[NodeKernel, ...]
     not_compiled: str = ""
-    """Why nobody can say which kernels there are: open sizes, or what has no compiled form."""
+    """Why the kernels are unknown: open sizes, or an operation that has no compiled form."""
 
     is_reproduced: bool = True
     """Whether the module that was given has the operations and types that the pipeline gives now."""

@@ -31,7 +31,7 @@ _VIEWS = frozenset(
 """Operations that compute nothing: they say where something is."""
 
 _LOOPS = frozenset({"scf", "simd", "vector"})
-"""Dialects in which nobody can see any more what is summed up."""
+"""Dialects whose operations do not tell their sums of products any more."""
 
 
 @dataclass(frozen=True)
@@ -95,13 +95,13 @@ class Inspection:
     """The bytes of all weights as they are stored."""
 
     float_weight_bytes: int | None
-    """The same weights as floats, `None` below the quantized level, where nobody knows what they stood for."""
+    """The same weights as floats, `None` below the quantized level, where the types are plain integers."""
 
     largest_activation: ValueInfo | None
 
     @property
     def integer_share(self) -> float | None:
-        """The share of multiply-adds that are done in integers, from 0 to 1; 1 where there are none."""
+        """The fraction of multiply-adds that are computed in integers, `0 <= share <= 1`; 1 without multiply-adds."""
         if self.multiply_adds is None or self.integer_multiply_adds is None:
             return None
         return share(self.integer_multiply_adds, self.multiply_adds)
@@ -230,7 +230,7 @@ def _is_kernel(function: FuncOp) -> bool:
 
 
 def _has_parts(op: Operation) -> bool:
-    """Whether `op` is a composite whose parts somebody knows: a convolution without a bias is none."""
+    """Whether `op` is a composite with a decomposition; a convolution without a bias has none."""
     parts = Parts(op)
     try:
         return parts_given(op, parts) is not None

@@ -18,7 +18,7 @@ _LONGEST = 40
 
 
 def number(count: int | None) -> str:
-    """`4.09 G`; `?` for a number that nobody knows."""
+    """`4.09 G`; `?` for an unknown number."""
     if count is None:
         return "?"
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -93,7 +93,7 @@ def _row(layer: LayerSummary) -> tuple[str, ...]:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Collection[str] = ()) -> list[str]:
-    """The lines of a table whose first row is the head; columns that nobody fills are left out, `right` are numbers."""
+    """The lines of a table whose first row is the head; empty columns are left out, columns in `right` are numbers."""
     rows = [[*map(printable, row)] for row in rows]
     head = rows[0]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]

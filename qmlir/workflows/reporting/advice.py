@@ -61,7 +61,7 @@ class Deciders:
             self._groups.join_by(op, taken, [result for result in op.results if _is_quantized(result)])
 
     def of(self, value: SSAValue) -> tuple[Quantizable, Slot] | None:
-        """The operation and its slot; `None` where nobody who could be named decides."""
+        """The operation and its slot; `None` where no operation that a rule can name decides."""
         members = self._groups.members(value)
         for each in members:
             owner = each.owner

@@ -1,4 +1,4 @@
-"""Everything that a report says: two models and samples come in, a `Report` goes out.
+"""Collects the content of a report: two models and samples come in, a `Report` goes out.
 
 Samples go through the reference interpreter one after the other, and what they show is summed up: memory does not grow
 with their number. Compiled programs are timed, and judged on all of the data.
@@ -49,7 +49,7 @@ from qmlir.workflows.reporting.observing import Array, ObservedPair
 from qmlir.workflows.timing import interleaved
 
 SAMPLES = 8
-"""Samples that go through the interpreter where nobody says otherwise: it takes seconds for each of a large model."""
+"""The default number of samples for the interpreter, which takes seconds for each sample of a large model."""
 
 _TURNS, _SECONDS_A_TURN = 5, 0.15
 """Both programs are timed for about 1.5 seconds together."""
@@ -57,7 +57,7 @@ _TURNS, _SECONDS_A_TURN = 5, 0.15
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What a report is to say, and of how much."""
+    """The options of a report."""
 
     title: str = "model"
     samples: int = SAMPLES
@@ -70,7 +70,7 @@ class ReportOptions:
 
 @dataclass
 class _Clock:
-    """What took how long."""
+    """The time of each part of the work."""
 
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
@@ -220,7 +220,7 @@ class _Collector:
             return [figure], programs[1].time_kernels(self.inputs)
 
     def judged(self, labels: Labels | None, programs: tuple[Program, Program] | None) -> list[Figure]:
-        """Accuracy by labels, or the agreement of both models: of programs on all data, otherwise on what was seen."""
+        """Accuracy by labels, or agreement of both models: on all data with programs, else on interpreted samples."""
         ports = outputs_of(self.function)
         if labels is None and (len(ports) != 1 or not _is_scores(ports[0].type)):
             return []

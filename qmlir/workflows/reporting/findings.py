@@ -1,6 +1,6 @@
-"""What is likely to cost accuracy, in plain words, each with the rule of a recipe that would address it.
+"""What is likely to cost accuracy, each finding with the rule of a recipe that addresses it.
 
-What was seen of one node comes in, findings go out. Every check says where its limit comes from.
+The facts of one node come in, findings go out. Every limit has its source beside it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ DEAD_COUNT = 32
 """So many values of a channel have to be the same: a few may be by chance."""
 
 CLIPPED = 0.01
-"""The share of values that a range may cut off: percentile calibrators cut off up to so many on purpose."""
+"""The fraction of values that a range may clip: percentile calibrators clip up to so many on purpose."""
 
 UNEVEN = 16.0
 """Channels whose weights differ so often in range have four bits fewer under one scale."""
@@ -97,7 +97,7 @@ class Facts:
 
     @property
     def name(self) -> str:
-        """What the reader knows the node as."""
+        """The name of the node in the report."""
         return self.node.key
 
     @property
@@ -149,7 +149,7 @@ class Checks:
         )
 
     def clipped(self, facts: Facts) -> Iterator[Finding]:
-        """A large share of values that the type does not hold."""
+        """A large fraction of values outside of the range of the type."""
         seen, value = facts.observed, facts.node.value
         if seen is None or value is None or facts.is_limited or not (seen.clipped or 0) > CLIPPED:
             return
@@ -172,7 +172,7 @@ class Checks:
         yield Finding("clipped", WarningLevel.SERIOUS, text, (facts.node.number,), recipe)
 
     def dead_channels(self, facts: Facts) -> Iterator[Finding]:
-        """Channels that say nothing: because of quantization, or in the float model already."""
+        """Constant channels: because of quantization, or in the float model already."""
         lost = _lost_weights(facts.weights)
         yield from self._dead_weights(facts, lost)
         yield from self._dead_values(facts, lost)

@@ -94,10 +94,10 @@ class ReportNode:
     """Whether what follows cuts the same off as the type does, so that clipping costs nothing."""
 
     range: tuple[float, float] | None = None
-    """The smallest and the largest float value that was seen."""
+    """The observed range of the float values."""
 
     clipped: float | None = None
-    """The share of float values that the quantized type cannot hold, from 0 to 1."""
+    """The fraction of float values outside of the range of the quantized type, `0 <= clipped <= 1`."""
 
     histogram: HistogramPair | None = None
     weights: ChannelWeights | None = None

@@ -1,4 +1,4 @@
-"""What the values of a model are on samples, float and quantized side by side, summed up without keeping any.
+"""Statistics of the values of a float and a quantized model on samples; no value is kept.
 
 Arrays of one value of both models come in, sample by sample; out go the error, the range, the share that is clipped,
 histograms over the same bins, and the range of each channel.
@@ -31,7 +31,7 @@ class Channels:
     maxima: F64 | None = None
 
     def add(self, values: Array) -> None:
-        """Count the channels of an array in."""
+        """Add the channels of an array."""
         if values.ndim <= self.axis or not values.size:
             return
         others = tuple(axis for axis in range(values.ndim) if axis != self.axis)
@@ -41,7 +41,7 @@ class Channels:
 
     @property
     def constant(self) -> npt.NDArray[np.bool_]:
-        """For each channel whether it never changed."""
+        """For each channel, whether all of its values are equal."""
         if self.minima is None or self.maxima is None:
             return np.zeros(0, np.bool_)
         return self.minima == self.maxima
@@ -62,7 +62,7 @@ def _outside(values: Array, type_: UniformQuantizedType) -> int:
 
 @dataclass
 class Side:
-    """What was seen of a value of one of the two models."""
+    """Statistics of a value in one of the two models."""
 
     low: float = np.inf
     high: float = -np.inf
@@ -70,7 +70,7 @@ class Side:
     channels: Channels | None = None
 
     def add(self, values: Array) -> None:
-        """Count an array of finite values in."""
+        """Add an array; values that are not finite do not count."""
         if not values.size:
             return
         flat = np.ascontiguousarray(values, np.float32 if values.dtype.itemsize <= 4 else np.float64).reshape(-1)
@@ -86,7 +86,7 @@ class Side:
 
 @dataclass
 class ObservedPair:
-    """What was seen of one value in both models."""
+    """Statistics of one value in both models, and the error between them."""
 
     type: UniformQuantizedType | None
     """The type in the quantized model, `None` for a float there."""
@@ -107,7 +107,7 @@ class ObservedPair:
             self.quantized_side.channels = Channels(self.channel_axis)
 
     def add(self, reference: Sequence[Array], found: Sequence[Array]) -> None:
-        """Count one run in: an array for each step of an unrolled layer; of different numbers the last ones belong."""
+        """Add one run: an array for each step of an unrolled layer; of different numbers the last ones correspond."""
         steps = min(len(reference), len(found))
         for one, other in zip(reference[-steps:] if steps else (), found[-steps:] if steps else (), strict=True):
             if one.shape == other.shape:
@@ -134,7 +134,7 @@ class ObservedPair:
 
     @property
     def clipped(self) -> float | None:
-        """The share of float values that the type does not hold, `None` where there are none of both."""
+        """The fraction of float values outside of the range of the type, `None` without a type or without values."""
         return self.outside / self.seen if self.seen else None
 
     @property
@@ -144,7 +144,7 @@ class ObservedPair:
         return (side.low, side.high) if side.histogram.counts.size else None
 
     def quantile(self, share: float) -> float:
-        """The size that so large a share of the float values does not pass, to within a bin; 0 where there are none."""
+        """The quantile of the absolute float values at `0 <= share <= 1`, to within a bin; 0 without values."""
         found = self.float_side.histogram
         if not found.counts.size:
             return 0.0

@@ -108,7 +108,7 @@ class _ModuleWriter:
         *,
         is_by_hand: bool = False,
     ) -> str:
-        """The source of a function; one by hand calls what somebody wrote."""
+        """The source of a function; `is_by_hand` says that it calls a custom kernel."""
         types = ", ".join([*(f'"{kind}"' for _, kind in arguments), *(["by_hand=True"] if is_by_hand else [])])
         self.tables.imported.add("kernel")
         head = [
@@ -321,7 +321,7 @@ def _instruction_lines(tables: Tables) -> Iterator[str]:
 
 
 def _import_line(row: str, name: str) -> str:
-    """What imports a function that somebody wrote."""
+    """The import of the function of a custom kernel."""
     module, _, function = row.partition(":")
     return f"from {module} import {function} as {name}"
 

@@ -26,7 +26,7 @@ WIDTH = 110
 INDENT = "    "
 
 SLACK = 64
-"""Bytes behind the last buffer that vector loads may read."""
+"""Bytes after the last buffer that vector loads may read."""
 
 BY_HAND = "by_hand_"
 """What the names of functions that people wrote begin with in the emitted code."""
@@ -46,7 +46,7 @@ class Memory:
 
     @property
     def reach(self) -> int:
-        """How far behind the first element the last one lies; strides are not negative."""
+        """The distance from the first element to the last one; strides are not negative."""
         return sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
 
     def place(self, indices: Sequence[Index]) -> Index:
@@ -63,7 +63,7 @@ class Memory:
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the elements lie one behind the other in row-major order."""
+        """Whether the elements are contiguous in row-major order."""
         return self.size <= 1 or all(
             size == 1 or stride == math.prod(self.shape[axis + 1 :])
             for axis, (size, stride) in enumerate(zip(self.shape, self.strides, strict=True))
@@ -255,7 +255,7 @@ class FunctionWriter:
     def check_places(self, op: Operation, place: Index, elements: int, size: int, what: str = "memory") -> None:
         """Refuse `elements` from a place on where it is known that they don't all lie in memory of `size` elements.
 
-        What depends on numbers that come with the inputs is not known here, and is up to whoever wrote the module.
+        What depends on numbers that come with the inputs is not known here, and is up to the author of the module.
         """
         found = self.interval(place)
         if found is None or (found[0] >= 0 and found[1] + elements <= size):
@@ -328,6 +328,6 @@ class Tables:
         """`module:function` of what people wrote, to its name here."""
 
     def function(self, row: str) -> str:
-        """The name of a function that somebody wrote, which is imported from its module."""
+        """The name of the function of a custom kernel, which is imported from its module."""
         name = f"{BY_HAND}{len(self.functions)}_{row.partition(':')[2]}"
         return self.functions.setdefault(row, name)

@@ -1,4 +1,4 @@
-"""`kernel.hand_made` in the emitted code: the function that a person wrote, called with arrays of numba's own kind."""
+"""`kernel.hand_made` in the emitted code: a custom kernel, called with arrays of numba's own kind."""
 
 from typing import cast
 
@@ -20,7 +20,7 @@ def _array(write: FunctionWriter, memory: Memory, dtype: str) -> Text:
 
 
 def _hand_made(write: FunctionWriter, op: HandMadeOp) -> None:
-    """The call; memory with gaps is copied where the function wants none, results behind the call."""
+    """The call; memory with gaps is copied where the function wants none, results after the call."""
     called_kernel(op)  # of a function that a package gives
     arguments: list[Text] = []
     behind: list[str] = []

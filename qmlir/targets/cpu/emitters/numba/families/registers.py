@@ -34,9 +34,9 @@ def _place(
     elements: int = 1,
     slack: int = 0,
 ) -> tuple[Memory, Index]:
-    """A memory, and the place of `elements` elements behind each other in it: rows of a memory go on in the next.
+    """A memory, and the place of `elements` consecutive elements in it: rows of a memory go on in the next.
 
-    So many bytes of `slack` may be read behind it.
+    So many bytes of `slack` after them may be read.
     """
     found, places = write.memory(memory), [write.index(index) for index in indices]
     inside = replace(found, offset=Index()).place(places)

@@ -107,7 +107,7 @@ CONVERSIONS: Mapping[type[Operation], str] = {
     arith.TruncFOp: "",
     arith.BitcastOp: "bits_",
 }
-"""Conversions, by what stands in front of the name of the element that they give."""
+"""Conversions, by the prefix of the name of the resulting element."""
 
 SYMBOLS = {"eq": "==", "ne": "!=", "slt": "<", "sle": "<=", "sgt": ">", "sge": ">="}
 """Predicates of integers that Python has an operator for."""

@@ -1,4 +1,4 @@
-"""What saved programs carry along: `operations` for emitted code, `program` and `constants` for whoever calls it.
+"""What saved programs carry along: `operations` for emitted code, `program` and `constants` for its callers.
 
 This package is copied into saved programs: it imports NumPy, numba and llvmlite, and nothing outside itself.
 """

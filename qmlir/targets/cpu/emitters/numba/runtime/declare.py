@@ -123,7 +123,7 @@ _OF_INDICES = (python.add, python.sub, python.mul)
 def operator(key: Any, count: int, typed: Callable[..., Any], lower: Lowering) -> None:
     """Give one of Python's operators a meaning on registers.
 
-    numba's own meaning of `+`, `-` and `*` of two `index` is found here as well, in front of all others.
+    numba's own meaning of `+`, `-` and `*` of two `index` is found here as well, before all others.
     """
 
     def registers(*operands: Any) -> Any:

@@ -30,7 +30,7 @@ _SCALARS: dict[str, tuple[str, Any]] = {
 """The kinds of scalars: their types in LLVM and in C."""
 
 _DATA = object.__basicsize__
-"""Where an array object of NumPy has the address of its data: behind the head that every object has."""
+"""Where an array object of NumPy has the address of its data: after the head that every object has."""
 
 _NUMBERS = itertools.count()
 

@@ -18,7 +18,7 @@ seventh of the time."""
 
 
 def claimed(claims: Path, kernel: str) -> bool:
-    """Whether the kernel is the caller's from now on: nobody was faster."""
+    """Whether the kernel is the caller's from now on: no other process was first."""
     try:
         os.close(os.open(claims / kernel, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     except FileExistsError:
@@ -27,7 +27,7 @@ def claimed(claims: Path, kernel: str) -> bool:
 
 
 def compile_some(program: Path, claims: Path) -> None:
-    """Compile the kernels of `program` that nobody else claims."""
+    """Compile the kernels of `program` that no other process claims."""
     name = "helped_program"
     package = ModuleType(name)
     package.__path__ = [str(program)]

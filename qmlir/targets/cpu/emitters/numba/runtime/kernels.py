@@ -31,7 +31,7 @@ BY_HAND = {
     "no_cfunc_wrapper": True,
     "no_cpython_wrapper": True,  # all are called by their addresses
 }
-"""How those are compiled that call what a person wrote, who may use all of numba."""
+"""How kernels are compiled that call custom kernels, which may use all of numba."""
 
 OPTIONS = {**BY_HAND, "_nrt": False, "pipeline_class": KernelCompiler}
 """How kernels are compiled."""
@@ -46,7 +46,7 @@ def _argument(text: str) -> Any:
 
 
 class Work:
-    """What one process compiles of a program: all of it, where nobody helps."""
+    """What one process compiles of a program: all of it, without helpers."""
 
     is_helper = False
     """Whether the process fills the cache for another one, and calls nothing."""
@@ -63,11 +63,11 @@ work = Work()
 """What this process does; set before the kernels are imported."""
 
 
-def _nobody(name: str) -> None:
+def _untold(name: str) -> None:
     pass
 
 
-on_kernel: Callable[[str], None] = _nobody
+on_kernel: Callable[[str], None] = _untold
 """Is told the name of each kernel before it is compiled, or loaded."""
 
 
@@ -84,7 +84,7 @@ class Kernel:
 
         self.arguments = arguments
         self.is_by_hand = is_by_hand
-        """Whether it calls what a person wrote."""
+        """Whether it calls a custom kernel."""
 
     @cached_property
     def compiled(self) -> Any:

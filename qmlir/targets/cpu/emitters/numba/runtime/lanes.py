@@ -25,7 +25,7 @@ def _number(type_: Any) -> int | None:
 
 
 def shuffled(builder: Any, a: Any, b: Any, lanes: Sequence[int]) -> Any:
-    """The chosen lanes of two vectors, those of `b` counted behind those of `a`."""
+    """The chosen lanes of two vectors, those of `b` counted after those of `a`."""
     mask = ir.Constant(ir.VectorType(_INT32, len(lanes)), [ir.Constant(_INT32, lane) for lane in lanes])
     return builder.shuffle_vector(a, b, mask)
 
@@ -108,7 +108,7 @@ def _splat(emission: Emission, value: Any, _: Any) -> Any:
     if emission.result.element != "i8" or not is_register or not _may_be_sign(value):
         return vector
     # LLVM 22 never ends selecting instructions for vpdpbusd of bytes that are xored with a known 0x80. So these are
-    # handed over by an empty line of assembly, through which LLVM can't see; it stands in front of the loops and is no
+    # handed over by an empty line of assembly, through which LLVM can't see; it stands before the loops and is no
     # instruction. Other bytes it must know: a shift by a known number is one instruction, by any other five.
     same = ir.FunctionType(vector.type, [vector.type])
     return emission.builder.asm(same, "", "=v,0", [vector], False)
@@ -247,7 +247,7 @@ def _narrow_type(bits: int) -> Callable[..., Any]:
 
 
 def joined(builder: Any, vectors: Sequence[Any]) -> Any:
-    """The lanes of vectors of one type, one behind the other."""
+    """The lanes of vectors of one type, concatenated."""
     whole = vectors[0]
     for added in vectors[1:]:
         count, other = whole.type.count, added.type.count

@@ -1,7 +1,7 @@
 """Memory of compiled code: elements and vectors at a place of a flat array, without checks; views, scratch, copies.
 
 A place is counted in elements. Arrays of the emitted code are flat and contiguous; `view` makes one of bytes of the
-arena, `array_at` one of an address, `tail` one that begins further behind, `scratch` one on the stack.
+arena, `array_at` one of an address, `tail` one that begins at a later element, `scratch` one on the stack.
 """
 
 # numba and llvmlite have no types that a checker could read.
@@ -69,7 +69,7 @@ def _store(emission: Emission, array: Any, index: Any, value: Any) -> Any:
 
 
 def mask_below(emission: Emission, count: Any, lanes: int) -> Any:
-    """The lanes in front of a count, as a vector of i1."""
+    """The lanes below a count, as a vector of i1."""
     builder, type_ = emission.builder, ir.VectorType(_INT64, lanes)
     numbers = ir.Constant(type_, [ir.Constant(_INT64, lane) for lane in range(lanes)])
     return builder.icmp_signed("<", numbers, splatted(emission, count, lanes))
@@ -94,10 +94,10 @@ def masked_load(emission: Emission, pointer: Any, mask: Any, others: Any, align:
 
 
 def _unseen(emission: Emission, number: Any) -> Any:
-    """`number`, an i64, behind an empty line of assembly, so that LLVM never learns its value.
+    """`number`, an i64, through an empty line of assembly, so that LLVM never learns its value.
 
     LLVM 22 for x86 makes one store of a masked one whose mask is known to have a single lane, and takes the lane before
-    it was truncated: a byte out of an i32 writes three more bytes behind it. It may learn a count long after emission,
+    it was truncated: a byte out of an i32 writes three more bytes after it. It may learn a count long after emission,
     where it unrolls a loop.
     """
     return emission.builder.asm(ir.FunctionType(_INT64, [_INT64]), "", "=r,0", [number], False)
@@ -235,7 +235,7 @@ def _look_up(emission: Emission, array: Any, index: Any, places: Any) -> Any:
 
 
 def _resized(emission: Emission, value: Any, lanes: int) -> Any:
-    """The first lanes of a vector; what is behind its own is left open."""
+    """The first lanes of a vector; the lanes after them are undefined."""
     mask = [ir.Constant(_INT32, min(lane, value.type.count)) for lane in range(lanes)]
     undefined = ir.Constant(value.type, ir.Undefined)
     return emission.builder.shuffle_vector(value, undefined, ir.Constant(ir.VectorType(_INT32, lanes), mask))

@@ -73,7 +73,7 @@ class ArrayPort:
 
 
 def aligned_empty(size: int) -> npt.NDArray[np.int8]:
-    """`size` bytes that nobody has written, aligned."""
+    """`size` uninitialized bytes, aligned."""
     buffer = np.empty(size + ALIGNMENT, np.int8)
     start = -buffer.ctypes.data % ALIGNMENT
     return buffer[start : start + size]
@@ -136,7 +136,7 @@ def _converted(port: ArrayPort, value: Any) -> Array:
     """Any value that fits `port` as an array that kernels can read."""
     try:
         array = np.asarray(value)
-    except Exception as error:  # whatever the conversion of somebody's class raises
+    except Exception as error:  # whatever the conversion of a user's class raises
         raise InputError(f"input '{port.name}' is no array: {error}") from error
     is_bool = port.dtype == np.bool_ and array.dtype == np.int8
     if array.dtype.newbyteorder("=") != port.dtype and not is_bool:
@@ -235,7 +235,7 @@ def _targets(arrays: Sequence[Array], inputs: Sequence[Array]) -> list[Array]:
 
 
 def _dtype(name: str) -> np.dtype[Any]:
-    """A NumPy type by its name; where nobody knows the short floats of `ml_dtypes`, they are given as their bits."""
+    """A NumPy type by its name; without `ml_dtypes`, short floats are given as their bits."""
     try:
         return np.dtype(name)
     except TypeError:

@@ -1,11 +1,11 @@
-"""Teams of threads that run a program together: all go through its steps, and take pieces of what is divided.
+"""Teams of threads that run a program together: all go through its steps, and take chunks of what is divided.
 
 The caller is one thread of its team, the others wait in compiled code for the next job, for about a millisecond, and
 then asleep. Calls from several threads at once have a team each. A process that was forked makes new ones.
 
-Nobody waits for a thread that does nothing: a step is over when all of its pieces are done, whoever did them. A thread
-that the system held up finds nothing to take in steps that are over, and so comes to the one that is not; it may even
-be in a job that is over, whose code and tables of addresses the team keeps until it has begun a later one.
+No thread waits for a thread that does nothing: a step is over when all of its chunks are done, by whichever threads.
+A thread that the system held up finds nothing to take in steps that are over, and so comes to the one that is not; it
+may even be in a job that is over, whose code and tables of addresses the team keeps until it has begun a later one.
 """
 
 import os
@@ -35,8 +35,8 @@ LINE = 8
 """64-bit words of a cache line: words that are waited for lie in lines of their own."""
 
 COUNT, DONE, PASSED, TICKET, ENGAGED, STEPS, THREADS = (LINE * place for place in range(7))
-"""Words of a team: its threads, pieces of the step that are done, steps that are over, twice the jobs so far (odd while
-one is written down), whether somebody has it, the job, and from `THREADS` on the words of each thread."""
+"""Words of a team: its threads, chunks of the step that are done, steps that are over, twice the jobs so far (odd while
+one is written down), whether a program uses it, the job, and from `THREADS` on the words of each thread."""
 
 TABLE, FIRST = STEPS + 1, STEPS + 2
 """Of the job, behind the address of its code: that of its table of addresses, and how many steps were over before."""
@@ -45,8 +45,8 @@ EACH = 2 * LINE
 """Words of a thread."""
 
 AT, DID, SEEN, OWN_STEPS, OWN_TABLE, TAKEN = (THREADS + place for place in (0, 1, 2, 3, 4, LINE))
-"""Those of the first thread: the steps that it has behind it, pieces of its step that it took, the last job that it
-began, the job as it read it, and what others look at too: how much of its share is taken."""
+"""Those of the first thread: the steps that are over for it, chunks of its step that it took, the last job that it
+began, the job as it read it, and what others look at too: how much of its range is taken."""
 
 LEAD = ("int64", "value index", "value index")
 """What the code of the first thread takes: the team, the address of the steps, and that of the table of a job."""
@@ -160,4 +160,4 @@ class TeamRunner:
         try:
             team.run(self._lead, steps, arrays, self._owner)
         finally:
-            idle.append(team)  # what interrupts Python does so before a job or behind it
+            idle.append(team)  # interrupts of Python come before a job or after it

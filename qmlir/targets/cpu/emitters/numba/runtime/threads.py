@@ -44,7 +44,7 @@ _awaited, _added = TOGETHER["awaited"], TOGETHER["added"]
 
 
 def _serve(team: Any, number: Any) -> None:
-    """Run jobs as thread `number` of a team, until nobody has it and none came for a while.
+    """Run jobs as thread `number` of a team, until the team is free and no job came for a while.
 
     A job is one whole if its ticket is the same after it was read. It may be over by then: see `team`.
     """

@@ -1,4 +1,4 @@
-"""What the threads of a team do together: they take the pieces of a loop, and wait until all of them are done.
+"""What the threads of a team do together: they take the chunks of a loop, and wait until all of them are done.
 
 Who waits for a word of the team (see `team`) spins for a moment, and then lets the system run others: on a busy machine
 the one that is waited for may have no core.
@@ -18,15 +18,15 @@ from numba import types
 from .declare import Emission, declared, operation
 from .team import AT, COUNT, DID, DONE, EACH, PASSED, TAKEN
 
-# Why the threads agree. A step is a divided loop or the work of one thread. Let AT be how many steps a thread has
-# behind it, PASSED how many are over, and a chunk of a step be claimed by adding 1 to the word TAKEN of the thread
-# that owns it.
+# Why the threads agree. A step is a divided loop or the work of one thread. Let AT be the number of steps that are
+# over for a thread, PASSED the number that are over for all, and a chunk of a step be claimed by adding 1 to the word
+# TAKEN of the thread that owns it.
 #
 # Claims: TAKEN holds LIMIT * steps + chunks taken, and only grows. A claim is a compare-and-swap of one word, so that
 # two threads never claim one chunk; relaxed order is enough, as no other memory hangs on the claim itself.
 #
 # Late threads: once a step is over, all of its chunks were claimed, and every word that it used lies at its end or in a
-# later step. A thread whose AT is old therefore finds every share taken, claims nothing, and writes nothing.
+# later step. A thread whose AT is old therefore finds every range taken, claims nothing, and writes nothing.
 #
 # Visibility: `finished` adds what a thread did to DONE (sequentially consistent, so also a release). The additions
 # form one release sequence; the thread whose addition makes the sum complete has acquired the writes of all others,
@@ -39,7 +39,7 @@ SPINS = 500
 """Looks at a word before the core is given to others; one takes about 20 ns."""
 
 LIMIT = 64
-"""More than the pieces of a share are."""
+"""More than the chunks of a thread's range are."""
 
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
 _whole = partial(ir.Constant, _INT64)
@@ -109,7 +109,7 @@ def _of_thread(emission: Emission, team: Any, number: Any, place: int) -> Any:
 
 
 def _untaken(emission: Emission, team: Any, number: Any, owner: Any) -> tuple[Any, Any, Any, Any]:
-    """The word that says what is taken of the share of `owner`: itself, what it holds, that for none, how many are.
+    """The word that counts the chunks taken of the range of thread `owner`: place, value, value for none, number taken.
 
     The word counts from `LIMIT` times the steps that are over on: none are taken where it is from a step before, and
     all where it is from one that follows, as then the step of the thread `number` is over.
@@ -123,7 +123,7 @@ def _untaken(emission: Emission, team: Any, number: Any, owner: Any) -> tuple[An
 
 
 def _take(emission: Emission, seen: tuple[Any, Any, Any, Any]) -> Any:
-    """Whether the next piece is taken by this, and not by another thread since the word was looked at."""
+    """Whether the next chunk is taken by this, and not by another thread since the word was looked at."""
     builder = emission.builder
     word, found, none, taken = seen
     following = builder.add(builder.add(none, taken), _whole(1))
@@ -131,19 +131,19 @@ def _take(emission: Emission, seen: tuple[Any, Any, Any, Any]) -> Any:
 
 
 def _note(emission: Emission, team: Any, number: Any) -> None:
-    """Count a piece that the thread `number` took."""
+    """Count a chunk that the thread `number` took."""
     builder, did = emission.builder, _of_thread(emission, team, number, DID)
     builder.store(builder.add(builder.load(did), _whole(1)), did)
 
 
-def _taken(emission: Emission, team: Any, number: Any, before: Any, pieces: Any) -> Any:
-    """The next piece of a loop that nobody took, or -1: of the thread's own share as long as there are some.
+def _taken(emission: Emission, team: Any, number: Any, before: Any, chunks: Any) -> Any:
+    """The next chunk of a loop that is not taken, or -1: of the thread's own range as long as there are some.
 
-    `before` is the piece that it took last, or -1; it looks on in that share, and then in those of the other threads.
+    `before` is the chunk that it took last, or -1; it looks on in that range, and then in those of the other threads.
     """
     builder = emission.builder
     is_first = builder.icmp_signed("<", before, _whole(0))
-    first = builder.select(is_first, number, builder.udiv(before, pieces))
+    first = builder.select(is_first, number, builder.udiv(before, chunks))
     start = builder.block
     look, take, done, other, after = (
         builder.append_basic_block(name) for name in ("look", "take", "done", "other", "after")
@@ -153,13 +153,13 @@ def _taken(emission: Emission, team: Any, number: Any, before: Any, pieces: Any)
     owner = builder.phi(_INT64)
     owner.add_incoming(first, start)
     seen = _untaken(emission, team, number, owner)
-    builder.cbranch(builder.icmp_signed("<", seen[-1], pieces), take, other)
+    builder.cbranch(builder.icmp_signed("<", seen[-1], chunks), take, other)
     builder.position_at_end(take)
     builder.cbranch(_take(emission, seen), done, look)
     owner.add_incoming(owner, take)
     builder.position_at_end(done)
     _note(emission, team, number)
-    found = builder.add(builder.mul(owner, pieces), seen[-1])
+    found = builder.add(builder.mul(owner, chunks), seen[-1])
     builder.branch(after)
     builder.position_at_end(other)
     following = builder.add(owner, _whole(1))
@@ -174,16 +174,16 @@ def _taken(emission: Emission, team: Any, number: Any, before: Any, pieces: Any)
     return result
 
 
-def _chunk_bound(emission: Emission, team: Any, piece: Any, pieces: Any, steps: Any, further: int) -> Any:
-    """Where a piece begins in a loop of so many steps, or the one behind it: each is half of what is left of the share,
+def _chunk_bound(emission: Emission, team: Any, chunk: Any, chunks: Any, steps: Any, further: int) -> Any:
+    """Where a chunk begins in a loop of so many steps, or the one after it: each is half of what is left of the range,
     and the last one all of it.
     """
     builder = emission.builder
     count = builder.load(_word(emission, team, COUNT))
-    owner, place = builder.udiv(piece, pieces), builder.add(builder.urem(piece, pieces), _whole(further))
+    owner, place = builder.udiv(chunk, chunks), builder.add(builder.urem(chunk, chunks), _whole(further))
     first, last = (builder.udiv(builder.mul(each, steps), count) for each in (owner, builder.add(owner, _whole(1))))
     left = builder.lshr(builder.sub(last, first), place)
-    is_end = builder.icmp_unsigned("==", place, pieces)
+    is_end = builder.icmp_unsigned("==", place, chunks)
     return builder.sub(last, builder.select(is_end, _whole(0), left))
 
 
@@ -199,10 +199,10 @@ def _alone(emission: Emission, team: Any, number: Any) -> Any:
     return builder.icmp_signed("!=", builder.load(_of_thread(emission, team, number, DID)), _whole(0))
 
 
-def _finished(emission: Emission, team: Any, number: Any, pieces: Any) -> Any:
-    """The end of a step: all that its pieces did is done. Each thread has a share of so many; 0 is one for all threads.
+def _finished(emission: Emission, team: Any, number: Any, chunks: Any) -> Any:
+    """The end of a step: all that its chunks did is done. Each thread's range has so many; 0 is one for all threads.
 
-    A thread that took none has nothing to say, so that nobody waits for one that came too late.
+    A thread that took none has nothing to say, so that no thread waits for one that came too late.
     """
     builder = emission.builder
     at_word, did_word = (_of_thread(emission, team, number, place) for place in (AT, DID))
@@ -212,8 +212,8 @@ def _finished(emission: Emission, team: Any, number: Any, pieces: Any) -> Any:
     with builder.if_then(builder.icmp_unsigned("!=", did, _whole(0))):
         builder.store(_whole(0), did_word)
         done = builder.add(builder.atomic_rmw("add", done_word, did, "seq_cst"), did)
-        each = builder.mul(builder.load(_word(emission, team, COUNT)), pieces)
-        is_one = builder.icmp_unsigned("==", pieces, _whole(0))
+        each = builder.mul(builder.load(_word(emission, team, COUNT)), chunks)
+        is_one = builder.icmp_unsigned("==", chunks, _whole(0))
         with builder.if_then(builder.icmp_unsigned("==", done, builder.select(is_one, _whole(1), each))):
             builder.store_atomic(_whole(0), done_word, "monotonic", 8)
             builder.store_atomic(following, passed, "release", 8)
@@ -227,7 +227,7 @@ def _awaited(emission: Emission, team: Any, word: Any, before: Any, most: Any) -
 
 
 def _added(emission: Emission, team: Any, word: Any, number: Any) -> Any:
-    """What a word is after a number was added; what stands in front of it is done before, what stands behind, after."""
+    """The value of a word after an atomic addition, which is sequentially consistent."""
     builder = emission.builder
     return builder.add(builder.atomic_rmw("add", _word(emission, team, word), number, "seq_cst"), number)
 
