@@ -7,14 +7,10 @@ A file in `qmlir/tools/commands/` gives a `Command`; the frame adds the options 
 
 import argparse
 import json
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
-from enum import Enum
-from os import PathLike, fspath
-from typing import IO, Any, cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import IO, Any
 
-import numpy as np
 from xdsl.dialects.func import FuncOp
 
 from qmlir.environment import plugins
@@ -22,10 +18,10 @@ from qmlir.ir.budgets import budgets
 from qmlir.ir.diagnostics import LINES, Diagnostic, Severity, printable, text_error
 from qmlir.ir.provenance import describe
 from qmlir.text.diagnostics import render
-from qmlir.tools.budgets import add_budgets
+from qmlir.text.plain import plain
 from qmlir.tools.command import guarded
 from qmlir.tools.configuration import configured, write_configuration
-from qmlir.tools.plugins import add_plugins, plugins_in
+from qmlir.tools.plugins import add_budgets, add_plugins, plugins_in
 from qmlir.tools.streams import ArgumentParser, Streams, parse_arguments
 from qmlir.tools.subcommands import Subcommand
 
@@ -81,40 +77,6 @@ class Command:
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace, Session], int]
     epilog: str = ""
-
-
-def plain(value: Any) -> Any:
-    """`value` as JSON has it: dataclasses as objects, arrays as lists, NaN and infinities as null.
-
-    Raises `TypeError` for what has no such form.
-    """
-    match value:
-        case None | bool() | int() | str() if not isinstance(value, Enum):
-            return value
-        case Enum():
-            return plain(value.value)
-        case float() | np.floating():
-            number = float(cast(Any, value))
-            return number if math.isfinite(number) else None
-        case np.bool_():
-            return bool(value)
-        case np.integer():
-            return int(cast(Any, value))
-        case np.ndarray():
-            return plain(cast(Any, value).tolist())
-        case PathLike():
-            return fspath(cast(PathLike[str], value))
-        case Mapping():
-            entries = cast(Mapping[Any, Any], value)
-            return {str(plain(key)): plain(each) for key, each in entries.items()}
-        case set() | frozenset():
-            return sorted(plain(each) for each in cast(Iterable[Any], value))
-        case list() | tuple():
-            return [plain(each) for each in cast(Iterable[Any], value)]
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-        case _:
-            raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
 def command_of(row: Subcommand) -> Command:

@@ -2,6 +2,8 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
 
 from qmlir import registry
 from qmlir.environment import Environment
@@ -11,6 +13,17 @@ from qmlir.pipelines import PIPELINES
 from qmlir.registry.contribution import FIELDS, RowForm
 from qmlir.target import find_target
 
+_T = TypeVar("_T")
+
+
+def _loaded(load: Callable[[], _T]) -> _T | None:
+    """What `load` gives, `None` with a warning where it fails: other rows are listed all the same."""
+    try:
+        return load()
+    except DiagnosticError as error:
+        emit(Diagnostic(Severity.WARNING, error.diagnostic.message))
+        return None
+
 
 def passes_text(environment: Environment) -> str:
     """Every pass: name, what it does, its options with types and defaults."""
@@ -18,10 +31,7 @@ def passes_text(environment: Environment) -> str:
     for name, factory in sorted(environment.passes.items()):
         owner = environment.owners[f"pass '{name}'"]
         lines.append(f"{name}  [{owner}]")
-        try:
-            pass_type = factory()
-        except DiagnosticError as error:  # of a package from outside: the others are listed all the same
-            emit(Diagnostic(Severity.WARNING, error.diagnostic.message))
+        if (pass_type := _loaded(factory)) is None:
             lines += ["    does not load", ""]
             continue
         documentation = inspect.getdoc(pass_type) or ""
@@ -87,10 +97,7 @@ def targets_text() -> str:
     lines: list[str] = []
     for name, entry in sorted(registry.named("targets").items()):
         lines.append(f"{name}  [{entry.package.title}]")
-        try:
-            target = find_target(name)
-        except DiagnosticError as error:  # of a package from outside: the others are listed all the same
-            emit(Diagnostic(Severity.WARNING, error.diagnostic.message))
+        if (target := _loaded(partial(find_target, name))) is None:
             lines += ["    does not load", ""]
             continue
         rows = {

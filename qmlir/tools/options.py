@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name
 from qmlir.passmanager.print_ir import EVERY_PASS
 from qmlir.text.splitting import SPLIT_MARKER
-from qmlir.tools.budgets import add_budgets
-from qmlir.tools.plugins import add_plugins
+from qmlir.tools.plugins import add_budgets, add_plugins
 from qmlir.tools.streams import ArgumentParser, actions_of
 
 

@@ -1,12 +1,33 @@
-"""`--load-plugin`, in every tool that reads modules or runs passes."""
+"""`--load-plugin` and `--budget`, in every tool that reads modules or runs passes.
+
+Budgets are those of `qmlir.ir.budgets`, raised or lowered. `add` is the `add_argument` of a parser or of a group.
+"""
 
 import argparse
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from qmlir.ir.budgets import BUDGETS
+
+
+def _row(text: str) -> tuple[str, int]:
+    name, equals, number = text.partition("=")
+    if not equals or name not in BUDGETS or not number.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is no NAME=NUMBER, with a name of {', '.join(BUDGETS)}")
+    return name, int(number)
+
+
+def add_budgets(add: Callable[..., Any]) -> None:
+    """`--budget NAME=N`."""
+    numbers = ", ".join(f"{name}={each.default}" for name, each in BUDGETS.items())
+    add(
+        "--budget", action="append", default=[], type=_row, metavar="NAME=N",
+        help=f"what a small input may grow to (may be repeated); otherwise {numbers}",
+    )  # fmt: skip
+
 
 def add_plugins(add: Callable[..., Any]) -> None:
-    """The option; `add` is the `add_argument` of a parser or of a group."""
+    """`--load-plugin PLUGIN`."""
     add(
         "--load-plugin", action="append", default=[], metavar="PLUGIN",
         help="add a Contribution, a Universe, a dialect or a pass, as module:object, or the UNIVERSE and the "

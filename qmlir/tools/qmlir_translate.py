@@ -24,9 +24,8 @@ from qmlir.text.parsing import STDIN, load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
 from qmlir.text.weights import write_atomically
 from qmlir.tools.arguments import add_export, add_options, export_settings
-from qmlir.tools.budgets import add_budgets
 from qmlir.tools.command import Streams, console, main_of
-from qmlir.tools.plugins import add_plugins
+from qmlir.tools.plugins import add_budgets, add_plugins
 from qmlir.workflows.exporting import export_onnx
 
 

@@ -202,27 +202,6 @@ def _at_level(side: Side, level: str | None, at: _Opening) -> tuple[Side, Side]:
     return ModuleSubject(module, name), LoweredSubject(module, str(level), f"{level}:{name}")
 
 
-def sides_of(
-    reference: Side,
-    candidate: Side | None = None,
-    *,
-    level: str | None = None,
-    parts: bool = False,
-    shapes: Mapping[str, Sequence[int]] | None = None,
-    progress: IO[str] | None = None,
-) -> tuple[Subject, Subject]:
-    """The two subjects that `compare` compares. Raises `DiagnosticError`."""
-    at = _Opening(shapes, parts, progress)
-    if candidate is None:
-        reference, candidate = _at_level(reference, level, at)
-    elif level is not None:
-        raise text_error("a level is for one model, compared with itself: prefix the path with a runtime instead")
-    one, other = _subject(reference, "the reference", at), _subject(candidate, "the candidate", at)
-    if one is None:
-        one = _of_program(reference, "the reference", other)
-    return one, _of_program(candidate, "the candidate", one) if other is None else other
-
-
 def compare(
     reference: Side,
     candidate: Side | None,
@@ -247,5 +226,14 @@ def compare(
 
     Raises `DiagnosticError` for sides that cannot be opened, run or compared, and for data that does not fit.
     """
-    sides = sides_of(reference, candidate, level=level, parts=parts, shapes=shapes, progress=progress)
-    return comparing.compare(*sides, data, limit=limit, progress=progress)
+    at = _Opening(shapes, parts, progress)
+    if candidate is None:
+        reference, candidate = _at_level(reference, level, at)
+    elif level is not None:
+        raise text_error("a level is for one model, compared with itself: prefix the path with a runtime instead")
+    one, other = _subject(reference, "the reference", at), _subject(candidate, "the candidate", at)
+    if one is None:
+        one = _of_program(reference, "the reference", other)
+    if other is None:
+        other = _of_program(candidate, "the candidate", one)
+    return comparing.compare(one, other, data, limit=limit, progress=progress)

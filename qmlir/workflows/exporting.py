@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ExportSettings(TypedDict, total=False):
-    """How a module is written as ONNX."""
+    """How a module is written as ONNX: the settings of `qmlir.export_onnx`, all of which may be left out."""
 
     form: str
     """How operations on quantized values are written: `qdq`, `qoperator` or `integer`."""
@@ -22,14 +22,16 @@ class ExportSettings(TypedDict, total=False):
     """The version of ONNX's operators, 21 at least; by default the oldest from 21 on that has all that is needed."""
 
     exact: bool | None
-    """`True`: the same integers in every session of ONNX Runtime; by default in those with optimizations; `False`: in
-    the form `qdq` all is between casts that can be."""
+    """`True`: the same integers in every session of ONNX Runtime. The form `qdq` then has integer arithmetic where
+    floats between casts may round differently, and no form has products of signed integers. By default, sessions with
+    optimizations give the same integers: they fuse casts and what is between them. `False`: in the form `qdq`
+    everything is between casts that can be."""
 
     functions: bool
-    """Composites of several nodes as local functions."""
+    """Whether composites of several nodes are local functions."""
 
     signed: bool
-    """Signed integers of 8 bits stay signed; by default those that are multiplied are held unsigned, 128 higher."""
+    """Whether signed 8-bit integers stay signed; by default those that are multiplied are stored unsigned, plus 128."""
 
 
 def export_onnx(
@@ -41,14 +43,8 @@ def export_onnx(
 ) -> "ModelProto":
     """The ONNX model of a module of one function, at a level above integers; written to `path` where one is given.
 
-    `form` says how operations on quantized values are written: `qdq`, `qoperator` or `integer`. `opset` is the version
-    of ONNX's operators, by default the oldest from 21 on that has all that is needed. `exact` gives the same integers
-    in every session of ONNX Runtime: the form `qdq` takes integer arithmetic where floats between casts may round
-    another way, and no form has products of signed integers. By default, sessions with optimizations give the same
-    integers, which fuse casts and what is between them; `exact=False` leaves all between casts that can be. `functions`
-    writes composites of several nodes as local functions. `signed` keeps signed integers of 8 bits signed, where by
-    default those that are multiplied are held as unsigned ones, 128 higher. `external_data` puts large tensors beside
-    the file; above 2 GB they are put there anyway.
+    `settings` are those of `ExportSettings`: `form`, `opset`, `exact`, `functions`, `signed`. `external_data` puts
+    large tensors into a file beside the model; above 2 GB they are put there anyway.
 
     What ONNX has no word for is in its metadata: `qmlir.load` of the model gives the same module again. Raises
     `DiagnosticError`, naming the operation, for what cannot be written.

@@ -26,7 +26,7 @@ from qmlir.quantization.decide import decide
 from qmlir.quantization.options import make_recipe, simple_rules
 from qmlir.quantization.profiles.keys import functions_of
 from qmlir.quantization.recipe import Choice, Recipe, RecipeText, Rule, make_rule
-from qmlir.workflows.rules import Table, rules_text, table_text
+from qmlir.workflows.recipes import Table, rules_text, table_text
 
 
 class Width(StrEnum):

@@ -4,8 +4,9 @@ import argparse
 from dataclasses import replace
 
 from qmlir import inspect
+from qmlir.text.plain import plain
 from qmlir.tools.arguments import add_model, add_options, load_model
-from qmlir.tools.frame import Command, Session, plain
+from qmlir.tools.frame import Command, Session
 from qmlir.workflows.inspection.table import SORTS, inspection_text
 
 

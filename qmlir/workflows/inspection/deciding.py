@@ -130,20 +130,12 @@ class DecisionReader:
     found: list[OperationDecision] = field(default_factory=list[OperationDecision])
 
     def __call__(self, recipe: Recipe, decided: Sequence[Decisions]) -> None:
-        keys = {each.value: each.key for each in keyed_values(self.module)}
-        for decisions in decided:
-            self.found += _Notes(self.node, self.profile, keys, recipe, decisions).operations()
+        self.keys: Mapping[SSAValue, str] = {each.value: each.key for each in keyed_values(self.module)}
+        self.recipe = recipe
+        for self.decisions in decided:
+            self.found += self._operations()
 
-
-@dataclass
-class _Notes:
-    node: NamedNode
-    profile: Profile
-    keys: Mapping[SSAValue, str]
-    recipe: Recipe
-    decisions: Decisions
-
-    def operations(self) -> Iterator[OperationDecision]:
+    def _operations(self) -> Iterator[OperationDecision]:
         rows: dict[OperationDecision, None] = {}
         for op in (*self.decisions.quantized, *self.decisions.left_in_float):
             if isinstance(op, Quantizable) and self._is_named(op):

@@ -4,13 +4,12 @@
 """
 
 import json
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, cast
 
 from qmlir.ir.diagnostics import LINES, printable
+from qmlir.text.plain import plain
 from qmlir.workflows.inspection.values import ParameterInfo
 from qmlir.workflows.reporting.layout import Point
 
@@ -178,20 +177,7 @@ _DIGITS = 6
 """Of numbers in the page, which shows at most four."""
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
-    if isinstance(value, str):
-        return printable(value, LINES)
-    if isinstance(value, tuple | list):
-        return [_plain(each) for each in cast(tuple[Any, ...], value)]
-    if isinstance(value, Mapping):
-        return {printable(key): _plain(each) for key, each in cast(Mapping[str, Any], value).items()}
-    if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    return value
-
-
 def as_json(report: Report) -> str:
     """The report as JSON in one line."""
-    return json.dumps(_plain(report), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    found = plain(report, number=lambda each: float(f"{each:.{_DIGITS}g}"), text=lambda each: printable(each, LINES))
+    return json.dumps(found, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

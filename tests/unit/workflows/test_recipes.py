@@ -11,8 +11,8 @@ import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.quantization.options import make_recipe, simple_rules
 from qmlir.quantization.recipe import read_rules
-from qmlir.workflows.asked import recipe_text
 from qmlir.workflows.quantizing import quantize_with_profile
+from qmlir.workflows.recipes import recipe_text
 
 SETTINGS = [
     {},

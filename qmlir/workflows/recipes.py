@@ -1,9 +1,10 @@
-"""What was asked of quantizing, as a recipe of its own: the same rules decide when it is given in place of options.
+"""Recipes as text: single rules, and what was asked of quantizing as a recipe of its own.
 
-Options are rules before those of a recipe file, and what is known to need more bits stands between the two. Rules that
-decided nothing are left out: a recipe may not hold such.
+A recipe in place of options decides the same. Options are rules before those of a recipe file, with the built-in rules
+between the two. Rules that decided nothing are left out, since a recipe must not have such rules.
 """
 
+import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -11,7 +12,30 @@ from typing import Any
 
 from qmlir.quantization.options import said_for_slots
 from qmlir.quantization.recipe import WIDE_BY_DEFAULT, RecipeText
-from qmlir.workflows.rules import rules_text, table_text
+from qmlir.text.toml import toml_value
+
+Table = Mapping[str, Any]
+"""A rule as a recipe has it."""
+
+_HEAD = "[[rule]]"
+
+
+def table_text(table: Table) -> str:
+    """The lines of one rule."""
+    return "\n".join([_HEAD, *(f"{key} = {toml_value(value)}" for key, value in table.items())])
+
+
+def rules_text(recipe: RecipeText) -> str:
+    """The rules of a recipe as `[[rule]]` tables: its text where it is written so, otherwise they are written anew.
+
+    TOML lets no `[[rule]]` stand beside a list, `rule = [{ ... }]`.
+    """
+    text = recipe.text.strip()
+    tables: list[Table] = tomllib.loads(text).get("rule", [])
+    if tomllib.loads(f"{_HEAD}\n{text}") == {"rule": [{}, *tables]}:
+        return text
+    return "\n\n".join(map(table_text, tables))
+
 
 _WIDE = "i16"
 
