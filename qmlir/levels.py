@@ -83,7 +83,7 @@ LEVELS: dict[str, Level] = {
         ),
         Level(
             "scheduled", _EVERYWHERE | _STRUCTURED | {"memref", "scf"}, Element.PLAIN,
-            "kernel-bufferize, kernel-fuse-rows, kernel-outline, kernel-share, kernel-plan-memory",
+            "kernel-bufferize, kernel-outline, kernel-share, kernel-plan-memory",
             "epilogues fused, weights packed, one arena; the schedule is an attribute", containers=_BUFFERS,
         ),
         Level(

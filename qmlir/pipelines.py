@@ -192,7 +192,7 @@ COMPILE = NamedPipeline(
         ),
         Stage(
             "bufferize",
-            "kernel-bufferize,kernel-fuse-rows,kernel-outline,kernel-share,kernel-plan-memory",
+            "kernel-bufferize,kernel-outline,kernel-share,kernel-plan-memory",
             "memory for every tensor, planned in one arena; a function for each kernel",
         ),
         Stage(

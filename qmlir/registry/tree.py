@@ -34,7 +34,6 @@ PASSES: Mapping[str, str] = {
     "kernel-bufferize": "qmlir.targets.cpu.scheduled.kernel_bufferize:KernelBufferize",
     "kernel-fill-borders": "qmlir.targets.cpu.scheduled.kernel_fill_borders:KernelFillBorders",
     "kernel-fuse": "qmlir.passes.integer.kernel_fuse:KernelFuse",
-    "kernel-fuse-rows": "qmlir.targets.cpu.scheduled.kernel_fuse_rows:KernelFuseRows",
     "kernel-interleave": "qmlir.targets.cpu.scheduled.kernel_interleave:KernelInterleave",
     "kernel-mark-read-only": "qmlir.targets.cpu.loops.kernel_mark_read_only:KernelMarkReadOnly",
     "kernel-narrow": "qmlir.passes.integer.kernel_narrow:KernelNarrow",

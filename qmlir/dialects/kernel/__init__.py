@@ -2,10 +2,12 @@
 
 from xdsl.ir import Dialect
 
-from qmlir.dialects.kernel import hand_made, rows, winograd
+from qmlir.dialects.kernel import by_rows, hand_made, rows, winograd
 from qmlir.dialects.kernel.attributes import ATTRIBUTES
 from qmlir.dialects.kernel.ops import OPERATIONS
 
 Kernel = Dialect(
-    "kernel", [*OPERATIONS, *winograd.OPERATIONS, *hand_made.OPERATIONS, *rows.OPERATIONS], list(ATTRIBUTES)
+    "kernel",
+    [*OPERATIONS, *winograd.OPERATIONS, *hand_made.OPERATIONS, *rows.OPERATIONS, *by_rows.OPERATIONS],
+    list(ATTRIBUTES),
 )

@@ -25,7 +25,7 @@ from qmlir.arithmetic.requantization import (
     requantize_single_round,
     saturate,
 )
-from qmlir.dialects.kernel import hand_made, rows
+from qmlir.dialects.kernel import by_rows, hand_made, rows
 from qmlir.dialects.kernel.ops import (
     ContractionOp,
     ConvOp,
@@ -203,6 +203,7 @@ def _join(op: JoinOp, parts: tuple[Any, ...]) -> tuple[Any]:
 
 
 MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+    **by_rows.MEANINGS,
     **hand_made.MEANINGS,
     **rows.MEANINGS,
     ConvOp: _contraction(_conv_sums),

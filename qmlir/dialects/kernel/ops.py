@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
+from xdsl.dialects.utils import AbstractYieldOperation
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.irdl import (
@@ -67,18 +68,13 @@ def scalar_of(type_: Attribute) -> Attribute:
 
 
 @irdl_op_definition
-class YieldOp(IRDLOperation):
-    """The element of the result that an epilogue computed."""
+class YieldOp(AbstractYieldOperation[Attribute]):
+    """The element of the result that an epilogue computed, or what operations by rows have written."""
 
     name = "kernel.yield"
 
-    value = operand_def()
-
-    assembly_format = "$value attr-dict `:` type($value)"
+    assembly_format = "$arguments attr-dict `:` type($arguments)"
     traits = traits_def(IsTerminator(), Pure())
-
-    def __init__(self, value: SSAValue):
-        super().__init__(operands=[value])
 
 
 @irdl_op_definition
@@ -407,8 +403,9 @@ class ContractionOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
         last = self.body.block.last_op
         if not isinstance(last, YieldOp):
             raise VerifyException("its region ends in kernel.yield")
-        if last.value.type != element:
-            raise VerifyException(f"its region yields {last.value.type}, the result has {element}")
+        if [value.type for value in last.arguments] != [element]:
+            found = ", ".join(str(value.type) for value in last.arguments)
+            raise VerifyException(f"its region yields {found}, the result has {element}")
 
 
 @irdl_op_definition

@@ -17,7 +17,7 @@ from qmlir.targets.cpu.scheduled.bufferization.aliases import Aliases
 from qmlir.targets.cpu.scheduled.bufferization.destinations import has_tensors, is_tensor_type
 from qmlir.targets.cpu.scheduled.bufferization.globals import Globals
 from qmlir.targets.cpu.scheduled.bufferization.placement import place_buffers
-from qmlir.targets.cpu.scheduled.bufferization.preparation import give_each_destination_its_own
+from qmlir.targets.cpu.scheduled.bufferization.preparation import dissolve_rows, give_each_destination_its_own
 from qmlir.targets.cpu.scheduled.bufferization.rewriting import Rewriter
 
 
@@ -51,6 +51,11 @@ class KernelBufferize(ModulePass):
     larger tensor (a concatenation, a border) is written straight into its slice, what the function returns into the
     memory of that result: an argument behind all others, marked `nn.result`. Callers must keep that apart from the
     inputs, which are never written. Constants are globals, equal ones the same.
+
+    An operation by rows becomes loops over the rows around all that is inside: so many rows at a time as the nearest
+    cache holds, at least eight where that divides them, since sums of so many run side by side. What is between is
+    scratch memory of these rows. Where threads divide one of the operations inside, they divide the loops instead.
+    Where too few rows would go together, the operations inside go over all rows, one after the other.
 
     Before:
 
@@ -93,6 +98,7 @@ class KernelBufferize(ModulePass):
             if function.is_declaration or not any(map(has_tensors, function.walk())):
                 continue
             give_each_destination_its_own(function)
+            dissolve_rows(function)
             aliases = Aliases(function)
             Rewriter(aliases, place_buffers(aliases), constants).run()
         check_level(ctx, op, "scheduled")

@@ -45,6 +45,7 @@ from qmlir.targets.cpu.scheduled.packing import (
     row_correction,
     row_map,
 )
+from qmlir.targets.cpu.scheduled.row_groups import group_rows
 
 
 def _input_offset(op: ContractionOp, variant: Variant) -> int:
@@ -320,4 +321,5 @@ class KernelPack(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns_greedily(op, [PackContraction()], ctx)
+        group_rows(op)  # what packing reads of the rows of a softmax, its row sums or wider elements
         schedule_all_elements(op)

@@ -17,6 +17,7 @@ from qmlir.ir.statistics import count
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.scheduled.long_rows import LongRow
+from qmlir.targets.cpu.scheduled.row_groups import group_rows, grouped, reduced_rows
 from qmlir.targets.cpu.scheduled.row_split import RowSplit
 from qmlir.targets.cpu.scheduled.row_tables import look_up, mark_sums
 
@@ -53,6 +54,9 @@ def _write(split: RowSplit, long: LongRow | None) -> None:
             split.compute(op)
     made = split.finish() if long is None else long.look_up(split)
     split.rewriter.replace(split.op, [], list(made.res))
+    rows = next((rows for each in split.made if (rows := reduced_rows(each))), None)
+    if rows is not None:
+        grouped(split.made, rows)
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,9 @@ class KernelSplitRows(ModulePass):
     """Take bodies that reduce their row apart: an operation for each pass that goes over the row.
 
     Each reduction of a row becomes an operation that reduces. What a row has in common is computed once a row. What
-    several passes need of an element is computed again by each of them, or kept in memory where that costs more.
+    several passes need of an element is computed again by each of them, or kept in memory where that costs more. If the
+    axes of the rows come first, all of these operations stand in one `kernel.by_rows`: no row needs another one. So do
+    any other reduction of the innermost axes and what reads it row by row.
 
     Where `isa` looks up as many bytes as a register has at once, the exponential of a softmax of bytes comes from a
     table with a part for each largest byte of a row, from 32,768 elements on: what a body computes of a byte and the
@@ -96,30 +102,33 @@ class KernelSplitRows(ModulePass):
       %0 = tensor.empty() : tensor<8x64xf32>
       %1 = arith.constant 0.000000e+00 : f64
       %2 = tensor.empty() : tensor<8xf64>
-      %3 = linalg.fill ins(%1 : f64) outs(%2 : tensor<8xf64>) -> tensor<8xf64>
-      %4 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) ->
-          (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<8x64xf32>) outs(%3 :
-          tensor<8xf64>) {
-      ^bb0(%5: f32, %6: f64):
-        %7 = arith.extf %5 : f32 to f64
-        %8 = arith.addf %6, %7 : f64
-        linalg.yield %8 : f64
-      } -> tensor<8xf64>
-      %9 = tensor.empty() : tensor<8xf32>
-      %10 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
-          iterator_types = ["parallel"]} ins(%4 : tensor<8xf64>) outs(%9 : tensor<8xf32>) {
-      ^bb0(%11: f64, %12: f32):
-        %13 = arith.truncf %11 : f64 to f32
-        linalg.yield %13 : f32
-      } -> tensor<8xf32>
-      %14 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) ->
-          (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x, %10 :
-          tensor<8x64xf32>, tensor<8xf32>) outs(%0 : tensor<8x64xf32>) {
-      ^bb0(%15: f32, %16: f32, %17: f32):
-        %18 = arith.divf %15, %16 : f32
-        linalg.yield %18 : f32
-      } -> tensor<8x64xf32>
-      func.return %14 : tensor<8x64xf32>
+      %3 = tensor.empty() : tensor<8xf32>
+      %4 = kernel.by_rows outs(%0 : tensor<8x64xf32>) -> tensor<8x64xf32> attributes {rows = array<i64: 8>} {
+      ^bb0(%5: tensor<8x64xf32>):
+        %6 = linalg.fill ins(%1 : f64) outs(%2 : tensor<8xf64>) -> tensor<8xf64>
+        %7 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>],
+            iterator_types = ["parallel", "reduction"]} ins(%x : tensor<8x64xf32>) outs(%6 : tensor<8xf64>) {
+        ^bb0(%8: f32, %9: f64):
+          %10 = arith.extf %8 : f32 to f64
+          %11 = arith.addf %9, %10 : f64
+          linalg.yield %11 : f64
+        } -> tensor<8xf64>
+        %12 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types =
+            ["parallel"]} ins(%7 : tensor<8xf64>) outs(%3 : tensor<8xf32>) {
+        ^bb0(%13: f64, %14: f32):
+          %15 = arith.truncf %13 : f64 to f32
+          linalg.yield %15 : f32
+        } -> tensor<8xf32>
+        %16 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>,
+            affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x, %12 :
+            tensor<8x64xf32>, tensor<8xf32>) outs(%5 : tensor<8x64xf32>) {
+        ^bb0(%17: f32, %18: f32, %19: f32):
+          %20 = arith.divf %17, %18 : f32
+          linalg.yield %20 : f32
+        } -> tensor<8x64xf32>
+        kernel.yield %16 : tensor<8x64xf32>
+      }
+      func.return %4 : tensor<8x64xf32>
     }
     ```
     """
@@ -132,5 +141,6 @@ class KernelSplitRows(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         pattern = SplitRows(bool(instruction_set(resolved_isa(self.isa)).table_bytes))
         statistics = apply_patterns_greedily(op, [pattern], ctx, folding=False)
+        group_rows(op)
         forget_origins_in_bodies(op)
         count("bodies that reduce their row", statistics.counts[SplitRows.__name__])

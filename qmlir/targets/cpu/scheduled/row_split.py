@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from xdsl.builder import Builder
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, TensorType
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -63,6 +64,8 @@ class RowSplit:
         """The values of the body that are in memory, read by the iterators of `op`."""
         self.by_row = self._values_by_row()
         """The values of the body that are the same for all elements of a row."""
+        self.made: list[LinalgStructuredOperation] = []
+        """The operations that were written, in their order."""
 
     @property
     def yielded(self) -> SSAValue:
@@ -172,6 +175,7 @@ class RowSplit:
         empty = self.empty(sizes, element)
         fill = self.rewriter.insert(FillOp([scalar], [empty], [empty.type]))
         set_origins(fill, origins_of(self.op))
+        self.made.append(fill)
         return fill.results[0]
 
     def generic(
@@ -182,6 +186,7 @@ class RowSplit:
         values = [reading.value for reading in readings]
         made = GenericOp(values, [output], Region(block), maps, space.kinds(), [output.type])
         made.attributes.update(self.op.attributes)
+        self.made.append(made)
         return self.rewriter.insert(made)
 
     def write(

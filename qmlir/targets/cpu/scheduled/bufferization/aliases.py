@@ -22,6 +22,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.traits import ConstantLike
 
+from qmlir.dialects.kernel.by_rows import ByRowsOp
 from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style, is_tensor, results_written
 
@@ -113,7 +114,7 @@ class Aliases:
             case ReshapeOp() if is_tensor(op.result):
                 self._view(op.result, op.source)
                 self._families[op.source].is_reshaped = True
-            case scf.ForOp():
+            case scf.ForOp() | ByRowsOp():
                 self._visit_loop(op)
             case scf.IfOp():
                 self._visit_choice(op)
@@ -143,16 +144,19 @@ class Aliases:
         self._in_place.add((op, number))
         self._same(result, operand)
 
-    def _visit_loop(self, loop: scf.ForOp) -> None:
+    def _visit_loop(self, loop: scf.ForOp | ByRowsOp) -> None:
         """The argument of the body comes first: while it runs, the result is nobody's yet."""
+        arguments = loop.body.block.args[-len(loop.results) :]
         carried = [
-            (number, result, loop.body.block.args[1 + number])
-            for number, result in enumerate(loop.results)
+            (number, result, argument)
+            for number, (result, argument) in enumerate(zip(loop.results, arguments, strict=False))
             if is_tensor(result)
         ]
         for number, result, argument in carried:
-            if self._may_write(loop, 3 + number, number):
-                self._write_in_place(loop, number, argument, loop.iter_args[number])
+            operand = results_written(loop)[number].operand
+            assert operand is not None
+            if self._may_write(loop, operand, number):
+                self._write_in_place(loop, number, argument, loop.operands[operand])
             else:
                 self.buffers[result] = loop
                 self._found(argument, writable=True)

@@ -9,7 +9,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation, SSAValue, Use
 
+from qmlir.dialects.kernel.by_rows import ByRowsOp
 from qmlir.targets.cpu.scheduled.bufferization.destinations import results_written
+from qmlir.targets.cpu.scheduled.bufferization.row_loops import rows_together
 
 
 def _is_destination(use: Use) -> bool:
@@ -28,6 +30,13 @@ def _copy_for(use: Use, op: Operation) -> None:
     assert block is not None
     block.insert_op_before(own, use.operation)
     use.operation.operands[use.index] = own.results[0]
+
+
+def dissolve_rows(function: FuncOp) -> None:
+    """Let operations by rows be those that are inside, where no few rows go together."""
+    for op in list(function.walk()):
+        if isinstance(op, ByRowsOp) and not rows_together(op):
+            op.dissolve()
 
 
 def give_each_destination_its_own(function: FuncOp) -> None:

@@ -1,7 +1,7 @@
 """Rewriting a function from tensors to memory, as `Aliases` and `Placement` have decided.
 
 Operations are visited in order. Each is replaced by one on the memory of its operands, behind the allocations and
-copies that it needs; memory that is allocated inside a loop or a choice is taken in front of it.
+copies that it needs; memory that is allocated inside a loop or a choice is taken in front of it, but for that of rows.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.traits import ConstantLike
 
-from qmlir.dialects.kernel.ops import ReshapeOp
+from qmlir.dialects.kernel.by_rows import ByRowsOp
+from qmlir.dialects.kernel.ops import ReshapeOp, YieldOp
 from qmlir.ir.builtin_types import tensor as tensor_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import hand_on
@@ -41,6 +42,7 @@ from qmlir.targets.cpu.scheduled.bufferization.destinations import (
 )
 from qmlir.targets.cpu.scheduled.bufferization.globals import Globals
 from qmlir.targets.cpu.scheduled.bufferization.placement import Placement
+from qmlir.targets.cpu.scheduled.bufferization.row_loops import rows_together, write_row_loops
 from qmlir.targets.cpu.scheduled.bufferization.slices import is_contiguous, memory_type, reshaped_type, subview
 
 
@@ -143,13 +145,15 @@ class Rewriter:
                 self._memory[op.result] = self._named(self._reshaped(op), op.result)
             case scf.ForOp():
                 return self._visit_loop(op)
+            case ByRowsOp():
+                self._visit_rows(op)
             case scf.IfOp():
                 return self._visit_choice(op)
             case CallOp() if has_tensors(op):
                 self._visit_call(op)
             case ReturnOp():
                 self._visit_return(op)
-            case scf.YieldOp():
+            case scf.YieldOp() | YieldOp():
                 self._visit_yield(op)
             case _:
                 return self._visit_other(op)
@@ -251,6 +255,13 @@ class Rewriter:
         self._replace_scalars(op, loop)
         return True
 
+    def _visit_rows(self, op: ByRowsOp) -> None:
+        block, together = op.body.block, rows_together(op)
+        for number, (argument, result) in enumerate(zip(block.args, op.results, strict=True)):
+            self._memory[argument] = self._memory[result] = self._written(op, number)
+        self._visit_block(block)
+        write_row_loops(list(block.ops), op.sizes, together, op)
+
     def _visit_choice(self, op: scf.IfOp) -> bool:
         for result in filter(is_tensor, op.results):
             place = self._aliases.place(result)
@@ -273,7 +284,7 @@ class Rewriter:
         for old, result in zip(scalars, new.results, strict=True):
             old.replace_all_uses_with(result)
 
-    def _visit_yield(self, end: scf.YieldOp) -> None:
+    def _visit_yield(self, end: scf.YieldOp | YieldOp) -> None:
         """Bring what a region gives to where it is looked for, as if all were copied at once; it gives scalars only."""
         parent = end.parent_op()
         assert parent is not None
@@ -293,7 +304,7 @@ class Rewriter:
             pairs.append((source, self._memory[result]))
         for source, destination in pairs:
             self._copy(source, destination, end)
-        self._insert_all([scf.YieldOp(*(value for value in end.operands if not is_tensor(value)))], end)
+        self._insert_all([type(end)(*(value for value in end.operands if not is_tensor(value)))], end)
 
     # --- Memory -------------------------------------------------------------------------------------------------------
 
@@ -328,7 +339,8 @@ class Rewriter:
         return self._insert(ReshapeOp(memory, reshaped_type(memory_type(memory.type), shape)), at)
 
     def _allocate(self, type_: MemRefType[Attribute], at: Operation) -> SSAValue:
-        return self._insert(allocation(type_), self._top(at))
+        is_by_rows = isinstance(at.parent_op(), ByRowsOp)  # scratch memory of a loop
+        return self._insert(allocation(type_), at if is_by_rows else self._top(at))
 
     def _copy(self, source: SSAValue, destination: SSAValue, at: Operation) -> None:
         copy = copy_of(source, destination)

@@ -330,137 +330,152 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V2:%.+]] = arith.constant {origin = "s"} #w0
 // CHECK-NEXT: [[V3:%.+]] = arith.constant {origin = "s"} -128 : i8
 // CHECK-NEXT: [[V4:%.+]] = tensor.empty() : tensor<4x4xi8>
-// CHECK-NEXT: [[V5:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x4xi8>) -> tensor<4x4xi8>
-// CHECK-NEXT: [[V6:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V5]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V7:%.+]]: i8, [[V8:%.+]]: i8):
-// CHECK-NEXT: [[V9:%.+]] = arith.maxsi [[V8]], [[V7]] : i8
-// CHECK-NEXT: linalg.yield [[V9]] : i8
+// CHECK-NEXT: [[V5:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: ^bb0([[V6:%.+]]: tensor<4x4x2048xf32>):
+// CHECK-NEXT: [[V7:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x4xi8>) -> tensor<4x4xi8>
+// CHECK-NEXT: [[V8:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V7]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V9:%.+]]: i8, [[V10:%.+]]: i8):
+// CHECK-NEXT: [[V11:%.+]] = arith.maxsi [[V10]], [[V9]] : i8
+// CHECK-NEXT: linalg.yield [[V11]] : i8
 // CHECK-NEXT: } -> tensor<4x4xi8>
-// CHECK-NEXT: [[V10:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]], [[V6]] : tensor<4x4x2048xi8>, tensor<4x4xi8>) outs([[V1]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V11:%.+]]: i8, [[V12:%.+]]: i8, [[V13:%.+]]: f32):
-// CHECK-NEXT: [[V14:%.+]] = arith.index_cast [[V11]] : i8 to index
-// CHECK-NEXT: [[V15:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V16:%.+]] = arith.subi [[V14]], [[V15]] : index
-// CHECK-NEXT: [[V17:%.+]] = arith.index_cast [[V12]] : i8 to index
-// CHECK-NEXT: [[V18:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V19:%.+]] = arith.subi [[V17]], [[V18]] : index
-// CHECK-NEXT: [[V20:%.+]] = arith.constant 0 : index
-// CHECK-NEXT: [[V21:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V22:%.+]] = arith.constant 2 : index
-// CHECK-NEXT: [[V23:%.+]] = arith.constant 3 : index
-// CHECK-NEXT: [[V24:%.+]] = tensor.extract [[V2]][[[V19]], [[V20]], [[V16]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V25:%.+]] = tensor.extract [[V2]][[[V19]], [[V21]], [[V16]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V26:%.+]] = tensor.extract [[V2]][[[V19]], [[V22]], [[V16]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V27:%.+]] = tensor.extract [[V2]][[[V19]], [[V23]], [[V16]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V28:%.+]] = kernel.join [[V24]], [[V25]], [[V26]], [[V27]] : f32
-// CHECK-NEXT: linalg.yield [[V28]] : f32
+// CHECK-NEXT: [[V12:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]], [[V8]] : tensor<4x4x2048xi8>, tensor<4x4xi8>) outs([[V6]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V13:%.+]]: i8, [[V14:%.+]]: i8, [[V15:%.+]]: f32):
+// CHECK-NEXT: [[V16:%.+]] = arith.index_cast [[V13]] : i8 to index
+// CHECK-NEXT: [[V17:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V18:%.+]] = arith.subi [[V16]], [[V17]] : index
+// CHECK-NEXT: [[V19:%.+]] = arith.index_cast [[V14]] : i8 to index
+// CHECK-NEXT: [[V20:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V21:%.+]] = arith.subi [[V19]], [[V20]] : index
+// CHECK-NEXT: [[V22:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V23:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V24:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V25:%.+]] = arith.constant 3 : index
+// CHECK-NEXT: [[V26:%.+]] = tensor.extract [[V2]][[[V21]], [[V22]], [[V18]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V27:%.+]] = tensor.extract [[V2]][[[V21]], [[V23]], [[V18]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V28:%.+]] = tensor.extract [[V2]][[[V21]], [[V24]], [[V18]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V29:%.+]] = tensor.extract [[V2]][[[V21]], [[V25]], [[V18]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V30:%.+]] = kernel.join [[V26]], [[V27]], [[V28]], [[V29]] : f32
+// CHECK-NEXT: linalg.yield [[V30]] : f32
 // CHECK-NEXT: } -> tensor<4x4x2048xf32>
-// CHECK-NEXT: func.return [[V10]] : tensor<4x4x2048xf32>
+// CHECK-NEXT: kernel.yield [[V12]] : tensor<4x4x2048xf32>
+// CHECK: func.return [[V5]] : tensor<4x4x2048xf32>
 // CHECK-LABEL: @descending(
 // CHECK-SAME: [[V0:%.+]]: tensor<4x4x2048xi8>) -> tensor<4x4x2048xf32>
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<4x4x2048xf32>
 // CHECK-NEXT: [[V2:%.+]] = arith.constant {origin = "s"} 0xFF800000 : f32
 // CHECK-NEXT: [[V3:%.+]] = tensor.empty() : tensor<4x4xf32>
-// CHECK-NEXT: [[V4:%.+]] = linalg.fill {origin = "s"} ins([[V2]] : f32) outs([[V3]] : tensor<4x4xf32>) -> tensor<4x4xf32>
-// CHECK-NEXT: [[V5:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V4]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V6:%.+]]: i8, [[V7:%.+]]: f32):
-// CHECK-NEXT: [[V8:%.+]] = arith.sitofp [[V6]] : i8 to f32
-// CHECK-NEXT: [[V9:%.+]] = arith.negf [[V8]] : f32
-// CHECK-NEXT: [[V10:%.+]] = arith.maximumf [[V7]], [[V9]] : f32
-// CHECK-NEXT: linalg.yield [[V10]] : f32
+// CHECK-NEXT: [[V4:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: ^bb0([[V5:%.+]]: tensor<4x4x2048xf32>):
+// CHECK-NEXT: [[V6:%.+]] = linalg.fill {origin = "s"} ins([[V2]] : f32) outs([[V3]] : tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: [[V7:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V6]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V8:%.+]]: i8, [[V9:%.+]]: f32):
+// CHECK-NEXT: [[V10:%.+]] = arith.sitofp [[V8]] : i8 to f32
+// CHECK-NEXT: [[V11:%.+]] = arith.negf [[V10]] : f32
+// CHECK-NEXT: [[V12:%.+]] = arith.maximumf [[V9]], [[V11]] : f32
+// CHECK-NEXT: linalg.yield [[V12]] : f32
 // CHECK-NEXT: } -> tensor<4x4xf32>
-// CHECK-NEXT: [[V11:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]], [[V5]] : tensor<4x4x2048xi8>, tensor<4x4xf32>) outs([[V1]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V12:%.+]]: i8, [[V13:%.+]]: f32, [[V14:%.+]]: f32):
-// CHECK-NEXT: [[V15:%.+]] = arith.sitofp [[V12]] : i8 to f32
-// CHECK-NEXT: [[V16:%.+]] = arith.subf [[V15]], [[V13]] : f32
-// CHECK-NEXT: [[V17:%.+]] = math.cosh [[V16]] : f32
-// CHECK-NEXT: [[V18:%.+]] = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT: [[V19:%.+]] = arith.minimumf [[V17]], [[V18]] : f32
-// CHECK-NEXT: linalg.yield [[V19]] : f32
+// CHECK-NEXT: [[V13:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]], [[V7]] : tensor<4x4x2048xi8>, tensor<4x4xf32>) outs([[V5]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V14:%.+]]: i8, [[V15:%.+]]: f32, [[V16:%.+]]: f32):
+// CHECK-NEXT: [[V17:%.+]] = arith.sitofp [[V14]] : i8 to f32
+// CHECK-NEXT: [[V18:%.+]] = arith.subf [[V17]], [[V15]] : f32
+// CHECK-NEXT: [[V19:%.+]] = math.cosh [[V18]] : f32
+// CHECK-NEXT: [[V20:%.+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT: [[V21:%.+]] = arith.minimumf [[V19]], [[V20]] : f32
+// CHECK-NEXT: linalg.yield [[V21]] : f32
 // CHECK-NEXT: } -> tensor<4x4x2048xf32>
-// CHECK-NEXT: func.return [[V11]] : tensor<4x4x2048xf32>
+// CHECK-NEXT: kernel.yield [[V13]] : tensor<4x4x2048xf32>
+// CHECK: func.return [[V4]] : tensor<4x4x2048xf32>
 // CHECK-LABEL: @needed_beside(
 // CHECK-SAME: [[V0:%.+]]: tensor<4x4x2048xi8>) -> tensor<4x4x2048xf32>
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<4x4x2048xf32>
 // CHECK-NEXT: [[V2:%.+]] = tensor.empty() : tensor<4x4x2048xf32>
-// CHECK-NEXT: [[V3:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V2]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V4:%.+]]: i8, [[V5:%.+]]: f32):
-// CHECK-NEXT: [[V6:%.+]] = arith.sitofp [[V4]] : i8 to f32
-// CHECK-NEXT: linalg.yield [[V6]] : f32
-// CHECK-NEXT: } -> tensor<4x4x2048xf32>
-// CHECK-NEXT: [[V7:%.+]] = arith.constant {origin = "s"} 0xFF800000 : f32
-// CHECK-NEXT: [[V8:%.+]] = tensor.empty() : tensor<4x4xf32>
-// CHECK-NEXT: [[V9:%.+]] = linalg.fill {origin = "s"} ins([[V7]] : f32) outs([[V8]] : tensor<4x4xf32>) -> tensor<4x4xf32>
-// CHECK-NEXT: [[V10:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V3]] : tensor<4x4x2048xf32>) outs([[V9]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V11:%.+]]: f32, [[V12:%.+]]: f32):
-// CHECK-NEXT: [[V13:%.+]] = arith.maximumf [[V12]], [[V11]] : f32
+// CHECK-NEXT: [[V3:%.+]] = arith.constant {origin = "s"} 0xFF800000 : f32
+// CHECK-NEXT: [[V4:%.+]] = tensor.empty() : tensor<4x4xf32>
+// CHECK-NEXT: [[V5:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f32
+// CHECK-NEXT: [[V6:%.+]] = tensor.empty() : tensor<4x4xf32>
+// CHECK-NEXT: [[V7:%.+]] = tensor.empty() : tensor<4x4xf32>
+// CHECK-NEXT: [[V8:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: ^bb0([[V9:%.+]]: tensor<4x4x2048xf32>):
+// CHECK-NEXT: [[V10:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V2]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V11:%.+]]: i8, [[V12:%.+]]: f32):
+// CHECK-NEXT: [[V13:%.+]] = arith.sitofp [[V11]] : i8 to f32
 // CHECK-NEXT: linalg.yield [[V13]] : f32
-// CHECK-NEXT: } -> tensor<4x4xf32>
-// CHECK-NEXT: [[V14:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f32
-// CHECK-NEXT: [[V15:%.+]] = tensor.empty() : tensor<4x4xf32>
-// CHECK-NEXT: [[V16:%.+]] = linalg.fill {origin = "s"} ins([[V14]] : f32) outs([[V15]] : tensor<4x4xf32>) -> tensor<4x4xf32>
-// CHECK-NEXT: [[V17:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V3]] : tensor<4x4x2048xf32>) outs([[V16]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V18:%.+]]: f32, [[V19:%.+]]: f32):
-// CHECK-NEXT: [[V20:%.+]] = arith.addf [[V19]], [[V18]] : f32
-// CHECK-NEXT: linalg.yield [[V20]] : f32
-// CHECK-NEXT: } -> tensor<4x4xf32>
-// CHECK-NEXT: [[V21:%.+]] = tensor.empty() : tensor<4x4xf32>
-// CHECK-NEXT: [[V22:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V10]], [[V17]] : tensor<4x4xf32>, tensor<4x4xf32>) outs([[V21]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V23:%.+]]: f32, [[V24:%.+]]: f32, [[V25:%.+]]: f32):
-// CHECK-NEXT: [[V26:%.+]] = arith.addf [[V23]], [[V24]] : f32
-// CHECK-NEXT: linalg.yield [[V26]] : f32
-// CHECK-NEXT: } -> tensor<4x4xf32>
-// CHECK-NEXT: [[V27:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V3]], [[V10]], [[V22]] : tensor<4x4x2048xf32>, tensor<4x4xf32>, tensor<4x4xf32>) outs([[V1]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V28:%.+]]: f32, [[V29:%.+]]: f32, [[V30:%.+]]: f32, [[V31:%.+]]: f32):
-// CHECK-NEXT: [[V32:%.+]] = arith.subf [[V28]], [[V29]] : f32
-// CHECK-NEXT: [[V33:%.+]] = math.cosh [[V32]] : f32
-// CHECK-NEXT: [[V34:%.+]] = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT: [[V35:%.+]] = arith.minimumf [[V33]], [[V34]] : f32
-// CHECK-NEXT: [[V36:%.+]] = arith.maximumf [[V35]], [[V30]] : f32
-// CHECK-NEXT: linalg.yield [[V36]] : f32
 // CHECK-NEXT: } -> tensor<4x4x2048xf32>
-// CHECK-NEXT: func.return [[V27]] : tensor<4x4x2048xf32>
+// CHECK-NEXT: [[V14:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : f32) outs([[V4]] : tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: [[V15:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V10]] : tensor<4x4x2048xf32>) outs([[V14]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V16:%.+]]: f32, [[V17:%.+]]: f32):
+// CHECK-NEXT: [[V18:%.+]] = arith.maximumf [[V17]], [[V16]] : f32
+// CHECK-NEXT: linalg.yield [[V18]] : f32
+// CHECK-NEXT: } -> tensor<4x4xf32>
+// CHECK-NEXT: [[V19:%.+]] = linalg.fill {origin = "s"} ins([[V5]] : f32) outs([[V6]] : tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: [[V20:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V10]] : tensor<4x4x2048xf32>) outs([[V19]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V21:%.+]]: f32, [[V22:%.+]]: f32):
+// CHECK-NEXT: [[V23:%.+]] = arith.addf [[V22]], [[V21]] : f32
+// CHECK-NEXT: linalg.yield [[V23]] : f32
+// CHECK-NEXT: } -> tensor<4x4xf32>
+// CHECK-NEXT: [[V24:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V15]], [[V20]] : tensor<4x4xf32>, tensor<4x4xf32>) outs([[V7]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V25:%.+]]: f32, [[V26:%.+]]: f32, [[V27:%.+]]: f32):
+// CHECK-NEXT: [[V28:%.+]] = arith.addf [[V25]], [[V26]] : f32
+// CHECK-NEXT: linalg.yield [[V28]] : f32
+// CHECK-NEXT: } -> tensor<4x4xf32>
+// CHECK-NEXT: [[V29:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V10]], [[V15]], [[V24]] : tensor<4x4x2048xf32>, tensor<4x4xf32>, tensor<4x4xf32>) outs([[V9]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V30:%.+]]: f32, [[V31:%.+]]: f32, [[V32:%.+]]: f32, [[V33:%.+]]: f32):
+// CHECK-NEXT: [[V34:%.+]] = arith.subf [[V30]], [[V31]] : f32
+// CHECK-NEXT: [[V35:%.+]] = math.cosh [[V34]] : f32
+// CHECK-NEXT: [[V36:%.+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT: [[V37:%.+]] = arith.minimumf [[V35]], [[V36]] : f32
+// CHECK-NEXT: [[V38:%.+]] = arith.maximumf [[V37]], [[V32]] : f32
+// CHECK-NEXT: linalg.yield [[V38]] : f32
+// CHECK-NEXT: } -> tensor<4x4x2048xf32>
+// CHECK-NEXT: kernel.yield [[V29]] : tensor<4x4x2048xf32>
+// CHECK: func.return [[V8]] : tensor<4x4x2048xf32>
 // CHECK-LABEL: @small(
 // CHECK-SAME: [[V0:%.+]]: tensor<4x4x512xi8>) -> tensor<4x4x512xf32>
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<4x4x512xf32>
 // CHECK-NEXT: [[V2:%.+]] = arith.constant {origin = "s"} 0xFF800000 : f32
 // CHECK-NEXT: [[V3:%.+]] = tensor.empty() : tensor<4x4xf32>
-// CHECK-NEXT: [[V4:%.+]] = linalg.fill {origin = "s"} ins([[V2]] : f32) outs([[V3]] : tensor<4x4xf32>) -> tensor<4x4xf32>
-// CHECK-NEXT: [[V5:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x512xi8>) outs([[V4]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V6:%.+]]: i8, [[V7:%.+]]: f32):
-// CHECK-NEXT: [[V8:%.+]] = arith.sitofp [[V6]] : i8 to f32
-// CHECK-NEXT: [[V9:%.+]] = arith.maximumf [[V7]], [[V8]] : f32
-// CHECK-NEXT: linalg.yield [[V9]] : f32
+// CHECK-NEXT: [[V4:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x4x512xf32>) -> tensor<4x4x512xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: ^bb0([[V5:%.+]]: tensor<4x4x512xf32>):
+// CHECK-NEXT: [[V6:%.+]] = linalg.fill {origin = "s"} ins([[V2]] : f32) outs([[V3]] : tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: [[V7:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x512xi8>) outs([[V6]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V8:%.+]]: i8, [[V9:%.+]]: f32):
+// CHECK-NEXT: [[V10:%.+]] = arith.sitofp [[V8]] : i8 to f32
+// CHECK-NEXT: [[V11:%.+]] = arith.maximumf [[V9]], [[V10]] : f32
+// CHECK-NEXT: linalg.yield [[V11]] : f32
 // CHECK-NEXT: } -> tensor<4x4xf32>
-// CHECK-NEXT: [[V10:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]], [[V5]] : tensor<4x4x512xi8>, tensor<4x4xf32>) outs([[V1]] : tensor<4x4x512xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V11:%.+]]: i8, [[V12:%.+]]: f32, [[V13:%.+]]: f32):
-// CHECK-NEXT: [[V14:%.+]] = arith.sitofp [[V11]] : i8 to f32
-// CHECK-NEXT: [[V15:%.+]] = arith.subf [[V14]], [[V12]] : f32
-// CHECK-NEXT: [[V16:%.+]] = math.cosh [[V15]] : f32
-// CHECK-NEXT: [[V17:%.+]] = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT: [[V18:%.+]] = arith.minimumf [[V16]], [[V17]] : f32
-// CHECK-NEXT: linalg.yield [[V18]] : f32
+// CHECK-NEXT: [[V12:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]], [[V7]] : tensor<4x4x512xi8>, tensor<4x4xf32>) outs([[V5]] : tensor<4x4x512xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V13:%.+]]: i8, [[V14:%.+]]: f32, [[V15:%.+]]: f32):
+// CHECK-NEXT: [[V16:%.+]] = arith.sitofp [[V13]] : i8 to f32
+// CHECK-NEXT: [[V17:%.+]] = arith.subf [[V16]], [[V14]] : f32
+// CHECK-NEXT: [[V18:%.+]] = math.cosh [[V17]] : f32
+// CHECK-NEXT: [[V19:%.+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT: [[V20:%.+]] = arith.minimumf [[V18]], [[V19]] : f32
+// CHECK-NEXT: linalg.yield [[V20]] : f32
 // CHECK-NEXT: } -> tensor<4x4x512xf32>
-// CHECK-NEXT: func.return [[V10]] : tensor<4x4x512xf32>
+// CHECK-NEXT: kernel.yield [[V12]] : tensor<4x4x512xf32>
+// CHECK: func.return [[V4]] : tensor<4x4x512xf32>
 // CHECK-LABEL: @cheap(
 // CHECK-SAME: [[V0:%.+]]: tensor<4x4x2048xi8>) -> tensor<4x4x2048xf32>
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<4x4x2048xf32>
 // CHECK-NEXT: [[V2:%.+]] = arith.constant {origin = "s"} 0xFF800000 : f32
 // CHECK-NEXT: [[V3:%.+]] = tensor.empty() : tensor<4x4xf32>
-// CHECK-NEXT: [[V4:%.+]] = linalg.fill {origin = "s"} ins([[V2]] : f32) outs([[V3]] : tensor<4x4xf32>) -> tensor<4x4xf32>
-// CHECK-NEXT: [[V5:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V4]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V6:%.+]]: i8, [[V7:%.+]]: f32):
-// CHECK-NEXT: [[V8:%.+]] = arith.sitofp [[V6]] : i8 to f32
-// CHECK-NEXT: [[V9:%.+]] = arith.maximumf [[V7]], [[V8]] : f32
-// CHECK-NEXT: linalg.yield [[V9]] : f32
+// CHECK-NEXT: [[V4:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: ^bb0([[V5:%.+]]: tensor<4x4x2048xf32>):
+// CHECK-NEXT: [[V6:%.+]] = linalg.fill {origin = "s"} ins([[V2]] : f32) outs([[V3]] : tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: [[V7:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V6]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V8:%.+]]: i8, [[V9:%.+]]: f32):
+// CHECK-NEXT: [[V10:%.+]] = arith.sitofp [[V8]] : i8 to f32
+// CHECK-NEXT: [[V11:%.+]] = arith.maximumf [[V9]], [[V10]] : f32
+// CHECK-NEXT: linalg.yield [[V11]] : f32
 // CHECK-NEXT: } -> tensor<4x4xf32>
-// CHECK-NEXT: [[V10:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]], [[V5]] : tensor<4x4x2048xi8>, tensor<4x4xf32>) outs([[V1]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V11:%.+]]: i8, [[V12:%.+]]: f32, [[V13:%.+]]: f32):
-// CHECK-NEXT: [[V14:%.+]] = arith.sitofp [[V11]] : i8 to f32
-// CHECK-NEXT: [[V15:%.+]] = arith.subf [[V14]], [[V12]] : f32
-// CHECK-NEXT: linalg.yield [[V15]] : f32
+// CHECK-NEXT: [[V12:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]], [[V7]] : tensor<4x4x2048xi8>, tensor<4x4xf32>) outs([[V5]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V13:%.+]]: i8, [[V14:%.+]]: f32, [[V15:%.+]]: f32):
+// CHECK-NEXT: [[V16:%.+]] = arith.sitofp [[V13]] : i8 to f32
+// CHECK-NEXT: [[V17:%.+]] = arith.subf [[V16]], [[V14]] : f32
+// CHECK-NEXT: linalg.yield [[V17]] : f32
 // CHECK-NEXT: } -> tensor<4x4x2048xf32>
-// CHECK-NEXT: func.return [[V10]] : tensor<4x4x2048xf32>
+// CHECK-NEXT: kernel.yield [[V12]] : tensor<4x4x2048xf32>
+// CHECK: func.return [[V4]] : tensor<4x4x2048xf32>
 // CHECK-LABEL: @behind_a_table(
 // CHECK-SAME: [[V0:%.+]]: tensor<4x4x2048xi8>) -> tensor<4x4x2048xf32>
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<4x4x2048xi8>
@@ -473,32 +488,35 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V7:%.+]] = arith.constant {origin = "s"} #w0
 // CHECK-NEXT: [[V8:%.+]] = arith.constant {origin = "s"} -128 : i8
 // CHECK-NEXT: [[V9:%.+]] = tensor.empty() : tensor<4x4xi8>
-// CHECK-NEXT: [[V10:%.+]] = linalg.fill {origin = "s"} ins([[V8]] : i8) outs([[V9]] : tensor<4x4xi8>) -> tensor<4x4xi8>
-// CHECK-NEXT: [[V11:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V2]] : tensor<4x4x2048xi8>) outs([[V10]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V12:%.+]]: i8, [[V13:%.+]]: i8):
-// CHECK-NEXT: [[V14:%.+]] = arith.maxsi [[V13]], [[V12]] : i8
-// CHECK-NEXT: linalg.yield [[V14]] : i8
+// CHECK-NEXT: [[V10:%.+]] = kernel.by_rows outs([[V6]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: ^bb0([[V11:%.+]]: tensor<4x4x2048xf32>):
+// CHECK-NEXT: [[V12:%.+]] = linalg.fill {origin = "s"} ins([[V8]] : i8) outs([[V9]] : tensor<4x4xi8>) -> tensor<4x4xi8>
+// CHECK-NEXT: [[V13:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V2]] : tensor<4x4x2048xi8>) outs([[V12]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V14:%.+]]: i8, [[V15:%.+]]: i8):
+// CHECK-NEXT: [[V16:%.+]] = arith.maxsi [[V15]], [[V14]] : i8
+// CHECK-NEXT: linalg.yield [[V16]] : i8
 // CHECK-NEXT: } -> tensor<4x4xi8>
-// CHECK-NEXT: [[V15:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V2]], [[V11]] : tensor<4x4x2048xi8>, tensor<4x4xi8>) outs([[V6]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V16:%.+]]: i8, [[V17:%.+]]: i8, [[V18:%.+]]: f32):
-// CHECK-NEXT: [[V19:%.+]] = arith.index_cast [[V16]] : i8 to index
-// CHECK-NEXT: [[V20:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V21:%.+]] = arith.subi [[V19]], [[V20]] : index
-// CHECK-NEXT: [[V22:%.+]] = arith.index_cast [[V17]] : i8 to index
-// CHECK-NEXT: [[V23:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V24:%.+]] = arith.subi [[V22]], [[V23]] : index
-// CHECK-NEXT: [[V25:%.+]] = arith.constant 0 : index
-// CHECK-NEXT: [[V26:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V27:%.+]] = arith.constant 2 : index
-// CHECK-NEXT: [[V28:%.+]] = arith.constant 3 : index
-// CHECK-NEXT: [[V29:%.+]] = tensor.extract [[V7]][[[V24]], [[V25]], [[V21]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V30:%.+]] = tensor.extract [[V7]][[[V24]], [[V26]], [[V21]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V31:%.+]] = tensor.extract [[V7]][[[V24]], [[V27]], [[V21]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V32:%.+]] = tensor.extract [[V7]][[[V24]], [[V28]], [[V21]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V33:%.+]] = kernel.join [[V29]], [[V30]], [[V31]], [[V32]] : f32
-// CHECK-NEXT: linalg.yield [[V33]] : f32
+// CHECK-NEXT: [[V17:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V2]], [[V13]] : tensor<4x4x2048xi8>, tensor<4x4xi8>) outs([[V11]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V18:%.+]]: i8, [[V19:%.+]]: i8, [[V20:%.+]]: f32):
+// CHECK-NEXT: [[V21:%.+]] = arith.index_cast [[V18]] : i8 to index
+// CHECK-NEXT: [[V22:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V23:%.+]] = arith.subi [[V21]], [[V22]] : index
+// CHECK-NEXT: [[V24:%.+]] = arith.index_cast [[V19]] : i8 to index
+// CHECK-NEXT: [[V25:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V26:%.+]] = arith.subi [[V24]], [[V25]] : index
+// CHECK-NEXT: [[V27:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V28:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V29:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V30:%.+]] = arith.constant 3 : index
+// CHECK-NEXT: [[V31:%.+]] = tensor.extract [[V7]][[[V26]], [[V27]], [[V23]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V32:%.+]] = tensor.extract [[V7]][[[V26]], [[V28]], [[V23]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V33:%.+]] = tensor.extract [[V7]][[[V26]], [[V29]], [[V23]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V34:%.+]] = tensor.extract [[V7]][[[V26]], [[V30]], [[V23]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V35:%.+]] = kernel.join [[V31]], [[V32]], [[V33]], [[V34]] : f32
+// CHECK-NEXT: linalg.yield [[V35]] : f32
 // CHECK-NEXT: } -> tensor<4x4x2048xf32>
-// CHECK-NEXT: func.return [[V15]] : tensor<4x4x2048xf32>
+// CHECK-NEXT: kernel.yield [[V17]] : tensor<4x4x2048xf32>
+// CHECK: func.return [[V10]] : tensor<4x4x2048xf32>
 // CHECK-LABEL: @behind_a_descending_table(
 // CHECK-SAME: [[V0:%.+]]: tensor<4x4x2048xi8>) -> tensor<4x4x2048xf32>
 // CHECK-NEXT: [[V1:%.+]] = arith.constant #w1
@@ -516,32 +534,35 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V12:%.+]] = arith.constant {origin = "s"} #w0
 // CHECK-NEXT: [[V13:%.+]] = arith.constant {origin = "s"} -128 : i8
 // CHECK-NEXT: [[V14:%.+]] = tensor.empty() : tensor<4x4xi8>
-// CHECK-NEXT: [[V15:%.+]] = linalg.fill {origin = "s"} ins([[V13]] : i8) outs([[V14]] : tensor<4x4xi8>) -> tensor<4x4xi8>
-// CHECK-NEXT: [[V16:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V3]] : tensor<4x4x2048xi8>) outs([[V15]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V17:%.+]]: i8, [[V18:%.+]]: i8):
-// CHECK-NEXT: [[V19:%.+]] = arith.maxsi [[V18]], [[V17]] : i8
-// CHECK-NEXT: linalg.yield [[V19]] : i8
+// CHECK-NEXT: [[V15:%.+]] = kernel.by_rows outs([[V11]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: ^bb0([[V16:%.+]]: tensor<4x4x2048xf32>):
+// CHECK-NEXT: [[V17:%.+]] = linalg.fill {origin = "s"} ins([[V13]] : i8) outs([[V14]] : tensor<4x4xi8>) -> tensor<4x4xi8>
+// CHECK-NEXT: [[V18:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V3]] : tensor<4x4x2048xi8>) outs([[V17]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V19:%.+]]: i8, [[V20:%.+]]: i8):
+// CHECK-NEXT: [[V21:%.+]] = arith.maxsi [[V20]], [[V19]] : i8
+// CHECK-NEXT: linalg.yield [[V21]] : i8
 // CHECK-NEXT: } -> tensor<4x4xi8>
-// CHECK-NEXT: [[V20:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V3]], [[V16]] : tensor<4x4x2048xi8>, tensor<4x4xi8>) outs([[V11]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V21:%.+]]: i8, [[V22:%.+]]: i8, [[V23:%.+]]: f32):
-// CHECK-NEXT: [[V24:%.+]] = arith.index_cast [[V21]] : i8 to index
-// CHECK-NEXT: [[V25:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V26:%.+]] = arith.subi [[V24]], [[V25]] : index
-// CHECK-NEXT: [[V27:%.+]] = arith.index_cast [[V22]] : i8 to index
-// CHECK-NEXT: [[V28:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V29:%.+]] = arith.subi [[V27]], [[V28]] : index
-// CHECK-NEXT: [[V30:%.+]] = arith.constant 0 : index
-// CHECK-NEXT: [[V31:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V32:%.+]] = arith.constant 2 : index
-// CHECK-NEXT: [[V33:%.+]] = arith.constant 3 : index
-// CHECK-NEXT: [[V34:%.+]] = tensor.extract [[V12]][[[V29]], [[V30]], [[V26]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V35:%.+]] = tensor.extract [[V12]][[[V29]], [[V31]], [[V26]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V36:%.+]] = tensor.extract [[V12]][[[V29]], [[V32]], [[V26]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V37:%.+]] = tensor.extract [[V12]][[[V29]], [[V33]], [[V26]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V38:%.+]] = kernel.join [[V34]], [[V35]], [[V36]], [[V37]] : f32
-// CHECK-NEXT: linalg.yield [[V38]] : f32
+// CHECK-NEXT: [[V22:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V3]], [[V18]] : tensor<4x4x2048xi8>, tensor<4x4xi8>) outs([[V16]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V23:%.+]]: i8, [[V24:%.+]]: i8, [[V25:%.+]]: f32):
+// CHECK-NEXT: [[V26:%.+]] = arith.index_cast [[V23]] : i8 to index
+// CHECK-NEXT: [[V27:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V28:%.+]] = arith.subi [[V26]], [[V27]] : index
+// CHECK-NEXT: [[V29:%.+]] = arith.index_cast [[V24]] : i8 to index
+// CHECK-NEXT: [[V30:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V31:%.+]] = arith.subi [[V29]], [[V30]] : index
+// CHECK-NEXT: [[V32:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V33:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V34:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V35:%.+]] = arith.constant 3 : index
+// CHECK-NEXT: [[V36:%.+]] = tensor.extract [[V12]][[[V31]], [[V32]], [[V28]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V37:%.+]] = tensor.extract [[V12]][[[V31]], [[V33]], [[V28]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V38:%.+]] = tensor.extract [[V12]][[[V31]], [[V34]], [[V28]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V39:%.+]] = tensor.extract [[V12]][[[V31]], [[V35]], [[V28]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V40:%.+]] = kernel.join [[V36]], [[V37]], [[V38]], [[V39]] : f32
+// CHECK-NEXT: linalg.yield [[V40]] : f32
 // CHECK-NEXT: } -> tensor<4x4x2048xf32>
-// CHECK-NEXT: func.return [[V20]] : tensor<4x4x2048xf32>
+// CHECK-NEXT: kernel.yield [[V22]] : tensor<4x4x2048xf32>
+// CHECK: func.return [[V15]] : tensor<4x4x2048xf32>
 // CHECK-LABEL: @somebody_else(
 // CHECK-SAME: [[V0:%.+]]: tensor<4x4x2048xi8>) -> (tensor<4x4x2048xf32>, tensor<4x4x2048xi8>)
 // CHECK-NEXT: [[V1:%.+]] = arith.constant #w2
@@ -559,379 +580,400 @@ func.func @across(%x: tensor<256x32x4xi8>) -> tensor<256x32x4xi8> {
 // CHECK-NEXT: [[V12:%.+]] = arith.constant {origin = "s"} #w0
 // CHECK-NEXT: [[V13:%.+]] = arith.constant {origin = "s"} -128 : i8
 // CHECK-NEXT: [[V14:%.+]] = tensor.empty() : tensor<4x4xi8>
-// CHECK-NEXT: [[V15:%.+]] = linalg.fill {origin = "s"} ins([[V13]] : i8) outs([[V14]] : tensor<4x4xi8>) -> tensor<4x4xi8>
-// CHECK-NEXT: [[V16:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V3]] : tensor<4x4x2048xi8>) outs([[V15]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V17:%.+]]: i8, [[V18:%.+]]: i8):
-// CHECK-NEXT: [[V19:%.+]] = arith.maxsi [[V18]], [[V17]] : i8
-// CHECK-NEXT: linalg.yield [[V19]] : i8
+// CHECK-NEXT: [[V15:%.+]] = kernel.by_rows outs([[V11]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: ^bb0([[V16:%.+]]: tensor<4x4x2048xf32>):
+// CHECK-NEXT: [[V17:%.+]] = linalg.fill {origin = "s"} ins([[V13]] : i8) outs([[V14]] : tensor<4x4xi8>) -> tensor<4x4xi8>
+// CHECK-NEXT: [[V18:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V3]] : tensor<4x4x2048xi8>) outs([[V17]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V19:%.+]]: i8, [[V20:%.+]]: i8):
+// CHECK-NEXT: [[V21:%.+]] = arith.maxsi [[V20]], [[V19]] : i8
+// CHECK-NEXT: linalg.yield [[V21]] : i8
 // CHECK-NEXT: } -> tensor<4x4xi8>
-// CHECK-NEXT: [[V20:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V3]], [[V16]] : tensor<4x4x2048xi8>, tensor<4x4xi8>) outs([[V11]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V21:%.+]]: i8, [[V22:%.+]]: i8, [[V23:%.+]]: f32):
-// CHECK-NEXT: [[V24:%.+]] = arith.index_cast [[V21]] : i8 to index
-// CHECK-NEXT: [[V25:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V26:%.+]] = arith.subi [[V24]], [[V25]] : index
-// CHECK-NEXT: [[V27:%.+]] = arith.index_cast [[V22]] : i8 to index
-// CHECK-NEXT: [[V28:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V29:%.+]] = arith.subi [[V27]], [[V28]] : index
-// CHECK-NEXT: [[V30:%.+]] = arith.constant 0 : index
-// CHECK-NEXT: [[V31:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V32:%.+]] = arith.constant 2 : index
-// CHECK-NEXT: [[V33:%.+]] = arith.constant 3 : index
-// CHECK-NEXT: [[V34:%.+]] = tensor.extract [[V12]][[[V29]], [[V30]], [[V26]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V35:%.+]] = tensor.extract [[V12]][[[V29]], [[V31]], [[V26]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V36:%.+]] = tensor.extract [[V12]][[[V29]], [[V32]], [[V26]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V37:%.+]] = tensor.extract [[V12]][[[V29]], [[V33]], [[V26]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V38:%.+]] = kernel.join [[V34]], [[V35]], [[V36]], [[V37]] : f32
-// CHECK-NEXT: linalg.yield [[V38]] : f32
+// CHECK-NEXT: [[V22:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V3]], [[V18]] : tensor<4x4x2048xi8>, tensor<4x4xi8>) outs([[V16]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V23:%.+]]: i8, [[V24:%.+]]: i8, [[V25:%.+]]: f32):
+// CHECK-NEXT: [[V26:%.+]] = arith.index_cast [[V23]] : i8 to index
+// CHECK-NEXT: [[V27:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V28:%.+]] = arith.subi [[V26]], [[V27]] : index
+// CHECK-NEXT: [[V29:%.+]] = arith.index_cast [[V24]] : i8 to index
+// CHECK-NEXT: [[V30:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V31:%.+]] = arith.subi [[V29]], [[V30]] : index
+// CHECK-NEXT: [[V32:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V33:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V34:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V35:%.+]] = arith.constant 3 : index
+// CHECK-NEXT: [[V36:%.+]] = tensor.extract [[V12]][[[V31]], [[V32]], [[V28]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V37:%.+]] = tensor.extract [[V12]][[[V31]], [[V33]], [[V28]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V38:%.+]] = tensor.extract [[V12]][[[V31]], [[V34]], [[V28]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V39:%.+]] = tensor.extract [[V12]][[[V31]], [[V35]], [[V28]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V40:%.+]] = kernel.join [[V36]], [[V37]], [[V38]], [[V39]] : f32
+// CHECK-NEXT: linalg.yield [[V40]] : f32
 // CHECK-NEXT: } -> tensor<4x4x2048xf32>
-// CHECK-NEXT: func.return [[V20]], [[V3]] : tensor<4x4x2048xf32>, tensor<4x4x2048xi8>
+// CHECK-NEXT: kernel.yield [[V22]] : tensor<4x4x2048xf32>
+// CHECK: func.return [[V15]], [[V3]] : tensor<4x4x2048xf32>, tensor<4x4x2048xi8>
 // CHECK-LABEL: @sum_in_any_order(
 // CHECK-SAME: [[V0:%.+]]: tensor<4x4x2048xi8>) -> tensor<4x4x2048xf32>
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<4x4x2048xf32>
 // CHECK-NEXT: [[V2:%.+]] = arith.constant {origin = "s"} #w0
 // CHECK-NEXT: [[V3:%.+]] = arith.constant {origin = "s"} -128 : i8
 // CHECK-NEXT: [[V4:%.+]] = tensor.empty() : tensor<4x4xi8>
-// CHECK-NEXT: [[V5:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x4xi8>) -> tensor<4x4xi8>
-// CHECK-NEXT: [[V6:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V5]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V7:%.+]]: i8, [[V8:%.+]]: i8):
-// CHECK-NEXT: [[V9:%.+]] = arith.maxsi [[V8]], [[V7]] : i8
-// CHECK-NEXT: linalg.yield [[V9]] : i8
+// CHECK-NEXT: [[V5:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
+// CHECK-NEXT: [[V6:%.+]] = tensor.empty() : tensor<4x4xf64>
+// CHECK-NEXT: [[V7:%.+]] = tensor.empty() : tensor<4x4xf32>
+// CHECK-NEXT: [[V8:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: ^bb0([[V9:%.+]]: tensor<4x4x2048xf32>):
+// CHECK-NEXT: [[V10:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x4xi8>) -> tensor<4x4xi8>
+// CHECK-NEXT: [[V11:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V10]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V12:%.+]]: i8, [[V13:%.+]]: i8):
+// CHECK-NEXT: [[V14:%.+]] = arith.maxsi [[V13]], [[V12]] : i8
+// CHECK-NEXT: linalg.yield [[V14]] : i8
 // CHECK-NEXT: } -> tensor<4x4xi8>
-// CHECK-NEXT: [[V10:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
-// CHECK-NEXT: [[V11:%.+]] = tensor.empty() : tensor<4x4xf64>
-// CHECK-NEXT: [[V12:%.+]] = linalg.fill {origin = "s"} ins([[V10]] : f64) outs([[V11]] : tensor<4x4xf64>) -> tensor<4x4xf64>
-// CHECK-NEXT: [[V13:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]], [[V6]] : tensor<4x4x2048xi8>, tensor<4x4xi8>) outs([[V12]] : tensor<4x4xf64>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V14:%.+]]: i8, [[V15:%.+]]: i8, [[V16:%.+]]: f64):
-// CHECK-NEXT: [[V17:%.+]] = arith.index_cast [[V14]] : i8 to index
-// CHECK-NEXT: [[V18:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V19:%.+]] = arith.subi [[V17]], [[V18]] : index
-// CHECK-NEXT: [[V20:%.+]] = arith.index_cast [[V15]] : i8 to index
+// CHECK-NEXT: [[V15:%.+]] = linalg.fill {origin = "s"} ins([[V5]] : f64) outs([[V6]] : tensor<4x4xf64>) -> tensor<4x4xf64>
+// CHECK-NEXT: [[V16:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]], [[V11]] : tensor<4x4x2048xi8>, tensor<4x4xi8>) outs([[V15]] : tensor<4x4xf64>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V17:%.+]]: i8, [[V18:%.+]]: i8, [[V19:%.+]]: f64):
+// CHECK-NEXT: [[V20:%.+]] = arith.index_cast [[V17]] : i8 to index
 // CHECK-NEXT: [[V21:%.+]] = arith.constant -128 : index
 // CHECK-NEXT: [[V22:%.+]] = arith.subi [[V20]], [[V21]] : index
-// CHECK-NEXT: [[V23:%.+]] = arith.constant 0 : index
-// CHECK-NEXT: [[V24:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V25:%.+]] = arith.constant 2 : index
-// CHECK-NEXT: [[V26:%.+]] = arith.constant 3 : index
-// CHECK-NEXT: [[V27:%.+]] = tensor.extract [[V2]][[[V22]], [[V23]], [[V19]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V28:%.+]] = tensor.extract [[V2]][[[V22]], [[V24]], [[V19]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V29:%.+]] = tensor.extract [[V2]][[[V22]], [[V25]], [[V19]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V30:%.+]] = tensor.extract [[V2]][[[V22]], [[V26]], [[V19]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V31:%.+]] = kernel.join [[V27]], [[V28]], [[V29]], [[V30]] : f32
-// CHECK-NEXT: [[V32:%.+]] = arith.extf [[V31]] : f32 to f64
-// CHECK-NEXT: [[V33:%.+]] = arith.addf [[V16]], [[V32]] fastmath<reassoc> : f64
-// CHECK-NEXT: linalg.yield [[V33]] : f64
+// CHECK-NEXT: [[V23:%.+]] = arith.index_cast [[V18]] : i8 to index
+// CHECK-NEXT: [[V24:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V25:%.+]] = arith.subi [[V23]], [[V24]] : index
+// CHECK-NEXT: [[V26:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V27:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V28:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V29:%.+]] = arith.constant 3 : index
+// CHECK-NEXT: [[V30:%.+]] = tensor.extract [[V2]][[[V25]], [[V26]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V31:%.+]] = tensor.extract [[V2]][[[V25]], [[V27]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V32:%.+]] = tensor.extract [[V2]][[[V25]], [[V28]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V33:%.+]] = tensor.extract [[V2]][[[V25]], [[V29]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V34:%.+]] = kernel.join [[V30]], [[V31]], [[V32]], [[V33]] : f32
+// CHECK-NEXT: [[V35:%.+]] = arith.extf [[V34]] : f32 to f64
+// CHECK-NEXT: [[V36:%.+]] = arith.addf [[V19]], [[V35]] fastmath<reassoc> : f64
+// CHECK-NEXT: linalg.yield [[V36]] : f64
 // CHECK-NEXT: } -> tensor<4x4xf64>
-// CHECK-NEXT: [[V34:%.+]] = tensor.empty() : tensor<4x4xf32>
-// CHECK-NEXT: [[V35:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V13]] : tensor<4x4xf64>) outs([[V34]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V36:%.+]]: f64, [[V37:%.+]]: f32):
-// CHECK-NEXT: [[V38:%.+]] = arith.truncf [[V36]] : f64 to f32
-// CHECK-NEXT: linalg.yield [[V38]] : f32
-// CHECK-NEXT: } -> tensor<4x4xf32>
-// CHECK-NEXT: [[V39:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V35]] : tensor<4x4xf32>) outs([[V1]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V40:%.+]]: f32, [[V41:%.+]]: f32):
+// CHECK-NEXT: [[V37:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V16]] : tensor<4x4xf64>) outs([[V7]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V38:%.+]]: f64, [[V39:%.+]]: f32):
+// CHECK-NEXT: [[V40:%.+]] = arith.truncf [[V38]] : f64 to f32
 // CHECK-NEXT: linalg.yield [[V40]] : f32
+// CHECK-NEXT: } -> tensor<4x4xf32>
+// CHECK-NEXT: [[V41:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V37]] : tensor<4x4xf32>) outs([[V9]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V42:%.+]]: f32, [[V43:%.+]]: f32):
+// CHECK-NEXT: linalg.yield [[V42]] : f32
 // CHECK-NEXT: } -> tensor<4x4x2048xf32>
-// CHECK-NEXT: func.return [[V39]] : tensor<4x4x2048xf32>
+// CHECK-NEXT: kernel.yield [[V41]] : tensor<4x4x2048xf32>
+// CHECK: func.return [[V8]] : tensor<4x4x2048xf32>
 // CHECK-LABEL: @sum_in_order(
 // CHECK-SAME: [[V0:%.+]]: tensor<4x4x2048xi8>) -> tensor<4x4x2048xf32>
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<4x4x2048xf32>
 // CHECK-NEXT: [[V2:%.+]] = arith.constant {origin = "s"} #w3
 // CHECK-NEXT: [[V3:%.+]] = arith.constant {origin = "s"} -128 : i8
 // CHECK-NEXT: [[V4:%.+]] = tensor.empty() : tensor<4x4xi8>
-// CHECK-NEXT: [[V5:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x4xi8>) -> tensor<4x4xi8>
-// CHECK-NEXT: [[V6:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V5]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V7:%.+]]: i8, [[V8:%.+]]: i8):
-// CHECK-NEXT: [[V9:%.+]] = arith.maxsi [[V8]], [[V7]] : i8
-// CHECK-NEXT: linalg.yield [[V9]] : i8
+// CHECK-NEXT: [[V5:%.+]] = tensor.empty() : tensor<4x4x2048xf32>
+// CHECK-NEXT: [[V6:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
+// CHECK-NEXT: [[V7:%.+]] = tensor.empty() : tensor<4x4xf64>
+// CHECK-NEXT: [[V8:%.+]] = tensor.empty() : tensor<4x4xf32>
+// CHECK-NEXT: [[V9:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x4x2048xf32>) -> tensor<4x4x2048xf32> attributes {rows = array<i64: 4, 4>} {
+// CHECK-NEXT: ^bb0([[V10:%.+]]: tensor<4x4x2048xf32>):
+// CHECK-NEXT: [[V11:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x4xi8>) -> tensor<4x4xi8>
+// CHECK-NEXT: [[V12:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x4x2048xi8>) outs([[V11]] : tensor<4x4xi8>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V13:%.+]]: i8, [[V14:%.+]]: i8):
+// CHECK-NEXT: [[V15:%.+]] = arith.maxsi [[V14]], [[V13]] : i8
+// CHECK-NEXT: linalg.yield [[V15]] : i8
 // CHECK-NEXT: } -> tensor<4x4xi8>
-// CHECK-NEXT: [[V10:%.+]] = tensor.empty() : tensor<4x4x2048xf32>
-// CHECK-NEXT: [[V11:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]], [[V6]] : tensor<4x4x2048xi8>, tensor<4x4xi8>) outs([[V10]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V12:%.+]]: i8, [[V13:%.+]]: i8, [[V14:%.+]]: f32):
-// CHECK-NEXT: [[V15:%.+]] = arith.index_cast [[V12]] : i8 to index
-// CHECK-NEXT: [[V16:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V17:%.+]] = arith.subi [[V15]], [[V16]] : index
-// CHECK-NEXT: [[V18:%.+]] = arith.index_cast [[V13]] : i8 to index
-// CHECK-NEXT: [[V19:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V20:%.+]] = arith.subi [[V18]], [[V19]] : index
-// CHECK-NEXT: [[V21:%.+]] = arith.constant 0 : index
-// CHECK-NEXT: [[V22:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V23:%.+]] = arith.constant 2 : index
-// CHECK-NEXT: [[V24:%.+]] = arith.constant 3 : index
-// CHECK-NEXT: [[V25:%.+]] = tensor.extract [[V2]][[[V20]], [[V21]], [[V17]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V26:%.+]] = tensor.extract [[V2]][[[V20]], [[V22]], [[V17]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V27:%.+]] = tensor.extract [[V2]][[[V20]], [[V23]], [[V17]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V28:%.+]] = tensor.extract [[V2]][[[V20]], [[V24]], [[V17]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V29:%.+]] = kernel.join [[V25]], [[V26]], [[V27]], [[V28]] : f32
-// CHECK-NEXT: linalg.yield [[V29]] : f32
+// CHECK-NEXT: [[V16:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]], [[V12]] : tensor<4x4x2048xi8>, tensor<4x4xi8>) outs([[V5]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V17:%.+]]: i8, [[V18:%.+]]: i8, [[V19:%.+]]: f32):
+// CHECK-NEXT: [[V20:%.+]] = arith.index_cast [[V17]] : i8 to index
+// CHECK-NEXT: [[V21:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V22:%.+]] = arith.subi [[V20]], [[V21]] : index
+// CHECK-NEXT: [[V23:%.+]] = arith.index_cast [[V18]] : i8 to index
+// CHECK-NEXT: [[V24:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V25:%.+]] = arith.subi [[V23]], [[V24]] : index
+// CHECK-NEXT: [[V26:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V27:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V28:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V29:%.+]] = arith.constant 3 : index
+// CHECK-NEXT: [[V30:%.+]] = tensor.extract [[V2]][[[V25]], [[V26]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V31:%.+]] = tensor.extract [[V2]][[[V25]], [[V27]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V32:%.+]] = tensor.extract [[V2]][[[V25]], [[V28]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V33:%.+]] = tensor.extract [[V2]][[[V25]], [[V29]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V34:%.+]] = kernel.join [[V30]], [[V31]], [[V32]], [[V33]] : f32
+// CHECK-NEXT: linalg.yield [[V34]] : f32
 // CHECK-NEXT: } -> tensor<4x4x2048xf32>
-// CHECK-NEXT: [[V30:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
-// CHECK-NEXT: [[V31:%.+]] = tensor.empty() : tensor<4x4xf64>
-// CHECK-NEXT: [[V32:%.+]] = linalg.fill {origin = "s"} ins([[V30]] : f64) outs([[V31]] : tensor<4x4xf64>) -> tensor<4x4xf64>
-// CHECK-NEXT: [[V33:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V11]] : tensor<4x4x2048xf32>) outs([[V32]] : tensor<4x4xf64>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V34:%.+]]: f32, [[V35:%.+]]: f64):
-// CHECK-NEXT: [[V36:%.+]] = arith.extf [[V34]] : f32 to f64
-// CHECK-NEXT: [[V37:%.+]] = arith.addf [[V35]], [[V36]] : f64
-// CHECK-NEXT: linalg.yield [[V37]] : f64
+// CHECK-NEXT: [[V35:%.+]] = linalg.fill {origin = "s"} ins([[V6]] : f64) outs([[V7]] : tensor<4x4xf64>) -> tensor<4x4xf64>
+// CHECK-NEXT: [[V36:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V16]] : tensor<4x4x2048xf32>) outs([[V35]] : tensor<4x4xf64>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V37:%.+]]: f32, [[V38:%.+]]: f64):
+// CHECK-NEXT: [[V39:%.+]] = arith.extf [[V37]] : f32 to f64
+// CHECK-NEXT: [[V40:%.+]] = arith.addf [[V38]], [[V39]] : f64
+// CHECK-NEXT: linalg.yield [[V40]] : f64
 // CHECK-NEXT: } -> tensor<4x4xf64>
-// CHECK-NEXT: [[V38:%.+]] = tensor.empty() : tensor<4x4xf32>
-// CHECK-NEXT: [[V39:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V33]] : tensor<4x4xf64>) outs([[V38]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V40:%.+]]: f64, [[V41:%.+]]: f32):
-// CHECK-NEXT: [[V42:%.+]] = arith.truncf [[V40]] : f64 to f32
-// CHECK-NEXT: linalg.yield [[V42]] : f32
-// CHECK-NEXT: } -> tensor<4x4xf32>
-// CHECK-NEXT: [[V43:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V39]] : tensor<4x4xf32>) outs([[V1]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V44:%.+]]: f32, [[V45:%.+]]: f32):
+// CHECK-NEXT: [[V41:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V36]] : tensor<4x4xf64>) outs([[V8]] : tensor<4x4xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V42:%.+]]: f64, [[V43:%.+]]: f32):
+// CHECK-NEXT: [[V44:%.+]] = arith.truncf [[V42]] : f64 to f32
 // CHECK-NEXT: linalg.yield [[V44]] : f32
+// CHECK-NEXT: } -> tensor<4x4xf32>
+// CHECK-NEXT: [[V45:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V41]] : tensor<4x4xf32>) outs([[V10]] : tensor<4x4x2048xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V46:%.+]]: f32, [[V47:%.+]]: f32):
+// CHECK-NEXT: linalg.yield [[V46]] : f32
 // CHECK-NEXT: } -> tensor<4x4x2048xf32>
-// CHECK-NEXT: func.return [[V43]] : tensor<4x4x2048xf32>
+// CHECK-NEXT: kernel.yield [[V45]] : tensor<4x4x2048xf32>
+// CHECK: func.return [[V9]] : tensor<4x4x2048xf32>
 // CHECK-LABEL: @long(
 // CHECK-SAME: [[V0:%.+]]: tensor<4x32x256xi8>) -> tensor<4x32x256xi8>
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<4x32x256xi8>
 // CHECK-NEXT: [[V2:%.+]] = arith.constant {origin = "s"} -128 : i8
 // CHECK-NEXT: [[V3:%.+]] = tensor.empty() : tensor<4x32xi8>
-// CHECK-NEXT: [[V4:%.+]] = linalg.fill {origin = "s"} ins([[V2]] : i8) outs([[V3]] : tensor<4x32xi8>) -> tensor<4x32xi8>
-// CHECK-NEXT: [[V5:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x32x256xi8>) outs([[V4]] : tensor<4x32xi8>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V6:%.+]]: i8, [[V7:%.+]]: i8):
-// CHECK-NEXT: [[V8:%.+]] = arith.maxsi [[V7]], [[V6]] : i8
-// CHECK-NEXT: linalg.yield [[V8]] : i8
+// CHECK-NEXT: [[V4:%.+]] = arith.constant {origin = "s"} 0 : i32
+// CHECK-NEXT: [[V5:%.+]] = tensor.empty() : tensor<4x32x1xi32>
+// CHECK-NEXT: [[V6:%.+]] = arith.constant {origin = "s"} #w4
+// CHECK-NEXT: [[V7:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
+// CHECK-NEXT: [[V8:%.+]] = tensor.empty() : tensor<4x32xf64>
+// CHECK-NEXT: [[V9:%.+]] = tensor.empty() : tensor<4x32xf32>
+// CHECK-NEXT: [[V10:%.+]] = arith.constant {origin = "s"} #w5
+// CHECK-NEXT: [[V11:%.+]] = tensor.empty() : tensor<4x32x256xi8>
+// CHECK-NEXT: [[V12:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x32x256xi8>) -> tensor<4x32x256xi8> attributes {rows = array<i64: 4, 32>} {
+// CHECK-NEXT: ^bb0([[V13:%.+]]: tensor<4x32x256xi8>):
+// CHECK-NEXT: [[V14:%.+]] = linalg.fill {origin = "s"} ins([[V2]] : i8) outs([[V3]] : tensor<4x32xi8>) -> tensor<4x32xi8>
+// CHECK-NEXT: [[V15:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x32x256xi8>) outs([[V14]] : tensor<4x32xi8>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V16:%.+]]: i8, [[V17:%.+]]: i8):
+// CHECK-NEXT: [[V18:%.+]] = arith.maxsi [[V17]], [[V16]] : i8
+// CHECK-NEXT: linalg.yield [[V18]] : i8
 // CHECK-NEXT: } -> tensor<4x32xi8>
-// CHECK-NEXT: [[V9:%.+]] = arith.constant {origin = "s"} 0 : i32
-// CHECK-NEXT: [[V10:%.+]] = tensor.empty() : tensor<4x32x1xi32>
-// CHECK-NEXT: [[V11:%.+]] = linalg.fill {origin = "s"} ins([[V9]] : i32) outs([[V10]] : tensor<4x32x1xi32>) -> tensor<4x32x1xi32>
-// CHECK-NEXT: [[V12:%.+]] = arith.constant {origin = "s"} #w4
-// CHECK-NEXT: [[V13:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins([[V0]], [[V5]] : tensor<4x32x256xi8>, tensor<4x32xi8>) outs([[V11]] : tensor<4x32x1xi32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V14:%.+]]: i8, [[V15:%.+]]: i8, [[V16:%.+]]: i32):
-// CHECK-NEXT: [[V17:%.+]] = arith.index_cast [[V14]] : i8 to index
-// CHECK-NEXT: [[V18:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V19:%.+]] = arith.subi [[V17]], [[V18]] : index
-// CHECK-NEXT: [[V20:%.+]] = arith.index_cast [[V15]] : i8 to index
-// CHECK-NEXT: [[V21:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V22:%.+]] = arith.subi [[V20]], [[V21]] : index
-// CHECK-NEXT: [[V23:%.+]] = linalg.index 2 : index
-// CHECK-NEXT: [[V24:%.+]] = tensor.extract [[V12]][[[V22]], [[V23]], [[V19]]] : tensor<256x1x256xi8>
-// CHECK-NEXT: [[V25:%.+]] = arith.extui [[V24]] : i8 to i32
-// CHECK-NEXT: [[V26:%.+]] = arith.addi [[V16]], [[V25]] : i32
-// CHECK-NEXT: linalg.yield [[V26]] : i32
+// CHECK-NEXT: [[V19:%.+]] = linalg.fill {origin = "s"} ins([[V4]] : i32) outs([[V5]] : tensor<4x32x1xi32>) -> tensor<4x32x1xi32>
+// CHECK-NEXT: [[V20:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins([[V0]], [[V15]] : tensor<4x32x256xi8>, tensor<4x32xi8>) outs([[V19]] : tensor<4x32x1xi32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V21:%.+]]: i8, [[V22:%.+]]: i8, [[V23:%.+]]: i32):
+// CHECK-NEXT: [[V24:%.+]] = arith.index_cast [[V21]] : i8 to index
+// CHECK-NEXT: [[V25:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V26:%.+]] = arith.subi [[V24]], [[V25]] : index
+// CHECK-NEXT: [[V27:%.+]] = arith.index_cast [[V22]] : i8 to index
+// CHECK-NEXT: [[V28:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V29:%.+]] = arith.subi [[V27]], [[V28]] : index
+// CHECK-NEXT: [[V30:%.+]] = linalg.index 2 : index
+// CHECK-NEXT: [[V31:%.+]] = tensor.extract [[V6]][[[V29]], [[V30]], [[V26]]] : tensor<256x1x256xi8>
+// CHECK-NEXT: [[V32:%.+]] = arith.extui [[V31]] : i8 to i32
+// CHECK-NEXT: [[V33:%.+]] = arith.addi [[V23]], [[V32]] : i32
+// CHECK-NEXT: linalg.yield [[V33]] : i32
 // CHECK-NEXT: } -> tensor<4x32x1xi32>
-// CHECK-NEXT: [[V27:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
-// CHECK-NEXT: [[V28:%.+]] = tensor.empty() : tensor<4x32xf64>
-// CHECK-NEXT: [[V29:%.+]] = linalg.fill {origin = "s"} ins([[V27]] : f64) outs([[V28]] : tensor<4x32xf64>) -> tensor<4x32xf64>
-// CHECK-NEXT: [[V30:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V13]] : tensor<4x32x1xi32>) outs([[V29]] : tensor<4x32xf64>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V31:%.+]]: i32, [[V32:%.+]]: f64):
-// CHECK-NEXT: [[V33:%.+]] = arith.constant 2.560000e+02 : f64
-// CHECK-NEXT: [[V34:%.+]] = arith.constant 1.000000e+00 : f64
-// CHECK-NEXT: [[V35:%.+]] = arith.mulf [[V32]], [[V33]] : f64
-// CHECK-NEXT: [[V36:%.+]] = arith.sitofp [[V31]] : i32 to f64
-// CHECK-NEXT: [[V37:%.+]] = arith.mulf [[V36]], [[V34]] : f64
-// CHECK-NEXT: [[V38:%.+]] = arith.addf [[V35]], [[V37]] : f64
-// CHECK-NEXT: linalg.yield [[V38]] : f64
+// CHECK-NEXT: [[V34:%.+]] = linalg.fill {origin = "s"} ins([[V7]] : f64) outs([[V8]] : tensor<4x32xf64>) -> tensor<4x32xf64>
+// CHECK-NEXT: [[V35:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V20]] : tensor<4x32x1xi32>) outs([[V34]] : tensor<4x32xf64>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V36:%.+]]: i32, [[V37:%.+]]: f64):
+// CHECK-NEXT: [[V38:%.+]] = arith.constant 2.560000e+02 : f64
+// CHECK-NEXT: [[V39:%.+]] = arith.constant 1.000000e+00 : f64
+// CHECK-NEXT: [[V40:%.+]] = arith.mulf [[V37]], [[V38]] : f64
+// CHECK-NEXT: [[V41:%.+]] = arith.sitofp [[V36]] : i32 to f64
+// CHECK-NEXT: [[V42:%.+]] = arith.mulf [[V41]], [[V39]] : f64
+// CHECK-NEXT: [[V43:%.+]] = arith.addf [[V40]], [[V42]] : f64
+// CHECK-NEXT: linalg.yield [[V43]] : f64
 // CHECK-NEXT: } -> tensor<4x32xf64>
-// CHECK-NEXT: [[V39:%.+]] = tensor.empty() : tensor<4x32xf32>
-// CHECK-NEXT: [[V40:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V30]] : tensor<4x32xf64>) outs([[V39]] : tensor<4x32xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V41:%.+]]: f64, [[V42:%.+]]: f32):
-// CHECK-NEXT: [[V43:%.+]] = arith.truncf [[V41]] : f64 to f32
-// CHECK-NEXT: linalg.yield [[V43]] : f32
+// CHECK-NEXT: [[V44:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V35]] : tensor<4x32xf64>) outs([[V9]] : tensor<4x32xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V45:%.+]]: f64, [[V46:%.+]]: f32):
+// CHECK-NEXT: [[V47:%.+]] = arith.truncf [[V45]] : f64 to f32
+// CHECK-NEXT: linalg.yield [[V47]] : f32
 // CHECK-NEXT: } -> tensor<4x32xf32>
-// CHECK-NEXT: [[V44:%.+]] = arith.constant {origin = "s"} #w5
-// CHECK-NEXT: [[V45:%.+]] = tensor.empty() : tensor<4x32x256xi8>
-// CHECK-NEXT: [[V46:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V5]], [[V40]] : tensor<4x32xi8>, tensor<4x32xf32>) outs([[V45]] : tensor<4x32x256xi8>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V47:%.+]]: i8, [[V48:%.+]]: f32, [[V49:%.+]]: i8):
-// CHECK-NEXT: [[V50:%.+]] = arith.index_cast [[V47]] : i8 to index
-// CHECK-NEXT: [[V51:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V52:%.+]] = arith.subi [[V50]], [[V51]] : index
-// CHECK-NEXT: [[V53:%.+]] = linalg.index 2 : index
-// CHECK-NEXT: [[V54:%.+]] = tensor.extract [[V44]][[[V52]], [[V53]]] : tensor<256x256xf32>
-// CHECK-NEXT: [[V55:%.+]] = arith.divf [[V54]], [[V48]] : f32
-// CHECK-NEXT: [[V56:%.+]] = arith.constant 1.200000e+02 : f32
-// CHECK-NEXT: [[V57:%.+]] = arith.mulf [[V55]], [[V56]] : f32
-// CHECK-NEXT: [[V58:%.+]] = arith.fptosi [[V57]] : f32 to i8
-// CHECK-NEXT: linalg.yield [[V58]] : i8
+// CHECK-NEXT: [[V48:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V15]], [[V44]] : tensor<4x32xi8>, tensor<4x32xf32>) outs([[V11]] : tensor<4x32x256xi8>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V49:%.+]]: i8, [[V50:%.+]]: f32, [[V51:%.+]]: i8):
+// CHECK-NEXT: [[V52:%.+]] = arith.index_cast [[V49]] : i8 to index
+// CHECK-NEXT: [[V53:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V54:%.+]] = arith.subi [[V52]], [[V53]] : index
+// CHECK-NEXT: [[V55:%.+]] = linalg.index 2 : index
+// CHECK-NEXT: [[V56:%.+]] = tensor.extract [[V10]][[[V54]], [[V55]]] : tensor<256x256xf32>
+// CHECK-NEXT: [[V57:%.+]] = arith.divf [[V56]], [[V50]] : f32
+// CHECK-NEXT: [[V58:%.+]] = arith.constant 1.200000e+02 : f32
+// CHECK-NEXT: [[V59:%.+]] = arith.mulf [[V57]], [[V58]] : f32
+// CHECK-NEXT: [[V60:%.+]] = arith.fptosi [[V59]] : f32 to i8
+// CHECK-NEXT: linalg.yield [[V60]] : i8
 // CHECK-NEXT: } -> tensor<4x32x256xi8>
-// CHECK-NEXT: [[V59:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]] : tensor<4x32x256xi8>) outs([[V1]] : tensor<4x32x256xi8>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V60:%.+]]: i8, [[V61:%.+]]: i8):
-// CHECK-NEXT: [[V62:%.+]] = linalg.index 0 : index
-// CHECK-NEXT: [[V63:%.+]] = linalg.index 1 : index
-// CHECK-NEXT: [[V64:%.+]] = arith.index_cast [[V60]] : i8 to index
-// CHECK-NEXT: [[V65:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V66:%.+]] = arith.subi [[V64]], [[V65]] : index
-// CHECK-NEXT: [[V67:%.+]] = tensor.extract [[V46]][[[V62]], [[V63]], [[V66]]] : tensor<4x32x256xi8>
-// CHECK-NEXT: linalg.yield [[V67]] : i8
+// CHECK-NEXT: [[V61:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]] : tensor<4x32x256xi8>) outs([[V13]] : tensor<4x32x256xi8>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V62:%.+]]: i8, [[V63:%.+]]: i8):
+// CHECK-NEXT: [[V64:%.+]] = linalg.index 0 : index
+// CHECK-NEXT: [[V65:%.+]] = linalg.index 1 : index
+// CHECK-NEXT: [[V66:%.+]] = arith.index_cast [[V62]] : i8 to index
+// CHECK-NEXT: [[V67:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V68:%.+]] = arith.subi [[V66]], [[V67]] : index
+// CHECK-NEXT: [[V69:%.+]] = tensor.extract [[V48]][[[V64]], [[V65]], [[V68]]] : tensor<4x32x256xi8>
+// CHECK-NEXT: linalg.yield [[V69]] : i8
 // CHECK-NEXT: } -> tensor<4x32x256xi8>
-// CHECK-NEXT: func.return [[V59]] : tensor<4x32x256xi8>
+// CHECK-NEXT: kernel.yield [[V61]] : tensor<4x32x256xi8>
+// CHECK: func.return [[V12]] : tensor<4x32x256xi8>
 // CHECK-LABEL: @short(
 // CHECK-SAME: [[V0:%.+]]: tensor<4x33x255xi8>) -> tensor<4x33x255xi8>
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<4x33x255xi8>
 // CHECK-NEXT: [[V2:%.+]] = arith.constant {origin = "s"} #w6
 // CHECK-NEXT: [[V3:%.+]] = arith.constant {origin = "s"} -128 : i8
 // CHECK-NEXT: [[V4:%.+]] = tensor.empty() : tensor<4x33xi8>
-// CHECK-NEXT: [[V5:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x33xi8>) -> tensor<4x33xi8>
-// CHECK-NEXT: [[V6:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x33x255xi8>) outs([[V5]] : tensor<4x33xi8>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V7:%.+]]: i8, [[V8:%.+]]: i8):
-// CHECK-NEXT: [[V9:%.+]] = arith.maxsi [[V8]], [[V7]] : i8
-// CHECK-NEXT: linalg.yield [[V9]] : i8
+// CHECK-NEXT: [[V5:%.+]] = tensor.empty() : tensor<4x33x255xf32>
+// CHECK-NEXT: [[V6:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
+// CHECK-NEXT: [[V7:%.+]] = tensor.empty() : tensor<4x33xf64>
+// CHECK-NEXT: [[V8:%.+]] = tensor.empty() : tensor<4x33xf32>
+// CHECK-NEXT: [[V9:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x33x255xi8>) -> tensor<4x33x255xi8> attributes {rows = array<i64: 4, 33>} {
+// CHECK-NEXT: ^bb0([[V10:%.+]]: tensor<4x33x255xi8>):
+// CHECK-NEXT: [[V11:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x33xi8>) -> tensor<4x33xi8>
+// CHECK-NEXT: [[V12:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x33x255xi8>) outs([[V11]] : tensor<4x33xi8>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V13:%.+]]: i8, [[V14:%.+]]: i8):
+// CHECK-NEXT: [[V15:%.+]] = arith.maxsi [[V14]], [[V13]] : i8
+// CHECK-NEXT: linalg.yield [[V15]] : i8
 // CHECK-NEXT: } -> tensor<4x33xi8>
-// CHECK-NEXT: [[V10:%.+]] = tensor.empty() : tensor<4x33x255xf32>
-// CHECK-NEXT: [[V11:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]], [[V6]] : tensor<4x33x255xi8>, tensor<4x33xi8>) outs([[V10]] : tensor<4x33x255xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V12:%.+]]: i8, [[V13:%.+]]: i8, [[V14:%.+]]: f32):
-// CHECK-NEXT: [[V15:%.+]] = arith.index_cast [[V12]] : i8 to index
-// CHECK-NEXT: [[V16:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V17:%.+]] = arith.subi [[V15]], [[V16]] : index
-// CHECK-NEXT: [[V18:%.+]] = arith.index_cast [[V13]] : i8 to index
-// CHECK-NEXT: [[V19:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V20:%.+]] = arith.subi [[V18]], [[V19]] : index
-// CHECK-NEXT: [[V21:%.+]] = arith.constant 0 : index
-// CHECK-NEXT: [[V22:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V23:%.+]] = arith.constant 2 : index
-// CHECK-NEXT: [[V24:%.+]] = arith.constant 3 : index
-// CHECK-NEXT: [[V25:%.+]] = tensor.extract [[V2]][[[V20]], [[V21]], [[V17]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V26:%.+]] = tensor.extract [[V2]][[[V20]], [[V22]], [[V17]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V27:%.+]] = tensor.extract [[V2]][[[V20]], [[V23]], [[V17]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V28:%.+]] = tensor.extract [[V2]][[[V20]], [[V24]], [[V17]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V29:%.+]] = kernel.join [[V25]], [[V26]], [[V27]], [[V28]] : f32
-// CHECK-NEXT: linalg.yield [[V29]] : f32
+// CHECK-NEXT: [[V16:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]], [[V12]] : tensor<4x33x255xi8>, tensor<4x33xi8>) outs([[V5]] : tensor<4x33x255xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V17:%.+]]: i8, [[V18:%.+]]: i8, [[V19:%.+]]: f32):
+// CHECK-NEXT: [[V20:%.+]] = arith.index_cast [[V17]] : i8 to index
+// CHECK-NEXT: [[V21:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V22:%.+]] = arith.subi [[V20]], [[V21]] : index
+// CHECK-NEXT: [[V23:%.+]] = arith.index_cast [[V18]] : i8 to index
+// CHECK-NEXT: [[V24:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V25:%.+]] = arith.subi [[V23]], [[V24]] : index
+// CHECK-NEXT: [[V26:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V27:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V28:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V29:%.+]] = arith.constant 3 : index
+// CHECK-NEXT: [[V30:%.+]] = tensor.extract [[V2]][[[V25]], [[V26]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V31:%.+]] = tensor.extract [[V2]][[[V25]], [[V27]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V32:%.+]] = tensor.extract [[V2]][[[V25]], [[V28]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V33:%.+]] = tensor.extract [[V2]][[[V25]], [[V29]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V34:%.+]] = kernel.join [[V30]], [[V31]], [[V32]], [[V33]] : f32
+// CHECK-NEXT: linalg.yield [[V34]] : f32
 // CHECK-NEXT: } -> tensor<4x33x255xf32>
-// CHECK-NEXT: [[V30:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
-// CHECK-NEXT: [[V31:%.+]] = tensor.empty() : tensor<4x33xf64>
-// CHECK-NEXT: [[V32:%.+]] = linalg.fill {origin = "s"} ins([[V30]] : f64) outs([[V31]] : tensor<4x33xf64>) -> tensor<4x33xf64>
-// CHECK-NEXT: [[V33:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V11]] : tensor<4x33x255xf32>) outs([[V32]] : tensor<4x33xf64>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V34:%.+]]: f32, [[V35:%.+]]: f64):
-// CHECK-NEXT: [[V36:%.+]] = arith.extf [[V34]] : f32 to f64
-// CHECK-NEXT: [[V37:%.+]] = arith.addf [[V35]], [[V36]] fastmath<reassoc> : f64
-// CHECK-NEXT: linalg.yield [[V37]] : f64
+// CHECK-NEXT: [[V35:%.+]] = linalg.fill {origin = "s"} ins([[V6]] : f64) outs([[V7]] : tensor<4x33xf64>) -> tensor<4x33xf64>
+// CHECK-NEXT: [[V36:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V16]] : tensor<4x33x255xf32>) outs([[V35]] : tensor<4x33xf64>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V37:%.+]]: f32, [[V38:%.+]]: f64):
+// CHECK-NEXT: [[V39:%.+]] = arith.extf [[V37]] : f32 to f64
+// CHECK-NEXT: [[V40:%.+]] = arith.addf [[V38]], [[V39]] fastmath<reassoc> : f64
+// CHECK-NEXT: linalg.yield [[V40]] : f64
 // CHECK-NEXT: } -> tensor<4x33xf64>
-// CHECK-NEXT: [[V38:%.+]] = tensor.empty() : tensor<4x33xf32>
-// CHECK-NEXT: [[V39:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V33]] : tensor<4x33xf64>) outs([[V38]] : tensor<4x33xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V40:%.+]]: f64, [[V41:%.+]]: f32):
-// CHECK-NEXT: [[V42:%.+]] = arith.truncf [[V40]] : f64 to f32
-// CHECK-NEXT: linalg.yield [[V42]] : f32
+// CHECK-NEXT: [[V41:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V36]] : tensor<4x33xf64>) outs([[V8]] : tensor<4x33xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V42:%.+]]: f64, [[V43:%.+]]: f32):
+// CHECK-NEXT: [[V44:%.+]] = arith.truncf [[V42]] : f64 to f32
+// CHECK-NEXT: linalg.yield [[V44]] : f32
 // CHECK-NEXT: } -> tensor<4x33xf32>
-// CHECK-NEXT: [[V43:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V11]], [[V39]] : tensor<4x33x255xf32>, tensor<4x33xf32>) outs([[V1]] : tensor<4x33x255xi8>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V44:%.+]]: f32, [[V45:%.+]]: f32, [[V46:%.+]]: i8):
-// CHECK-NEXT: [[V47:%.+]] = arith.divf [[V44]], [[V45]] : f32
-// CHECK-NEXT: [[V48:%.+]] = arith.constant 1.200000e+02 : f32
-// CHECK-NEXT: [[V49:%.+]] = arith.mulf [[V47]], [[V48]] : f32
-// CHECK-NEXT: [[V50:%.+]] = arith.fptosi [[V49]] : f32 to i8
-// CHECK-NEXT: linalg.yield [[V50]] : i8
+// CHECK-NEXT: [[V45:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V16]], [[V41]] : tensor<4x33x255xf32>, tensor<4x33xf32>) outs([[V10]] : tensor<4x33x255xi8>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V46:%.+]]: f32, [[V47:%.+]]: f32, [[V48:%.+]]: i8):
+// CHECK-NEXT: [[V49:%.+]] = arith.divf [[V46]], [[V47]] : f32
+// CHECK-NEXT: [[V50:%.+]] = arith.constant 1.200000e+02 : f32
+// CHECK-NEXT: [[V51:%.+]] = arith.mulf [[V49]], [[V50]] : f32
+// CHECK-NEXT: [[V52:%.+]] = arith.fptosi [[V51]] : f32 to i8
+// CHECK-NEXT: linalg.yield [[V52]] : i8
 // CHECK-NEXT: } -> tensor<4x33x255xi8>
-// CHECK-NEXT: func.return [[V43]] : tensor<4x33x255xi8>
+// CHECK-NEXT: kernel.yield [[V45]] : tensor<4x33x255xi8>
+// CHECK: func.return [[V9]] : tensor<4x33x255xi8>
 // CHECK-LABEL: @negative(
 // CHECK-SAME: [[V0:%.+]]: tensor<4x32x256xi8>) -> tensor<4x32x256xi8>
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<4x32x256xi8>
 // CHECK-NEXT: [[V2:%.+]] = arith.constant {origin = "s"} #w7
 // CHECK-NEXT: [[V3:%.+]] = arith.constant {origin = "s"} -128 : i8
 // CHECK-NEXT: [[V4:%.+]] = tensor.empty() : tensor<4x32xi8>
-// CHECK-NEXT: [[V5:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x32xi8>) -> tensor<4x32xi8>
-// CHECK-NEXT: [[V6:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x32x256xi8>) outs([[V5]] : tensor<4x32xi8>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V7:%.+]]: i8, [[V8:%.+]]: i8):
-// CHECK-NEXT: [[V9:%.+]] = arith.maxsi [[V8]], [[V7]] : i8
-// CHECK-NEXT: linalg.yield [[V9]] : i8
+// CHECK-NEXT: [[V5:%.+]] = tensor.empty() : tensor<4x32x256xf32>
+// CHECK-NEXT: [[V6:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
+// CHECK-NEXT: [[V7:%.+]] = tensor.empty() : tensor<4x32xf64>
+// CHECK-NEXT: [[V8:%.+]] = tensor.empty() : tensor<4x32xf32>
+// CHECK-NEXT: [[V9:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x32x256xi8>) -> tensor<4x32x256xi8> attributes {rows = array<i64: 4, 32>} {
+// CHECK-NEXT: ^bb0([[V10:%.+]]: tensor<4x32x256xi8>):
+// CHECK-NEXT: [[V11:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x32xi8>) -> tensor<4x32xi8>
+// CHECK-NEXT: [[V12:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x32x256xi8>) outs([[V11]] : tensor<4x32xi8>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V13:%.+]]: i8, [[V14:%.+]]: i8):
+// CHECK-NEXT: [[V15:%.+]] = arith.maxsi [[V14]], [[V13]] : i8
+// CHECK-NEXT: linalg.yield [[V15]] : i8
 // CHECK-NEXT: } -> tensor<4x32xi8>
-// CHECK-NEXT: [[V10:%.+]] = tensor.empty() : tensor<4x32x256xf32>
-// CHECK-NEXT: [[V11:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]], [[V6]] : tensor<4x32x256xi8>, tensor<4x32xi8>) outs([[V10]] : tensor<4x32x256xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V12:%.+]]: i8, [[V13:%.+]]: i8, [[V14:%.+]]: f32):
-// CHECK-NEXT: [[V15:%.+]] = arith.index_cast [[V12]] : i8 to index
-// CHECK-NEXT: [[V16:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V17:%.+]] = arith.subi [[V15]], [[V16]] : index
-// CHECK-NEXT: [[V18:%.+]] = arith.index_cast [[V13]] : i8 to index
-// CHECK-NEXT: [[V19:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V20:%.+]] = arith.subi [[V18]], [[V19]] : index
-// CHECK-NEXT: [[V21:%.+]] = arith.constant 0 : index
-// CHECK-NEXT: [[V22:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V23:%.+]] = arith.constant 2 : index
-// CHECK-NEXT: [[V24:%.+]] = arith.constant 3 : index
-// CHECK-NEXT: [[V25:%.+]] = tensor.extract [[V2]][[[V20]], [[V21]], [[V17]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V26:%.+]] = tensor.extract [[V2]][[[V20]], [[V22]], [[V17]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V27:%.+]] = tensor.extract [[V2]][[[V20]], [[V23]], [[V17]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V28:%.+]] = tensor.extract [[V2]][[[V20]], [[V24]], [[V17]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V29:%.+]] = kernel.join [[V25]], [[V26]], [[V27]], [[V28]] : f32
-// CHECK-NEXT: linalg.yield [[V29]] : f32
+// CHECK-NEXT: [[V16:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]], [[V12]] : tensor<4x32x256xi8>, tensor<4x32xi8>) outs([[V5]] : tensor<4x32x256xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V17:%.+]]: i8, [[V18:%.+]]: i8, [[V19:%.+]]: f32):
+// CHECK-NEXT: [[V20:%.+]] = arith.index_cast [[V17]] : i8 to index
+// CHECK-NEXT: [[V21:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V22:%.+]] = arith.subi [[V20]], [[V21]] : index
+// CHECK-NEXT: [[V23:%.+]] = arith.index_cast [[V18]] : i8 to index
+// CHECK-NEXT: [[V24:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V25:%.+]] = arith.subi [[V23]], [[V24]] : index
+// CHECK-NEXT: [[V26:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V27:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V28:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V29:%.+]] = arith.constant 3 : index
+// CHECK-NEXT: [[V30:%.+]] = tensor.extract [[V2]][[[V25]], [[V26]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V31:%.+]] = tensor.extract [[V2]][[[V25]], [[V27]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V32:%.+]] = tensor.extract [[V2]][[[V25]], [[V28]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V33:%.+]] = tensor.extract [[V2]][[[V25]], [[V29]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V34:%.+]] = kernel.join [[V30]], [[V31]], [[V32]], [[V33]] : f32
+// CHECK-NEXT: linalg.yield [[V34]] : f32
 // CHECK-NEXT: } -> tensor<4x32x256xf32>
-// CHECK-NEXT: [[V30:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
-// CHECK-NEXT: [[V31:%.+]] = tensor.empty() : tensor<4x32xf64>
-// CHECK-NEXT: [[V32:%.+]] = linalg.fill {origin = "s"} ins([[V30]] : f64) outs([[V31]] : tensor<4x32xf64>) -> tensor<4x32xf64>
-// CHECK-NEXT: [[V33:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V11]] : tensor<4x32x256xf32>) outs([[V32]] : tensor<4x32xf64>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V34:%.+]]: f32, [[V35:%.+]]: f64):
-// CHECK-NEXT: [[V36:%.+]] = arith.extf [[V34]] : f32 to f64
-// CHECK-NEXT: [[V37:%.+]] = arith.addf [[V35]], [[V36]] fastmath<reassoc> : f64
-// CHECK-NEXT: linalg.yield [[V37]] : f64
+// CHECK-NEXT: [[V35:%.+]] = linalg.fill {origin = "s"} ins([[V6]] : f64) outs([[V7]] : tensor<4x32xf64>) -> tensor<4x32xf64>
+// CHECK-NEXT: [[V36:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V16]] : tensor<4x32x256xf32>) outs([[V35]] : tensor<4x32xf64>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V37:%.+]]: f32, [[V38:%.+]]: f64):
+// CHECK-NEXT: [[V39:%.+]] = arith.extf [[V37]] : f32 to f64
+// CHECK-NEXT: [[V40:%.+]] = arith.addf [[V38]], [[V39]] fastmath<reassoc> : f64
+// CHECK-NEXT: linalg.yield [[V40]] : f64
 // CHECK-NEXT: } -> tensor<4x32xf64>
-// CHECK-NEXT: [[V38:%.+]] = tensor.empty() : tensor<4x32xf32>
-// CHECK-NEXT: [[V39:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V33]] : tensor<4x32xf64>) outs([[V38]] : tensor<4x32xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V40:%.+]]: f64, [[V41:%.+]]: f32):
-// CHECK-NEXT: [[V42:%.+]] = arith.truncf [[V40]] : f64 to f32
-// CHECK-NEXT: linalg.yield [[V42]] : f32
+// CHECK-NEXT: [[V41:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V36]] : tensor<4x32xf64>) outs([[V8]] : tensor<4x32xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V42:%.+]]: f64, [[V43:%.+]]: f32):
+// CHECK-NEXT: [[V44:%.+]] = arith.truncf [[V42]] : f64 to f32
+// CHECK-NEXT: linalg.yield [[V44]] : f32
 // CHECK-NEXT: } -> tensor<4x32xf32>
-// CHECK-NEXT: [[V43:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V11]], [[V39]] : tensor<4x32x256xf32>, tensor<4x32xf32>) outs([[V1]] : tensor<4x32x256xi8>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V44:%.+]]: f32, [[V45:%.+]]: f32, [[V46:%.+]]: i8):
-// CHECK-NEXT: [[V47:%.+]] = arith.divf [[V44]], [[V45]] : f32
-// CHECK-NEXT: [[V48:%.+]] = arith.constant 1.200000e+02 : f32
-// CHECK-NEXT: [[V49:%.+]] = arith.mulf [[V47]], [[V48]] : f32
-// CHECK-NEXT: [[V50:%.+]] = arith.fptosi [[V49]] : f32 to i8
-// CHECK-NEXT: linalg.yield [[V50]] : i8
+// CHECK-NEXT: [[V45:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V16]], [[V41]] : tensor<4x32x256xf32>, tensor<4x32xf32>) outs([[V10]] : tensor<4x32x256xi8>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V46:%.+]]: f32, [[V47:%.+]]: f32, [[V48:%.+]]: i8):
+// CHECK-NEXT: [[V49:%.+]] = arith.divf [[V46]], [[V47]] : f32
+// CHECK-NEXT: [[V50:%.+]] = arith.constant 1.200000e+02 : f32
+// CHECK-NEXT: [[V51:%.+]] = arith.mulf [[V49]], [[V50]] : f32
+// CHECK-NEXT: [[V52:%.+]] = arith.fptosi [[V51]] : f32 to i8
+// CHECK-NEXT: linalg.yield [[V52]] : i8
 // CHECK-NEXT: } -> tensor<4x32x256xi8>
-// CHECK-NEXT: func.return [[V43]] : tensor<4x32x256xi8>
+// CHECK-NEXT: kernel.yield [[V45]] : tensor<4x32x256xi8>
+// CHECK: func.return [[V9]] : tensor<4x32x256xi8>
 // CHECK-LABEL: @places(
 // CHECK-SAME: [[V0:%.+]]: tensor<4x32x256xi8>) -> tensor<4x32x256xi8>
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<4x32x256xi8>
 // CHECK-NEXT: [[V2:%.+]] = arith.constant {origin = "s"} #w6
 // CHECK-NEXT: [[V3:%.+]] = arith.constant {origin = "s"} -128 : i8
 // CHECK-NEXT: [[V4:%.+]] = tensor.empty() : tensor<4x32xi8>
-// CHECK-NEXT: [[V5:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x32xi8>) -> tensor<4x32xi8>
-// CHECK-NEXT: [[V6:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x32x256xi8>) outs([[V5]] : tensor<4x32xi8>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V7:%.+]]: i8, [[V8:%.+]]: i8):
-// CHECK-NEXT: [[V9:%.+]] = arith.maxsi [[V8]], [[V7]] : i8
-// CHECK-NEXT: linalg.yield [[V9]] : i8
+// CHECK-NEXT: [[V5:%.+]] = tensor.empty() : tensor<4x32x256xf32>
+// CHECK-NEXT: [[V6:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
+// CHECK-NEXT: [[V7:%.+]] = tensor.empty() : tensor<4x32xf64>
+// CHECK-NEXT: [[V8:%.+]] = tensor.empty() : tensor<4x32xf32>
+// CHECK-NEXT: [[V9:%.+]] = kernel.by_rows outs([[V1]] : tensor<4x32x256xi8>) -> tensor<4x32x256xi8> attributes {rows = array<i64: 4, 32>} {
+// CHECK-NEXT: ^bb0([[V10:%.+]]: tensor<4x32x256xi8>):
+// CHECK-NEXT: [[V11:%.+]] = linalg.fill {origin = "s"} ins([[V3]] : i8) outs([[V4]] : tensor<4x32xi8>) -> tensor<4x32xi8>
+// CHECK-NEXT: [[V12:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V0]] : tensor<4x32x256xi8>) outs([[V11]] : tensor<4x32xi8>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V13:%.+]]: i8, [[V14:%.+]]: i8):
+// CHECK-NEXT: [[V15:%.+]] = arith.maxsi [[V14]], [[V13]] : i8
+// CHECK-NEXT: linalg.yield [[V15]] : i8
 // CHECK-NEXT: } -> tensor<4x32xi8>
-// CHECK-NEXT: [[V10:%.+]] = tensor.empty() : tensor<4x32x256xf32>
-// CHECK-NEXT: [[V11:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]], [[V6]] : tensor<4x32x256xi8>, tensor<4x32xi8>) outs([[V10]] : tensor<4x32x256xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V12:%.+]]: i8, [[V13:%.+]]: i8, [[V14:%.+]]: f32):
-// CHECK-NEXT: [[V15:%.+]] = arith.index_cast [[V12]] : i8 to index
-// CHECK-NEXT: [[V16:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V17:%.+]] = arith.subi [[V15]], [[V16]] : index
-// CHECK-NEXT: [[V18:%.+]] = arith.index_cast [[V13]] : i8 to index
-// CHECK-NEXT: [[V19:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V20:%.+]] = arith.subi [[V18]], [[V19]] : index
-// CHECK-NEXT: [[V21:%.+]] = arith.constant 0 : index
-// CHECK-NEXT: [[V22:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V23:%.+]] = arith.constant 2 : index
-// CHECK-NEXT: [[V24:%.+]] = arith.constant 3 : index
-// CHECK-NEXT: [[V25:%.+]] = tensor.extract [[V2]][[[V20]], [[V21]], [[V17]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V26:%.+]] = tensor.extract [[V2]][[[V20]], [[V22]], [[V17]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V27:%.+]] = tensor.extract [[V2]][[[V20]], [[V23]], [[V17]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V28:%.+]] = tensor.extract [[V2]][[[V20]], [[V24]], [[V17]]] : tensor<256x4x256xi8>
-// CHECK-NEXT: [[V29:%.+]] = kernel.join [[V25]], [[V26]], [[V27]], [[V28]] : f32
-// CHECK-NEXT: linalg.yield [[V29]] : f32
+// CHECK-NEXT: [[V16:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V0]], [[V12]] : tensor<4x32x256xi8>, tensor<4x32xi8>) outs([[V5]] : tensor<4x32x256xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V17:%.+]]: i8, [[V18:%.+]]: i8, [[V19:%.+]]: f32):
+// CHECK-NEXT: [[V20:%.+]] = arith.index_cast [[V17]] : i8 to index
+// CHECK-NEXT: [[V21:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V22:%.+]] = arith.subi [[V20]], [[V21]] : index
+// CHECK-NEXT: [[V23:%.+]] = arith.index_cast [[V18]] : i8 to index
+// CHECK-NEXT: [[V24:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V25:%.+]] = arith.subi [[V23]], [[V24]] : index
+// CHECK-NEXT: [[V26:%.+]] = arith.constant 0 : index
+// CHECK-NEXT: [[V27:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V28:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V29:%.+]] = arith.constant 3 : index
+// CHECK-NEXT: [[V30:%.+]] = tensor.extract [[V2]][[[V25]], [[V26]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V31:%.+]] = tensor.extract [[V2]][[[V25]], [[V27]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V32:%.+]] = tensor.extract [[V2]][[[V25]], [[V28]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V33:%.+]] = tensor.extract [[V2]][[[V25]], [[V29]], [[V22]]] : tensor<256x4x256xi8>
+// CHECK-NEXT: [[V34:%.+]] = kernel.join [[V30]], [[V31]], [[V32]], [[V33]] : f32
+// CHECK-NEXT: linalg.yield [[V34]] : f32
 // CHECK-NEXT: } -> tensor<4x32x256xf32>
-// CHECK-NEXT: [[V30:%.+]] = arith.constant {origin = "s"} 0.000000e+00 : f64
-// CHECK-NEXT: [[V31:%.+]] = tensor.empty() : tensor<4x32xf64>
-// CHECK-NEXT: [[V32:%.+]] = linalg.fill {origin = "s"} ins([[V30]] : f64) outs([[V31]] : tensor<4x32xf64>) -> tensor<4x32xf64>
-// CHECK-NEXT: [[V33:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V11]] : tensor<4x32x256xf32>) outs([[V32]] : tensor<4x32xf64>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V34:%.+]]: f32, [[V35:%.+]]: f64):
-// CHECK-NEXT: [[V36:%.+]] = arith.extf [[V34]] : f32 to f64
-// CHECK-NEXT: [[V37:%.+]] = arith.addf [[V35]], [[V36]] fastmath<reassoc> : f64
-// CHECK-NEXT: linalg.yield [[V37]] : f64
+// CHECK-NEXT: [[V35:%.+]] = linalg.fill {origin = "s"} ins([[V6]] : f64) outs([[V7]] : tensor<4x32xf64>) -> tensor<4x32xf64>
+// CHECK-NEXT: [[V36:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins([[V16]] : tensor<4x32x256xf32>) outs([[V35]] : tensor<4x32xf64>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V37:%.+]]: f32, [[V38:%.+]]: f64):
+// CHECK-NEXT: [[V39:%.+]] = arith.extf [[V37]] : f32 to f64
+// CHECK-NEXT: [[V40:%.+]] = arith.addf [[V38]], [[V39]] fastmath<reassoc> : f64
+// CHECK-NEXT: linalg.yield [[V40]] : f64
 // CHECK-NEXT: } -> tensor<4x32xf64>
-// CHECK-NEXT: [[V38:%.+]] = tensor.empty() : tensor<4x32xf32>
-// CHECK-NEXT: [[V39:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V33]] : tensor<4x32xf64>) outs([[V38]] : tensor<4x32xf32>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V40:%.+]]: f64, [[V41:%.+]]: f32):
-// CHECK-NEXT: [[V42:%.+]] = arith.truncf [[V40]] : f64 to f32
-// CHECK-NEXT: linalg.yield [[V42]] : f32
+// CHECK-NEXT: [[V41:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins([[V36]] : tensor<4x32xf64>) outs([[V8]] : tensor<4x32xf32>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V42:%.+]]: f64, [[V43:%.+]]: f32):
+// CHECK-NEXT: [[V44:%.+]] = arith.truncf [[V42]] : f64 to f32
+// CHECK-NEXT: linalg.yield [[V44]] : f32
 // CHECK-NEXT: } -> tensor<4x32xf32>
-// CHECK-NEXT: [[V43:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V11]], [[V39]] : tensor<4x32x256xf32>, tensor<4x32xf32>) outs([[V1]] : tensor<4x32x256xi8>) attrs =  {origin = "s"} {
-// CHECK-NEXT: ^bb0([[V44:%.+]]: f32, [[V45:%.+]]: f32, [[V46:%.+]]: i8):
-// CHECK-NEXT: [[V47:%.+]] = arith.divf [[V44]], [[V45]] : f32
-// CHECK-NEXT: [[V48:%.+]] = arith.constant 1.200000e+02 : f32
-// CHECK-NEXT: [[V49:%.+]] = arith.mulf [[V47]], [[V48]] : f32
-// CHECK-NEXT: [[V50:%.+]] = linalg.index 2 : index
-// CHECK-NEXT: [[V51:%.+]] = arith.index_cast [[V50]] : index to i32
-// CHECK-NEXT: [[V52:%.+]] = arith.sitofp [[V51]] : i32 to f32
-// CHECK-NEXT: [[V53:%.+]] = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT: [[V54:%.+]] = arith.mulf [[V52]], [[V53]] : f32
-// CHECK-NEXT: [[V55:%.+]] = arith.addf [[V49]], [[V54]] : f32
-// CHECK-NEXT: [[V56:%.+]] = arith.fptosi [[V55]] : f32 to i8
-// CHECK-NEXT: linalg.yield [[V56]] : i8
+// CHECK-NEXT: [[V45:%.+]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins([[V16]], [[V41]] : tensor<4x32x256xf32>, tensor<4x32xf32>) outs([[V10]] : tensor<4x32x256xi8>) attrs =  {origin = "s"} {
+// CHECK-NEXT: ^bb0([[V46:%.+]]: f32, [[V47:%.+]]: f32, [[V48:%.+]]: i8):
+// CHECK-NEXT: [[V49:%.+]] = arith.divf [[V46]], [[V47]] : f32
+// CHECK-NEXT: [[V50:%.+]] = arith.constant 1.200000e+02 : f32
+// CHECK-NEXT: [[V51:%.+]] = arith.mulf [[V49]], [[V50]] : f32
+// CHECK-NEXT: [[V52:%.+]] = linalg.index 2 : index
+// CHECK-NEXT: [[V53:%.+]] = arith.index_cast [[V52]] : index to i32
+// CHECK-NEXT: [[V54:%.+]] = arith.sitofp [[V53]] : i32 to f32
+// CHECK-NEXT: [[V55:%.+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT: [[V56:%.+]] = arith.mulf [[V54]], [[V55]] : f32
+// CHECK-NEXT: [[V57:%.+]] = arith.addf [[V51]], [[V56]] : f32
+// CHECK-NEXT: [[V58:%.+]] = arith.fptosi [[V57]] : f32 to i8
+// CHECK-NEXT: linalg.yield [[V58]] : i8
 // CHECK-NEXT: } -> tensor<4x32x256xi8>
-// CHECK-NEXT: func.return [[V43]] : tensor<4x32x256xi8>
+// CHECK-NEXT: kernel.yield [[V45]] : tensor<4x32x256xi8>
+// CHECK: func.return [[V9]] : tensor<4x32x256xi8>
 // CHECK-LABEL: @across(
 // CHECK-SAME: [[V0:%.+]]: tensor<256x32x4xi8>) -> tensor<256x32x4xi8>
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<256x32x4xi8>

@@ -1,0 +1,241 @@
+"""Structured operations on tensors that have the same rows: one operation, which may go row by row.
+
+A row is what belongs to one element of the axes that come first. A softmax, taken apart, is several operations that go
+over all rows; whoever knows that no row needs another one may have all of them for a few rows before the next few.
+"""
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i64
+from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.dialects.tensor import EmptyOp, ExtractOp
+from xdsl.ir import Block, Operation, Region, SSAValue, Use
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import ConstantLike, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.kernel.attributes import OVERWRITTEN
+from qmlir.dialects.kernel.ops import YieldOp
+from qmlir.ir.builtin_types import integer_list, memref_type, ranked_tensor
+from qmlir.ir.evaluation import RunsRegions
+
+_Axis = TypeVar("_Axis")
+
+
+def _shape(value: SSAValue) -> Sequence[int]:
+    """The shape of a tensor or of memory, none of a scalar."""
+    found = ranked_tensor(value.type) or memref_type(value)
+    return () if found is None else found.get_shape()
+
+
+def _real(axes: Sequence[_Axis], value: SSAValue) -> Iterator[tuple[_Axis, int]]:
+    """What stands at the axes of more than one element, with their sizes."""
+    return ((axis, size) for axis, size in zip(axes, _shape(value), strict=False) if size != 1)
+
+
+def has_rows_first(value: SSAValue, rows: Sequence[int]) -> bool:
+    """Whether the first axes of more than one element are those of the rows."""
+    return [size for size in _shape(value) if size != 1][: len(rows)] == list(rows)
+
+
+@dataclass(frozen=True)
+class RowStep:
+    """A structured operation, on tensors or on memory, and which of its iterators run over the rows."""
+
+    op: LinalgStructuredOperation
+    dims: tuple[int, ...]
+
+    @staticmethod
+    def of(op: Operation, rows: Sequence[int]) -> "RowStep | None":
+        """`op` where each element that it writes belongs to one of the rows."""
+        if not isinstance(op, LinalgStructuredOperation) or len(op.outputs) != 1 or OVERWRITTEN in op.attributes:
+            return None
+        output = op.outputs[0]
+        axes = list(_real(op.get_indexing_maps().data[-1].data.results, output))
+        dims = tuple(axis.position for axis, _ in axes if isinstance(axis, AffineDimExpr))
+        is_plain = len(set(dims)) == len(axes)
+        return RowStep(op, dims[: len(rows)]) if is_plain and has_rows_first(output, rows) else None
+
+    @property
+    def operands(self) -> Iterator[tuple[SSAValue, AffineMap]]:
+        """What it takes element by element, and its output, each with its map."""
+        maps = (attribute.data for attribute in self.op.get_indexing_maps())
+        return ((value, map_) for value, map_ in zip(self.op.operands, maps, strict=True))
+
+    def row_axes(self, map_: AffineMap) -> list[int | None]:
+        """For each axis of an operand the number of the axis of rows that it runs along."""
+        return [
+            self.dims.index(each.position) if isinstance(each, AffineDimExpr) and each.position in self.dims else None
+            for each in map_.results
+        ]
+
+    def is_by_rows(self, value: SSAValue, map_: AffineMap) -> bool:
+        """Whether an operand has all axes of the rows, in their order and before its other ones."""
+        real = [axis for axis, _ in _real(self.row_axes(map_), value)]
+        return real[: len(self.dims)] == list(range(len(self.dims)))
+
+    def goes_along(self, value: SSAValue, map_: AffineMap) -> bool:
+        """Whether neighbours in a row of an operand are what it goes along."""
+        axes = [axis for axis, _ in _real(map_.results, value)]
+        last = axes[-1] if axes else None
+        return self.is_by_rows(value, map_) and isinstance(last, AffineDimExpr) and last.position not in self.dims
+
+    def fault(self, written: Container[SSAValue]) -> str | None:
+        """Why it can't go row by row together with what writes some tensors; `None` where it can."""
+        dims = set(self.dims)
+        for value, map_ in self.operands:
+            if any(not isinstance(each, AffineDimExpr) and each.used_dims() & dims for each in map_.results):
+                return f"reads {value.type} at places that are computed from the number of a row"
+            if value in written and not self.is_by_rows(value, map_):
+                return f"reads other rows than its own of {value.type}, which is written inside"
+        for op in self.op.body.walk():
+            if isinstance(op, ExtractOp) and op.tensor in written and not self._is_at_row(op):
+                return f"looks up other rows than its own in {op.tensor.type}, which is written inside"
+            if isinstance(op, IndexOp) and op.dim.value.data in dims:
+                users = [use.operation for use in op.result.uses]
+                if not all(isinstance(user, ExtractOp) and user.tensor in written for user in users):
+                    return "asks for the number of its row beyond what is written inside for that row"
+        return None
+
+    def _is_at_row(self, op: ExtractOp) -> bool:
+        """Whether a table is read at the number of its row along each axis of the rows, and along no other."""
+        numbers = [
+            index.owner.dim.value.data if isinstance(index.owner, IndexOp) else None
+            for index, _ in _real(op.indices, op.tensor)
+        ]
+        first, others = numbers[: len(self.dims)], numbers[len(self.dims) :]
+        return first == list(self.dims) and not any(number in self.dims for number in others)
+
+
+def takes_no_time(op: Operation) -> bool:
+    """Whether `op` is nothing but a constant, or a tensor that nobody has written."""
+    return isinstance(op, EmptyOp) or op.has_trait(ConstantLike, value_if_unregistered=False)
+
+
+@irdl_op_definition
+class ByRowsOp(IRDLOperation):
+    """Structured operations, in their order, none of which needs another row of what those before it have written.
+
+    `rows` are the sizes of the axes that run over the rows: the first ones, but for axes of one element, of all that is
+    written inside. Each result begins with one of `outs`, an argument of the region. What else is written inside nobody
+    needs behind it. On memory it is a loop over a few rows at a time.
+    """
+
+    name = "kernel.by_rows"
+
+    outs = var_operand_def(TensorType)
+    rows = prop_def(DenseArrayBase[IntegerType])
+    body = region_def("single_block")
+    res = var_result_def(TensorType)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format: ClassVar[str | None] = (
+        "`outs` `(` $outs `:` type($outs) `)` `->` type($res) attr-dict-with-keyword $body"
+    )
+    traits = traits_def(RecursiveMemoryEffect())
+
+    def __init__(self, outs: Sequence[SSAValue], rows: Sequence[int], body: Region):
+        super().__init__(
+            operands=[outs],
+            properties={"rows": DenseArrayBase.from_list(i64, rows)},
+            regions=[body],
+            result_types=[[value.type for value in outs]],
+        )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of rows along each axis of rows."""
+        return integer_list(self.rows)
+
+    @property
+    def steps(self) -> list[LinalgStructuredOperation]:
+        """The structured operations inside."""
+        return [op for op in self.body.block.ops if isinstance(op, LinalgStructuredOperation)]
+
+    @classmethod
+    def around(cls, steps: Sequence[LinalgStructuredOperation], rows: Sequence[int]) -> "ByRowsOp":
+        """Put operations that stand in one block, in their order, into a new one in the place of the last."""
+        place = Block()
+        block, last = steps[-1].parent, steps[-1]
+        assert block is not None
+
+        def is_outside(use: Use) -> bool:
+            return not any(step.is_ancestor(use.operation) for step in steps)
+
+        given = [value for step in steps for value in step.results if any(map(is_outside, value.uses))]
+        outs: list[SSAValue] = []
+        for value in given:
+            first = next(step for step in steps if step is value.owner)
+            while (before := next((step for step in steps if step is first.outputs[0].owner), None)) is not None:
+                first = before  # what is summed up begins with what is filled
+            outs.append(first.outputs[0])
+            first.operands[len(first.inputs)] = place.insert_arg(value.type, len(place.args))
+        made = cls(outs, rows, Region(place))
+        block.insert_op_after(made, last)
+        for value, result in zip(given, made.res, strict=True):
+            value.replace_uses_with_if(result, is_outside)
+        for step in steps:
+            step.detach()
+            place.add_op(step)
+        place.add_op(YieldOp(*given))
+        return made
+
+    def dissolve(self) -> list[LinalgStructuredOperation]:
+        """Put what is inside in the place of this operation."""
+        steps, end = self.steps, self.body.block.last_op
+        assert end is not None
+        Rewriter.inline_block(self.body.block, InsertPoint.before(self), self.outs)
+        for result, value in zip(self.res, end.operands, strict=True):
+            result.replace_all_uses_with(value)
+        for op in (end, self):
+            op.detach()
+            op.erase()
+        return steps
+
+    def verify_(self) -> None:
+        block, rows = self.body.block, self.sizes
+        types = [value.type for value in self.outs]
+        if [value.type for value in self.res] != types or [argument.type for argument in block.args] != types:
+            raise VerifyException("its results, and the arguments of its region, have the types of 'outs'")
+        if not rows or min(rows) < 2:
+            raise VerifyException(f"goes along axes of 2 rows or more, found rows = {list(rows)}")
+        for value in self.outs:
+            if not has_rows_first(value, rows):
+                raise VerifyException(f"writes {value.type}, whose first axes are not {list(rows)} rows")
+        if not isinstance(block.last_op, YieldOp) or [value.type for value in block.last_op.arguments] != types:
+            raise VerifyException(f"its region ends in kernel.yield of {len(types)} values with the types of 'outs'")
+        written: set[SSAValue] = set(block.args)
+        for op in block.ops:
+            if op is block.last_op or takes_no_time(op):
+                continue
+            step = RowStep.of(op, rows)
+            if step is None:
+                raise VerifyException(
+                    f"has a {op.name} inside that does not write {list(rows)} rows, element by element"
+                )
+            if (fault := step.fault(written)) is not None:
+                raise VerifyException(f"has a {op.name} inside that {fault}")
+            written.update(op.results)
+
+
+def _meaning(frame: Any, op: ByRowsOp, outs: tuple[Any, ...]) -> tuple[Any, ...]:
+    return frame.run(op.body, *outs)
+
+
+MEANINGS = {ByRowsOp: RunsRegions(_meaning)}
+
+OPERATIONS: tuple[type[Operation], ...] = (ByRowsOp,)

@@ -1,0 +1,156 @@
+"""The loops over the rows of `kernel.by_rows`: its operations on a few rows at a time, and scratch memory of these."""
+
+import math
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
+from xdsl.dialects.tensor import EmptyOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from qmlir.dialects.kernel.attributes import SCHEDULE, ScheduleAttr
+from qmlir.dialects.kernel.by_rows import ByRowsOp, RowStep
+from qmlir.dialects.kernel.ops import YieldOp, shaped
+from qmlir.dialects.kernel.variants import SCALAR
+from qmlir.dialects.simd.base import bits_of
+from qmlir.targets.cpu.scheduled.bufferization.globals import ALIGNMENT
+from qmlir.targets.cpu.scheduled.bufferization.slices import memory_type
+
+Axes: TypeAlias = Sequence[int | None]
+"""For each axis of an operand the number of the axis of rows that it runs along."""
+
+NEAR_BYTES = 24 << 10
+"""What the rows that go together may take: three quarters of the nearest cache of the CPUs that are measured."""
+
+SIDE_BY_SIDE = 8
+"""Rows whose sums of floats run side by side: so many go together, whatever they take."""
+
+MOST_SCRATCH = 64 << 10
+"""Bytes of scratch memory at most: it lies on the stack."""
+
+
+def _memory(op: ByRowsOp) -> set[SSAValue]:
+    """What begins the memory that an operation goes along by rows."""
+    begins: dict[SSAValue, SSAValue] = {}
+    for each in op.steps:
+        step = RowStep.of(each, op.sizes)
+        assert step is not None
+        found = [begins.setdefault(value, value) for value, map_ in step.operands if step.is_by_rows(value, map_)]
+        begins[each.results[0]] = found[-1]
+    return set(begins.values())
+
+
+def rows_together(op: ByRowsOp) -> int:
+    """How many rows along their last axis go together; 0 where that would be all there are, or too much."""
+    all_rows, last = math.prod(op.sizes), op.sizes[-1]
+
+    def bytes_of_a_row(value: SSAValue) -> int:
+        shape, element = shaped(value)
+        return math.prod(shape) * bits_of(element) // 8 // all_rows
+
+    sizes = {value: bytes_of_a_row(value) for value in _memory(op)}
+    most = max(SIDE_BY_SIDE, NEAR_BYTES // max(1, sum(sizes.values())))
+    count = max(
+        (each for each in range(1, min(last, most) + 1) if last % each == 0),
+        key=lambda each: (each % SIDE_BY_SIDE == 0, each),
+    )
+    inside = (size for value, size in sizes.items() if isinstance(value.owner, EmptyOp) and op.is_ancestor(value.owner))
+    return count if sum(inside) * count <= MOST_SCRATCH and count < all_rows else 0
+
+
+class _Loops:
+    """Loops over the rows in front of an operation, so many of them at a time along the last axis."""
+
+    def __init__(self, rows: Sequence[int], together: int, before: Operation, *, is_threaded: bool):
+        self._sizes = (*(1 for _ in rows[:-1]), together)
+        self._places: list[SSAValue | int] = []
+        self._views: dict[tuple[SSAValue, tuple[int | None, ...]], SSAValue] = {}
+        self.builder = Builder(InsertPoint.before(before))
+        axes = list(zip(rows, self._sizes, strict=True))
+        numbers = {
+            number: self.builder.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result
+            for number in dict.fromkeys(each for size, step in axes if size != step for each in (0, size, step))
+        }
+        for size, step in axes:
+            if size == step:
+                self._places.append(0)
+                continue
+            block = Block(arg_types=[IndexType()])
+            end = scf.YieldOp()
+            block.add_op(end)
+            loop = scf.ForOp(numbers[0], numbers[size], numbers[step], [], block)
+            if is_threaded:
+                loop.attributes[SCHEDULE] = ScheduleAttr.of(SCALAR, threads=True)
+            self.builder.insert(loop)
+            self._places.append(block.args[0])
+            self.builder = Builder(InsertPoint.before(end))
+
+    def _taken(self, axes: Axes, shape: Sequence[int]) -> list[int]:
+        """The sizes of what belongs to the rows of one turn."""
+        return [size if axis is None else self._sizes[axis] for axis, size in zip(axes, shape, strict=True)]
+
+    def scratch(self, value: SSAValue, axes: Axes) -> SSAValue:
+        """Memory for the rows of one turn."""
+        type_ = memory_type(value.type)
+        sizes = self._taken(axes, type_.get_shape())
+        made = self.builder.insert(memref.AllocaOp.get(type_.get_element_type(), ALIGNMENT, sizes)).memref
+        made.name_hint = value.name_hint
+        return made
+
+    def view(self, value: SSAValue, axes: Axes) -> SSAValue:
+        """The part of memory that belongs to the rows of one turn."""
+        if all(axis is None for axis in axes):
+            return value
+        key = (value, tuple(axes))
+        if key not in self._views:
+            type_ = memory_type(value.type)
+            offsets = [0 if axis is None else self._places[axis] for axis in axes]
+            sizes, ones = self._taken(axes, type_.get_shape()), [1] * len(axes)
+            result: MemRefType[Attribute] = memref.SubviewOp.infer_result_type(type_, offsets, sizes, ones)
+            self._views[key] = self.builder.insert(memref.SubviewOp.get(value, offsets, sizes, ones, result)).result
+            self._views[key].name_hint = value.name_hint
+        return self._views[key]
+
+
+def _rows_first(value: SSAValue, rows: Sequence[int]) -> Axes:
+    """For each axis of what is written by rows the number of the axis of rows that it is."""
+    numbers = iter(range(len(rows)))
+    return [None if size == 1 else next(numbers, None) for size in shaped(value)[0]]
+
+
+def _inside_loops(op: Operation) -> None:
+    """Let no threads divide `op`: they divide the loops around it."""
+    found = op.attributes.get(SCHEDULE)
+    if isinstance(found, ScheduleAttr) and found.threads:
+        op.attributes.pop(SCHEDULE)
+        if found.lanes > 1:
+            op.attributes[SCHEDULE] = ScheduleAttr.of(found.variant, lanes=found.lanes, k_unroll=found.k_unroll)
+
+
+def write_row_loops(ops: Sequence[Operation], rows: Sequence[int], together: int, before: Operation) -> None:
+    """Move operations on memory into loops over so many rows at a time; what is allocated among them is scratch memory.
+
+    Where threads divide one of them, they divide the loops instead.
+    """
+    steps = {op: step for op in ops if (step := RowStep.of(op, rows)) is not None}
+    schedules = (op.attributes.get(SCHEDULE) for op in steps)
+    is_threaded = any(isinstance(each, ScheduleAttr) and each.threads for each in schedules)
+    loops = _Loops(rows, together, before, is_threaded=is_threaded)
+    written = dict.fromkeys(step.op.outputs[0] for step in steps.values())
+    scratch = {value: loops.scratch(value, _rows_first(value, rows)) for value in written if value.owner in ops}
+    along = {op: [step.row_axes(map_) for _, map_ in step.operands] for op, step in steps.items()}
+    for op in ops:
+        if isinstance(op, memref.AllocOp | YieldOp):
+            continue
+        tables = [each for each in op.walk() if isinstance(each, memref.LoadOp) and each.memref in written]
+        places = [(op, place, axes) for place, axes in enumerate(along.get(op, ()))]
+        places += [(table, 0, _rows_first(table.memref, rows)) for table in tables]
+        for user, place, axes in places:
+            value = user.operands[place]
+            user.operands[place] = scratch.get(value) or loops.view(value, axes)
+        _inside_loops(op)
+        op.detach()
+        loops.builder.insert(op)
