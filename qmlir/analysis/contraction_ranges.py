@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from qmlir.analysis.intervals import Interval, constant_elements, range_of_array, signed, times, unsigned
 from qmlir.arithmetic.exact_sums import limits_of_sums
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
+from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, EpilogueOp, MatMulOp, shaped
 from qmlir.dialects.kernel.winograd import F2, TAPS, Algorithm, Matrix, WinogradOp, transformed
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.text.elements import integers_of
@@ -113,7 +113,7 @@ def _sums(op: ContractionOp, left: Interval, w: Interval, parts: int = 1) -> Int
     return Interval(low, high)
 
 
-def channel_interval(op: ContractionOp, value: SSAValue, map_: AffineMap, whole: Interval) -> Interval:
+def channel_interval(op: EpilogueOp, value: SSAValue, map_: AffineMap, whole: Interval) -> Interval:
     """An epilogue operand: constants that have an element for each channel have bounds for each, too."""
     last = AffineDimExpr(len(shaped(op.target)[0]) - 1)
     known = constant_of(value)

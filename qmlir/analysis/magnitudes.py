@@ -10,7 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from qmlir.analysis.contraction_ranges import constant_of
 from qmlir.analysis.value_ranges import ValueRanges
-from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.ops import EpilogueOp
 
 _ROUNDING = 1 + 2.0**-20
 """More than the rounding of an operation adds, in f32 or a wider type; f64 computes the bounds."""
@@ -59,7 +59,7 @@ def _of_operand(argument: BlockArgument) -> float:
     """That of an epilogue operand, which may be a constant."""
     block: Block = argument.block
     op = block.parent_op()
-    if not isinstance(op, ContractionOp) or argument.index == 0:
+    if not isinstance(op, EpilogueOp) or argument.index == 0:
         return python_math.inf
     known = constant_of(op.epilogue[argument.index - 1])
     if known is None or known.dtype.kind != "f" or not np.isfinite(known).all():

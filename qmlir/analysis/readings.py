@@ -19,12 +19,12 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
-from qmlir.dialects.kernel.ops import ContractionOp, shaped
+from qmlir.dialects.kernel.ops import EpilogueOp, shaped
 from qmlir.dialects.kernel.rows import RowReduceOp, row_reductions
 from qmlir.ir.builtin_types import memref_type, ranked_tensor
 from qmlir.ir.provenance import merged_origins, set_origins
 
-Structured = GenericOp | ContractionOp
+Structured = GenericOp | EpilogueOp
 """Operations whose bodies compute one element of each result from one element of each reading."""
 
 
@@ -120,7 +120,7 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 
 def ranges_of(op: Structured) -> list[int]:
     """The number of steps of each iterator."""
-    if isinstance(op, ContractionOp):
+    if isinstance(op, EpilogueOp):
         return list(shaped(op.target)[0])
     ranges = [0] * len(op.iterator_types)
     pairs = [(reading.value, reading.map_) for reading in readings_of(op)]
@@ -142,7 +142,7 @@ def determines_iterators(op: Structured, readings: Sequence[Reading]) -> bool:
     A map that became one iterator, as `d0 + d1` does where `d0` is 0, may belong to an axis that is longer than the
     iterator runs: the axis of a padded image, read by a window.
     """
-    if isinstance(op, ContractionOp):
+    if isinstance(op, EpilogueOp):
         return True
     ranges = ranges_of(op)
     maps = [(shape_of(reading.value), reading.map_) for reading in readings]
@@ -253,14 +253,11 @@ def rebuilt(op: Structured, readings: Sequence[Reading], body: Block) -> Structu
         return made
     result = ranked_tensor(op.target.type)
     assert result is not None
-    zero_points = [] if op.weight_zero_points is None else [op.weight_zero_points]
-    properties = {name: value for name, value in op.properties.items() if name != "operandSegmentSizes"}
-    properties["epilogue_maps"] = ArrayAttr(maps)
     yielded = terminator.operands[0].type
-    return type(op).build(
-        operands=[op.x, op.w, zero_points, values, []],
-        result_types=[[with_element(result, yielded)]],
-        properties=properties,
+    return type(op).create(
+        operands=[*op.operands[: op.first_of_epilogue], *values],
+        result_types=[with_element(result, yielded)],
+        properties={**op.properties, "epilogue_maps": ArrayAttr(maps), **op.segments(len(values), 0)},
         attributes=dict(op.attributes),
         regions=[Region(body)],
     )

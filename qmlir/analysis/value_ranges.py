@@ -31,7 +31,7 @@ from qmlir.analysis.intervals import (
     transfer,
     wrapped,
 )
-from qmlir.dialects.kernel.ops import ContractionOp, RequantizeOp, ReshapeOp, YieldOp
+from qmlir.dialects.kernel.ops import ContractionOp, EpilogueOp, RequantizeOp, ReshapeOp, YieldOp
 from qmlir.ir.builtin_types import ranked_tensor
 
 _MOST_ROUNDS = 4
@@ -80,7 +80,7 @@ class ValueRanges:
                 return [constant_interval(op)]
             case tensor.EmptyOp():
                 return [EMPTY]
-            case ContractionOp():
+            case EpilogueOp():
                 return [self._contraction(op)]
             case RequantizeOp():
                 return [self._requantized(op)]
@@ -185,10 +185,10 @@ class ValueRanges:
 
     # --- Contractions -------------------------------------------------------------------------------------------------
 
-    def _contraction(self, op: ContractionOp) -> Interval:
+    def _contraction(self, op: EpilogueOp) -> Interval:
         block = op.body.block
         bits = bits_of(op.accumulator_type)
-        total = self.sums(op)
+        total = self.sums(op) if isinstance(op, ContractionOp) else range_of_type(op.accumulator_type)
         sums = ANY_FLOAT if total is None or bits is None else wrapped(total, bits)
         rest = [
             channel_interval(op, value, map_.data, self[value])

@@ -15,6 +15,7 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.lowering.types import integer_types
 from qmlir.dialects.kernel.ops import ContractionOp, shaped
+from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 
 _TAKEN_ALONG = (ConstantOp, EmptyOp)
@@ -49,10 +50,10 @@ def scheduled_variants(module: ModuleOp) -> dict[int, ScheduleAttr]:
     """The schedules in a module of `alone` after the stage that assigns them, by number."""
     found: dict[int, ScheduleAttr] = {}
     for op in module.walk():
-        if isinstance(op, ContractionOp) and op.schedule is not None:
-            number = schedule_number([origin.name for origin in origins_of(op)])
-            if number is not None:
-                found[number] = op.schedule
+        schedule = op.loops if isinstance(op, PackedOp) else op.schedule if isinstance(op, ContractionOp) else None
+        number = schedule_number([origin.name for origin in origins_of(op)])
+        if schedule is not None and number is not None:
+            found[number] = schedule
     return found
 
 

@@ -160,12 +160,12 @@ class Timer:
     def default(self) -> ScheduleAttr:
         """The schedule of the tables, the choice of an algorithm included."""
         module = _scheduled(self.op, [None], self.isa, self.threads)
-        return _unpacked(scheduled_variants(module)[0])
+        return scheduled_variants(module)[0]
 
     def one_thread(self, schedules: Sequence[ScheduleAttr]) -> dict[ScheduleAttr, tuple[float, float]]:
         """The shortest seconds in each half of the rounds, of those schedules that the kernel can have."""
         module = _scheduled(self.op, schedules, self.isa, self.threads)
-        known = {number: _unpacked(found) for number, found in scheduled_variants(module).items()}
+        known = scheduled_variants(module)
         halves = self._halves(module, len(schedules))
         return {
             schedule: (halves[0][number], halves[1][number])
@@ -231,11 +231,6 @@ def _by_number(times: Sequence[Any], count: int) -> list[float]:
 def inputs_for(module: ModuleOp) -> dict[str, Array]:
     """What a kernel that is timed is run with."""
     return random_inputs(function_of(module, "main"), 0)
-
-
-def _unpacked(schedule: ScheduleAttr) -> ScheduleAttr:
-    numbers = (schedule.rows, schedule.vectors, schedule.lanes, schedule.k_unroll, schedule.threads)
-    return ScheduleAttr.of(schedule.variant, *numbers, block=schedule.block, prefetch=schedule.prefetch)
 
 
 def _is_faster(times: tuple[float, float], default: tuple[float, float]) -> bool:

@@ -1,4 +1,4 @@
-"""Attributes of the `kernel` dialect: how integers are rescaled, how a kernel is scheduled, what the target can do."""
+"""Attributes of the `kernel` dialect: how integers are rescaled, what packed operands mean, schedules, the target."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir import registry
 from qmlir.arithmetic.requantization import Mode, Ties
+from qmlir.dialects.kernel.variants import Variant, WeightLayout, variant_named, variant_names
 
 
 def isa_names() -> tuple[str, ...]:
@@ -83,7 +84,8 @@ class ScheduleAttr(ParametrizedAttribute):
     `block` positions go through all stages of a family that has several before the next ones do, or through all
     channels where it is a panel of tiles. `prefetch` is the level of the cache into which weights, and the rows of a
     panel, are asked for before they are read, 0 where they are not. `threads` says whether the outermost loop may be
-    divided among threads, and `packed` that the constant operands have the layout of the variant.
+    divided among threads. It is a hint: an operation without it computes the same. Packed operands have the layout that
+    `#kernel.layout` says; the schedule of an operation on these has no variant, vectors, lanes and terms.
     """
 
     name = "kernel.schedule"
@@ -96,38 +98,36 @@ class ScheduleAttr(ParametrizedAttribute):
     block_count: IntAttr
     prefetch_level: IntAttr
     thread_flag: IntAttr
-    packed_flag: IntAttr
 
     FIELDS: ClassVar[tuple[str, ...]] = (
-        "rows", "vectors", "lanes", "k_unroll", "block", "prefetch", "threads", "packed",
+        "rows", "vectors", "lanes", "k_unroll", "block", "prefetch", "threads",
     )  # fmt: skip
     NUMBERS: ClassVar[tuple[str, ...]] = FIELDS[:6]
-    """The fields that are numbers; the others are flags."""
+    """The fields that are numbers; the other one is a flag."""
 
     _DEFAULTS: ClassVar[dict[str, int]] = {
-        "rows": 1, "vectors": 1, "lanes": 1, "k_unroll": 1, "block": 1, "prefetch": 0, "threads": 0, "packed": 0,
+        "rows": 1, "vectors": 1, "lanes": 1, "k_unroll": 1, "block": 1, "prefetch": 0, "threads": 0,
     }  # fmt: skip
     """What a field is where it is left out, and the least that a number may be."""
 
     @staticmethod
     def of(
-        variant: str,
+        variant: str = "",
         rows: int = 1,
         vectors: int = 1,
         lanes: int = 1,
         k_unroll: int = 1,
         threads: bool = False,
-        packed: bool = False,
         block: int = 1,
         prefetch: int = 0,
     ) -> "ScheduleAttr":
         """The schedule of these numbers."""
-        numbers = (rows, vectors, lanes, k_unroll, block, prefetch, int(threads), int(packed))
+        numbers = (rows, vectors, lanes, k_unroll, block, prefetch, int(threads))
         return ScheduleAttr.new([StringAttr(variant), *map(IntAttr, numbers)])
 
     @property
     def variant(self) -> str:
-        """Which family of loops."""
+        """Which family of loops; empty where the layout of packed operands says it."""
         return self.variant_name.data
 
     @property
@@ -165,15 +165,10 @@ class ScheduleAttr(ParametrizedAttribute):
         """The level of the cache into which weights are asked for before they are read; 0: they are not."""
         return self.prefetch_level.data
 
-    @property
-    def packed(self) -> bool:
-        """Whether the constant operands have the layout of the variant."""
-        return bool(self.packed_flag.data)
-
-    def as_packed(self) -> "ScheduleAttr":
-        """The same schedule for packed operands."""
-        numbers = (self.rows, self.vectors, self.lanes, self.k_unroll, self.threads)
-        return ScheduleAttr.of(self.variant, *numbers, packed=True, block=self.block, prefetch=self.prefetch)
+    def of_packed(self) -> "ScheduleAttr | None":
+        """What is left of it for an operation on operands that are packed by it, `None` where that is nothing."""
+        left = ScheduleAttr.of(rows=self.rows, threads=self.threads, block=self.block, prefetch=self.prefetch)
+        return None if left == ScheduleAttr.of() else left
 
     def verify(self) -> None:
         for name in self.NUMBERS:
@@ -183,19 +178,23 @@ class ScheduleAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        found = dict(cls._DEFAULTS)
-        with parser.in_angle_brackets():
-            parser.parse_characters("variant")
+        found, variant = dict(cls._DEFAULTS), ""
+        accepted = ("variant", *cls.FIELDS)
+
+        def parse_field() -> None:
+            nonlocal variant
+            field = _one_of(parser, "field of a schedule", accepted)
             parser.parse_punctuation("=")
-            variant = parser.parse_str_literal()
-            while parser.parse_optional_punctuation(",") is not None:
-                field = _one_of(parser, "field of a schedule", cls.FIELDS)
-                parser.parse_punctuation("=")
+            if field == "variant":
+                variant = parser.parse_str_literal()
+            else:
                 found[field] = parser.parse_integer() if field in cls.NUMBERS else int(parser.parse_boolean())
+
+        parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_field)
         return (StringAttr(variant), *(IntAttr(found[field]) for field in cls.FIELDS))
 
     def print_parameters(self, printer: Printer) -> None:
-        texts = [f'variant = "{self.variant}"']
+        texts = [f'variant = "{self.variant}"'] * bool(self.variant)
         texts += [
             f"{field} = {getattr(self, field)}"
             for field in self.NUMBERS
@@ -203,6 +202,69 @@ class ScheduleAttr(ParametrizedAttribute):
         ]
         texts += [f"{field} = true" for field in self.FIELDS if field not in self.NUMBERS and getattr(self, field)]
         printer.print_string(f"<{', '.join(texts)}>")
+
+
+@irdl_attr_definition
+class LayoutAttr(ParametrizedAttribute):
+    """What packed operands mean: `#kernel.layout<variant = "u8s8_dot", vectors = 4, lanes = 16>`.
+
+    The variant says what weights are held in, how many terms of a sum lie beside each other, and what is read of the
+    input (`Variant`). A block of channels has `vectors` registers of `lanes` of them.
+    """
+
+    name = "kernel.layout"
+
+    variant_name: StringAttr
+    vector_count: IntAttr
+    lane_count: IntAttr
+
+    @staticmethod
+    def of(variant: str, vectors: int, lanes: int) -> "LayoutAttr":
+        """The layout of a variant, for blocks of so many channels."""
+        return LayoutAttr(StringAttr(variant), IntAttr(vectors), IntAttr(lanes))
+
+    @property
+    def variant(self) -> Variant:
+        """Which family of loops reads the operands."""
+        return variant_named(self.variant_name.data)
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of channels in a block."""
+        return self.vector_count.data
+
+    @property
+    def lanes(self) -> int:
+        """Channels in a vector."""
+        return self.lane_count.data
+
+    def weights(self, groups: int, channels: int, taps: tuple[int, ...], run: int) -> WeightLayout:
+        """Where weights of these sizes are: `groups` by `channels` by `taps` by runs of `run` terms."""
+        variant = self.variant
+        return variant.layout(variant, self.vectors, self.lanes, groups, channels, taps, run)
+
+    def verify(self) -> None:
+        if self.variant_name.data not in variant_names():
+            raise VerifyException(f"no variant '{self.variant_name.data}', there are {', '.join(variant_names())}")
+        if min(self.vectors, self.lanes) < 1:
+            raise VerifyException(f"vectors and lanes must be 1 or more, found {self.vectors} and {self.lanes}")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            parser.parse_characters("variant")
+            parser.parse_punctuation("=")
+            found: list[Attribute] = [StringAttr(parser.parse_str_literal())]
+            for field in ("vectors", "lanes"):
+                parser.parse_punctuation(",")
+                parser.parse_characters(field)
+                parser.parse_punctuation("=")
+                found.append(IntAttr(parser.parse_integer()))
+        return found
+
+    def print_parameters(self, printer: Printer) -> None:
+        name = self.variant_name.data
+        printer.print_string(f'<variant = "{name}", vectors = {self.vectors}, lanes = {self.lanes}>')
 
 
 @irdl_attr_definition
@@ -273,4 +335,4 @@ TUNED = "kernel.tuned"
 READ_ONLY = "kernel.read_only"
 """The attribute of an argument of a kernel: memory that it does not write."""
 
-ATTRIBUTES: tuple[type[ParametrizedAttribute], ...] = (RequantizeAttr, ScheduleAttr, TargetAttr)
+ATTRIBUTES: tuple[type[ParametrizedAttribute], ...] = (LayoutAttr, RequantizeAttr, ScheduleAttr, TargetAttr)

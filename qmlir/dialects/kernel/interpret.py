@@ -25,10 +25,11 @@ from qmlir.arithmetic.requantization import (
     requantize_single_round,
     saturate,
 )
-from qmlir.dialects.kernel import by_rows, hand_made, rows
+from qmlir.dialects.kernel import by_rows, hand_made, packed_ops, rows
 from qmlir.dialects.kernel.ops import (
     ContractionOp,
     ConvOp,
+    EpilogueOp,
     JoinOp,
     MatMulOp,
     RequantizeOp,
@@ -37,7 +38,7 @@ from qmlir.dialects.kernel.ops import (
     shaped,
 )
 from qmlir.dialects.kernel.packed import packed_sums
-from qmlir.dialects.kernel.variants import variant_names
+from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.kernel.winograd import WinogradOp, winograd_sums
 from qmlir.dialects.quant.infer import integer_dtype
 from qmlir.ir.builtin_types import as_integer, integer_list, memref_type
@@ -132,6 +133,20 @@ def _element_of_each(array: Array, map_: AffineMap, shape: Sequence[int]) -> Arr
     return np.asarray(array[tuple(expression.eval(places, ()) for expression in map_.results)])
 
 
+def _finished(frame: Any, op: EpilogueOp, sums: Array, epilogue: tuple[Array, ...], outs: Array | None) -> Any:
+    """What the epilogue makes of the sums, as the result or in the memory `outs`."""
+    maps = [attribute.data for attribute in op.epilogue_maps]
+    elements = [_element_of_each(array, map_, sums.shape) for array, map_ in zip(epilogue, maps, strict=True)]
+    (result,) = frame.run(op.body, sums, *elements)
+    whole = np.broadcast_to(result, sums.shape)
+    if (type_ := memref_type(op.target)) is not None:
+        assert outs is not None
+        check_writable(outs, type_)
+        outs[...] = whole
+        return ()
+    return (np.array(whole),)
+
+
 def _contraction(sums_of: Callable[..., Array]) -> RunsRegions:
     def meaning(
         frame: Any,
@@ -142,25 +157,14 @@ def _contraction(sums_of: Callable[..., Array]) -> RunsRegions:
         epilogue: tuple[Array, ...],
         outs: Array | None,
     ) -> tuple[Array, ...]:
-        if op.schedule is not None and op.schedule.packed:
-            if op.schedule.variant not in variant_names():
-                found = op.schedule.variant
-                raise InterpretationError(f"has operands packed for '{found}' loops, which only these can read")
-            sums = packed_sums(op, x, w)
-        else:
-            sums = _accumulated(op, sums_of(op, *_operands(op, x, w, weight_zero_points)))
-        maps = [attribute.data for attribute in op.epilogue_maps]
-        elements = [_element_of_each(array, map_, sums.shape) for array, map_ in zip(epilogue, maps, strict=True)]
-        (result,) = frame.run(op.body, sums, *elements)
-        whole = np.broadcast_to(result, sums.shape)
-        if (type_ := memref_type(op.target)) is not None:
-            assert outs is not None
-            check_writable(outs, type_)
-            outs[...] = whole
-            return ()
-        return (np.array(whole),)
+        sums = _accumulated(op, sums_of(op, *_operands(op, x, w, weight_zero_points)))
+        return _finished(frame, op, sums, epilogue, outs)
 
     return RunsRegions(meaning)
+
+
+def _packed(frame: Any, op: PackedOp, x: Array, w: Array, epilogue: tuple[Array, ...], outs: Array | None) -> Any:
+    return _finished(frame, op, packed_sums(op, x, w), epilogue, outs)
 
 
 def _reshape(op: ReshapeOp, array: Array) -> tuple[Array]:
@@ -209,6 +213,7 @@ MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
     ConvOp: _contraction(_conv_sums),
     JoinOp: _join,
     MatMulOp: _contraction(_matmul_sums),
+    **dict.fromkeys(packed_ops.OPERATIONS, RunsRegions(_packed)),
     RequantizeOp: _requantize,
     ReshapeOp: _reshape,
     WinogradOp: _contraction(_winograd_sums),

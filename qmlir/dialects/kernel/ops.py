@@ -1,7 +1,8 @@
 """The operations of the `kernel` dialect: contractions with a scalar epilogue, requantization, reinterpretation.
 
 A contraction computes `acc = sum (x - z_x)(w - z_w)` exactly for each element of its result and hands it to its region
-as a scalar, with one element of each further operand; what the region yields is the result. On tensors it has a result,
+as a scalar, with one element of each further operand; what the region yields is the result. Those on packed operands
+are in `packed_ops.py`. On tensors it has a result,
 on memory the operand `outs`. Integers are signless: the operation says which operands are read as unsigned.
 """
 
@@ -215,29 +216,25 @@ class ReadsAndWritesMemory(RecursiveMemoryEffect):
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
         effects = super().get_effects(op)
-        if effects is None or not isinstance(op, ContractionOp) or op.outs is None:
+        if effects is None or not isinstance(op, EpilogueOp) or op.outs is None:
             return effects
         read = {EffectInstance(MemoryEffectKind.READ, value) for value in op.operands if value is not op.outs}
         return {*effects, *read, EffectInstance(MemoryEffectKind.WRITE, op.outs)}
 
 
-class ContractionOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
+class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
     """Exact sums of products of a data operand `x` and a weight operand `w`, and an epilogue for each sum.
 
     `epilogue` are further operands with a map each, from the dimensions of the result to theirs, as in
-    `linalg.generic`. `weight_zero_points` are those of each output channel, where they differ.
+    `linalg.generic`. `schedule` is a hint how loops are made of it: no number depends on it.
     """
 
     x = operand_def()
     w = operand_def()
-    weight_zero_points = opt_operand_def()
     epilogue = var_operand_def()
     outs = opt_operand_def()
 
-    input_zero_point = prop_def(IntegerAttr, default_value=IntegerAttr(0, i32))
-    weight_zero_point = prop_def(IntegerAttr, default_value=IntegerAttr(0, i32))
     input_unsigned = opt_prop_def(UnitAttr)
-    weight_unsigned = opt_prop_def(UnitAttr)
     epilogue_maps = prop_def(ArrayAttr[AffineMapAttr], default_value=ArrayAttr[AffineMapAttr](()))
     schedule = opt_prop_def(ScheduleAttr)
 
@@ -245,49 +242,7 @@ class ContractionOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
     result = opt_result_def()
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    assembly_format: ClassVar[str | None] = (
-        "`ins` `(` $x `,` $w `:` type($x) `,` type($w) `)` "
-        "(`weight_zero_points` `(` $weight_zero_points^ `:` type($weight_zero_points) `)`)? "
-        "(`epilogue` `(` $epilogue^ `:` type($epilogue) `)`)? "
-        "(`outs` `(` $outs^ `:` type($outs) `)`)? (`->` type($result)^)? attr-dict-with-keyword $body"
-    )
     traits = traits_def(ReadsAndWritesMemory())
-
-    def __init__(
-        self,
-        x: SSAValue,
-        w: SSAValue,
-        body: Region,
-        *,
-        result_type: Attribute | None = None,
-        outs: SSAValue | None = None,
-        epilogue: Sequence[tuple[SSAValue, AffineMap]] = (),
-        weight_zero_points: SSAValue | None = None,
-        zero_points: tuple[int, int] = (0, 0),
-        unsigned: tuple[bool, bool] = (False, False),
-        properties: Mapping[str, Attribute] | None = None,
-    ):
-        own: dict[str, Attribute] = {
-            **(properties or {}),
-            "input_zero_point": IntegerAttr(zero_points[0], i32),
-            "weight_zero_point": IntegerAttr(zero_points[1], i32),
-            "epilogue_maps": ArrayAttr([AffineMapAttr(map_) for _, map_ in epilogue]),
-        }
-        for name, flag in zip(("input_unsigned", "weight_unsigned"), unsigned, strict=True):
-            if flag:
-                own[name] = UnitAttr()
-        super().__init__(
-            operands=[
-                x,
-                w,
-                [] if weight_zero_points is None else weight_zero_points,
-                [value for value, _ in epilogue],
-                [] if outs is None else outs,
-            ],
-            properties=own,
-            regions=[body],
-            result_types=[[] if result_type is None else [result_type]],
-        )
 
     @property
     def target(self) -> SSAValue:
@@ -311,33 +266,36 @@ class ContractionOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
 
     def channels(self) -> int:
         """How many output channels there are."""
-        raise NotImplementedError
+        return shaped(self.target)[0][-1]
 
     def multiply_adds(self) -> int:
         return math.prod(self.sum_shape()) * self.terms()
+
+    @property
+    def first_of_epilogue(self) -> int:
+        """Which operand is the first of the epilogue's."""
+        return len(self.operands) - len(self.epilogue) - (self.outs is not None)
+
+    def segments(self, epilogue: int, outs: int) -> dict[str, Attribute]:
+        """The property that says how many operands are what, with so many of the epilogue and so many `outs`."""
+        name = "operandSegmentSizes"
+        *before, _, _ = integer_list(cast(DenseArrayBase[IntegerType], self.properties[name]))
+        return {name: DenseArrayBase.from_list(i32, [*before, epilogue, outs])}
 
     def destinations(self) -> Sequence[Destination]:
         return [Destination(None if self.outs is None else len(self.operands) - 1)]
 
     def on_memory(self, memory: Callable[[SSAValue], SSAValue], outs: Sequence[SSAValue]) -> Operation:
-        points = self.weight_zero_points
-        return type(self).build(
-            operands=[
-                memory(self.x),
-                memory(self.w),
-                [] if points is None else memory(points),
-                [memory(value) for value in self.epilogue],
-                list(outs),
-            ],
-            properties={key: value for key, value in self.properties.items() if key != "operandSegmentSizes"},
+        return type(self).create(
+            operands=[*(memory(value) for value in self.operands if value is not self.outs), *outs],
+            properties={**self.properties, **self.segments(len(self.epilogue), len(outs))},
             attributes=dict(self.attributes),
             regions=[self.detach_region(self.body)],
-            result_types=[[]],
         )
 
     def may_overwrite(self, operand: int, destination: int) -> bool:
         """An epilogue operand that has an element for each of the result is read where that is written."""
-        first = 2 + (self.weight_zero_points is not None)
+        first = self.first_of_epilogue
         if not first <= operand < first + len(self.epilogue):
             return False
         map_ = self.epilogue_maps.data[operand - first].data
@@ -351,23 +309,16 @@ class ContractionOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
             if not isinstance(value.type, holders):
                 raise VerifyException(f"works on tensors only or on memory only, found {value.type}")
         self._verify_properties()
-        if self.schedule is None or not self.schedule.packed:
-            self._verify_operands()
+        self._verify_operands()
         self._verify_epilogue()
 
     def _verify_properties(self) -> None:
-        """Raise `VerifyException` for properties that are wrong whether operands are packed or not."""
+        """Raise `VerifyException` for properties that are wrong whatever the operands are."""
 
     def _verify_operands(self) -> None:
         shape, _ = shaped(self.target)
         if self.sum_shape() != shape:
             raise VerifyException(f"computes a result of the shape {list(self.sum_shape())}, found {list(shape)}")
-        if self.weight_zero_points is not None:
-            sizes, element = shaped(self.weight_zero_points)
-            if sizes != (self.channels(),) or element != i32:
-                raise VerifyException(
-                    f"takes {self.channels()} weight zero points of i32, found {self.weight_zero_points.type}"
-                )
 
     def _verify_epilogue(self) -> None:
         elements = [shaped(value)[1] for value in (self.x, self.w)]
@@ -408,14 +359,77 @@ class ContractionOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
             raise VerifyException(f"its region yields {found}, the result has {element}")
 
 
+class ContractionOp(EpilogueOp):
+    """Sums of `(x - z_x)(w - z_w)`. `weight_zero_points` are those of each output channel, where they differ."""
+
+    x = operand_def()
+    w = operand_def()
+    weight_zero_points = opt_operand_def()
+    epilogue = var_operand_def()
+    outs = opt_operand_def()
+
+    input_zero_point = prop_def(IntegerAttr, default_value=IntegerAttr(0, i32))
+    weight_zero_point = prop_def(IntegerAttr, default_value=IntegerAttr(0, i32))
+    weight_unsigned = opt_prop_def(UnitAttr)
+
+    assembly_format: ClassVar[str | None] = (
+        "`ins` `(` $x `,` $w `:` type($x) `,` type($w) `)` "
+        "(`weight_zero_points` `(` $weight_zero_points^ `:` type($weight_zero_points) `)`)? "
+        "(`epilogue` `(` $epilogue^ `:` type($epilogue) `)`)? "
+        "(`outs` `(` $outs^ `:` type($outs) `)`)? (`->` type($result)^)? attr-dict-with-keyword $body"
+    )
+
+    def __init__(
+        self,
+        x: SSAValue,
+        w: SSAValue,
+        body: Region,
+        *,
+        result_type: Attribute | None = None,
+        outs: SSAValue | None = None,
+        epilogue: Sequence[tuple[SSAValue, AffineMap]] = (),
+        weight_zero_points: SSAValue | None = None,
+        zero_points: tuple[int, int] = (0, 0),
+        unsigned: tuple[bool, bool] = (False, False),
+        properties: Mapping[str, Attribute] | None = None,
+    ):
+        own: dict[str, Attribute] = {
+            **(properties or {}),
+            "input_zero_point": IntegerAttr(zero_points[0], i32),
+            "weight_zero_point": IntegerAttr(zero_points[1], i32),
+            "epilogue_maps": ArrayAttr([AffineMapAttr(map_) for _, map_ in epilogue]),
+        }
+        for name, flag in zip(("input_unsigned", "weight_unsigned"), unsigned, strict=True):
+            if flag:
+                own[name] = UnitAttr()
+        super().__init__(
+            operands=[
+                x,
+                w,
+                [] if weight_zero_points is None else weight_zero_points,
+                [value for value, _ in epilogue],
+                [] if outs is None else outs,
+            ],
+            properties=own,
+            regions=[body],
+            result_types=[[] if result_type is None else [result_type]],
+        )
+
+    def _verify_operands(self) -> None:
+        super()._verify_operands()
+        if self.weight_zero_points is not None:
+            sizes, element = shaped(self.weight_zero_points)
+            if sizes != (self.channels(),) or element != i32:
+                raise VerifyException(
+                    f"takes {self.channels()} weight zero points of i32, found {self.weight_zero_points.type}"
+                )
+
+
 @irdl_op_definition
 class MatMulOp(ContractionOp):
     """Products of matrices: `x` `[…, M, K]` with `w` `[…, N, K]`, or `[N, K]` for all batches, to `[…, M, N]`."""
 
     name = "kernel.matmul"
-
-    def channels(self) -> int:
-        return shaped(self.target)[0][-1]
 
     def terms(self) -> int:
         return shaped(self.x)[0][-1]
@@ -431,11 +445,8 @@ class MatMulOp(ContractionOp):
         return (*x[:-1], w[-2])
 
 
-@irdl_op_definition
-class ConvOp(ContractionOp):
-    """Convolutions, channels last: `x` `[N, spatial…, C]`, padded, by `w` `[O, taps…, C / groups]`, to `[N, …, O]`."""
-
-    name = "kernel.conv"
+class WindowedOp(EpilogueOp):
+    """What convolutions have, channels last: `x` `[N, spatial…, C]`, padded, to `[N, …, O]`."""
 
     strides = prop_def(DenseArrayBase[IntegerType])
     dilations = prop_def(DenseArrayBase[IntegerType])
@@ -455,23 +466,48 @@ class ConvOp(ContractionOp):
         """Into how many groups the channels are divided."""
         return self.groups.value.data
 
-    def channels(self) -> int:
-        return shaped(self.target)[0][-1]
+    def window(self) -> tuple[int, ...]:
+        """The taps along each axis."""
+        raise NotImplementedError
+
+    def positions(self) -> tuple[int, ...]:
+        """How many places along each axis the window has in `x`."""
+        axes = zip(shaped(self.x)[0][1:-1], self.window(), self._strides, self._dilations, strict=True)
+        return tuple(max((size - (taps - 1) * dilation - 1) // stride + 1, 0) for size, taps, stride, dilation in axes)
+
+    @property
+    def _strides(self) -> tuple[int, ...]:
+        return tuple(integer_list(self.strides))
+
+    @property
+    def _dilations(self) -> tuple[int, ...]:
+        return tuple(integer_list(self.dilations))
+
+    def _verify_properties(self) -> None:
+        super()._verify_properties()
+        strides, dilations = list(self._strides), list(self._dilations)
+        spatial = len(shaped(self.x)[0]) - 2
+        if len(strides) != len(dilations):
+            raise VerifyException(f"takes {spatial} strides and dilations, found {strides} and {dilations}")
+        if min(*strides, *dilations, self.group_count) < 1:
+            raise VerifyException("strides, dilations and groups must be 1 or more")
+
+
+@irdl_op_definition
+class ConvOp(WindowedOp, ContractionOp):
+    """Convolutions, channels last: `x` `[N, spatial…, C]`, padded, by `w` `[O, taps…, C / groups]`, to `[N, …, O]`."""
+
+    name = "kernel.conv"
+
+    def window(self) -> tuple[int, ...]:
+        return shaped(self.w)[0][1:-1]
 
     def terms(self) -> int:
         return math.prod(shaped(self.w)[0][1:])
 
-    def _verify_properties(self) -> None:
-        strides, dilations = integer_list(self.strides), integer_list(self.dilations)
-        if len(strides) != len(dilations):
-            spatial = len(shaped(self.x)[0]) - 2
-            raise VerifyException(f"takes {spatial} strides and dilations, found {list(strides)} and {list(dilations)}")
-        if min(*strides, *dilations, self.group_count) < 1:
-            raise VerifyException("strides, dilations and groups must be 1 or more")
-
     def sum_shape(self) -> tuple[int, ...]:
         x, w = list(shaped(self.x)[0]), list(shaped(self.w)[0])
-        strides, dilations = list(integer_list(self.strides)), list(integer_list(self.dilations))
+        strides, dilations = list(self._strides), list(self._dilations)
         if len(x) < 3 or len(w) != len(x):
             raise VerifyException(f"takes x and w of three dimensions or more, as many each, found {x} and {w}")
         if {len(strides), len(dilations)} != {len(x) - 2}:
@@ -480,9 +516,7 @@ class ConvOp(ContractionOp):
             raise VerifyException(
                 f"has {x[-1]} input and {w[0]} output channels for {self.group_count} groups of {w[-1]}"
             )
-        reach = [(taps - 1) * dilation + 1 for taps, dilation in zip(w[1:-1], dilations, strict=True)]
-        sizes = [(size - needed) // stride + 1 for size, needed, stride in zip(x[1:-1], reach, strides, strict=True)]
-        return (x[0], *(max(size, 0) for size in sizes), w[0])
+        return (x[0], *self.positions(), w[0])
 
 
 OPERATIONS: tuple[type[Operation], ...] = (ConvOp, JoinOp, MatMulOp, RequantizeOp, ReshapeOp, YieldOp)

@@ -78,6 +78,11 @@ class WeightLayout:
         return self.run % (self.variant.group * self.variant.parts) != 0
 
     @property
+    def fault(self) -> str:
+        """Why weights of these sizes can't be packed so, as the end of a message; empty where they can."""
+        return ""
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The shape of packed weights."""
         return (self.groups, self.blocks, *self.taps, self.steps, self.width * self.variant.group)
@@ -147,13 +152,16 @@ class Variant:
     """Whether bytes are read as unsigned or as signed ones, moved by 128 where they are not; `None`: as they are."""
 
     input_element: IntegerType | None = None
-    """What `x` is held in, without its zero point; `None` for its own type and zero point."""
+    """What `x` is held in, `None` for any type."""
+
+    is_centred: bool = False
+    """Whether `x` is held there without its zero point."""
 
     is_lanewise: bool = False
     """Whether each channel has a lane and weights of its own: a depthwise convolution."""
 
     is_interleaved: bool = False
-    """Whether a lane has `group` rows of a window of rows and columns: there are as many registers of sums."""
+    """Whether a lane has `group` rows of a window: there are as many registers of sums."""
 
     layout: type[WeightLayout] = WeightLayout
 

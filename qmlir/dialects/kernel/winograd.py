@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i8, i16,
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.kernel.ops import ContractionOp, shaped
+from qmlir.dialects.kernel.ops import ContractionOp, EpilogueOp, shaped
 
 Array = npt.NDArray[Any]
 Matrix = tuple[tuple[int, ...], ...]
@@ -150,21 +150,8 @@ def transformed(matrix: Matrix, array: Array, axes: Iterable[int]) -> Array:
     return array
 
 
-@irdl_op_definition
-class WinogradOp(ContractionOp):
-    """Convolutions of 3x3 taps, each next to the other: `x` `[N, H + 2, W + 2, C]`, padded, to `[N, H, W, O]`.
-
-    `w` are weights of i16, transformed by the algorithm's `G`: `[O, 4, 4, C]` by `f2`, F(2x2, 3x3), and `[O, 6, 6, C]`
-    by `f4`, F(4x4, 3x3); `f4_taps` takes the weights themselves, `[O, 3, 3, C]` of i8, and transforms them. The sum
-    that the epilogue gets is `(A^T m A) >> 2` of `f2`, `((A^T m A) / 9) >> 6` of the others, where `m = sum over C of
-    u * (B^T d B)`, `u` the transformed weights, and a division by 9 is a product with its inverse modulo 2^32: the
-    transform of the input is held in 16 bits and all else in 32, both wrap. With more than one of `parts` the channels
-    are so many runs of one length, and their sums are added. Where 16 bits hold the transform of every input, and 32
-    four times every sum of a part, or 64 times, it is the sum itself: what wraps on the way unwraps. `kernel-winograd`
-    makes the operation and proves that.
-    """
-
-    name = "kernel.winograd"
+class ByAlgorithmOp(EpilogueOp):
+    """What convolutions by Winograd's algorithms have: which one, and into how many parts the channels are divided."""
 
     algorithm = prop_def(StringAttr, default_value=StringAttr(F2.name))
     parts = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
@@ -178,9 +165,6 @@ class WinogradOp(ContractionOp):
     def part_count(self) -> int:
         """Into how many runs the channels are divided."""
         return self.parts.value.data
-
-    def channels(self) -> int:
-        return shaped(self.target)[0][-1]
 
     def terms(self) -> int:
         return TAPS * TAPS * shaped(self.x)[0][-1]
@@ -196,23 +180,15 @@ class WinogradOp(ContractionOp):
         return batch, -(-height // step), -(-width // step)
 
     def sum_shape(self) -> tuple[int, ...]:
-        x, w, tile, size = list(shaped(self.x)[0]), list(shaped(self.w)[0]), self.form.tile, self.form.weight_size
-        if len(x) != 4 or len(w) != 4 or w[1:-1] != [size, size]:
-            raise VerifyException(f"takes x [N, H + 2, W + 2, C] and w [O, {size}, {size}, C], found {x} and {w}")
-        if x[-1] != w[-1]:
-            raise VerifyException(f"has {x[-1]} input channels of x and {w[-1]} of w")
-        if min(x[1:-1]) < tile:
+        x, tile = list(shaped(self.x)[0]), self.form.tile
+        if len(x) != 4 or min(x[1:-1]) < tile:
             raise VerifyException(f"takes images of {tile} elements or more along each axis, found {x[1:-1]}")
-        return (x[0], *(size - TAPS + 1 for size in x[1:-1]), w[0])
+        return (x[0], *(size - TAPS + 1 for size in x[1:-1]), self.channels())
 
     def _verify_properties(self) -> None:
+        super()._verify_properties()
         if self.algorithm.data not in ALGORITHMS:
             raise VerifyException(f"computes by '{self.algorithm.data}', there are {', '.join(ALGORITHMS)}")
-
-    def _verify_operands(self) -> None:
-        super()._verify_operands()
-        if self.weight_zero_points is not None or self.weight_zero_point.value.data or self.weight_unsigned is not None:
-            raise VerifyException("takes weights that are signed, and without zero points")
 
     def verify_(self) -> None:
         super().verify_()
@@ -228,6 +204,36 @@ class WinogradOp(ContractionOp):
                 f"adds parts of one even number of channels, {1 << self.form.shift_of_sums} of them at most: "
                 f"found {parts} of {channels} channels"
             )
+
+
+@irdl_op_definition
+class WinogradOp(ByAlgorithmOp, ContractionOp):
+    """Convolutions of 3x3 taps, each next to the other: `x` `[N, H + 2, W + 2, C]`, padded, to `[N, H, W, O]`.
+
+    `w` are weights of i16, transformed by the algorithm's `G`: `[O, 4, 4, C]` by `f2`, F(2x2, 3x3), and `[O, 6, 6, C]`
+    by `f4`, F(4x4, 3x3); `f4_taps` takes the weights themselves, `[O, 3, 3, C]` of i8, and transforms them. The sum
+    that the epilogue gets is `(A^T m A) >> 2` of `f2`, `((A^T m A) / 9) >> 6` of the others, where `m = sum over C of
+    u * (B^T d B)`, `u` the transformed weights, and a division by 9 is a product with its inverse modulo 2^32: the
+    transform of the input is held in 16 bits and all else in 32, both wrap. With more than one of `parts` the channels
+    are so many runs of one length, and their sums are added. Where 16 bits hold the transform of every input, and 32
+    four times every sum of a part, or 64 times, it is the sum itself: what wraps on the way unwraps. `kernel-winograd`
+    makes the operation and proves that.
+    """
+
+    name = "kernel.winograd"
+
+    def sum_shape(self) -> tuple[int, ...]:
+        x, w, size = list(shaped(self.x)[0]), list(shaped(self.w)[0]), self.form.weight_size
+        if len(x) != 4 or len(w) != 4 or w[1:-1] != [size, size]:
+            raise VerifyException(f"takes x [N, H + 2, W + 2, C] and w [O, {size}, {size}, C], found {x} and {w}")
+        if x[-1] != w[-1]:
+            raise VerifyException(f"has {x[-1]} input channels of x and {w[-1]} of w")
+        return (*super().sum_shape()[:-1], w[0])
+
+    def _verify_operands(self) -> None:
+        super()._verify_operands()
+        if self.weight_zero_points is not None or self.weight_zero_point.value.data or self.weight_unsigned is not None:
+            raise VerifyException("takes weights that are signed, and without zero points")
 
 
 # Parts add up without overflow: each is a true sum of at most 2^31 / 2^(2 * shift), and there are at most 2^(2 *

@@ -47,7 +47,7 @@ from qmlir.analysis.readings import (
     with_rows_along,
 )
 from qmlir.analysis.shapes import only_unit_axes_differ, real_axes
-from qmlir.dialects.kernel.ops import ContractionOp, ReshapeOp, shaped
+from qmlir.dialects.kernel.ops import ContractionOp, EpilogueOp, ReshapeOp, shaped
 from qmlir.ir.builtin_types import as_dense, as_integer
 from qmlir.ir.provenance import hand_on_fused
 from qmlir.text.elements import dense_array
@@ -255,7 +255,7 @@ class EraseUnused(RewritePattern):
 
 
 def _has_no_effect(op: Operation) -> bool:
-    if not isinstance(op, LinalgStructuredOperation | ContractionOp):
+    if not isinstance(op, LinalgStructuredOperation | EpilogueOp):
         return computes_only(op)
     return all(computes_only(each) or each.has_trait(IsTerminator) for each in op.body.block.ops)
 

@@ -158,11 +158,7 @@ class KernelAnalyzeRanges(ModulePass):
 
 
 def _analyze(function: FuncOp) -> None:
-    contractions = [
-        op
-        for op in function.walk()
-        if isinstance(op, ContractionOp) and op.outs is None and (op.schedule is None or not op.schedule.packed)
-    ]
+    contractions = [op for op in function.walk() if isinstance(op, ContractionOp) and op.outs is None]
     if not contractions:
         return
     ranges = ValueRanges(function)

@@ -13,7 +13,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from qmlir.dialects.calib.ops import ObserveOp
-from qmlir.dialects.kernel.ops import ContractionOp as KernelContractionOp
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.quant.sizes import bits_of, bytes_of, elements_of, shaped_type
 from qmlir.ir.decomposition import Parts, marks_on, parts_given
@@ -154,8 +153,6 @@ def _products(inside: Sequence[Operation]) -> int | None:
     for op in inside:
         if op.dialect_name() in _LOOPS:
             return None
-        if isinstance(op, KernelContractionOp) and op.schedule is not None and op.schedule.packed:
-            return None  # the layout of packed weights has room for more channels and terms than there are
         found += op.multiply_adds() if isinstance(op, MultipliesAndAdds) else 0
     return found
 

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
 
-from qmlir.dialects.kernel.attributes import ScheduleAttr
-from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.ops import EpilogueOp
+from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.profiles.keys import functions_of
 from qmlir.workflows.inspection.naming import NamedNode
@@ -25,7 +25,7 @@ class NodeKernel:
     """As emitted code and timings call it: `conv3x3s1_56x56x64_i8`."""
 
     operations: tuple[str, ...]
-    """What it computes, `kernel.conv` or `linalg.generic`."""
+    """What it computes, `kernel.packed_conv` or `linalg.generic`."""
 
     schedule: Mapping[str, str | int | bool] | None
     """The schedule of a contraction: `variant`, `rows`, `vectors`, `lanes`, `k_unroll`, `threads`, `packed`."""
@@ -37,7 +37,11 @@ class NodeKernel:
     """The nodes that these calls stand for: what was fused is done by one kernel."""
 
 
-def _schedule(attribute: ScheduleAttr) -> dict[str, str | int | bool]:
+def _schedule(op: EpilogueOp) -> dict[str, str | int | bool] | None:
+    is_packed = isinstance(op, PackedOp)
+    attribute = op.loops if is_packed else op.schedule
+    if attribute is None:
+        return None
     return {
         "variant": attribute.variant,
         "rows": attribute.rows,
@@ -45,13 +49,13 @@ def _schedule(attribute: ScheduleAttr) -> dict[str, str | int | bool]:
         "lanes": attribute.lanes,
         "k_unroll": attribute.k_unroll,
         "threads": bool(attribute.threads),
-        "packed": bool(attribute.packed),
+        "packed": is_packed,
     }
 
 
 def _inside(function: FuncOp) -> Iterator[Operation]:
     """What a kernel does, without the constants and the end of its function."""
-    return (op for op in function.body.blocks[0].ops if op.regions or isinstance(op, ContractionOp))
+    return (op for op in function.body.blocks[0].ops if op.regions or isinstance(op, EpilogueOp))
 
 
 def kernels_of(module: ModuleOp, node: NamedNode) -> tuple[NodeKernel, ...]:
@@ -64,13 +68,13 @@ def kernels_of(module: ModuleOp, node: NamedNode) -> tuple[NodeKernel, ...]:
     found: list[NodeKernel] = []
     for name, sites in calls.items():
         inside = list(_inside(functions[name]))
-        schedule = next((op.schedule for op in inside if isinstance(op, ContractionOp) and op.schedule), None)
+        schedules = (_schedule(op) for op in inside if isinstance(op, EpilogueOp))
         nodes = dict.fromkeys(str(origin) for site in sites for origin in origins_of(site))
         found.append(
             NodeKernel(
                 name,
                 tuple(dict.fromkeys(op.name for op in inside)),
-                None if schedule is None else _schedule(schedule),
+                next(filter(None, schedules), None),
                 len(sites),
                 tuple(nodes),
             )

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, f32, i32
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, ModuleOp, f32, i32, i64
 from xdsl.dialects.func import ReturnOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.dialects.scf import YieldOp
@@ -22,12 +22,13 @@ from xdsl.traits import ConstantLike
 
 from qmlir.analysis.readings import is_movement
 from qmlir.arithmetic.integers import integer_limits
-from qmlir.dialects.kernel.attributes import ScheduleAttr
+from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.lowering.types import integer_types
-from qmlir.dialects.kernel.ops import ContractionOp, MatMulOp, ReshapeOp, shaped
-from qmlir.dialects.kernel.variants import SCALAR, Variant, variant_named
+from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, ReshapeOp, shaped
+from qmlir.dialects.kernel.packed_ops import PACKED, PackedOp
+from qmlir.dialects.kernel.variants import SCALAR, Variant
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.targets.cpu.isa.conditions import centred_weights
@@ -39,18 +40,18 @@ from qmlir.targets.cpu.scheduled.packing import (
     channel_map,
     constant_of,
     correction,
-    layout_of,
     pack_computed,
     packed_weights,
     row_correction,
     row_map,
+    weights_of,
 )
 from qmlir.targets.cpu.scheduled.row_groups import group_rows
 
 
 def _input_offset(op: ContractionOp, variant: Variant) -> int:
     """What the loops of a variant read instead of `x - z_x`, less that: `read = x - z_x + offset`."""
-    if variant.input_element is not None:
+    if variant.is_centred:
         return 0
     return op.input_zero_point.value.data + variant.offset(is_unsigned=op.input_unsigned is not None)
 
@@ -112,7 +113,7 @@ def _packed_input(op: ContractionOp, at: Lowering, variant: Variant, *, reads_pa
     source = Input(op.x, identity, op.input_unsigned is not None)
     zero_point = op.input_zero_point.value.data
     wide = variant.input_element
-    if wide is not None and (zero_point or shaped(op.x)[1] != wide):
+    if variant.is_centred and wide is not None and (zero_point or shaped(op.x)[1] != wide):
 
         def centred(element: Scalar) -> Scalar:
             return (element.to(i32) - zero_point).to(wide) if zero_point else element.to(wide)
@@ -194,23 +195,27 @@ class _Epilogue:
         return len(results) == 1 and results[0] == AffineDimExpr(len(shaped(self.op.target)[0]) - 1)
 
 
+_FOLDED = ("input_zero_point", "weight_zero_point", "weight_unsigned")
+"""The properties that operations on packed operands have no more."""
+
+
 def _replacement(
-    op: ContractionOp, x: SSAValue, w: SSAValue, epilogue: _Epilogue, schedule: ScheduleAttr
-) -> ContractionOp:
+    op: ContractionOp, x: SSAValue, w: SSAValue, epilogue: _Epilogue, layout: LayoutAttr, hint: ScheduleAttr | None
+) -> PackedOp:
     outs = [] if op.outs is None else [op.outs]
-    properties: dict[str, Attribute] = dict(op.properties)
-    for name in ("weight_unsigned", "operandSegmentSizes", "schedule"):
+    properties: dict[str, Attribute] = {name: each for name, each in op.properties.items() if name not in _FOLDED}
+    for name in ("schedule", "input_unsigned") if layout.variant.is_centred else ("schedule",):
         properties.pop(name, None)
-    if variant_named(schedule.variant).input_element is not None:
-        properties.pop("input_unsigned", None)
+    if isinstance(op, ConvOp):
+        properties["taps"] = DenseArrayBase.from_list(i64, op.window())
+    if hint is not None:
+        properties["schedule"] = hint
     properties |= {
-        "input_zero_point": IntegerAttr(0, i32),
-        "weight_zero_point": IntegerAttr(0, i32),
+        "layout": layout,
         "epilogue_maps": ArrayAttr(epilogue.maps),
-        "schedule": schedule.as_packed(),
-        "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 1, 0, len(epilogue.values), len(outs)]),
+        "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 1, len(epilogue.values), len(outs)]),
     }
-    return type(op).create(
+    return PACKED[type(op)].create(
         operands=[x, w, *epilogue.values, *outs],
         result_types=list(op.result_types),
         properties=properties,
@@ -236,11 +241,12 @@ class PackContraction(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ContractionOp, rewriter: PatternRewriter, /) -> None:
         schedule = op.schedule
-        if schedule is None or schedule.packed or schedule.variant == SCALAR:
+        if schedule is None or schedule.variant == SCALAR:
             return
         at = Lowering(op, rewriter, integer_types())
-        variant = variant_named(schedule.variant)
-        layout, element = layout_of(op, schedule, variant), variant.element or op.accumulator_type
+        packed_by = LayoutAttr.of(schedule.variant, schedule.vectors, schedule.lanes)
+        variant, layout = packed_by.variant, weights_of(op, packed_by)
+        element = variant.element or op.accumulator_type
         if variant.most_terms is not None and layout.terms > variant.most_terms:
             raise at.error(f"has sums of {layout.terms} products: '{variant.name}' adds up to {variant.most_terms}")
         weights = packed_weights(op, at, element)
@@ -263,7 +269,7 @@ class PackContraction(RewritePattern):
             packed = pack_computed(layout, at, weights.value)
         x = _packed_input(op, at, variant, reads_past=layout.reads_past)
         moved = op.w
-        rewriter.replace(op, _replacement(op, x, packed, epilogue, schedule))
+        rewriter.replace(op, _replacement(op, x, packed, epilogue, packed_by, schedule.of_packed()))
         while isinstance(movement := moved.owner, GenericOp) and is_movement(movement) and not moved.uses:
             moved = movement.inputs[0]  # packing has read where that was moved from
             rewriter.erase(movement)
@@ -271,14 +277,15 @@ class PackContraction(RewritePattern):
 
 @dataclass(frozen=True)
 class KernelPack(ModulePass):
-    """Lay the weights of each scheduled contraction out as its loops read them.
+    """Lay the weights of each scheduled contraction out as its loops read them, by an operation on packed operands.
 
-    Channels are padded to whole vectors and terms to whole groups, with zeros; zero points of the weights are taken
-    off and those of the input become a part of the bias. Where bytes don't hold weights without their zero point, they
-    keep it, and the product of the zero point with the sum of each row of the input is taken off the sums. Constants
-    are packed at once, computed weights by operations of their own. An input that loops read in groups past its end is
-    copied where it does not lie in the arena: an argument, a result, a constant. Of weights of 4 and of 2 bits, whose
-    sums are 16 and 64 times too large, a bias and a scale of each channel take up the factor where that is exact.
+    That names the layout; its schedule is a hint, without which it computes the same. Channels are padded to whole
+    vectors and terms to whole groups, with zeros; zero points of the weights are taken off and those of the input
+    become a part of the bias. Where bytes don't hold weights without their zero point, they keep it, and the product of
+    the zero point with the sum of each row of the input is taken off the sums. Constants are packed at once, computed
+    weights by operations of their own. An input that loops read in groups past its end is copied where it does not lie
+    in the arena: an argument, a result, a constant. Of weights of 4 and of 2 bits, whose sums are 16 and 64 times too
+    large, a bias and a scale of each channel take up the factor where that is exact.
 
     Before:
 
@@ -301,10 +308,10 @@ class KernelPack(ModulePass):
     func.func @main(%x: tensor<1x2xi8>) -> tensor<1x2xi32> {
       %0 = arith.constant dense<[-9, -21]> : tensor<2xi32>
       %1 = arith.constant dense<[[[[1, 3], [2, 4]]]]> : tensor<1x1x2x2xi32>
-      %2 = kernel.matmul ins(%x, %1 : tensor<1x2xi8>, tensor<1x1x2x2xi32>) epilogue(%0 : tensor<2xi32>)
+      %2 = kernel.packed_matmul ins(%x, %1 : tensor<1x2xi8>, tensor<1x1x2x2xi32>) epilogue(%0 : tensor<2xi32>)
           -> tensor<1x2xi32> attributes {
         epilogue_maps = [affine_map<(d0, d1) -> (d1)>],
-        schedule = #kernel.schedule<variant = "splat", lanes = 2, packed = true>
+        layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 2>
       } {
       ^bb0(%acc: i32, %change: i32):
         %3 = arith.addi %acc, %change : i32

@@ -16,7 +16,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from qmlir.analysis.readings import Structured
-from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.ops import EpilogueOp
 from qmlir.dialects.simd.memory import BYTE_VALUES
 from qmlir.ir.builtin_types import dense, ranked_tensor
 from qmlir.ir.preservation import EVERY_BIT, Preservation
@@ -94,7 +94,7 @@ def _is_slow(op: Operation) -> bool:
 
 def _best(op: Structured) -> tuple[TabulatedChain, SplitTable] | None:
     """The last byte of a body that depends on one integer of 16 bits, where its table may be split."""
-    most = _MOST_LIMITS[isinstance(op, ContractionOp)]
+    most = _MOST_LIMITS[isinstance(op, EpilogueOp)]
     for chain in chains_to_bytes(op.body.block, i16):
         if sum(cost_of(each) for each in chain.gone() if _is_slow(each)) < _LEAST_COST:
             continue

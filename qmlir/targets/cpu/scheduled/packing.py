@@ -16,13 +16,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.analysis.readings import is_movement, output_maps, permutation_of, readings_of
-from qmlir.dialects.kernel.attributes import ScheduleAttr
+from qmlir.dialects.kernel.attributes import LayoutAttr
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, constant_array, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
-from qmlir.dialects.kernel.variants import Array, Variant, WeightLayout
+from qmlir.dialects.kernel.packed_ops import product_weights, window_weights, winograd_weights
+from qmlir.dialects.kernel.variants import Array, WeightLayout
 from qmlir.dialects.kernel.winograd import WinogradOp
-from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.isa.conditions import has_offset_bytes
 from qmlir.text.elements import integers_of
@@ -89,23 +89,19 @@ def moved_from(value: SSAValue, place: Sequence[AffineExpr]) -> tuple[SSAValue, 
     return value, place
 
 
-def layout_of(op: ContractionOp, schedule: ScheduleAttr, variant: Variant) -> WeightLayout:
-    """How `schedule` wants the weights of `op`, which are not packed yet."""
-    shape = shaped(op.w)[0]
-    of_block = partial(variant.layout, variant, schedule.vectors, schedule.lanes)
-    if isinstance(op, WinogradOp):
-        return of_block(1, shape[0], shape[1:-1], shape[-1])
-    if not isinstance(op, ConvOp):
-        return of_block(math.prod(shape[:-2]), shape[-2], (), shape[-1])
-    channels, taps, terms = shape[0], shape[1:-1], shape[-1]
-    if variant.is_interleaved and len(taps) != 2:
-        raise op_error(op, f"has {len(taps)} axes of taps: '{variant.name}' packs rows and columns")
-    if variant.is_lanewise:
-        return of_block(1, channels, taps, terms)
-    if op.group_count == 1 and integer_list(op.dilations)[-1] == 1:
-        # The last taps lie beside each other in memory, as the channels do: one run through both.
-        return of_block(1, channels, (*taps[:-1], 1), taps[-1] * terms)
-    return of_block(op.group_count, channels // op.group_count, taps, terms)
+def weights_of(op: ContractionOp, layout: LayoutAttr) -> WeightLayout:
+    """How `layout` wants the weights of `op`, which are not packed yet."""
+    match op:
+        case WinogradOp():
+            found = winograd_weights(layout, op)
+        case ConvOp():
+            found = window_weights(layout, op)
+        case _:
+            *batches, channels, terms = shaped(op.w)[0]
+            found = product_weights(layout, math.prod(batches), channels, terms)
+    if found.fault:
+        raise op_error(op, found.fault)
+    return found
 
 
 @dataclass(frozen=True)

@@ -20,4 +20,4 @@ class Pairs(TiledVariant):
         return emit.insert(DotAccumulateOp(sums, x, w, Signs.SS))
 
 
-I16_PAIRS = Pairs(name="i16_pairs", group=2, element=i16, input_element=i16)
+I16_PAIRS = Pairs(name="i16_pairs", group=2, element=i16, input_element=i16, is_centred=True)

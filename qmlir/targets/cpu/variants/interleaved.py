@@ -22,7 +22,8 @@ from xdsl.dialects.builtin import DenseArrayBase, VectorType, i8, i16, i32, i64
 from xdsl.dialects.vector import ShuffleOp
 from xdsl.ir import Attribute, SSAValue
 
-from qmlir.dialects.kernel.ops import ContractionOp, shaped
+from qmlir.dialects.kernel.ops import shaped
+from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of, vector
 from qmlir.dialects.simd.ops import (
@@ -83,6 +84,17 @@ class InterleavedLayout(WeightLayout):
     """Weights of interleaved rows: a lane holds a group of rows of the window, `taps` are its sizes."""
 
     @property
+    def fault(self) -> str:
+        if len(self.taps) != 2:
+            return f"has {len(self.taps)} axes of taps: '{self.variant.name}' packs rows and columns"
+        if self.vectors != self.variant.group or self.lanes % QUAD:
+            return (
+                f"is interleaved in blocks of 128 bits by '{self.variant.name}' loops: found {self.vectors} vectors of "
+                f"{self.lanes} lanes, accepted are {self.variant.group} vectors of a multiple of {QUAD} lanes"
+            )
+        return ""
+
+    @property
     def _row_groups(self) -> int:
         return -(-self.taps[0] // self.variant.group)
 
@@ -139,15 +151,10 @@ class _Block:
 class DepthwiseWriter(TileWriter):
     """Writes the loops of a depthwise convolution whose packed weights have rows of the window in a lane."""
 
-    def __init__(self, op: ContractionOp, variant: TiledVariant, emit: Emitter):
+    def __init__(self, op: PackedOp, variant: TiledVariant, emit: Emitter):
         super().__init__(op, variant, emit)
-        vectors, lanes = self.schedule.vectors, self.schedule.lanes
         self.group = variant.group
         """The rows of the window that a lane has, and the registers of sums."""
-        if vectors != self.group or lanes % QUAD:
-            accepted = f"accepted are {self.group} vectors of a multiple of {QUAD} lanes"
-            found = f"found {vectors} vectors of {lanes} lanes"
-            raise op_error(op, f"is interleaved in blocks of 128 bits by '{variant.name}' loops: {found}, {accepted}")
         if len(self.geometry.taps) != _IMAGE_AXES:
             raise op_error(op, f"has no window of rows and columns, which '{variant.name}' loops go through")
         self.width = self.group * self.schedule.lanes
@@ -374,7 +381,7 @@ def _untruncated(emit: VectorEmitter, registers: Sequence[SSAValue]) -> tuple[li
 class Interleaved(TiledVariant):
     """Rows of a window in a lane."""
 
-    def write(self, op: ContractionOp, emit: Emitter) -> None:
+    def write(self, op: PackedOp, emit: Emitter) -> None:
         DepthwiseWriter(op, self, emit).write(emit)
 
 
@@ -403,9 +410,10 @@ class TwoRows(Interleaved):
 
 
 DEPTHWISE_DOT = FourRows(
-    name="depthwise_dot", group=4, element=i8, reads_unsigned=True, is_lanewise=True, is_interleaved=True,
-    layout=InterleavedLayout,
+    name="depthwise_dot", group=4, element=i8, input_element=i8, reads_unsigned=True, is_lanewise=True,
+    is_interleaved=True, layout=InterleavedLayout,
 )  # fmt: skip
 DEPTHWISE_PAIRS = TwoRows(
-    name="depthwise_pairs", group=2, element=i16, is_lanewise=True, is_interleaved=True, layout=InterleavedLayout
-)
+    name="depthwise_pairs", group=2, element=i16, input_element=i8, is_lanewise=True, is_interleaved=True,
+    layout=InterleavedLayout,
+)  # fmt: skip

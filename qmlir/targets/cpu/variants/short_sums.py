@@ -10,7 +10,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i8, i16
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.simd.ops import DotAccumulateOp, MultiplyPairsOp
 from qmlir.targets.cpu.loops.affine import Index
 from qmlir.targets.cpu.loops.contraction.geometry import Window, add, times
@@ -78,14 +78,15 @@ class ShortSums(ByteDots):
     short_steps: int
     """The steps whose pairs of products 16 bits hold: two times 255 times -8 each, with 4 bits, is -32640 for eight."""
 
-    def write(self, op: ContractionOp, emit: Emitter) -> None:
+    def write(self, op: PackedOp, emit: Emitter) -> None:
         ShortSumWriter(op, self, emit).write(emit)
 
 
 def _of_bits(bits: int) -> ShortSums:
     return ShortSums(
-        name=f"u8s{bits}_short", group=4, element=i8, weight_bits=bits, reads_unsigned=True, short_steps=1 << 7 - bits
-    )
+        name=f"u8s{bits}_short", group=4, element=i8, input_element=i8, weight_bits=bits, reads_unsigned=True,
+        short_steps=1 << 7 - bits,
+    )  # fmt: skip
 
 
 U8S4_SHORT, U8S5_SHORT, U8S6_SHORT, U8S7_SHORT = map(_of_bits, (4, 5, 6, 7))

@@ -17,9 +17,10 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
-from qmlir.dialects.kernel.ops import ContractionOp, shaped
+from qmlir.dialects.kernel.ops import shaped
+from qmlir.dialects.kernel.packed_ops import PackedOp, PackedWinogradOp
 from qmlir.dialects.kernel.variants import WeightLayout
-from qmlir.dialects.kernel.winograd import F2, F4, F4_TAPS, TAPS, Algorithm, Matrix, WinogradOp
+from qmlir.dialects.kernel.winograd import F2, F4, F4_TAPS, TAPS, Algorithm, Matrix
 from qmlir.dialects.simd.ops import PrefetchOp, StoreOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.affine import Index, emit_expression
@@ -100,14 +101,13 @@ def transform(emit: VectorEmitter, matrix: Matrix, size: int, load_: Callable[[i
 class WinogradWriter:
     """Writes the loops of one operation with packed weights."""
 
-    def __init__(self, op: WinogradOp):
-        assert op.schedule is not None
+    def __init__(self, op: PackedWinogradOp):
         if not innermost_is_dense(op.x):
             raise op_error(op, f"reads runs of memory, found gaps in {op.x.type}: its last axis must lie as one")
         assert op.outs is not None
         self.op = op
         self.form = op.form
-        self.schedule: ScheduleAttr = op.schedule
+        self.schedule: ScheduleAttr = op.loops
         self.sizes = shaped(op.outs)[0][1:3]
         self.tiles = op.tiles
         self.steps = shaped(op.w)[0][2 if self.form.takes_taps else -2]
@@ -466,9 +466,9 @@ class TapsTogetherLayout(WeightLayout):
 class ByWinograd(LoopVariant):
     """Blocks of tiles: input transform, products of matrices in pairs of 16 bits, output transform and epilogue."""
 
-    def write(self, op: ContractionOp, emit: Emitter) -> None:
-        if not isinstance(op, WinogradOp) or op.form.variant != self.name:
-            raise op_error(op, f"is packed for '{self.name}' loops, which are those of another operation or algorithm")
+    def write(self, op: PackedOp, emit: Emitter) -> None:
+        if not isinstance(op, PackedWinogradOp):
+            raise op_error(op, f"is packed for '{self.name}' loops, which are those of kernel.packed_winograd")
         WinogradWriter(op).write(emit)
 
 

@@ -246,7 +246,7 @@ func.func private @shift_without_ties() attributes {a = #kernel.requantize<shift
 // expected-error @+1 {{rows must be 1 or more, found 0}}
 func.func private @no_rows() attributes {a = #kernel.schedule<variant = "plain", rows = 0>}
 // -----
-// expected-error @+1 {{no field of a schedule 'columns', there are rows, vectors, lanes, k_unroll, block, prefetch, threads, packed}}
+// expected-error @+1 {{no field of a schedule 'columns', there are variant, rows, vectors, lanes, k_unroll, block, prefetch, threads}}
 func.func private @unknown_field() attributes {a = #kernel.schedule<variant = "plain", columns = 2>}
 // -----
 // expected-error @+1 {{no instruction set 'sse', there are generic, avx2}}
@@ -273,28 +273,5 @@ func.func @three_bytes(%a: i8) {
 func.func @joined_to_a_byte(%a: i8) {
   // expected-error @+1 {{makes an i32 or f32 of 4 bytes, found 4 for i16}}
   %0 = kernel.join %a, %a, %a, %a : i16
-  func.return
-}
-
-// -----
-
-// What packing leaves as it is is looked at in packed operations, too.
-func.func @packed_windows(%x: memref<1x3x2x12xi8>, %w: memref<1x1x2x1x1x32xi16>, %y: memref<1x1x2x12xi32>) {
-  // expected-error @+1 {{strides, dilations and groups must be 1 or more}}
-  kernel.conv ins(%x, %w : memref<1x3x2x12xi8>, memref<1x1x2x1x1x32xi16>) outs(%y : memref<1x1x2x12xi32>) attributes {strides = array<i64: 1, 1>, dilations = array<i64: -500, 1>, groups = 12 : i64, schedule = #kernel.schedule<variant = "depthwise_pairs", rows = 2, vectors = 2, lanes = 8, k_unroll = 2, packed = true>} {
-  ^bb0(%acc: i32):
-    kernel.yield %acc : i32
-  }
-  func.return
-}
-
-// -----
-
-func.func @packed_algorithm(%x: memref<1x6x6x2xi8>, %w: memref<1x2x1x3x3x4xi8>, %y: memref<1x4x4x4xi32>) {
-  // expected-error @+1 {{computes by 'f8', there are f2, f4, f4_taps}}
-  kernel.winograd ins(%x, %w : memref<1x6x6x2xi8>, memref<1x2x1x3x3x4xi8>) outs(%y : memref<1x4x4x4xi32>) attributes {algorithm = "f8", strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, schedule = #kernel.schedule<variant = "product", rows = 2, vectors = 1, lanes = 4, k_unroll = 2, packed = true>} {
-  ^bb0(%acc: i32):
-    kernel.yield %acc : i32
-  }
   func.return
 }

@@ -42,14 +42,6 @@ func.func @on_memory(%x: memref<3x8xi8>, %w: memref<4x8xi8>, %y: memref<3x4xi32>
   func.return
 }
 
-func.func @packed(%x: tensor<3x8xi8>, %w: tensor<1x2x64xi8>) -> tensor<3x4xi32> {
-  %0 = kernel.matmul ins(%x, %w : tensor<3x8xi8>, tensor<1x2x64xi8>) -> tensor<3x4xi32> attributes {schedule = #kernel.schedule<variant = "u8s8_dot", packed = true>} {
-  ^bb0(%sum: i32):
-    kernel.yield %sum : i32
-  }
-  func.return %0 : tensor<3x4xi32>
-}
-
 func.func @scalars(%a: i32, %w: i64, %f: f32, %q: i32, %n: i8, %v: vector<16xi32>, %s: vector<16xf32>) -> (i8, i8, i16, i8, i4, vector<16xi8>) {
   %0 = kernel.requantize %a, %f {mode = #kernel.requantize<f32>, zero_point = 3, minimum = -128, maximum = 127} : i32, f32 -> i8
   %1 = kernel.requantize %a, %q, %n {mode = #kernel.requantize<single_round>, zero_point = 200, minimum = 0, maximum = 255} : i32, i32, i8 -> i8
@@ -75,11 +67,10 @@ func.func @reshapes(%x: tensor<2x6xf16>, %s: tensor<f32>) -> (tensor<3x4xf16>, t
 
 // CHECK: #k0 = #kernel.target<isa = "avx512-vnni", threads = 2>
 // CHECK-NEXT: #k1 = #kernel.schedule<variant = "u8s8_dot", rows = 6, vectors = 4, lanes = 16, k_unroll = 4, threads = true>
-// CHECK-NEXT: #k2 = #kernel.schedule<variant = "u8s8_dot", packed = true>
-// CHECK-NEXT: #k3 = #kernel.requantize<single_round>
-// CHECK-NEXT: #k4 = #kernel.requantize<double_round>
-// CHECK-NEXT: #k5 = #kernel.requantize<shift, even>
-// CHECK-NEXT: #k6 = #kernel.requantize<shift, away>
+// CHECK-NEXT: #k2 = #kernel.requantize<single_round>
+// CHECK-NEXT: #k3 = #kernel.requantize<double_round>
+// CHECK-NEXT: #k4 = #kernel.requantize<shift, even>
+// CHECK-NEXT: #k5 = #kernel.requantize<shift, away>
 // CHECK-NEXT: builtin.module attributes {kernel.target = #k0} {
 // CHECK-LABEL: @products(
 // CHECK-SAME: [[V0:%.+]]: tensor<2x3x8xi8>, [[V1:%.+]]: tensor<4x8xi8>, [[V2:%.+]]: tensor<4xi32>, [[V3:%.+]]: tensor<4xf32>, [[V4:%.+]]: tensor<4xi32>) -> (tensor<2x3x4xi8>, tensor<2x3x4xi64>)
@@ -109,21 +100,20 @@ func.func @reshapes(%x: tensor<2x6xf16>, %s: tensor<f32>) -> (tensor<3x4xf16>, t
 // CHECK-NEXT: kernel.yield [[V7]] : f32
 // CHECK: [[V8:%.+]] = kernel.reshape [[V2]] : memref<3x4xi32> to memref<12xi32>
 // CHECK-NEXT: func.return
-// CHECK-LABEL: @packed(
-// CHECK-SAME: [[V0:%.+]]: tensor<3x8xi8>, [[V1:%.+]]: tensor<1x2x64xi8>) -> tensor<3x4xi32>
-// CHECK-NEXT: [[V2:%.+]] = kernel.matmul ins([[V0]], [[V1]] : tensor<3x8xi8>, tensor<1x2x64xi8>) -> tensor<3x4xi32> attributes {schedule = #k2} {
-// CHECK-NEXT: ^bb0([[V3:%.+]]: i32):
-// CHECK-NEXT: kernel.yield [[V3]] : i32
-// CHECK: func.return [[V2]] : tensor<3x4xi32>
 // CHECK-LABEL: @scalars(
 // CHECK-SAME: [[V0:%.+]]: i32, [[V1:%.+]]: i64, [[V2:%.+]]: f32, [[V3:%.+]]: i32, [[V4:%.+]]: i8, [[V5:%.+]]: vector<16xi32>, [[V6:%.+]]: vector<16xf32>) -> (i8, i8, i16, i8, i4, vector<16xi8>)
 // CHECK-NEXT: [[V7:%.+]] = kernel.requantize [[V0]], [[V2]] {mode = #kernel.requantize<f32>, zero_point = 3 : i64, minimum = -128 : i64, maximum = 127 : i64} : i32, f32 -> i8
-// CHECK-NEXT: [[V8:%.+]] = kernel.requantize [[V0]], [[V3]], [[V4]] {mode = #k3, zero_point = 200 : i64, minimum = 0 : i64, maximum = 255 : i64} : i32, i32, i8 -> i8
-// CHECK-NEXT: [[V9:%.+]] = kernel.requantize [[V1]], [[V3]], [[V4]] {mode = #k4, zero_point = 0 : i64, minimum = -32768 : i64, maximum = 32767 : i64} : i64, i32, i8 -> i16
-// CHECK-NEXT: [[V10:%.+]] = kernel.requantize [[V0]], [[V4]] {mode = #k5, zero_point = 0 : i64, minimum = -127 : i64, maximum = 127 : i64} : i32, i8 -> i8
-// CHECK-NEXT: [[V11:%.+]] = kernel.requantize [[V0]], [[V4]] {mode = #k6, zero_point = 0 : i64, minimum = -8 : i64, maximum = 7 : i64} : i32, i8 -> i4
+// CHECK-NEXT: [[V8:%.+]] = kernel.requantize [[V0]], [[V3]], [[V4]] {mode = #k2, zero_point = 200 : i64, minimum = 0 : i64, maximum = 255 : i64} : i32, i32, i8 -> i8
+// CHECK-NEXT: [[V9:%.+]] = kernel.requantize [[V1]], [[V3]], [[V4]] {mode = #k3, zero_point = 0 : i64, minimum = -32768 : i64, maximum = 32767 : i64} : i64, i32, i8 -> i16
+// CHECK-NEXT: [[V10:%.+]] = kernel.requantize [[V0]], [[V4]] {mode = #k4, zero_point = 0 : i64, minimum = -127 : i64, maximum = 127 : i64} : i32, i8 -> i8
+// CHECK-NEXT: [[V11:%.+]] = kernel.requantize [[V0]], [[V4]] {mode = #k5, zero_point = 0 : i64, minimum = -8 : i64, maximum = 7 : i64} : i32, i8 -> i4
 // CHECK-NEXT: [[V12:%.+]] = kernel.requantize [[V5]], [[V6]] {mode = #kernel.requantize<f32>, zero_point = 0 : i64, minimum = -128 : i64, maximum = 127 : i64} : vector<16xi32>, vector<16xf32> -> vector<16xi8>
 // CHECK-NEXT: func.return [[V7]], [[V8]], [[V9]], [[V10]], [[V11]], [[V12]] : i8, i8, i16, i8, i4, vector<16xi8>
+// CHECK-LABEL: @joined(
+// CHECK-SAME: [[V0:%.+]]: i8, [[V1:%.+]]: i8) -> (f32, i32)
+// CHECK-NEXT: [[V2:%.+]] = kernel.join [[V0]], [[V1]], [[V0]], [[V1]] : f32
+// CHECK-NEXT: [[V3:%.+]] = kernel.join [[V1]], [[V1]], [[V0]], [[V0]] : i32
+// CHECK-NEXT: func.return [[V2]], [[V3]] : f32, i32
 // CHECK-LABEL: @reshapes(
 // CHECK-SAME: [[V0:%.+]]: tensor<2x6xf16>, [[V1:%.+]]: tensor<f32>) -> (tensor<3x4xf16>, tensor<1x1xf32>)
 // CHECK-NEXT: [[V2:%.+]] = kernel.reshape [[V0]] : tensor<2x6xf16> to tensor<3x4xf16>

@@ -13,8 +13,8 @@ func.func @tensors(%x: tensor<2x5x4x3xi8>, %w: tensor<6x4x4x3xi16>, %b: tensor<6
 }
 
 func.func @memory(%x: memref<1x4x4x1xi16>, %w: memref<1x1x4x4x1x16xi16>, %y: memref<1x2x2x3xi32>) {
-  kernel.winograd ins(%x, %w : memref<1x4x4x1xi16>, memref<1x1x4x4x1x16xi16>) outs(%y : memref<1x2x2x3xi32>) attributes {
-    schedule = #kernel.schedule<variant = "winograd", rows = 5, vectors = 1, lanes = 8, k_unroll = 2, block = 60, packed = true>} {
+  kernel.packed_winograd ins(%x, %w : memref<1x4x4x1xi16>, memref<1x1x4x4x1x16xi16>) outs(%y : memref<1x2x2x3xi32>) attributes {
+    layout = #kernel.layout<variant = "winograd", vectors = 1, lanes = 8>, schedule = #kernel.schedule<rows = 5, block = 60>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }
@@ -39,7 +39,8 @@ func.func @f4_taps(%x: tensor<1x6x7x4xi8>, %w: tensor<6x3x3x4xi8>) -> tensor<1x4
   func.return %0 : tensor<1x4x5x6xi32>
 }
 
-// CHECK: #k0 = #kernel.schedule<variant = "winograd", rows = 5, lanes = 8, k_unroll = 2, block = 60, packed = true>
+// CHECK: #k0 = #kernel.layout<variant = "winograd", vectors = 1, lanes = 8>
+// CHECK-NEXT: #k1 = #kernel.schedule<rows = 5, block = 60>
 // CHECK-LABEL: @tensors(
 // CHECK-SAME: [[V0:%.+]]: tensor<2x5x4x3xi8>, [[V1:%.+]]: tensor<6x4x4x3xi16>, [[V2:%.+]]: tensor<6xi32>) -> tensor<2x3x2x6xi32>
 // CHECK-NEXT: [[V3:%.+]] = kernel.winograd ins([[V0]], [[V1]] : tensor<2x5x4x3xi8>, tensor<6x4x4x3xi16>) epilogue([[V2]] : tensor<6xi32>) -> tensor<2x3x2x6xi32> attributes {input_zero_point = 128 : i32, input_unsigned, epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d3)>]} {
@@ -49,7 +50,19 @@ func.func @f4_taps(%x: tensor<1x6x7x4xi8>, %w: tensor<6x3x3x4xi8>) -> tensor<1x4
 // CHECK: func.return [[V3]] : tensor<2x3x2x6xi32>
 // CHECK-LABEL: @memory(
 // CHECK-SAME: [[V0:%.+]]: memref<1x4x4x1xi16>, [[V1:%.+]]: memref<1x1x4x4x1x16xi16>, [[V2:%.+]]: memref<1x2x2x3xi32>)
-// CHECK-NEXT: kernel.winograd ins([[V0]], [[V1]] : memref<1x4x4x1xi16>, memref<1x1x4x4x1x16xi16>) outs([[V2]] : memref<1x2x2x3xi32>) attributes {schedule = #k0} {
+// CHECK-NEXT: kernel.packed_winograd ins([[V0]], [[V1]] : memref<1x4x4x1xi16>, memref<1x1x4x4x1x16xi16>) outs([[V2]] : memref<1x2x2x3xi32>) attributes {layout = #k0, schedule = #k1} {
 // CHECK-NEXT: ^bb0([[V3:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V3]] : i32
 // CHECK: func.return
+// CHECK-LABEL: @f4(
+// CHECK-SAME: [[V0:%.+]]: tensor<1x6x7x3xi8>, [[V1:%.+]]: tensor<6x6x6x3xi16>) -> tensor<1x4x5x6xi32>
+// CHECK-NEXT: [[V2:%.+]] = kernel.winograd ins([[V0]], [[V1]] : tensor<1x6x7x3xi8>, tensor<6x6x6x3xi16>) -> tensor<1x4x5x6xi32> attributes {algorithm = "f4"} {
+// CHECK-NEXT: ^bb0([[V3:%.+]]: i32):
+// CHECK-NEXT: kernel.yield [[V3]] : i32
+// CHECK: func.return [[V2]] : tensor<1x4x5x6xi32>
+// CHECK-LABEL: @f4_taps(
+// CHECK-SAME: [[V0:%.+]]: tensor<1x6x7x4xi8>, [[V1:%.+]]: tensor<6x3x3x4xi8>) -> tensor<1x4x5x6xi32>
+// CHECK-NEXT: [[V2:%.+]] = kernel.winograd ins([[V0]], [[V1]] : tensor<1x6x7x4xi8>, tensor<6x3x3x4xi8>) -> tensor<1x4x5x6xi32> attributes {algorithm = "f4_taps", parts = 2 : i64} {
+// CHECK-NEXT: ^bb0([[V3:%.+]]: i32):
+// CHECK-NEXT: kernel.yield [[V3]] : i32
+// CHECK: func.return [[V2]] : tensor<1x4x5x6xi32>

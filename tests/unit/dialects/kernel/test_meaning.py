@@ -49,12 +49,6 @@ def test_sums_are_exact_beyond_53_bits() -> None:
     assert interpret(module, {})["output0"].tolist() == [[(1 << 60) + 1]]
 
 
-def test_operands_that_another_package_packed_are_for_its_loops_only() -> None:
-    module = product("[[1, 2]]", "[[3, 4]]", 'attributes {schedule = #kernel.schedule<variant = "dot", packed = true>}')
-    with pytest.raises(DiagnosticError, match="has operands packed for 'dot' loops, which only these can read"):
-        interpret(module, {})
-
-
 CONVOLUTION = """func.func @main(%x: memref<1x4x2xi8>, %r: memref<1x3x3xi8>, %b: memref<3xi8>, %y: memref<1x3x3xi8>) {
   %w = memref.alloc() : memref<3x2x2xi8>
   kernel.conv ins(%x, %w : memref<1x4x2xi8>, memref<3x2x2xi8>) epilogue(%r, %b : memref<1x3x3xi8>, memref<3xi8>)
@@ -83,6 +77,7 @@ def test_attributes_read_back_what_they_were_made_of() -> None:
     shift = RequantizeAttr.of(Mode.SHIFT, Ties.UP)
     assert (shift.mode, shift.ties) == (Mode.SHIFT, Ties.UP)
     schedule = ScheduleAttr.of("dot", rows=6, vectors=4, lanes=16, k_unroll=2, threads=True)
-    packed = schedule.as_packed()
-    assert (packed.rows, packed.vectors, packed.lanes, packed.k_unroll) == (6, 4, 16, 2)
-    assert (packed.threads, packed.packed, schedule.packed) == (True, True, False)
+    left = schedule.of_packed()
+    assert left is not None
+    assert (left.variant, left.rows, left.vectors, left.lanes, left.k_unroll, left.threads) == ("", 6, 1, 1, 1, True)
+    assert ScheduleAttr.of("dot", lanes=16).of_packed() is None

@@ -195,7 +195,7 @@ def test_passes_and_kernels(profile: Profile) -> None:
     for kernel in found.kernels:
         assert f"def {kernel.name}(" in source
     (product,) = [kernel for kernel in found.kernels if kernel.schedule is not None]
-    assert product.operations == ("kernel.matmul",)
+    assert product.operations == ("kernel.packed_matmul",)
     assert product.schedule is not None
     assert product.schedule["lanes"] == 8  # of 32 bits, in 256
     assert set(product.nodes) >= {"fc1", "relu1"}

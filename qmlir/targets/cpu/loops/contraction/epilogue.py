@@ -12,7 +12,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
-from qmlir.dialects.kernel.ops import ContractionOp, YieldOp, scalar_of, shaped
+from qmlir.dialects.kernel.ops import EpilogueOp, YieldOp, scalar_of, shaped
 from qmlir.dialects.simd.ops import StoreOp, StorePartialOp
 from qmlir.targets.cpu.loops.affine import Index, emit_place
 from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form, is_held, written_on
@@ -45,7 +45,7 @@ def _is_of_positions(reading: OperandReading, rank: int) -> bool:
     return rank - 1 not in reading.map_.used_dims()
 
 
-def is_vector_work(op: ContractionOp, geometry: Geometry) -> bool:
+def is_vector_work(op: EpilogueOp, geometry: Geometry) -> bool:
     """Whether the whole epilogue works on registers."""
     rank = len(geometry.positions) + 1
     elements = (shaped(geometry.y)[1], *(shaped(reading.memory)[1] for reading in geometry.readings))
@@ -102,7 +102,7 @@ def _groups(count: int, valid: int, lanes: int, most: int) -> Iterator[tuple[int
 class Epilogue:
     """Writes what becomes of the sums of a tile."""
 
-    def __init__(self, op: ContractionOp, geometry: Geometry, *, is_started: bool = False, spare: int = 0):
+    def __init__(self, op: EpilogueOp, geometry: Geometry, *, is_started: bool = False, spare: int = 0):
         """`is_started`: the sums that come begin with `initial`, where the body takes them `2^spare` times as large."""
         self.op = op
         self.geometry = geometry
@@ -268,7 +268,7 @@ class Epilogue:
 
 def write_element(
     emit: Emitter,
-    op: ContractionOp,
+    op: EpilogueOp,
     readings: Sequence[OperandReading],
     y: SSAValue,
     total: SSAValue,

@@ -13,8 +13,8 @@ from itertools import pairwise
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind, AffineDimExpr, AffineExpr, AffineMap
 
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
-from qmlir.dialects.kernel.variants import Variant
+from qmlir.dialects.kernel.ops import shaped
+from qmlir.dialects.kernel.packed_ops import PackedConvOp, PackedOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.affine import Index, emit_binary, strides_of
@@ -117,7 +117,7 @@ class Window:
 
 
 def _join_positions(
-    op: ContractionOp, emit: Emitter, x: SSAValue, y: SSAValue, readings: Sequence[OperandReading]
+    op: PackedOp, emit: Emitter, x: SSAValue, y: SSAValue, readings: Sequence[OperandReading]
 ) -> tuple[SSAValue, SSAValue, tuple[OperandReading, ...]] | None:
     """`x`, the result and the epilogue operands with one axis for all positions, `None` where that is not possible."""
     rank = len(shaped(y)[0])
@@ -140,19 +140,20 @@ def _join_positions(
     return collapse_axes(emit, x, groups), collapse_axes(emit, y, groups), tuple(map(rejoined, readings))
 
 
-def geometry_of(op: ContractionOp, variant: Variant, emit: Emitter) -> Geometry:
+def geometry_of(op: PackedOp, emit: Emitter) -> Geometry:
     """The geometry of a contraction with packed weights; views are written where `emit` stands.
 
     Raises `DiagnosticError` where `x` has gaps that the variant cannot read over.
     """
     assert op.outs is not None
+    variant = op.layout.variant
     x, y, packed = op.x, op.outs, shaped(op.w)[0]
     shape, sizes = shaped(y)[0], shaped(x)[0]
     positions, terms = shape[:-1], sizes[-1]
     leading = len(positions)
     strides, taps, dilations = [1] * leading, [1] * leading, [1] * leading
     groups, batches = 1, 0
-    if isinstance(op, ConvOp):
+    if isinstance(op, PackedConvOp):
         strides[1:], dilations[1:] = integer_list(op.strides), integer_list(op.dilations)
         taps[1:] = packed[2:-2]
         groups = 1 if variant.is_lanewise else op.group_count
@@ -167,7 +168,7 @@ def geometry_of(op: ContractionOp, variant: Variant, emit: Emitter) -> Geometry:
         positions, strides, taps, dilations = (math.prod(positions),), [1], [1], [1]
         leading = 1
     row: int | None = None
-    own_terms = terms // op.group_count if isinstance(op, ConvOp) else terms
+    own_terms = terms // op.group_count if isinstance(op, PackedConvOp) else terms
     is_run_of_taps = not variant.is_lanewise and packed[-2] > -(-own_terms // (variant.group * variant.parts))
     if without_gaps(x, leading - 1, leading) and innermost_is_dense(x):
         # Positions and terms as one axis: runs of terms go on through the taps beside each other.

@@ -17,7 +17,8 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
-from qmlir.dialects.kernel.ops import ContractionOp, shaped
+from qmlir.dialects.kernel.ops import shaped
+from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.kernel.variants import Variant
 from qmlir.dialects.simd.base import bits_of
 from qmlir.dialects.simd.ops import PrefetchOp
@@ -44,14 +45,13 @@ LINE_BYTES = 64
 class TileWriter:
     """Writes the loops of one contraction with packed weights."""
 
-    def __init__(self, op: ContractionOp, variant: "TiledVariant", emit: Emitter):
-        assert op.schedule is not None
+    def __init__(self, op: PackedOp, variant: "TiledVariant", emit: Emitter):
         self.op = op
         self.variant = variant
-        self.schedule: ScheduleAttr = op.schedule
-        self.geometry: Geometry = geometry_of(op, variant, emit)
+        self.schedule: ScheduleAttr = op.loops
+        self.geometry: Geometry = geometry_of(op, emit)
         self.epilogue = Epilogue(op, self.geometry, is_started=True, spare=self.variant.spare)
-        self.threads = _DIVIDED if op.schedule.threads else 0
+        self.threads = _DIVIDED if self.schedule.threads else 0
         """How many of the next loops threads divide."""
         self.weights: SSAValue | None = None
         """All packed weights in a row, where they are prefetched."""
@@ -348,7 +348,7 @@ class TileWriter:
 class LoopVariant(Variant):
     """A variant, and what writes its loops: all that `variants` of the registry names are these."""
 
-    def write(self, op: ContractionOp, emit: Emitter) -> None:
+    def write(self, op: PackedOp, emit: Emitter) -> None:
         """Write the loops of a contraction with packed weights where `emit` stands."""
         raise NotImplementedError
 
@@ -359,7 +359,7 @@ class TiledVariant(LoopVariant):
     It knows vectors, not instruction sets: what a CPU has no instruction for is expanded later.
     """
 
-    def write(self, op: ContractionOp, emit: Emitter) -> None:
+    def write(self, op: PackedOp, emit: Emitter) -> None:
         TileWriter(op, self, emit).write(emit)
 
     def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:

@@ -8,8 +8,9 @@ from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.ir import Block, Operation
 
 from qmlir.dialects.kernel.hand_made import HandMadeOp
-from qmlir.dialects.kernel.ops import ConvOp, MatMulOp, shaped
-from qmlir.dialects.kernel.winograd import WinogradOp
+from qmlir.dialects.kernel.ops import MatMulOp, WindowedOp, shaped
+from qmlir.dialects.kernel.packed_ops import PackedMatMulOp
+from qmlir.dialects.kernel.winograd import ByAlgorithmOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.provenance import merged_origins
 from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style
@@ -33,9 +34,10 @@ def kernel_name(op: Operation) -> str:
     written = _written(op)
     if written is not None:
         shape = written.get_shape()
-        if isinstance(op, ConvOp | WinogradOp) and shape[0] == 1:
+        if isinstance(op, WindowedOp | ByAlgorithmOp) and shape[0] == 1:
             shape = shape[1:]
-        parts += ["x".join(map(str, _matmul_shape(op) if isinstance(op, MatMulOp) else shape)) or "scalar"]
+        sizes = _matmul_shape(op) if isinstance(op, MatMulOp | PackedMatMulOp) else shape
+        parts += ["x".join(map(str, sizes)) or "scalar"]
         parts += [str(written.get_element_type())]
     return "_".join(parts)
 
@@ -48,24 +50,23 @@ def _written(op: Operation) -> AnyMemRef | None:
     return None if destination is None else as_memory(op.operands[destination].type)
 
 
-def _matmul_shape(op: MatMulOp) -> Sequence[int]:
+def _matmul_shape(op: MatMulOp | PackedMatMulOp) -> Sequence[int]:
     """Batches, rows, terms, columns."""
     *batches, rows, columns = shaped(op.target)[0]
     return (*batches, rows, op.terms(), columns)
 
 
 def _contraction(op: Operation) -> str:
-    if isinstance(op, MatMulOp):
+    if isinstance(op, MatMulOp | PackedMatMulOp):
         return "matmul"
-    if isinstance(op, WinogradOp):
+    if isinstance(op, ByAlgorithmOp):
         return "winograd"
-    if not isinstance(op, ConvOp):
+    if not isinstance(op, WindowedOp):
         return ""
-    taps, strides, dilations = shaped(op.w)[0][1:-1], integer_list(op.strides), integer_list(op.dilations)
+    strides, dilations = integer_list(op.strides), integer_list(op.dilations)
     groups, channels = op.group_count, op.channels()
     words = "conv" if groups == 1 else "depthwise" if groups == channels else f"conv_g{groups}_"
-    if op.schedule is None or not op.schedule.packed:
-        words += "x".join(map(str, taps))
+    words += "x".join(map(str, op.window()))
     for letter, numbers in (("s", strides), ("d", dilations)):
         if set(numbers) != {1}:
             words += letter + "x".join(map(str, numbers if len(set(numbers)) > 1 else numbers[:1]))

@@ -57,10 +57,10 @@
 // CHECK: func.return
 func.func @bytes(
     %x: memref<1x4x8xi8>, %w: memref<1x1x2x16xi8>, %b: memref<3xi32>, %m: memref<3xf32>, %y: memref<1x4x3xi8>) {
-  kernel.matmul ins(%x, %w : memref<1x4x8xi8>, memref<1x1x2x16xi8>) epilogue(%b, %m : memref<3xi32>, memref<3xf32>)
+  kernel.packed_matmul ins(%x, %w : memref<1x4x8xi8>, memref<1x1x2x16xi8>) epilogue(%b, %m : memref<3xi32>, memref<3xf32>)
       outs(%y : memref<1x4x3xi8>) attributes {
     epilogue_maps = [affine_map<(d0, d1, d2) -> (d2)>, affine_map<(d0, d1, d2) -> (d2)>],
-    schedule = #kernel.schedule<variant = "u8s8_dot", rows = 2, lanes = 4, k_unroll = 4, packed = true>} {
+    layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>, schedule = #kernel.schedule<rows = 2>} {
   ^bb0(%acc: i32, %bias: i32, %multiplier: f32):
     %s = arith.addi %acc, %bias : i32
     %q = kernel.requantize %s, %multiplier {mode = #kernel.requantize<f32>, zero_point = 0, minimum = -128,
@@ -97,8 +97,8 @@ func.func @bytes(
 // CHECK-NEXT: simd.store [[V25]], [[V2]][[[V7]], [[V5]]] : vector<4xf32>, memref<2x4xf32>
 // CHECK-NEXT: func.return
 func.func @scalar_epilogue(%x: memref<2x4xf32>, %w: memref<1x1x4x4xf32>, %y: memref<2x4xf32>) {
-  kernel.matmul ins(%x, %w : memref<2x4xf32>, memref<1x1x4x4xf32>) outs(%y : memref<2x4xf32>) attributes {
-    schedule = #kernel.schedule<variant = "splat", rows = 2, lanes = 4, packed = true>} {
+  kernel.packed_matmul ins(%x, %w : memref<2x4xf32>, memref<1x1x4x4xf32>) outs(%y : memref<2x4xf32>) attributes {
+    layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 4>, schedule = #kernel.schedule<rows = 2>} {
   ^bb0(%acc: f32):
     %s = math.floor %acc : f32
     kernel.yield %s : f32
@@ -148,9 +148,9 @@ func.func @scalar_epilogue(%x: memref<2x4xf32>, %w: memref<1x1x4x4xf32>, %y: mem
 // CHECK-NEXT: }) : (index, index, index) -> ()
 // CHECK-NEXT: func.return
 func.func @depthwise(%x: memref<1x5x8xi8>, %w: memref<1x2x3x1x4xi32>, %y: memref<1x3x8xi32>) {
-  kernel.conv ins(%x, %w : memref<1x5x8xi8>, memref<1x2x3x1x4xi32>) outs(%y : memref<1x3x8xi32>) attributes {
+  kernel.packed_conv ins(%x, %w : memref<1x5x8xi8>, memref<1x2x3x1x4xi32>) outs(%y : memref<1x3x8xi32>) attributes {
     strides = array<i64: 1>, dilations = array<i64: 1>, groups = 8,
-    schedule = #kernel.schedule<variant = "depthwise", rows = 3, lanes = 4, threads = true, packed = true>} {
+    taps = array<i64: 3>, layout = #kernel.layout<variant = "depthwise", vectors = 1, lanes = 4>, schedule = #kernel.schedule<rows = 3, threads = true>} {
   ^bb0(%acc: i32):
     kernel.yield %acc : i32
   }
@@ -175,8 +175,8 @@ func.func @depthwise(%x: memref<1x5x8xi8>, %w: memref<1x2x3x1x4xi32>, %y: memref
 // CHECK: simd.store [[V9]], [[V2]][[[V5]], [[V5]]] : vector<4xf32>, memref<1x4xf32>
 // CHECK-NEXT: func.return
 func.func @fused(%x: memref<1x2xf32>, %w: memref<1x1x2x4xf32>, %y: memref<1x4xf32>) {
-  kernel.matmul ins(%x, %w : memref<1x2xf32>, memref<1x1x2x4xf32>) outs(%y : memref<1x4xf32>) attributes {
-    schedule = #kernel.schedule<variant = "splat_fma", lanes = 4, packed = true>} {
+  kernel.packed_matmul ins(%x, %w : memref<1x2xf32>, memref<1x1x2x4xf32>) outs(%y : memref<1x4xf32>) attributes {
+    layout = #kernel.layout<variant = "splat_fma", vectors = 1, lanes = 4>} {
   ^bb0(%acc: f32):
     kernel.yield %acc : f32
   }
@@ -235,8 +235,8 @@ func.func @fused(%x: memref<1x2xf32>, %w: memref<1x1x2x4xf32>, %y: memref<1x4xf3
 // CHECK-NEXT: }) : (index, index, index) -> ()
 // CHECK-NEXT: func.return
 func.func @blocks_and_tiles(%x: memref<3x2xi32>, %w: memref<1x2x2x4xi32>, %y: memref<3x8xi32>) {
-  kernel.matmul ins(%x, %w : memref<3x2xi32>, memref<1x2x2x4xi32>) outs(%y : memref<3x8xi32>) attributes {
-    schedule = #kernel.schedule<variant = "splat", rows = 2, lanes = 4, threads = true, packed = true>} {
+  kernel.packed_matmul ins(%x, %w : memref<3x2xi32>, memref<1x2x2x4xi32>) outs(%y : memref<3x8xi32>) attributes {
+    layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 4>, schedule = #kernel.schedule<rows = 2, threads = true>} {
   ^bb0(%acc: i32):
     kernel.yield %acc : i32
   }
@@ -267,8 +267,8 @@ func.func @blocks_and_tiles(%x: memref<3x2xi32>, %w: memref<1x2x2x4xi32>, %y: me
 // CHECK-NEXT: }) : (index, index, index, index, index, index) -> ()
 // CHECK-NEXT: func.return
 func.func @positions(%x: memref<14x1xi32>, %w: memref<1x2x1x4xi32>, %y: memref<14x8xi32>) {
-  kernel.matmul ins(%x, %w : memref<14x1xi32>, memref<1x2x1x4xi32>) outs(%y : memref<14x8xi32>) attributes {
-    schedule = #kernel.schedule<variant = "splat", lanes = 4, threads = true, packed = true>} {
+  kernel.packed_matmul ins(%x, %w : memref<14x1xi32>, memref<1x2x1x4xi32>) outs(%y : memref<14x8xi32>) attributes {
+    layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 4>, schedule = #kernel.schedule<threads = true>} {
   ^bb0(%acc: i32):
     kernel.yield %acc : i32
   }

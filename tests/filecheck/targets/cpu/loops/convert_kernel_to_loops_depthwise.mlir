@@ -84,11 +84,11 @@
 // CHECK-NEXT: simd.store [[V79]], [[V3]][[[V4]], [[V4]], [[V10]], [[V4]]] : vector<16xi32>, memref<1x1x2x16xi32>
 // CHECK-NEXT: func.return
 func.func @whole(%x: memref<1x3x2x16xi8>, %w: memref<1x1x1x1x1x64xi8>, %b: memref<16xi32>, %y: memref<1x1x2x16xi32>) {
-  kernel.conv ins(%x, %w : memref<1x3x2x16xi8>, memref<1x1x1x1x1x64xi8>) epilogue(%b : memref<16xi32>)
+  kernel.packed_conv ins(%x, %w : memref<1x3x2x16xi8>, memref<1x1x1x1x1x64xi8>) epilogue(%b : memref<16xi32>)
       outs(%y : memref<1x1x2x16xi32>) attributes {
     strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 16 : i64,
     epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d3)>],
-    schedule = #kernel.schedule<variant = "depthwise_dot", rows = 2, vectors = 4, lanes = 4, k_unroll = 4, packed = true>} {
+    taps = array<i64: 3, 1>, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 4>, schedule = #kernel.schedule<rows = 2>} {
   ^bb0(%acc: i32, %bias: i32):
     %0 = arith.addi %acc, %bias : i32
     kernel.yield %0 : i32
@@ -150,9 +150,9 @@ func.func @whole(%x: memref<1x3x2x16xi8>, %w: memref<1x1x1x1x1x64xi8>, %b: memre
 // CHECK-NEXT: }) : (index, index, index) -> ()
 // CHECK-NEXT: func.return
 func.func @partial(%x: memref<1x3x1x10xi8>, %w: memref<1x1x1x1x1x64xi8>, %y: memref<1x2x1x10xi8>) {
-  kernel.conv ins(%x, %w : memref<1x3x1x10xi8>, memref<1x1x1x1x1x64xi8>) outs(%y : memref<1x2x1x10xi8>) attributes {
+  kernel.packed_conv ins(%x, %w : memref<1x3x1x10xi8>, memref<1x1x1x1x1x64xi8>) outs(%y : memref<1x2x1x10xi8>) attributes {
     strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 10 : i64, input_unsigned,
-    schedule = #kernel.schedule<variant = "depthwise_dot", vectors = 4, lanes = 4, k_unroll = 4, threads = true, packed = true>} {
+    taps = array<i64: 2, 1>, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 4>, schedule = #kernel.schedule<threads = true>} {
   ^bb0(%acc: i32):
     %0 = arith.trunci %acc : i32 to i8
     kernel.yield %0 : i8
@@ -275,11 +275,11 @@ func.func @partial(%x: memref<1x3x1x10xi8>, %w: memref<1x1x1x1x1x64xi8>, %y: mem
 // CHECK-NEXT: simd.store [[V104]], [[V3]][[[V4]], [[V4]], [[V4]], [[V21]]] : vector<4xi32>, memref<1x1x1x48xi32>
 // CHECK-NEXT: func.return
 func.func @pieces(%x: memref<1x2x1x48xi8>, %w: memref<1x1x1x1x1x256xi8>, %c: memref<1x1x1x48xi32>, %y: memref<1x1x1x48xi32>) {
-  kernel.conv ins(%x, %w : memref<1x2x1x48xi8>, memref<1x1x1x1x1x256xi8>) epilogue(%c : memref<1x1x1x48xi32>)
+  kernel.packed_conv ins(%x, %w : memref<1x2x1x48xi8>, memref<1x1x1x1x1x256xi8>) epilogue(%c : memref<1x1x1x48xi32>)
       outs(%y : memref<1x1x1x48xi32>) attributes {
     strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 48 : i64, input_unsigned,
     epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>],
-    schedule = #kernel.schedule<variant = "depthwise_dot", vectors = 4, lanes = 16, k_unroll = 4, packed = true>} {
+    taps = array<i64: 2, 1>, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 16>} {
   ^bb0(%acc: i32, %other: i32):
     %0 = arith.muli %acc, %other : i32
     kernel.yield %0 : i32
@@ -378,9 +378,9 @@ func.func @pieces(%x: memref<1x2x1x48xi8>, %w: memref<1x1x1x1x1x256xi8>, %c: mem
 // CHECK-NEXT: simd.store_partial [[V82]], [[V2]][[[V3]], [[V3]], [[V5]], [[V10]]], [[V12]] : vector<8xi32>, memref<1x1x2x12xi32>
 // CHECK-NEXT: func.return
 func.func @pairs(%x: memref<1x3x2x12xi8>, %w: memref<1x1x2x1x1x32xi16>, %y: memref<1x1x2x12xi32>) {
-  kernel.conv ins(%x, %w : memref<1x3x2x12xi8>, memref<1x1x2x1x1x32xi16>) outs(%y : memref<1x1x2x12xi32>) attributes {
+  kernel.packed_conv ins(%x, %w : memref<1x3x2x12xi8>, memref<1x1x2x1x1x32xi16>) outs(%y : memref<1x1x2x12xi32>) attributes {
     strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 12 : i64, input_unsigned,
-    schedule = #kernel.schedule<variant = "depthwise_pairs", rows = 2, vectors = 2, lanes = 8, k_unroll = 2, packed = true>} {
+    taps = array<i64: 3, 1>, layout = #kernel.layout<variant = "depthwise_pairs", vectors = 2, lanes = 8>, schedule = #kernel.schedule<rows = 2>} {
   ^bb0(%acc: i32):
     kernel.yield %acc : i32
   }

@@ -22,10 +22,10 @@
 // CHECK-NEXT: simd.store [[V18]], [[V3]][[[V4]], [[V4]]] : vector<4xi32>, memref<1x4xi32>
 // CHECK-NEXT: func.return
 func.func @taken(%x: memref<1x8xi8>, %w: memref<1x1x1x16xi8>, %bias: memref<4xi32>, %y: memref<1x4xi32>) {
-  kernel.matmul ins(%x, %w : memref<1x8xi8>, memref<1x1x1x16xi8>) epilogue(%bias : memref<4xi32>)
+  kernel.packed_matmul ins(%x, %w : memref<1x8xi8>, memref<1x1x1x16xi8>) epilogue(%bias : memref<4xi32>)
       outs(%y : memref<1x4xi32>) attributes {
     input_unsigned, epilogue_maps = [affine_map<(d0, d1) -> (d1)>],
-    schedule = #kernel.schedule<variant = "u8s4_dot", lanes = 4, k_unroll = 4, packed = true>} {
+    layout = #kernel.layout<variant = "u8s4_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32, %start: i32):
     %c4 = arith.constant 4 : i32
     %0 = arith.shli %sum, %c4 : i32
@@ -65,10 +65,10 @@ func.func @taken(%x: memref<1x8xi8>, %w: memref<1x1x1x16xi8>, %bias: memref<4xi3
 // CHECK-NEXT: simd.store [[V27]], [[V3]][[[V6]], [[V6]]] : vector<4xi32>, memref<1x4xi32>
 // CHECK-NEXT: func.return
 func.func @another(%x: memref<1x8xi8>, %w: memref<1x1x1x16xi8>, %bias: memref<4xi32>, %y: memref<1x4xi32>) {
-  kernel.matmul ins(%x, %w : memref<1x8xi8>, memref<1x1x1x16xi8>) epilogue(%bias : memref<4xi32>)
+  kernel.packed_matmul ins(%x, %w : memref<1x8xi8>, memref<1x1x1x16xi8>) epilogue(%bias : memref<4xi32>)
       outs(%y : memref<1x4xi32>) attributes {
     input_unsigned, epilogue_maps = [affine_map<(d0, d1) -> (d1)>],
-    schedule = #kernel.schedule<variant = "u8s4_dot", lanes = 4, k_unroll = 4, packed = true>} {
+    layout = #kernel.layout<variant = "u8s4_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32, %start: i32):
     %c3 = arith.constant 3 : i32
     %0 = arith.shli %sum, %c3 : i32

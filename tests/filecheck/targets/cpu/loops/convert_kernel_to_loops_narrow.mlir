@@ -43,9 +43,9 @@
 // CHECK-NEXT: simd.store [[V39]], [[V2]][[[V14]], [[V5]]] : vector<4xi32>, memref<2x4xi32>
 // CHECK-NEXT: func.return
 func.func @halves(%x: memref<2x16xi8>, %w: memref<1x1x2x16xi8>, %y: memref<2x4xi32>) {
-  kernel.matmul ins(%x, %w : memref<2x16xi8>, memref<1x1x2x16xi8>) outs(%y : memref<2x4xi32>) attributes {
+  kernel.packed_matmul ins(%x, %w : memref<2x16xi8>, memref<1x1x2x16xi8>) outs(%y : memref<2x4xi32>) attributes {
     input_unsigned,
-    schedule = #kernel.schedule<variant = "u8s4_dot", rows = 2, lanes = 4, k_unroll = 4, packed = true>} {
+    layout = #kernel.layout<variant = "u8s4_dot", vectors = 1, lanes = 4>, schedule = #kernel.schedule<rows = 2>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }
@@ -90,9 +90,9 @@ func.func @halves(%x: memref<2x16xi8>, %w: memref<1x1x2x16xi8>, %y: memref<2x4xi
 // CHECK-NEXT: simd.store [[V35]], [[V2]][[[V5]], [[V5]]] : vector<4xi32>, memref<1x4xi32>
 // CHECK-NEXT: func.return
 func.func @quarters(%x: memref<1x16xi8>, %w: memref<1x1x1x16xi8>, %y: memref<1x4xi32>) {
-  kernel.matmul ins(%x, %w : memref<1x16xi8>, memref<1x1x1x16xi8>) outs(%y : memref<1x4xi32>) attributes {
+  kernel.packed_matmul ins(%x, %w : memref<1x16xi8>, memref<1x1x1x16xi8>) outs(%y : memref<1x4xi32>) attributes {
     input_unsigned,
-    schedule = #kernel.schedule<variant = "u8s2_dot", lanes = 4, k_unroll = 4, packed = true>} {
+    layout = #kernel.layout<variant = "u8s2_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }

@@ -81,8 +81,8 @@
 // CHECK: simd.store [[V61]], [[V2]][[[V12]], [[V55]]] : vector<8xi32>, memref<5x16xi32>
 // CHECK: func.return
 func.func @panels(%x: memref<5x3xi32>, %w: memref<1x2x3x8xi32>, %y: memref<5x16xi32>) {
-  kernel.matmul ins(%x, %w : memref<5x3xi32>, memref<1x2x3x8xi32>) outs(%y : memref<5x16xi32>) attributes {
-    schedule = #kernel.schedule<variant = "splat", rows = 2, lanes = 8, block = 4, prefetch = 1, packed = true>} {
+  kernel.packed_matmul ins(%x, %w : memref<5x3xi32>, memref<1x2x3x8xi32>) outs(%y : memref<5x16xi32>) attributes {
+    layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 8>, schedule = #kernel.schedule<rows = 2, block = 4, prefetch = 1>} {
   ^bb0(%acc: i32):
     kernel.yield %acc : i32
   }
@@ -155,8 +155,8 @@ func.func @panels(%x: memref<5x3xi32>, %w: memref<1x2x3x8xi32>, %y: memref<5x16x
 // CHECK-NEXT: }) : (index, index, index) -> ()
 // CHECK-NEXT: func.return
 func.func @threads(%x: memref<4x3xi32>, %w: memref<1x3x3x8xi32>, %y: memref<4x17xi32>) {
-  kernel.matmul ins(%x, %w : memref<4x3xi32>, memref<1x3x3x8xi32>) outs(%y : memref<4x17xi32>) attributes {
-    schedule = #kernel.schedule<variant = "splat", rows = 2, lanes = 8, block = 2, threads = true, packed = true>} {
+  kernel.packed_matmul ins(%x, %w : memref<4x3xi32>, memref<1x3x3x8xi32>) outs(%y : memref<4x17xi32>) attributes {
+    layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 8>, schedule = #kernel.schedule<rows = 2, block = 2, threads = true>} {
   ^bb0(%acc: i32):
     kernel.yield %acc : i32
   }

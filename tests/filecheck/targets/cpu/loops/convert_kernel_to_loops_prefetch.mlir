@@ -55,8 +55,8 @@
 // CHECK: simd.store [[V40]], [[V2]][[[V4]], [[V36]]] : vector<8xi32>, memref<3x16xi32>
 // CHECK: func.return
 func.func @blocks(%x: memref<3x3xi32>, %w: memref<1x2x3x8xi32>, %y: memref<3x16xi32>) {
-  kernel.matmul ins(%x, %w : memref<3x3xi32>, memref<1x2x3x8xi32>) outs(%y : memref<3x16xi32>) attributes {
-    schedule = #kernel.schedule<variant = "splat", rows = 2, lanes = 8, prefetch = 2, packed = true>} {
+  kernel.packed_matmul ins(%x, %w : memref<3x3xi32>, memref<1x2x3x8xi32>) outs(%y : memref<3x16xi32>) attributes {
+    layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 8>, schedule = #kernel.schedule<rows = 2, prefetch = 2>} {
   ^bb0(%acc: i32):
     kernel.yield %acc : i32
   }
@@ -65,7 +65,7 @@ func.func @blocks(%x: memref<3x3xi32>, %w: memref<1x2x3x8xi32>, %y: memref<3x16x
 
 // One position asks for a whole block, two lines in each step of each tap.
 // CHECK-LABEL: @taps(
-// CHECK-SAME: [[V0:%.+]]: memref<1x1x2x4xi8>, [[V1:%.+]]: memref<1x2x1x2x1x128xi8>, [[V2:%.+]]: memref<1x1x1x64xi32>)
+// CHECK-SAME: [[V0:%.+]]: memref<1x1x3x4xi8>, [[V1:%.+]]: memref<1x2x1x2x1x128xi8>, [[V2:%.+]]: memref<1x1x1x64xi32>)
 // CHECK-NEXT: [[V3:%.+]] = arith.constant 0 : index
 // CHECK-NEXT: [[V4:%.+]] = arith.constant 2 : index
 // CHECK-NEXT: [[V5:%.+]] = arith.constant 1 : index
@@ -79,34 +79,35 @@ func.func @blocks(%x: memref<3x3xi32>, %w: memref<1x2x3x8xi32>, %y: memref<3x16x
 // CHECK-NEXT: [[V13:%.+]] = arith.constant -128 : i8
 // CHECK-NEXT: [[V14:%.+]] = vector.broadcast [[V13]] : i8 to vector<64xi8>
 // CHECK-NEXT: [[V15:%.+]] = arith.constant 16 : index
-// CHECK-NEXT: [[V16:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64], [1 : i64], [2 : i64, 3 : i64]] : memref<1x1x2x4xi8> into memref<1x1x8xi8>
+// CHECK-NEXT: [[V16:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64], [1 : i64], [2 : i64, 3 : i64]] : memref<1x1x3x4xi8> into memref<1x1x12xi8>
 // CHECK-NEXT: [[V17:%.+]] = memref.collapse_shape [[V1]] {{\[\[}}0 : i64, 1 : i64, 2 : i64, 3 : i64, 4 : i64, 5 : i64]] : memref<1x2x1x2x1x128xi8> into memref<512xi8>
 // CHECK-NEXT: scf.for [[V18:%.+]] = [[V3]] to [[V4]] step [[V5]] {
 // CHECK-NEXT: [[V19:%.+]] = arith.muli [[V18]], [[V6]] : index
 // CHECK-NEXT: [[V20:%.+]] = arith.addi [[V18]], [[V5]] : index
 // CHECK-NEXT: [[V21:%.+]] = arith.muli [[V20]], [[V7]] : index
 // CHECK-NEXT: [[V22:%.+]], [[V23:%.+]] = scf.for [[V24:%.+]] = [[V3]] to [[V4]] step [[V5]] iter_args([[V25:%.+]] = [[V9]], [[V26:%.+]] = [[V9]]) -> (vector<16xi32>, vector<16xi32>) {
-// CHECK-NEXT: [[V27:%.+]] = arith.muli [[V24]], [[V10]] : index
-// CHECK-NEXT: [[V28:%.+]] = simd.load [[V1]][[[V3]], [[V18]], [[V3]], [[V24]], [[V3]], [[V3]]] : memref<1x2x1x2x1x128xi8> to vector<64xi8>
-// CHECK-NEXT: [[V29:%.+]] = simd.load [[V1]][[[V3]], [[V18]], [[V3]], [[V24]], [[V3]], [[V11]]] : memref<1x2x1x2x1x128xi8> to vector<64xi8>
-// CHECK-NEXT: [[V30:%.+]] = arith.muli [[V24]], [[V12]] : index
-// CHECK-NEXT: [[V31:%.+]] = arith.addi [[V21]], [[V30]] : index
-// CHECK-NEXT: simd.prefetch [[V17]][[[V31]]] : memref<512xi8>
-// CHECK-NEXT: [[V32:%.+]] = arith.addi [[V31]], [[V11]] : index
+// CHECK-NEXT: [[V27:%.+]] = arith.muli [[V24]], [[V4]] : index
+// CHECK-NEXT: [[V28:%.+]] = arith.muli [[V27]], [[V10]] : index
+// CHECK-NEXT: [[V29:%.+]] = simd.load [[V1]][[[V3]], [[V18]], [[V3]], [[V24]], [[V3]], [[V3]]] : memref<1x2x1x2x1x128xi8> to vector<64xi8>
+// CHECK-NEXT: [[V30:%.+]] = simd.load [[V1]][[[V3]], [[V18]], [[V3]], [[V24]], [[V3]], [[V11]]] : memref<1x2x1x2x1x128xi8> to vector<64xi8>
+// CHECK-NEXT: [[V31:%.+]] = arith.muli [[V24]], [[V12]] : index
+// CHECK-NEXT: [[V32:%.+]] = arith.addi [[V21]], [[V31]] : index
 // CHECK-NEXT: simd.prefetch [[V17]][[[V32]]] : memref<512xi8>
-// CHECK-NEXT: [[V33:%.+]] = simd.load_group_splat [[V16]][[[V3]], [[V3]], [[V27]]] : memref<1x1x8xi8> to vector<64xi8>
-// CHECK-NEXT: [[V34:%.+]] = arith.xori [[V33]], [[V14]] : vector<64xi8>
-// CHECK-NEXT: [[V35:%.+]] = simd.dot_accumulate [[V25]], [[V34]], [[V28]] {signs = "us"} : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>
-// CHECK-NEXT: [[V36:%.+]] = simd.dot_accumulate [[V26]], [[V34]], [[V29]] {signs = "us"} : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>
-// CHECK-NEXT: scf.yield [[V35]], [[V36]] : vector<16xi32>, vector<16xi32>
+// CHECK-NEXT: [[V33:%.+]] = arith.addi [[V32]], [[V11]] : index
+// CHECK-NEXT: simd.prefetch [[V17]][[[V33]]] : memref<512xi8>
+// CHECK-NEXT: [[V34:%.+]] = simd.load_group_splat [[V16]][[[V3]], [[V3]], [[V28]]] : memref<1x1x12xi8> to vector<64xi8>
+// CHECK-NEXT: [[V35:%.+]] = arith.xori [[V34]], [[V14]] : vector<64xi8>
+// CHECK-NEXT: [[V36:%.+]] = simd.dot_accumulate [[V25]], [[V35]], [[V29]] {signs = "us"} : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>
+// CHECK-NEXT: [[V37:%.+]] = simd.dot_accumulate [[V26]], [[V35]], [[V30]] {signs = "us"} : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>
+// CHECK-NEXT: scf.yield [[V36]], [[V37]] : vector<16xi32>, vector<16xi32>
 // CHECK: simd.store [[V22]], [[V2]][[[V3]], [[V3]], [[V3]], [[V19]]] : vector<16xi32>, memref<1x1x1x64xi32>
-// CHECK-NEXT: [[V37:%.+]] = arith.addi [[V19]], [[V15]] : index
-// CHECK-NEXT: simd.store [[V23]], [[V2]][[[V3]], [[V3]], [[V3]], [[V37]]] : vector<16xi32>, memref<1x1x1x64xi32>
+// CHECK-NEXT: [[V38:%.+]] = arith.addi [[V19]], [[V15]] : index
+// CHECK-NEXT: simd.store [[V23]], [[V2]][[[V3]], [[V3]], [[V3]], [[V38]]] : vector<16xi32>, memref<1x1x1x64xi32>
 // CHECK: func.return
-func.func @taps(%x: memref<1x1x2x4xi8>, %w: memref<1x2x1x2x1x128xi8>, %y: memref<1x1x1x64xi32>) {
-  kernel.conv ins(%x, %w : memref<1x1x2x4xi8>, memref<1x2x1x2x1x128xi8>) outs(%y : memref<1x1x1x64xi32>) attributes {
-    strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
-    schedule = #kernel.schedule<variant = "u8s8_dot", vectors = 2, lanes = 16, k_unroll = 4, prefetch = 1, packed = true>
+func.func @taps(%x: memref<1x1x3x4xi8>, %w: memref<1x2x1x2x1x128xi8>, %y: memref<1x1x1x64xi32>) {
+  kernel.packed_conv ins(%x, %w : memref<1x1x3x4xi8>, memref<1x2x1x2x1x128xi8>) outs(%y : memref<1x1x1x64xi32>) attributes {
+    taps = array<i64: 1, 2>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 2>,
+    layout = #kernel.layout<variant = "u8s8_dot", vectors = 2, lanes = 16>, schedule = #kernel.schedule<prefetch = 1>
   } {
   ^bb0(%acc: i32):
     kernel.yield %acc : i32

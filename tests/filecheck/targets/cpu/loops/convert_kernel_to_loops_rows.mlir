@@ -258,7 +258,7 @@ func.func @turned(%x: memref<4x16xi8>, %y: memref<16x4xi8>) {
 // CHECK-NEXT: simd.store [[V22]], [[V3]][[[V6]], [[V6]]] : vector<32xi8>, memref<1x32xi8>
 // CHECK-NEXT: func.return
 func.func @tail(%x: memref<1x4xi8>, %w: memref<1x1x1x128xi8>, %table: memref<256xi8>, %y: memref<1x32xi8>) {
-  kernel.matmul ins(%x, %w : memref<1x4xi8>, memref<1x1x1x128xi8>) outs(%y : memref<1x32xi8>) attributes {schedule = #kernel.schedule<variant = "u8s8_dot", vectors = 2, lanes = 16, k_unroll = 4, packed = true>} {
+  kernel.packed_matmul ins(%x, %w : memref<1x4xi8>, memref<1x1x1x128xi8>) outs(%y : memref<1x32xi8>) attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 2, lanes = 16>} {
   ^bb0(%sum: i32):
     %low = arith.constant -128 : i32
     %high = arith.constant 127 : i32

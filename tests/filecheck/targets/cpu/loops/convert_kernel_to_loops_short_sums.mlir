@@ -49,9 +49,9 @@
 // CHECK-NEXT: simd.store [[V46]], [[V2]][[[V9]], [[V6]]] : vector<4xi32>, memref<2x4xi32>
 // CHECK-NEXT: func.return
 func.func @runs(%x: memref<2x20xi8>, %w: memref<1x1x5x16xi8>, %y: memref<2x4xi32>) {
-  kernel.matmul ins(%x, %w : memref<2x20xi8>, memref<1x1x5x16xi8>) outs(%y : memref<2x4xi32>) attributes {
+  kernel.packed_matmul ins(%x, %w : memref<2x20xi8>, memref<1x1x5x16xi8>) outs(%y : memref<2x4xi32>) attributes {
     input_unsigned,
-    schedule = #kernel.schedule<variant = "u8s6_short", rows = 2, lanes = 4, k_unroll = 4, packed = true>} {
+    layout = #kernel.layout<variant = "u8s6_short", vectors = 1, lanes = 4>, schedule = #kernel.schedule<rows = 2>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }
@@ -91,9 +91,9 @@ func.func @runs(%x: memref<2x20xi8>, %w: memref<1x1x5x16xi8>, %y: memref<2x4xi32
 // CHECK-NEXT: simd.store [[V30]], [[V2]][[[V5]], [[V5]]] : vector<4xi32>, memref<1x4xi32>
 // CHECK-NEXT: func.return
 func.func @loop(%x: memref<1x36xi8>, %w: memref<1x1x9x16xi8>, %y: memref<1x4xi32>) {
-  kernel.matmul ins(%x, %w : memref<1x36xi8>, memref<1x1x9x16xi8>) outs(%y : memref<1x4xi32>) attributes {
+  kernel.packed_matmul ins(%x, %w : memref<1x36xi8>, memref<1x1x9x16xi8>) outs(%y : memref<1x4xi32>) attributes {
     input_unsigned,
-    schedule = #kernel.schedule<variant = "u8s4_short", lanes = 4, k_unroll = 4, packed = true>} {
+    layout = #kernel.layout<variant = "u8s4_short", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }

@@ -34,10 +34,10 @@
 // CHECK-NEXT: simd.store [[V28]], [[V3]][[[V4]], [[V4]]] : vector<16xi8>, memref<1x16xi8>
 // CHECK-NEXT: func.return
 func.func @joined(%x: memref<1x4xi8>, %w: memref<1x1x1x64xi8>, %b: memref<16xi32>, %y: memref<1x16xi8>) {
-  kernel.matmul ins(%x, %w : memref<1x4xi8>, memref<1x1x1x64xi8>) epilogue(%b : memref<16xi32>)
+  kernel.packed_matmul ins(%x, %w : memref<1x4xi8>, memref<1x1x1x64xi8>) epilogue(%b : memref<16xi32>)
       outs(%y : memref<1x16xi8>) attributes {
     epilogue_maps = [#channel],
-    schedule = #kernel.schedule<variant = "u8s8_dot", vectors = 4, lanes = 4, k_unroll = 4, packed = true>} {
+    layout = #kernel.layout<variant = "u8s8_dot", vectors = 4, lanes = 4>} {
   ^bb0(%acc: i32, %bias: i32):
     %s = arith.addi %acc, %bias : i32
     %least = arith.constant -128 : i32
@@ -77,8 +77,8 @@ func.func @joined(%x: memref<1x4xi8>, %w: memref<1x1x1x64xi8>, %b: memref<16xi32
 // CHECK-NEXT: simd.store_partial [[V22]], [[V2]][[[V5]], [[V10]]], [[V11]] : vector<4xi8>, memref<1x10xi8>
 // CHECK-NEXT: func.return
 func.func @rest(%x: memref<1x4xi8>, %w: memref<1x1x1x48xi8>, %y: memref<1x10xi8>) {
-  kernel.matmul ins(%x, %w : memref<1x4xi8>, memref<1x1x1x48xi8>) outs(%y : memref<1x10xi8>) attributes {
-    schedule = #kernel.schedule<variant = "u8s8_dot", vectors = 3, lanes = 4, k_unroll = 4, packed = true>} {
+  kernel.packed_matmul ins(%x, %w : memref<1x4xi8>, memref<1x1x1x48xi8>) outs(%y : memref<1x10xi8>) attributes {
+    layout = #kernel.layout<variant = "u8s8_dot", vectors = 3, lanes = 4>} {
   ^bb0(%acc: i32):
     %least = arith.constant -128 : i32
     %most = arith.constant 127 : i32
@@ -115,10 +115,10 @@ func.func @rest(%x: memref<1x4xi8>, %w: memref<1x1x1x48xi8>, %y: memref<1x10xi8>
 // CHECK-NEXT: simd.store [[V22]], [[V3]][[[V13]], [[V4]]] : vector<4xi16>, memref<2x4xi16>
 // CHECK: func.return
 func.func @residual(%x: memref<2x4xi8>, %w: memref<1x1x1x16xi8>, %b: memref<2x4xi32>, %y: memref<2x4xi16>) {
-  kernel.matmul ins(%x, %w : memref<2x4xi8>, memref<1x1x1x16xi8>) epilogue(%b : memref<2x4xi32>)
+  kernel.packed_matmul ins(%x, %w : memref<2x4xi8>, memref<1x1x1x16xi8>) epilogue(%b : memref<2x4xi32>)
       outs(%y : memref<2x4xi16>) attributes {
     epilogue_maps = [#all],
-    schedule = #kernel.schedule<variant = "u8s8_dot", lanes = 4, k_unroll = 4, packed = true>} {
+    layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%acc: i32, %other: i32):
     %s = arith.addi %acc, %other : i32
     %zero = arith.constant 0 : i32

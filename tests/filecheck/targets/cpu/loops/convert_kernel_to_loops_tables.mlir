@@ -66,10 +66,10 @@
 // CHECK-NEXT: func.return
 func.func @inside(%x: memref<1x4xi8>, %w: memref<1x1x1x64xi8>, %z: memref<1x16xi32>, %table: memref<256xi8>,
                   %limits: memref<256xi8>, %y: memref<1x16xi32>) {
-  kernel.matmul ins(%x, %w : memref<1x4xi8>, memref<1x1x1x64xi8>) epilogue(%z : memref<1x16xi32>)
+  kernel.packed_matmul ins(%x, %w : memref<1x4xi8>, memref<1x1x1x64xi8>) epilogue(%z : memref<1x16xi32>)
       outs(%y : memref<1x16xi32>) attributes {
     epilogue_maps = [#all],
-    schedule = #kernel.schedule<variant = "u8s8_dot", vectors = 4, lanes = 4, k_unroll = 4, packed = true>} {
+    layout = #kernel.layout<variant = "u8s8_dot", vectors = 4, lanes = 4>} {
   ^bb0(%acc: i32, %other: i32):
     %least = arith.constant -32768 : i32
     %most = arith.constant 32767 : i32
@@ -137,10 +137,10 @@ func.func @inside(%x: memref<1x4xi8>, %w: memref<1x1x1x64xi8>, %z: memref<1x16xi
 // CHECK-NEXT: func.return
 func.func @operand(%x: memref<1x4xi8>, %w: memref<1x1x1x48xi8>, %z: memref<1x10xi8>, %table: memref<256xi8>,
                    %y: memref<1x10xi8>) {
-  kernel.matmul ins(%x, %w : memref<1x4xi8>, memref<1x1x1x48xi8>) epilogue(%z : memref<1x10xi8>)
+  kernel.packed_matmul ins(%x, %w : memref<1x4xi8>, memref<1x1x1x48xi8>) epilogue(%z : memref<1x10xi8>)
       outs(%y : memref<1x10xi8>) attributes {
     epilogue_maps = [#all],
-    schedule = #kernel.schedule<variant = "u8s8_dot", vectors = 3, lanes = 4, k_unroll = 4, packed = true>} {
+    layout = #kernel.layout<variant = "u8s8_dot", vectors = 3, lanes = 4>} {
   ^bb0(%acc: i32, %other: i8):
     %least = arith.constant -128 : i32
     %most = arith.constant 127 : i32
@@ -210,10 +210,10 @@ func.func @operand(%x: memref<1x4xi8>, %w: memref<1x1x1x48xi8>, %z: memref<1x10x
 // CHECK-NEXT: func.return
 func.func @apart(%x: memref<1x4xi8>, %w: memref<1x1x1x64xi8>, %z: memref<1xi8>, %table: memref<256xi8>,
                  %y: memref<1x16xi8>) {
-  kernel.matmul ins(%x, %w : memref<1x4xi8>, memref<1x1x1x64xi8>) epilogue(%z : memref<1xi8>)
+  kernel.packed_matmul ins(%x, %w : memref<1x4xi8>, memref<1x1x1x64xi8>) epilogue(%z : memref<1xi8>)
       outs(%y : memref<1x16xi8>) attributes {
     epilogue_maps = [#row],
-    schedule = #kernel.schedule<variant = "u8s8_dot", vectors = 4, lanes = 4, k_unroll = 4, packed = true>} {
+    layout = #kernel.layout<variant = "u8s8_dot", vectors = 4, lanes = 4>} {
   ^bb0(%acc: i32, %other: i8):
     %least = arith.constant -128 : i32
     %most = arith.constant 127 : i32

@@ -342,10 +342,10 @@
 // CHECK-NEXT: simd.store_partial [[V297]], [[V3]][[[V4]], [[V294]], [[V6]], [[V9]]], [[V6]] : vector<4xi32>, memref<1x3x2x5xi32>
 // CHECK: func.return
 func.func @odd(%x: memref<1x5x4x10xi8>, %w: memref<1x2x4x4x5x8xi16>, %b: memref<5xi32>, %y: memref<1x3x2x5xi32>) {
-  kernel.winograd ins(%x, %w : memref<1x5x4x10xi8>, memref<1x2x4x4x5x8xi16>) epilogue(%b : memref<5xi32>) outs(%y : memref<1x3x2x5xi32>)
+  kernel.packed_winograd ins(%x, %w : memref<1x5x4x10xi8>, memref<1x2x4x4x5x8xi16>) epilogue(%b : memref<5xi32>) outs(%y : memref<1x3x2x5xi32>)
       attributes {
     input_unsigned, epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d3)>],
-    schedule = #kernel.schedule<variant = "winograd", lanes = 4, k_unroll = 2, packed = true>} {
+    layout = #kernel.layout<variant = "winograd", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32, %bias: i32):
     %0 = arith.addi %sum, %bias : i32
     kernel.yield %0 : i32
@@ -544,8 +544,8 @@ func.func @odd(%x: memref<1x5x4x10xi8>, %w: memref<1x2x4x4x5x8xi16>, %b: memref<
 // CHECK-NEXT: }) : (index, index, index) -> ()
 // CHECK-NEXT: func.return
 func.func @blocks(%x: memref<2x4x6x8xi16>, %w: memref<1x1x4x4x4x8xi16>, %y: memref<2x2x4x4xi32>) {
-  kernel.winograd ins(%x, %w : memref<2x4x6x8xi16>, memref<1x1x4x4x4x8xi16>) outs(%y : memref<2x2x4x4xi32>) attributes {
-    schedule = #kernel.schedule<variant = "winograd", rows = 2, lanes = 4, k_unroll = 2, block = 3, prefetch = 2, threads = true, packed = true>} {
+  kernel.packed_winograd ins(%x, %w : memref<2x4x6x8xi16>, memref<1x1x4x4x4x8xi16>) outs(%y : memref<2x2x4x4xi32>) attributes {
+    layout = #kernel.layout<variant = "winograd", vectors = 1, lanes = 4>, schedule = #kernel.schedule<rows = 2, block = 3, prefetch = 2, threads = true>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }

@@ -619,8 +619,8 @@
 // CHECK-NEXT: simd.store [[V559]], [[V2]][[[V3]], [[V563]], [[V7]], [[V3]]] : vector<2xi32>, memref<1x5x4x2xi32>
 // CHECK: func.return
 func.func @odd(%x: memref<1x7x6x4xi8>, %w: memref<1x1x6x6x2x4xi16>, %y: memref<1x5x4x2xi32>) {
-  kernel.winograd ins(%x, %w : memref<1x7x6x4xi8>, memref<1x1x6x6x2x4xi16>) outs(%y : memref<1x5x4x2xi32>) attributes {algorithm = "f4",
-    schedule = #kernel.schedule<variant = "winograd_f4", rows = 2, lanes = 2, k_unroll = 2, block = 2, packed = true>} {
+  kernel.packed_winograd ins(%x, %w : memref<1x7x6x4xi8>, memref<1x1x6x6x2x4xi16>) outs(%y : memref<1x5x4x2xi32>) attributes {algorithm = "f4",
+    layout = #kernel.layout<variant = "winograd_f4", vectors = 1, lanes = 2>, schedule = #kernel.schedule<rows = 2, block = 2>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }

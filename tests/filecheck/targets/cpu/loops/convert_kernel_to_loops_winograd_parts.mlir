@@ -212,8 +212,8 @@
 // CHECK-NEXT: simd.store [[V189]], [[V2]][[[V3]], [[V5]], [[V5]], [[V3]]] : vector<2xi32>, memref<1x2x2x2xi32>
 // CHECK-NEXT: func.return
 func.func @parts(%x: memref<1x4x4x8xi8>, %w: memref<1x1x4x4x4x4xi16>, %y: memref<1x2x2x2xi32>) {
-  kernel.winograd ins(%x, %w : memref<1x4x4x8xi8>, memref<1x1x4x4x4x4xi16>) outs(%y : memref<1x2x2x2xi32>) attributes {parts = 2 : i64,
-    schedule = #kernel.schedule<variant = "winograd", lanes = 2, k_unroll = 2, packed = true>} {
+  kernel.packed_winograd ins(%x, %w : memref<1x4x4x8xi8>, memref<1x1x4x4x4x4xi16>) outs(%y : memref<1x2x2x2xi32>) attributes {parts = 2 : i64,
+    layout = #kernel.layout<variant = "winograd", vectors = 1, lanes = 2>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }

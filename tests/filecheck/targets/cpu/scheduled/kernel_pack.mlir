@@ -97,12 +97,12 @@ func.func @halves(%x: tensor<1x6xi8>) -> tensor<1x1xi32> {
   func.return %0 : tensor<1x1xi32>
 }
 
-// CHECK: #k0 = #kernel.schedule<variant = "u8s8_dot", lanes = 2, k_unroll = 4, packed = true>
-// CHECK-NEXT: #k1 = #kernel.schedule<variant = "u8s8_dot", lanes = 3, k_unroll = 4, packed = true>
-// CHECK-NEXT: #k2 = #kernel.schedule<variant = "i16_pairs", lanes = 2, k_unroll = 2, packed = true>
-// CHECK-NEXT: #k3 = #kernel.schedule<variant = "u8s8_dot", lanes = 4, k_unroll = 4, packed = true>
+// CHECK: #k0 = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 2>
+// CHECK-NEXT: #k1 = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 3>
+// CHECK-NEXT: #k2 = #kernel.layout<variant = "i16_pairs", vectors = 1, lanes = 2>
+// CHECK-NEXT: #k3 = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>
 // CHECK-NEXT: #k4 = #kernel.schedule<variant = "scalar">
-// CHECK-NEXT: #k5 = #kernel.schedule<variant = "u8s4_dot", k_unroll = 4, packed = true>
+// CHECK-NEXT: #k5 = #kernel.layout<variant = "u8s4_dot", vectors = 1, lanes = 1>
 // CHECK-LABEL: @bytes(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x3xi8>) -> tensor<1x2xi32>
 // CHECK-NEXT: [[V1:%.+]] = arith.constant dense<[214, 35]> : tensor<2xi32>
@@ -112,7 +112,7 @@ func.func @halves(%x: tensor<1x6xi8>) -> tensor<1x1xi32> {
 // CHECK-NEXT: ^bb0([[V5:%.+]]: i8, [[V6:%.+]]: i8):
 // CHECK-NEXT: linalg.yield [[V5]] : i8
 // CHECK-NEXT: } -> tensor<1x3xi8>
-// CHECK-NEXT: [[V7:%.+]] = kernel.matmul ins([[V4]], [[V2]] : tensor<1x3xi8>, tensor<1x1x1x8xi8>) epilogue([[V1]] : tensor<2xi32>) -> tensor<1x2xi32> attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>], schedule = #k0} {
+// CHECK-NEXT: [[V7:%.+]] = kernel.packed_matmul ins([[V4]], [[V2]] : tensor<1x3xi8>, tensor<1x1x1x8xi8>) epilogue([[V1]] : tensor<2xi32>) -> tensor<1x2xi32> attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>], layout = #k0} {
 // CHECK-NEXT: ^bb0([[V8:%.+]]: i32, [[V9:%.+]]: i32):
 // CHECK-NEXT: [[V10:%.+]] = arith.addi [[V8]], [[V9]] : i32
 // CHECK-NEXT: kernel.yield [[V10]] : i32
@@ -120,7 +120,7 @@ func.func @halves(%x: tensor<1x6xi8>) -> tensor<1x1xi32> {
 // CHECK-LABEL: @zero_points(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x4xi8>) -> tensor<1x2xi32>
 // CHECK-NEXT: [[V1:%.+]] = arith.constant dense<{{\[\[}}{{\[\[}}0, 1, 2, 3, 0, 1, 2, 3, 0, 0, 0, 0]]]]> : tensor<1x1x1x12xi8>
-// CHECK-NEXT: [[V2:%.+]] = kernel.matmul ins([[V0]], [[V1]] : tensor<1x4xi8>, tensor<1x1x1x12xi8>) -> tensor<1x2xi32> attributes {input_unsigned, schedule = #k1} {
+// CHECK-NEXT: [[V2:%.+]] = kernel.packed_matmul ins([[V0]], [[V1]] : tensor<1x4xi8>, tensor<1x1x1x12xi8>) -> tensor<1x2xi32> attributes {input_unsigned, layout = #k1} {
 // CHECK-NEXT: ^bb0([[V3:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V3]] : i32
 // CHECK: func.return [[V2]] : tensor<1x2xi32>
@@ -136,7 +136,7 @@ func.func @halves(%x: tensor<1x6xi8>) -> tensor<1x1xi32> {
 // CHECK-NEXT: [[V9:%.+]] = arith.trunci [[V8]] : i32 to i16
 // CHECK-NEXT: linalg.yield [[V9]] : i16
 // CHECK-NEXT: } -> tensor<1x4x3xi16>
-// CHECK-NEXT: [[V10:%.+]] = kernel.conv ins([[V3]], [[V1]] : tensor<1x4x3xi16>, tensor<1x1x1x3x4xi16>) -> tensor<1x3x1xi32> attributes {strides = array<i64: 1>, dilations = array<i64: 1>, schedule = #k2} {
+// CHECK-NEXT: [[V10:%.+]] = kernel.packed_conv ins([[V3]], [[V1]] : tensor<1x4x3xi16>, tensor<1x1x1x3x4xi16>) -> tensor<1x3x1xi32> attributes {strides = array<i64: 1>, dilations = array<i64: 1>, taps = array<i64: 2>, layout = #k2} {
 // CHECK-NEXT: ^bb0([[V11:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V11]] : i32
 // CHECK: func.return [[V10]] : tensor<1x3x1xi32>
@@ -169,7 +169,7 @@ func.func @halves(%x: tensor<1x6xi8>) -> tensor<1x1xi32> {
 // CHECK-NEXT: linalg.yield [[V23]] : i8
 // CHECK-NEXT: } -> tensor<2x1x1x4x4xi8>
 // CHECK-NEXT: [[V25:%.+]] = kernel.reshape [[V22]] : tensor<2x1x1x4x4xi8> to tensor<2x1x1x16xi8>
-// CHECK-NEXT: [[V26:%.+]] = kernel.matmul ins([[V0]], [[V25]] : tensor<2x1x4xi8>, tensor<2x1x1x16xi8>) epilogue([[V11]] : tensor<2x3xi32>) -> tensor<2x1x3xi32> attributes {epilogue_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>], schedule = #k3} {
+// CHECK-NEXT: [[V26:%.+]] = kernel.packed_matmul ins([[V0]], [[V25]] : tensor<2x1x4xi8>, tensor<2x1x1x16xi8>) epilogue([[V11]] : tensor<2x3xi32>) -> tensor<2x1x3xi32> attributes {epilogue_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>], layout = #k3} {
 // CHECK-NEXT: ^bb0([[V27:%.+]]: i32, [[V28:%.+]]: i32):
 // CHECK-NEXT: [[V29:%.+]] = arith.addi [[V27]], [[V28]] : i32
 // CHECK-NEXT: kernel.yield [[V29]] : i32
@@ -203,7 +203,7 @@ func.func @halves(%x: tensor<1x6xi8>) -> tensor<1x1xi32> {
 // CHECK-NEXT: linalg.yield [[V23]] : i8
 // CHECK-NEXT: } -> tensor<2x1x1x4x4xi8>
 // CHECK-NEXT: [[V25:%.+]] = kernel.reshape [[V22]] : tensor<2x1x1x4x4xi8> to tensor<2x1x1x16xi8>
-// CHECK-NEXT: [[V26:%.+]] = kernel.matmul ins([[V0]], [[V25]] : tensor<2x1x4xi8>, tensor<2x1x1x16xi8>) epilogue([[V11]] : tensor<2x1xi32>) -> tensor<2x1x3xi32> attributes {epilogue_maps = [affine_map<(d0, d1, d2) -> (d0, d1)>], schedule = #k3} {
+// CHECK-NEXT: [[V26:%.+]] = kernel.packed_matmul ins([[V0]], [[V25]] : tensor<2x1x4xi8>, tensor<2x1x1x16xi8>) epilogue([[V11]] : tensor<2x1xi32>) -> tensor<2x1x3xi32> attributes {epilogue_maps = [affine_map<(d0, d1, d2) -> (d0, d1)>], layout = #k3} {
 // CHECK-NEXT: ^bb0([[V27:%.+]]: i32, [[V28:%.+]]: i32):
 // CHECK-NEXT: [[V29:%.+]] = arith.addi [[V27]], [[V28]] : i32
 // CHECK-NEXT: kernel.yield [[V29]] : i32
@@ -228,7 +228,7 @@ func.func @halves(%x: tensor<1x6xi8>) -> tensor<1x1xi32> {
 // CHECK-NEXT: linalg.yield [[V15]] : i32
 // CHECK-NEXT: } -> tensor<1xi32>
 // CHECK-NEXT: [[V16:%.+]] = arith.constant dense<{{\[\[}}{{\[\[}}-128, -127, -126, -125, 127, 126, 125, 124]]]]> : tensor<1x1x1x8xi8>
-// CHECK-NEXT: [[V17:%.+]] = kernel.matmul ins([[V0]], [[V16]] : tensor<1x4xi8>, tensor<1x1x1x8xi8>) epilogue([[V1]], [[V11]] : tensor<2xi32>, tensor<1xi32>) -> tensor<1x2xi32> attributes {input_unsigned, epilogue_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0)>], schedule = #k0} {
+// CHECK-NEXT: [[V17:%.+]] = kernel.packed_matmul ins([[V0]], [[V16]] : tensor<1x4xi8>, tensor<1x1x1x8xi8>) epilogue([[V1]], [[V11]] : tensor<2xi32>, tensor<1xi32>) -> tensor<1x2xi32> attributes {input_unsigned, epilogue_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0)>], layout = #k0} {
 // CHECK-NEXT: ^bb0([[V18:%.+]]: i32, [[V19:%.+]]: i32, [[V20:%.+]]: i32):
 // CHECK-NEXT: [[V21:%.+]] = arith.addi [[V18]], [[V20]] : i32
 // CHECK-NEXT: [[V22:%.+]] = arith.addi [[V21]], [[V19]] : i32
@@ -248,7 +248,7 @@ func.func @halves(%x: tensor<1x6xi8>) -> tensor<1x1xi32> {
 // CHECK-NEXT: ^bb0([[V4:%.+]]: i8, [[V5:%.+]]: i8):
 // CHECK-NEXT: linalg.yield [[V4]] : i8
 // CHECK-NEXT: } -> tensor<1x6xi8>
-// CHECK-NEXT: [[V6:%.+]] = kernel.matmul ins([[V3]], [[V1]] : tensor<1x6xi8>, tensor<1x1x1x4xi8>) -> tensor<1x1xi32> attributes {input_unsigned, schedule = #k5} {
+// CHECK-NEXT: [[V6:%.+]] = kernel.packed_matmul ins([[V3]], [[V1]] : tensor<1x6xi8>, tensor<1x1x1x4xi8>) -> tensor<1x1xi32> attributes {input_unsigned, layout = #k5} {
 // CHECK-NEXT: ^bb0([[V7:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V7]] : i32
 // CHECK: func.return [[V6]] : tensor<1x1xi32>

@@ -87,9 +87,9 @@ func.func @other_scales(%x: tensor<1x2xi8>) -> (tensor<1x1xf32>, tensor<1x1xf32>
   func.return %0, %4 : tensor<1x1xf32>, tensor<1x1xf32>
 }
 
-// CHECK: #k0 = #kernel.schedule<variant = "u8s4_dot", lanes = 2, k_unroll = 4, packed = true>
-// CHECK-NEXT: #k1 = #kernel.schedule<variant = "u8s2_dot", k_unroll = 4, packed = true>
-// CHECK-NEXT: #k2 = #kernel.schedule<variant = "u8s4_dot", k_unroll = 4, packed = true>
+// CHECK: #k0 = #kernel.layout<variant = "u8s4_dot", vectors = 1, lanes = 2>
+// CHECK-NEXT: #k1 = #kernel.layout<variant = "u8s2_dot", vectors = 1, lanes = 1>
+// CHECK-NEXT: #k2 = #kernel.layout<variant = "u8s4_dot", vectors = 1, lanes = 1>
 // CHECK-LABEL: @scaled(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x2xi8>) -> tensor<1x2xf32>
 // CHECK-NEXT: [[V1:%.+]] = arith.constant dense<[-5984, -1728]> : tensor<2xi32>
@@ -100,7 +100,7 @@ func.func @other_scales(%x: tensor<1x2xi8>) -> (tensor<1x1xf32>, tensor<1x1xf32>
 // CHECK-NEXT: ^bb0([[V6:%.+]]: i8, [[V7:%.+]]: i8):
 // CHECK-NEXT: linalg.yield [[V6]] : i8
 // CHECK-NEXT: } -> tensor<1x2xi8>
-// CHECK-NEXT: [[V8:%.+]] = kernel.matmul ins([[V5]], [[V3]] : tensor<1x2xi8>, tensor<1x1x1x8xi8>) epilogue([[V1]], [[V2]] : tensor<2xi32>, tensor<2xf32>) -> tensor<1x2xf32> attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d1)>], schedule = #k0} {
+// CHECK-NEXT: [[V8:%.+]] = kernel.packed_matmul ins([[V5]], [[V3]] : tensor<1x2xi8>, tensor<1x1x1x8xi8>) epilogue([[V1]], [[V2]] : tensor<2xi32>, tensor<2xf32>) -> tensor<1x2xf32> attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d1)>], layout = #k0} {
 // CHECK-NEXT: ^bb0([[V9:%.+]]: i32, [[V10:%.+]]: i32, [[V11:%.+]]: f32):
 // CHECK-NEXT: [[V12:%.+]] = arith.constant 4 : i32
 // CHECK-NEXT: [[V13:%.+]] = arith.shli [[V9]], [[V12]] : i32
@@ -119,7 +119,7 @@ func.func @other_scales(%x: tensor<1x2xi8>) -> (tensor<1x1xf32>, tensor<1x1xf32>
 // CHECK-NEXT: ^bb0([[V6:%.+]]: i8, [[V7:%.+]]: i8):
 // CHECK-NEXT: linalg.yield [[V6]] : i8
 // CHECK-NEXT: } -> tensor<1x2xi8>
-// CHECK-NEXT: [[V8:%.+]] = kernel.matmul ins([[V5]], [[V3]] : tensor<1x2xi8>, tensor<1x1x1x4xi8>) epilogue([[V2]], [[V1]] : tensor<1xf32>, tensor<1xi32>) -> tensor<1x1xf32> attributes {input_unsigned, epilogue_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d1)>], schedule = #k1} {
+// CHECK-NEXT: [[V8:%.+]] = kernel.packed_matmul ins([[V5]], [[V3]] : tensor<1x2xi8>, tensor<1x1x1x4xi8>) epilogue([[V2]], [[V1]] : tensor<1xf32>, tensor<1xi32>) -> tensor<1x1xf32> attributes {input_unsigned, epilogue_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d1)>], layout = #k1} {
 // CHECK-NEXT: ^bb0([[V9:%.+]]: i32, [[V10:%.+]]: f32, [[V11:%.+]]: i32):
 // CHECK-NEXT: [[V12:%.+]] = arith.constant 6 : i32
 // CHECK-NEXT: [[V13:%.+]] = arith.shli [[V9]], [[V12]] : i32
@@ -138,7 +138,7 @@ func.func @other_scales(%x: tensor<1x2xi8>) -> (tensor<1x1xf32>, tensor<1x1xf32>
 // CHECK-NEXT: ^bb0([[V6:%.+]]: i8, [[V7:%.+]]: i8):
 // CHECK-NEXT: linalg.yield [[V6]] : i8
 // CHECK-NEXT: } -> tensor<1x2xi8>
-// CHECK-NEXT: [[V8:%.+]] = kernel.matmul ins([[V5]], [[V3]] : tensor<1x2xi8>, tensor<1x1x1x4xi8>) epilogue([[V1]], [[V2]] : tensor<1xi32>, tensor<1xf32>) -> tensor<1x1xf32> attributes {input_unsigned, epilogue_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d1)>], schedule = #k2} {
+// CHECK-NEXT: [[V8:%.+]] = kernel.packed_matmul ins([[V5]], [[V3]] : tensor<1x2xi8>, tensor<1x1x1x4xi8>) epilogue([[V1]], [[V2]] : tensor<1xi32>, tensor<1xf32>) -> tensor<1x1xf32> attributes {input_unsigned, epilogue_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d1)>], layout = #k2} {
 // CHECK-NEXT: ^bb0([[V9:%.+]]: i32, [[V10:%.+]]: i32, [[V11:%.+]]: f32):
 // CHECK-NEXT: [[V12:%.+]] = arith.addi [[V9]], [[V10]] : i32
 // CHECK-NEXT: [[V13:%.+]] = arith.sitofp [[V12]] : i32 to f32
@@ -156,7 +156,7 @@ func.func @other_scales(%x: tensor<1x2xi8>) -> (tensor<1x1xf32>, tensor<1x1xf32>
 // CHECK-NEXT: ^bb0([[V7:%.+]]: i8, [[V8:%.+]]: i8):
 // CHECK-NEXT: linalg.yield [[V7]] : i8
 // CHECK-NEXT: } -> tensor<1x2xi8>
-// CHECK-NEXT: [[V9:%.+]] = kernel.matmul ins([[V6]], [[V4]] : tensor<1x2xi8>, tensor<1x1x1x4xi8>) epilogue([[V1]], [[V2]] : tensor<1xi32>, tensor<1xf32>) -> tensor<1x1xf32> attributes {input_unsigned, epilogue_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d1)>], schedule = #k2} {
+// CHECK-NEXT: [[V9:%.+]] = kernel.packed_matmul ins([[V6]], [[V4]] : tensor<1x2xi8>, tensor<1x1x1x4xi8>) epilogue([[V1]], [[V2]] : tensor<1xi32>, tensor<1xf32>) -> tensor<1x1xf32> attributes {input_unsigned, epilogue_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d1)>], layout = #k2} {
 // CHECK-NEXT: ^bb0([[V10:%.+]]: i32, [[V11:%.+]]: i32, [[V12:%.+]]: f32):
 // CHECK-NEXT: [[V13:%.+]] = arith.addi [[V10]], [[V11]] : i32
 // CHECK-NEXT: [[V14:%.+]] = arith.sitofp [[V13]] : i32 to f32
@@ -168,7 +168,7 @@ func.func @other_scales(%x: tensor<1x2xi8>) -> (tensor<1x1xf32>, tensor<1x1xf32>
 // CHECK-NEXT: ^bb0([[V19:%.+]]: i8, [[V20:%.+]]: i8):
 // CHECK-NEXT: linalg.yield [[V19]] : i8
 // CHECK-NEXT: } -> tensor<1x2xi8>
-// CHECK-NEXT: [[V21:%.+]] = kernel.matmul ins([[V18]], [[V16]] : tensor<1x2xi8>, tensor<1x1x1x4xi8>) epilogue([[V1]], [[V3]] : tensor<1xi32>, tensor<f32>) -> tensor<1x1xf32> attributes {input_unsigned, epilogue_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> ()>], schedule = #k2} {
+// CHECK-NEXT: [[V21:%.+]] = kernel.packed_matmul ins([[V18]], [[V16]] : tensor<1x2xi8>, tensor<1x1x1x4xi8>) epilogue([[V1]], [[V3]] : tensor<1xi32>, tensor<f32>) -> tensor<1x1xf32> attributes {input_unsigned, epilogue_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> ()>], layout = #k2} {
 // CHECK-NEXT: ^bb0([[V22:%.+]]: i32, [[V23:%.+]]: i32, [[V24:%.+]]: f32):
 // CHECK-NEXT: [[V25:%.+]] = arith.addi [[V22]], [[V23]] : i32
 // CHECK-NEXT: [[V26:%.+]] = arith.sitofp [[V25]] : i32 to f32

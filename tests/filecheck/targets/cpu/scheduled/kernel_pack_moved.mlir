@@ -28,7 +28,7 @@ builtin.module attributes {kernel.target = #kernel.target<isa = "avx512-vnni">} 
 
 // CHECK: #k0 = #kernel.target<isa = "avx512-vnni">
 // CHECK-NEXT: #k1 = #kernel.schedule<variant = "lanes", lanes = 64>
-// CHECK-NEXT: #k2 = #kernel.schedule<variant = "u8s8_dot", lanes = 8, k_unroll = 4, packed = true>
+// CHECK-NEXT: #k2 = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 8>
 // CHECK-NEXT: builtin.module attributes {kernel.target = #k0} {
 // CHECK-LABEL: @heads(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x2x1x8xi8>, [[V1:%.+]]: tensor<1x8x2x16xi8>) -> tensor<1x2x1x16xi32>
@@ -38,7 +38,7 @@ builtin.module attributes {kernel.target = #kernel.target<isa = "avx512-vnni">} 
 // CHECK-NEXT: linalg.yield [[V4]] : i8
 // CHECK-NEXT: } -> tensor<2x2x2x8x4xi8>
 // CHECK-NEXT: [[V6:%.+]] = kernel.reshape [[V3]] : tensor<2x2x2x8x4xi8> to tensor<2x2x2x32xi8>
-// CHECK-NEXT: [[V7:%.+]] = kernel.matmul ins([[V0]], [[V6]] : tensor<1x2x1x8xi8>, tensor<2x2x2x32xi8>) -> tensor<1x2x1x16xi32> attributes {schedule = #k2} {
+// CHECK-NEXT: [[V7:%.+]] = kernel.packed_matmul ins([[V0]], [[V6]] : tensor<1x2x1x8xi8>, tensor<2x2x2x32xi8>) -> tensor<1x2x1x16xi32> attributes {layout = #k2} {
 // CHECK-NEXT: ^bb0([[V8:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V8]] : i32
 // CHECK: func.return [[V7]] : tensor<1x2x1x16xi32>
@@ -50,7 +50,7 @@ builtin.module attributes {kernel.target = #kernel.target<isa = "avx512-vnni">} 
 // CHECK-NEXT: linalg.yield [[V4]] : i8
 // CHECK-NEXT: } -> tensor<6x1x1x8x4xi8>
 // CHECK-NEXT: [[V6:%.+]] = kernel.reshape [[V3]] : tensor<6x1x1x8x4xi8> to tensor<6x1x1x32xi8>
-// CHECK-NEXT: [[V7:%.+]] = kernel.matmul ins([[V0]], [[V6]] : tensor<2x3x1x4xi8>, tensor<6x1x1x32xi8>) -> tensor<2x3x1x8xi32> attributes {schedule = #k2} {
+// CHECK-NEXT: [[V7:%.+]] = kernel.packed_matmul ins([[V0]], [[V6]] : tensor<2x3x1x4xi8>, tensor<6x1x1x32xi8>) -> tensor<2x3x1x8xi32> attributes {layout = #k2} {
 // CHECK-NEXT: ^bb0([[V8:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V8]] : i32
 // CHECK: func.return [[V7]] : tensor<2x3x1x8xi32>

@@ -16,12 +16,12 @@ func.func @zero_point(%x: tensor<1x6x6x2xi8>) -> tensor<1x4x4x1xi32> {
 }
 
 // CHECK: #w0 = dense<"0x24004800B8FF70FFE8FFD0FF2A0054001200240048009000B8FF70FF9000200130006000ACFF58FFDCFFB8FF70FFE0FEE8FFD0FF3000600010002000E4FFC8FFF4FFE8FFD0FFA0FF2A005400ACFF58FFE4FFC8FF3100620015002A005400A80012002400DCFFB8FFF4FFE8FF15002A0009001200240048004800900070FFE0FED0FFA0FF5400A8002400480090002001"> : tensor<1x1x6x6x1x2xi16>
-// CHECK-NEXT: #k0 = #kernel.schedule<variant = "winograd_f4", k_unroll = 2, packed = true>
+// CHECK-NEXT: #k0 = #kernel.layout<variant = "winograd_f4", vectors = 1, lanes = 1>
 // CHECK-LABEL: @zero_point(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x6x6x2xi8>) -> tensor<1x4x4x1xi32>
 // CHECK-NEXT: [[V1:%.+]] = arith.constant dense<[730]> : tensor<1xi32>
 // CHECK-NEXT: [[V2:%.+]] = arith.constant #w0
-// CHECK-NEXT: [[V3:%.+]] = kernel.winograd ins([[V0]], [[V2]] : tensor<1x6x6x2xi8>, tensor<1x1x6x6x1x2xi16>) epilogue([[V1]] : tensor<1xi32>) -> tensor<1x4x4x1xi32> attributes {algorithm = "f4", input_unsigned, epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d3)>], schedule = #k0} {
+// CHECK-NEXT: [[V3:%.+]] = kernel.packed_winograd ins([[V0]], [[V2]] : tensor<1x6x6x2xi8>, tensor<1x1x6x6x1x2xi16>) epilogue([[V1]] : tensor<1xi32>) -> tensor<1x4x4x1xi32> attributes {algorithm = "f4", input_unsigned, epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d3)>], layout = #k0} {
 // CHECK-NEXT: ^bb0([[V4:%.+]]: i32, [[V5:%.+]]: i32):
 // CHECK-NEXT: [[V6:%.+]] = arith.addi [[V4]], [[V5]] : i32
 // CHECK-NEXT: kernel.yield [[V6]] : i32

@@ -15,7 +15,7 @@ func.func @taps_together(%x: tensor<1x6x6x3xi8>) -> tensor<1x4x4x1xi32> {
   func.return %0 : tensor<1x4x4x1xi32>
 }
 
-// CHECK: #k0 = #kernel.schedule<variant = "winograd_f4_taps", k_unroll = 2, packed = true>
+// CHECK: #k0 = #kernel.layout<variant = "winograd_f4_taps", vectors = 1, lanes = 1>
 // CHECK-LABEL: @taps_together(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x6x6x3xi8>) -> tensor<1x4x4x1xi32>
 // CHECK-NEXT: [[V1:%.+]] = arith.constant dense<[-1005]> : tensor<1xi32>
@@ -25,7 +25,7 @@ func.func @taps_together(%x: tensor<1x6x6x3xi8>) -> tensor<1x4x4x1xi32> {
 // CHECK-NEXT: ^bb0([[V5:%.+]]: i8, [[V6:%.+]]: i8):
 // CHECK-NEXT: linalg.yield [[V5]] : i8
 // CHECK-NEXT: } -> tensor<1x6x6x3xi8>
-// CHECK-NEXT: [[V7:%.+]] = kernel.winograd ins([[V4]], [[V2]] : tensor<1x6x6x3xi8>, tensor<1x1x2x3x3x2xi8>) epilogue([[V1]] : tensor<1xi32>) -> tensor<1x4x4x1xi32> attributes {algorithm = "f4_taps", input_unsigned, epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d3)>], schedule = #k0} {
+// CHECK-NEXT: [[V7:%.+]] = kernel.packed_winograd ins([[V4]], [[V2]] : tensor<1x6x6x3xi8>, tensor<1x1x2x3x3x2xi8>) epilogue([[V1]] : tensor<1xi32>) -> tensor<1x4x4x1xi32> attributes {algorithm = "f4_taps", input_unsigned, epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d3)>], layout = #k0} {
 // CHECK-NEXT: ^bb0([[V8:%.+]]: i32, [[V9:%.+]]: i32):
 // CHECK-NEXT: [[V10:%.+]] = arith.addi [[V8]], [[V9]] : i32
 // CHECK-NEXT: kernel.yield [[V10]] : i32

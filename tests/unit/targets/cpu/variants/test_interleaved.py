@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qmlir.dialects.kernel.ops import ConvOp
+from qmlir.dialects.kernel.packed_ops import PackedConvOp
 from qmlir.interpreter.run import interpret
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa, runs_here
@@ -38,9 +38,8 @@ def test_sums_of_pairs(make: Callable[[int], Case], seed: int) -> None:
 def _check_sums(case: Case, isa: str, variant: str) -> None:
     module = parse_module(ENVIRONMENT.new_context(), case.text)
     run(module, f'kernel-simplify-rounding,kernel-assign-schedule{{isa="{isa}"}},kernel-pack')
-    (op,) = (op for op in module.walk() if isinstance(op, ConvOp))
-    assert op.schedule is not None
-    assert op.schedule.variant == variant
+    (op,) = (op for op in module.walk() if isinstance(op, PackedConvOp))
+    assert op.layout.variant.name == variant
     (found,) = interpret(module, case.inputs).values()
     check(found, case)
     run(module, "kernel-bufferize,kernel-outline,kernel-plan-memory,convert-kernel-to-loops,simd-legalize")

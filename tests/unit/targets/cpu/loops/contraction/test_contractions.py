@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr, isa_names
 from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.kernel.variants import variant_names
 from qmlir.dialects.simd.ops import PrefetchOp
 from qmlir.environment import default_environment
@@ -24,7 +25,8 @@ from qmlir.targets.cpu.isa import conditions
 from qmlir.targets.cpu.lowering import constants_of
 from qmlir.targets.cpu.package import load_package, write_package
 from qmlir.text.parsing import parse_module
-from tests.support.contractions import Case, convolution, product
+from tests.support import winograd
+from tests.support.contractions import Case, convolution, depthwise, product
 
 ENVIRONMENT = default_environment()
 _LOOPS = "kernel-bufferize,kernel-outline,kernel-plan-memory,convert-kernel-to-loops,team-divide"
@@ -71,6 +73,69 @@ def test_compiled(make: Callable[[int], Case], isa: str, seed: int, tmp_path: Pa
     write_package(tmp_path, emit_module(module), constants_of(module))
     package = load_package(tmp_path, f"contraction_{next(_NAMES)}")
     (found,) = package.program(case.inputs).values()
+    check(found, case)
+
+
+def _by_winograd(seed: int) -> Case:
+    """A convolution that becomes one by Winograd's algorithm."""
+    rng = np.random.default_rng(seed)
+    return winograd.case(rng.integers(-128, 128, (1, 7, 6, 5)), rng.integers(-128, 128, (4, 3, 3, 5)))
+
+
+def _hints(seed: int) -> Iterator[ScheduleAttr | None]:
+    """No schedule, and two that say something else."""
+    rng = np.random.default_rng(seed)
+    yield None
+    for threads in (False, True):
+        rows, block, prefetch = (int(rng.integers(low, high)) for low, high in ((1, 5), (1, 9), (0, 3)))
+        yield ScheduleAttr.of(rows=rows, block=block, prefetch=prefetch, threads=threads)
+
+
+def _packed(case: Case, isa: str, hint: ScheduleAttr | None) -> ModuleOp:
+    module = parse_module(ENVIRONMENT.new_context(), case.text)
+    algorithm = ",".join(f"kernel-winograd{{always=true algorithm={name}}}" for name in ("f4", "f2"))
+    run(module, f'{algorithm},kernel-simplify-rounding,kernel-assign-schedule{{isa="{isa}" threads=2}},kernel-pack')
+    (op,) = (op for op in module.walk() if isinstance(op, PackedOp))
+    op.schedule = hint
+    return module
+
+
+@pytest.mark.parametrize("make", [convolution, product, depthwise, _by_winograd])
+@pytest.mark.parametrize("isa", ["avx512-vnni", "avx2"])
+@pytest.mark.parametrize("seed", range(2))
+def test_no_number_depends_on_the_schedule_of_packed_operands(make: Callable[[int], Case], isa: str, seed: int) -> None:
+    """What a variant and its layout are stands on the operation: another schedule, or none, gives the same numbers."""
+    case = make(4000 + seed)
+    for hint in _hints(seed):
+        module = _packed(case, isa, hint)
+        (found,) = interpret(module, case.inputs).values()
+        check(found, case)
+        run(module, f"{_LOOPS}")
+        (found,) = interpret(module, case.inputs).values()
+        check(found, case)
+
+
+@pytest.mark.parametrize("make", [convolution, product, depthwise, _by_winograd])
+def test_compiled_without_schedules(make: Callable[[int], Case], tmp_path: Path) -> None:
+    case = make(4002)
+    module = _packed(case, host_isa(), None)
+    run(module, f"{_LOOPS},simd-legalize")
+    write_package(tmp_path, emit_module(module), constants_of(module))
+    (found,) = load_package(tmp_path, f"contraction_{next(_NAMES)}").program(case.inputs).values()
+    check(found, case)
+
+
+@pytest.mark.parametrize("make", [convolution, product])
+@pytest.mark.parametrize("isa", ["avx512-vnni", "avx2"])
+def test_no_integer_depends_on_the_schedule_before_packing(make: Callable[[int], Case], isa: str) -> None:
+    case = make(4003)
+    module = parse_module(ENVIRONMENT.new_context(), case.text)
+    run(module, f'kernel-assign-schedule{{isa="{isa}"}}')
+    for op in module.walk():
+        if isinstance(op, ContractionOp):
+            op.schedule = None
+    run(module, f"kernel-pack,{_LOOPS}")
+    (found,) = interpret(module, case.inputs).values()
     check(found, case)
 
 

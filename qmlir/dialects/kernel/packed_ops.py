@@ -1,0 +1,191 @@
+"""Contractions on packed operands: `x` as loops read it, by weights in the layout that the operation names.
+
+The sum that an epilogue gets is that of what is read: `kernel-pack`, which makes these operations, adds to it what zero
+points leave over. Sums of integers wrap in the width of the accumulator.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, i32
+from xdsl.ir import Operation
+from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
+from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, EpilogueOp, MatMulOp, WindowedOp, shaped
+from qmlir.dialects.kernel.variants import WeightLayout
+from qmlir.dialects.kernel.winograd import ByAlgorithmOp, WinogradOp
+from qmlir.ir.builtin_types import integer_list
+
+
+def product_weights(layout: LayoutAttr, batches: int, channels: int, terms: int) -> WeightLayout:
+    """Where the weights of a product of matrices are, of each of so many batches."""
+    return layout.weights(batches, channels, (), terms)
+
+
+def window_weights(layout: LayoutAttr, op: WindowedOp) -> WeightLayout:
+    """Where the weights of a convolution are."""
+    channels, taps, depth, groups = op.channels(), op.window(), shaped(op.x)[0][-1], op.group_count
+    if layout.variant.is_lanewise:
+        return layout.weights(1, channels, taps, depth // groups)
+    if groups == 1 and integer_list(op.dilations)[-1] == 1:
+        # The last taps lie beside each other in memory, as the channels do: one run through both.
+        return layout.weights(1, channels, (*taps[:-1], 1), taps[-1] * depth)
+    return layout.weights(groups, channels // groups, taps, depth // groups)
+
+
+def winograd_weights(layout: LayoutAttr, op: ByAlgorithmOp) -> WeightLayout:
+    """Where the weights of a convolution by one of Winograd's algorithms are."""
+    return layout.weights(1, op.channels(), (op.form.weight_size,) * 2, shaped(op.x)[0][-1])
+
+
+class PackedOp(EpilogueOp):
+    """A contraction on packed operands: `w` has the layout that `layout` says, and `x` is read as its variant reads.
+
+    `schedule` says how many rows a tile has, and what it asks for ahead; without it there is one row.
+    """
+
+    layout = prop_def(LayoutAttr)
+
+    assembly_format: ClassVar[str | None] = (
+        "`ins` `(` $x `,` $w `:` type($x) `,` type($w) `)` (`epilogue` `(` $epilogue^ `:` type($epilogue) `)`)? "
+        "(`outs` `(` $outs^ `:` type($outs) `)`)? (`->` type($result)^)? attr-dict-with-keyword $body"
+    )
+
+    def weights(self) -> WeightLayout:
+        """Where the weights are, from the sizes of the other operands."""
+        raise NotImplementedError
+
+    @property
+    def loops(self) -> ScheduleAttr:
+        """How loops are made of it: by its layout, and by its schedule where it has one."""
+        hint, layout = self.schedule or ScheduleAttr.of(), self.layout
+        return ScheduleAttr.of(
+            layout.variant.name, hint.rows, layout.vectors, layout.lanes, layout.variant.group, hint.threads,
+            hint.block, hint.prefetch,
+        )  # fmt: skip
+
+    def _verify_properties(self) -> None:
+        super()._verify_properties()
+        hint = self.schedule
+        if hint is not None and hint != (hint.of_packed() or ScheduleAttr.of()):
+            raise VerifyException(
+                f"has the schedule {hint}: its layout says the variant, vectors and lanes, accepted are rows, block, "
+                "prefetch and threads"
+            )
+
+    def _verify_operands(self) -> None:
+        super()._verify_operands()
+        weights, variant = self.weights(), self.layout.variant
+        if weights.fault:
+            raise VerifyException(weights.fault)
+        wanted = weights.shape, variant.element or self.accumulator_type
+        if shaped(self.w) != wanted:
+            raise VerifyException(
+                f"takes weights of {list(wanted[0])} in {wanted[1]} by the layout {self.layout}, found {self.w.type}"
+            )
+        element = shaped(self.x)[1]
+        if variant.input_element not in (None, element):
+            raise VerifyException(f"takes x of {variant.input_element} by '{variant.name}', found {element}")
+        if variant.element is not None and self.accumulator_type != i32:
+            raise VerifyException(f"sums in i32 by '{variant.name}', found {self.accumulator_type}")
+
+
+@irdl_op_definition
+class PackedMatMulOp(PackedOp):
+    """Products of matrices: `x` `[…, M, K]` with packed weights, of one matrix or one for each batch, to `[…, M, N]`.
+
+    The layout is that of `[batches, N, K]`.
+    """
+
+    name = "kernel.packed_matmul"
+
+    def terms(self) -> int:
+        return shaped(self.x)[0][-1]
+
+    def sum_shape(self) -> tuple[int, ...]:
+        x = shaped(self.x)[0]
+        if len(x) < 2:
+            raise VerifyException(f"takes x of two dimensions or more, found {list(x)}")
+        return (*x[:-1], self.channels())
+
+    def weights(self) -> WeightLayout:
+        batches = math.prod(shaped(self.x)[0][:-2])
+        found = batches if shaped(self.w)[0][:1] == (batches,) else 1
+        return product_weights(self.layout, found, self.channels(), self.terms())
+
+    def _verify_operands(self) -> None:
+        super()._verify_operands()
+        if self.layout.variant.is_lanewise:
+            raise VerifyException(f"is no depthwise convolution, which '{self.layout.variant.name}' loops are for")
+
+
+@irdl_op_definition
+class PackedConvOp(WindowedOp, PackedOp):
+    """Convolutions, channels last: `x` `[N, spatial…, C]`, padded, by packed weights of `taps`, to `[N, …, O]`.
+
+    The layout is that of `[groups, O / groups, taps…, C / groups]`. Where the last taps are neighbours in `x`, and
+    there is one group, they are a part of the terms. Depthwise variants have one group.
+    """
+
+    name = "kernel.packed_conv"
+
+    taps = prop_def(DenseArrayBase[IntegerType])
+
+    def window(self) -> tuple[int, ...]:
+        return tuple(integer_list(self.taps))
+
+    def terms(self) -> int:
+        return math.prod(self.window()) * (shaped(self.x)[0][-1] // self.group_count)
+
+    def sum_shape(self) -> tuple[int, ...]:
+        x, axes = shaped(self.x)[0], [list(integer_list(each)) for each in (self.taps, self.strides, self.dilations)]
+        if len(x) < 3 or {len(each) for each in axes} != {len(x) - 2} or min(axes[0]) < 1:
+            found = f"found {axes[0]}, {axes[1]} and {axes[2]}"
+            raise VerifyException(f"takes {len(x) - 2} taps, strides and dilations for x {list(x)}, {found}")
+        if x[-1] % self.group_count or self.channels() % self.group_count:
+            raise VerifyException(
+                f"has {x[-1]} input and {self.channels()} output channels for {self.group_count} groups"
+            )
+        return (x[0], *self.positions(), self.channels())
+
+    def weights(self) -> WeightLayout:
+        return window_weights(self.layout, self)
+
+    def _verify_operands(self) -> None:
+        super()._verify_operands()
+        channels = self.group_count, shaped(self.x)[0][-1]
+        if self.layout.variant.is_lanewise and channels != (self.channels(),) * 2:
+            raise VerifyException(f"is no depthwise convolution, which '{self.layout.variant.name}' loops are for")
+
+
+@irdl_op_definition
+class PackedWinogradOp(ByAlgorithmOp, PackedOp):
+    """Convolutions of 3x3 taps by one of Winograd's algorithms, as `kernel.winograd` has them, by packed weights.
+
+    The layout is that of `[1, O, 4, 4, C]`, `[1, O, 6, 6, C]` or, of `f4_taps`, `[1, O, 3, 3, C]`, by the variant of
+    the algorithm.
+    """
+
+    name = "kernel.packed_winograd"
+
+    def weights(self) -> WeightLayout:
+        return winograd_weights(self.layout, self)
+
+    def _verify_operands(self) -> None:
+        if self.layout.variant.name != self.form.variant:
+            raise VerifyException(
+                f"is packed for '{self.layout.variant.name}' loops, accepted are '{self.form.variant}' ones for "
+                f"'{self.form.name}'"
+            )
+        super()._verify_operands()
+
+
+PACKED: Mapping[type[ContractionOp], type[PackedOp]] = {
+    ConvOp: PackedConvOp, MatMulOp: PackedMatMulOp, WinogradOp: PackedWinogradOp,
+}  # fmt: skip
+"""What a contraction becomes when its operands are packed."""
+
+OPERATIONS: tuple[type[Operation], ...] = tuple(PACKED.values())

@@ -1,0 +1,196 @@
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{no variant 'magic', there are u8s8_dot, u8s4_dot}}
+func.func private @unknown_variant() attributes {a = #kernel.layout<variant = "magic", vectors = 1, lanes = 4>}
+// -----
+// expected-error @+1 {{vectors and lanes must be 1 or more, found 0 and 4}}
+func.func private @no_vectors() attributes {a = #kernel.layout<variant = "splat", vectors = 0, lanes = 4>}
+// -----
+func.func @weights(%x: tensor<2x8xi8>, %w: tensor<1x2x1x16xi8>) {
+  // expected-error @+1 {{takes weights of [1, 2, 2, 16] in i8 by the layout #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>, found tensor<1x2x1x16xi8>}}
+  %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi8>, tensor<1x2x1x16xi8>) -> tensor<2x7xi32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @weight_type(%x: tensor<2x8xi8>, %w: tensor<1x2x2x16xi32>) {
+  // expected-error @+1 {{takes weights of [1, 2, 2, 16] in i8 by the layout}}
+  %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi8>, tensor<1x2x2x16xi32>) -> tensor<2x7xi32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @input_type(%x: tensor<2x8xi16>, %w: tensor<1x2x2x16xi8>) {
+  // expected-error @+1 {{takes x of i8 by 'u8s8_dot', found i16}}
+  %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi16>, tensor<1x2x2x16xi8>) -> tensor<2x7xi32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @not_widened(%x: tensor<2x8xi8>, %w: tensor<1x2x4x8xi16>) {
+  // expected-error @+1 {{takes x of i16 by 'i16_pairs', found i8}}
+  %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi8>, tensor<1x2x4x8xi16>) -> tensor<2x7xi32> attributes {layout = #kernel.layout<variant = "i16_pairs", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @accumulator(%x: tensor<2x8xi8>, %w: tensor<1x2x2x16xi8>) {
+  // expected-error @+1 {{sums in i32 by 'u8s8_dot', found i64}}
+  %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi8>, tensor<1x2x2x16xi8>) -> tensor<2x7xi64> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i64):
+    kernel.yield %sum : i64
+  }
+  func.return
+}
+// -----
+func.func @result(%x: tensor<2x8xi8>, %w: tensor<1x2x2x16xi8>) {
+  // expected-error @+1 {{computes a result of the shape [2, 7], found [3, 7]}}
+  %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi8>, tensor<1x2x2x16xi8>) -> tensor<3x7xi32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @vector(%x: tensor<8xi8>, %w: tensor<1x2x2x16xi8>) {
+  // expected-error @+1 {{takes x of two dimensions or more, found [8]}}
+  %0 = kernel.packed_matmul ins(%x, %w : tensor<8xi8>, tensor<1x2x2x16xi8>) -> tensor<7xi32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @lanes_of_the_schedule(%x: tensor<2x8xi8>, %w: tensor<1x2x2x16xi8>) {
+  // expected-error @+1 {{has the schedule #kernel.schedule<rows = 2, lanes = 4>: its layout says the variant, vectors and lanes, accepted are rows, block, prefetch and threads}}
+  %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi8>, tensor<1x2x2x16xi8>) -> tensor<2x7xi32> attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>, schedule = #kernel.schedule<rows = 2, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @lanewise_product(%x: tensor<2x8xi32>, %w: tensor<1x2x8x4xi32>) {
+  // expected-error @+1 {{is no depthwise convolution, which 'depthwise' loops are for}}
+  %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi32>, tensor<1x2x8x4xi32>) -> tensor<2x7xi32> attributes {layout = #kernel.layout<variant = "depthwise", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @windows(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
+  // expected-error @+1 {{strides, dilations and groups must be 1 or more}}
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {taps = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: -500, 1>, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @axes(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
+  // expected-error @+1 {{takes 2 taps, strides and dilations for x [1, 5, 5, 2], found [3], [1, 1] and [1, 1]}}
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {taps = array<i64: 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @no_taps(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
+  // expected-error @+1 {{takes 2 taps, strides and dilations for x [1, 5, 5, 2], found [0, 3], [1, 1] and [1, 1]}}
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {taps = array<i64: 0, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @taps(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
+  // expected-error @+1 {{computes a result of the shape [1, 4, 3, 4], found [1, 3, 3, 4]}}
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {taps = array<i64: 2, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @groups(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
+  // expected-error @+1 {{has 2 input and 4 output channels for 3 groups}}
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {taps = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 3 : i64, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @lanewise_groups(%x: tensor<1x5x5x4xi8>, %w: tensor<1x1x3x3x2x4xi32>) {
+  // expected-error @+1 {{is no depthwise convolution, which 'depthwise' loops are for}}
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x4xi8>, tensor<1x1x3x3x2x4xi32>) -> tensor<1x3x3x4xi32> attributes {taps = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 2 : i64, layout = #kernel.layout<variant = "depthwise", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @lanes(%x: tensor<1x5x5x8xi8>, %w: tensor<1x1x1x3x1x32xi8>) {
+  // expected-error @+1 {{'kernel.packed_conv' op is interleaved in blocks of 128 bits by 'depthwise_dot' loops: found 4 vectors of 2 lanes, accepted are 4 vectors of a multiple of 4 lanes}}
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x8xi8>, tensor<1x1x1x3x1x32xi8>) -> tensor<1x3x3x8xi32> attributes {taps = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 8 : i64, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 2>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @pairs(%x: tensor<1x5x5x8xi8>, %w: tensor<1x1x2x3x1x32xi16>) {
+  // expected-error @+1 {{found 4 vectors of 4 lanes, accepted are 2 vectors of a multiple of 4 lanes}}
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x8xi8>, tensor<1x1x2x3x1x32xi16>) -> tensor<1x3x3x8xi32> attributes {taps = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 8 : i64, layout = #kernel.layout<variant = "depthwise_pairs", vectors = 4, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @rows_only(%x: tensor<1x5x8xi8>, %w: tensor<1x1x1x1x64xi8>) {
+  // expected-error @+1 {{has 1 axes of taps: 'depthwise_dot' packs rows and columns}}
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x8xi8>, tensor<1x1x1x1x64xi8>) -> tensor<1x3x8xi32> attributes {taps = array<i64: 3>, strides = array<i64: 1>, dilations = array<i64: 1>, groups = 8 : i64, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @algorithm(%x: tensor<1x6x6x2xi8>, %w: tensor<1x1x6x6x1x8xi16>) {
+  // expected-error @+1 {{computes by 'f8', there are f2, f4, f4_taps}}
+  %0 = kernel.packed_winograd ins(%x, %w : tensor<1x6x6x2xi8>, tensor<1x1x6x6x1x8xi16>) -> tensor<1x4x4x4xi32> attributes {algorithm = "f8", layout = #kernel.layout<variant = "winograd_f4", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @packed_for_the_other(%x: tensor<1x6x6x1xi8>, %w: tensor<1x1x6x6x1x2xi16>) {
+  // expected-error @+1 {{is packed for 'winograd' loops, accepted are 'winograd_f4' ones for 'f4'}}
+  %0 = kernel.packed_winograd ins(%x, %w : tensor<1x6x6x1xi8>, tensor<1x1x6x6x1x2xi16>) -> tensor<1x4x4x1xi32> attributes {algorithm = "f4", layout = #kernel.layout<variant = "winograd", vectors = 1, lanes = 1>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @less_than_a_tile(%x: tensor<1x6x5x1xi8>, %w: tensor<1x1x6x6x1x2xi16>) {
+  // expected-error @+1 {{takes images of 6 elements or more along each axis, found [6, 5]}}
+  %0 = kernel.packed_winograd ins(%x, %w : tensor<1x6x5x1xi8>, tensor<1x1x6x6x1x2xi16>) -> tensor<1x4x3x1xi32> attributes {algorithm = "f4", layout = #kernel.layout<variant = "winograd_f4", vectors = 1, lanes = 1>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
