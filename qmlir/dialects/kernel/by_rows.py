@@ -4,7 +4,7 @@ A row is what belongs to one element of the axes that come first. A softmax, tak
 over all rows; whoever knows that no row needs another one may have all of them for a few rows before the next few.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -126,6 +126,18 @@ def takes_no_time(op: Operation) -> bool:
     return isinstance(op, EmptyOp) or op.has_trait(ConstantLike, value_if_unregistered=False)
 
 
+def fault_among(ops: Iterable[Operation], rows: Sequence[int], given: Iterable[SSAValue] = ()) -> str | None:
+    """Why operations can't go row by row together, writing over what is given; `None` where they can."""
+    written = set(given)
+    for op in ops:
+        step = RowStep.of(op, rows)
+        fault = f"does not write {list(rows)} rows, element by element" if step is None else step.fault(written)
+        if fault is not None:
+            return f"has a {op.name} inside that {fault}"
+        written.update(op.results)
+    return None
+
+
 @irdl_op_definition
 class ByRowsOp(IRDLOperation):
     """Structured operations, in their order, none of which needs another row of what those before it have written.
@@ -218,18 +230,9 @@ class ByRowsOp(IRDLOperation):
                 raise VerifyException(f"writes {value.type}, whose first axes are not {list(rows)} rows")
         if not isinstance(block.last_op, YieldOp) or [value.type for value in block.last_op.arguments] != types:
             raise VerifyException(f"its region ends in kernel.yield of {len(types)} values with the types of 'outs'")
-        written: set[SSAValue] = set(block.args)
-        for op in block.ops:
-            if op is block.last_op or takes_no_time(op):
-                continue
-            step = RowStep.of(op, rows)
-            if step is None:
-                raise VerifyException(
-                    f"has a {op.name} inside that does not write {list(rows)} rows, element by element"
-                )
-            if (fault := step.fault(written)) is not None:
-                raise VerifyException(f"has a {op.name} inside that {fault}")
-            written.update(op.results)
+        inside = [op for op in block.ops if op is not block.last_op and not takes_no_time(op)]
+        if (fault := fault_among(inside, rows, block.args)) is not None:
+            raise VerifyException(fault)
 
 
 def _meaning(frame: Any, op: ByRowsOp, outs: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -7,9 +7,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
-from qmlir.dialects.kernel.by_rows import ByRowsOp, RowStep, takes_no_time
+from qmlir.dialects.kernel.by_rows import ByRowsOp, RowStep, fault_among, takes_no_time
 from qmlir.dialects.kernel.ops import shaped
 
 SHORTEST = 16
@@ -35,20 +35,9 @@ def _goes_along_rows(op: LinalgStructuredOperation, rows: Sequence[int]) -> bool
     return step is not None and any(step.goes_along(value, map_) for value, map_ in step.operands)
 
 
-def _are_by_rows(steps: Steps, rows: Sequence[int]) -> bool:
-    """Whether operations that stand in one block may go row by row, all together."""
-    written: set[SSAValue] = set()
-    for op in steps:
-        step = RowStep.of(op, rows)
-        if step is None or step.fault(written) is not None:
-            return False
-        written.update(op.results)
-    return True
-
-
 def grouped(steps: Steps, rows: Sequence[int]) -> ByRowsOp | None:
     """One operation by rows of all of `steps`; `None` where they are not by rows, or one alone goes along the rows."""
-    is_worth_it = sum(_goes_along_rows(op, rows) for op in steps) > 1 and _are_by_rows(steps, rows)
+    is_worth_it = sum(_goes_along_rows(op, rows) for op in steps) > 1 and fault_among(steps, rows) is None
     return ByRowsOp.around(steps, rows) if is_worth_it else None
 
 
@@ -87,7 +76,7 @@ def _with_readers(steps: Steps, rows: Sequence[int]) -> Steps:
         if user is None or user in steps or not isinstance(user, LinalgStructuredOperation):
             continue
         needed = _needed(user, place, steps)
-        if needed is None or not _are_by_rows([*steps, *_structured(needed)], rows):
+        if needed is None or fault_among([*steps, *_structured(needed)], rows) is not None:
             continue
         for op in reversed(needed):
             op.detach()

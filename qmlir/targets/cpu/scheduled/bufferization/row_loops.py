@@ -16,7 +16,7 @@ from qmlir.dialects.kernel.by_rows import ByRowsOp, RowStep
 from qmlir.dialects.kernel.ops import YieldOp, shaped
 from qmlir.dialects.kernel.variants import SCALAR
 from qmlir.dialects.simd.base import bits_of
-from qmlir.targets.cpu.scheduled.bufferization.globals import ALIGNMENT
+from qmlir.targets.cpu.isa.base import ALIGNMENT
 from qmlir.targets.cpu.scheduled.bufferization.slices import memory_type
 
 Axes: TypeAlias = Sequence[int | None]
