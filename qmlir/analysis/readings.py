@@ -8,7 +8,9 @@ module knows how the operation is put together again.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy.typing as npt
 from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, TensorType, i64
@@ -21,8 +23,9 @@ from xdsl.traits import is_side_effect_free
 
 from qmlir.dialects.kernel.ops import EpilogueOp, shaped
 from qmlir.dialects.kernel.rows import RowReduceOp, row_reductions
-from qmlir.ir.builtin_types import memref_type, ranked_tensor
+from qmlir.ir.builtin_types import as_dense, memref_type, ranked_tensor
 from qmlir.ir.provenance import merged_origins, set_origins
+from qmlir.text.elements import dense_array
 
 Structured = GenericOp | EpilogueOp
 """Operations whose bodies compute one element of each result from one element of each reading."""
@@ -279,6 +282,13 @@ def defining(value: SSAValue) -> Operation | None:
     """The operation that gives a value."""
     owner = value.owner
     return owner if isinstance(owner, Operation) else None
+
+
+def constant_array(value: SSAValue) -> npt.NDArray[Any] | None:
+    """The elements of a constant tensor, `None` for any other value."""
+    op = defining(value)
+    elements = as_dense(op.value) if isinstance(op, arith.ConstantOp) else None
+    return None if elements is None else dense_array(elements)
 
 
 def forget_origins_in_bodies(root: Operation) -> None:

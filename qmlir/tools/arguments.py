@@ -1,4 +1,4 @@
-"""Arguments that several subcommands of `qmlir` share, and what they stand for: one name, one default everywhere.
+"""Arguments that several subcommands of `qmlir` share, with one name and one default, and the values that they name.
 
 A metavar PATH, FILE or DIR marks what takes a path: shells complete it, and in `qmlir.toml` it is relative to the file.
 """
@@ -63,7 +63,7 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
     },
     "--keep-casts": {
         "action": "store_true",
-        "help": "leave what an ONNX model has between DequantizeLinear and QuantizeLinear in float",
+        "help": "keep the operations of an ONNX model between DequantizeLinear and QuantizeLinear in float",
     },
     "--threads": {"type": int, "default": 1, "metavar": "N", "help": "threads of the program (default: 1)"},
     "--isa": {
@@ -94,23 +94,24 @@ def add_output(parser: argparse.ArgumentParser, help: str, required: bool = Fals
 
 
 def add_quantization(parser: argparse.ArgumentParser) -> None:
-    """Everything that says how to quantize, for `quantization_settings`."""
+    """The options of quantization, for `quantization_settings`."""
     add = parser.add_argument_group("how to quantize").add_argument
-    add("--keep", metavar="KIND,…", help=f"composites that stay whole (default: {','.join(kept_composites())})")
+    kept = ",".join(kept_composites())
+    add("--keep", metavar="KIND,…", help=f"composites that are not decomposed (default: {kept})")
     add("--activations", default="", metavar="STORAGE", help="i8 (the default), u8, i16, i4, i2<-1:1>, …")
     add("--weights", default="", metavar="STORAGE", help="i8<-127:127> (the default), i4, …")
-    add("--accumulator", default="", metavar="STORAGE", help="of sums before a bias: i32 (the default), …")
-    add("--scheme", default="", choices=scheme_names(), help="of activations (default: asymmetric)")
-    add("--weight-scheme", default="", choices=scheme_names(), help="(default: symmetric)")
-    add("--granularity", metavar="KIND", help="of weights: channel (the default), tensor, block:N")
-    add("--calibrator", default="", choices=calibrator_names(), help="(default: min_max)")
-    add("--recipe", default="", metavar="FILE", help="rules for chosen nodes, operations and slots (TOML)")
-    add("--assert-all-quantized", action="store_true", help="fail, with a list, where something is left in float")
+    add("--accumulator", default="", metavar="STORAGE", help="accumulators before a bias: i32 (the default), …")
+    add("--scheme", default="", choices=scheme_names(), help="for activations (default: asymmetric)")
+    add("--weight-scheme", default="", choices=scheme_names(), help="for weights (default: symmetric)")
+    add("--granularity", metavar="KIND", help="for weights: channel (the default), tensor, block:N")
+    add("--calibrator", default="", choices=calibrator_names(), help="of recorded statistics (default: min_max)")
+    add("--recipe", default="", metavar="FILE", help="rules for single nodes, operations and slots (TOML)")
+    add("--assert-all-quantized", action="store_true", help="fail, with a list, if an operation stays in float")
     add_options(parser, "--processes")
 
 
 def quantization_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What `add_quantization` read, as `qmlir.quantize` takes it by name."""
+    """The options of `add_quantization` as keyword arguments of `qmlir.quantize`."""
     said: str | None = arguments.keep
     settings = {name: getattr(arguments, name) for name in _SETTINGS}
     if targets := getattr(arguments, "target", ""):
@@ -126,22 +127,22 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
-    """Everything that says how to write a model as ONNX, for `export_settings`."""
+    """The options of ONNX export, for `export_settings`."""
     add = parser.add_argument_group("how to write ONNX").add_argument
-    add("--form", default=FORMS[0], choices=FORMS, help="of operations on quantized values (default: qdq)")
-    add("--opset", type=int, metavar="N", help="the operator set (default: the oldest from 21 on that is enough)")
+    add("--form", default=FORMS[0], choices=FORMS, help="how operations on quantized values are written (default: qdq)")
+    add("--opset", type=int, metavar="N", help="the operator set, 21 or newer (default: the oldest that suffices)")
     add(
         "--exact", action=argparse.BooleanOptionalAction, default=None,
-        help="the same integers in every session of ONNX Runtime (default: in those with optimizations; --no-exact: "
-        "with qdq, all between casts)",
+        help="compute the same integers in every session of ONNX Runtime (default: in sessions with optimizations; "
+        "--no-exact: with qdq, put everything between casts)",
     )  # fmt: skip
-    add("--signed", action="store_true", help="keep signed integers of 8 bits signed where they are multiplied")
-    add("--functions", action="store_true", help="composites of several nodes as local functions")
-    add("--external-data", action="store_true", help="large tensors into a file beside the model (above 2 GB anyway)")
+    add("--signed", action="store_true", help="keep signed 8-bit integers signed in products")
+    add("--functions", action="store_true", help="write composites of several nodes as local functions")
+    add("--external-data", action="store_true", help="large tensors into a file beside the model (always above 2 GB)")
 
 
 def export_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What `add_export` read, as `qmlir.export_onnx` takes it by name."""
+    """The options of `add_export` as keyword arguments of `qmlir.export_onnx`."""
     settings = {name: getattr(arguments, name) for name in ("form", "opset", "exact", "functions", "signed")}
     return {**settings, "external_data": arguments.external_data or None}
 
@@ -168,7 +169,7 @@ def load_model(
 
 @contextmanager
 def labels_beside_data(arguments: argparse.Namespace) -> Generator[None]:
-    """Let the error about an array of `--data` that is no input say how it is named where it holds the labels.
+    """Add a hint to the error about an array of `--data` that is no input: it may hold the labels.
 
     For commands that have `--data` and `--labels`.
     """

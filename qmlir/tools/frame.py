@@ -41,7 +41,7 @@ class Session(Streams):
         return None if self.quiet else self.stderr
 
     def say(self, text: str) -> None:
-        """A line for the reader, unless the session is quiet."""
+        """A line on standard error, unless the session is quiet."""
         if not self.quiet:
             self.stderr.write(f"{printable(text, LINES)}\n")
 
@@ -93,15 +93,15 @@ def fill_parser(parser: argparse.ArgumentParser, row: Subcommand) -> None:
     parser.epilog = command.epilog or None
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     command.add_arguments(parser)
-    group = parser.add_argument_group("in every command")
-    group.add_argument("--quiet", action="store_true", help="say nothing but results, warnings and errors")
-    group.add_argument("--verbose", action="store_true", help="say more of what is done")
+    group = parser.add_argument_group("options of every command")
+    group.add_argument("--quiet", action="store_true", help="print results, warnings and errors only")
+    group.add_argument("--verbose", action="store_true", help="print more details")
     group.add_argument("--json", action="store_true", help="print the result as JSON")
     add_plugins(group.add_argument)
     add_budgets(group.add_argument)
-    group.add_argument("--config", metavar="FILE", help="options, in place of a qmlir.toml that is found")
+    group.add_argument("--config", metavar="FILE", help="the file of options, instead of a qmlir.toml that is found")
     group.add_argument(
-        "--write-config", action="store_true", help="write these options into that file or ./qmlir.toml, and end"
+        "--write-config", action="store_true", help="write these options into that file or ./qmlir.toml, and exit"
     )
 
 

@@ -1,4 +1,4 @@
-"""The command line of `qmlir-opt`: its options, and what goes together.
+"""The command line of `qmlir-opt`: its options, and which of them exclude each other.
 
 Options that upstream's `mlir-opt` has, it has as there, in its spelling too: with `--mlir-` in front, or with one dash.
 """
@@ -36,8 +36,8 @@ def build_argument_parser() -> ArgumentParser:
         help="the passes: a,b{option=1},builtin.module(func.func(cse)); of several pipelines the last one is run",
     )  # fmt: skip
 
-    listing = parser.add_argument_group("what there is")
-    listing.add_argument("-h", "--help", action="store_true", help="print this")
+    listing = parser.add_argument_group("listing")
+    listing.add_argument("-h", "--help", action="store_true", help="print this help")
     listing.add_argument("-v", "--version", action="store_true", help="print the version")
     for option, what, told in (
         ("--list-passes", "passes", "the passes with their options"),
@@ -56,7 +56,7 @@ def build_argument_parser() -> ArgumentParser:
 
 def _add_reading(parser: ArgumentParser) -> None:
     add = parser.add_argument_group("reading").add_argument
-    add("--split-input-file", action="store_true", help=f"take the parts between '{SPLIT_MARKER}' lines one by one")
+    add("--split-input-file", action="store_true", help=f"process the parts between '{SPLIT_MARKER}' lines one by one")
     add("--allow-unregistered-dialect", action="store_true", help="read operations of unknown dialects")
     add_plugins(add)
     add_budgets(add)
@@ -77,7 +77,7 @@ def _add_writing(parser: ArgumentParser) -> None:
     )  # fmt: skip
     add(*_as_upstream("print-debuginfo"), action="store_true", help="print locations")
     add("--inline-weights", action="store_true", help="print large weights into the text, as hexadecimal")
-    add("--elide-weights", action="store_true", help="leave large weights out")
+    add("--elide-weights", action="store_true", help="leave large weights out of the text")
 
 
 def _add_checking(parser: ArgumentParser) -> None:
@@ -117,7 +117,7 @@ def _add_checking(parser: ArgumentParser) -> None:
 
 
 def _add_watching(parser: ArgumentParser) -> None:
-    add = parser.add_argument_group("watching passes (on standard error)").add_argument
+    add = parser.add_argument_group("instrumentation of passes (on standard error)").add_argument
     for moment in ("before", "after"):
         add(
             *_as_upstream(f"print-ir-{moment}"), action="append", default=[], metavar="PASS,…",
@@ -138,8 +138,8 @@ def _add_watching(parser: ArgumentParser) -> None:
         metavar="FOLDER",
         help="write these dumps to files, by default after every pass",
     )
-    add(*_as_upstream("timing"), action="store_true", help="print the time that each pass took")
-    add(*_as_upstream("pass-statistics"), action="store_true", help="print what the passes counted")
+    add(*_as_upstream("timing"), action="store_true", help="print the time of each pass")
+    add(*_as_upstream("pass-statistics"), action="store_true", help="print the statistics of the passes")
 
 
 def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argparse.Namespace:

@@ -22,7 +22,7 @@ def add_budgets(add: Callable[..., Any]) -> None:
     numbers = ", ".join(f"{name}={each.default}" for name, each in BUDGETS.items())
     add(
         "--budget", action="append", default=[], type=_row, metavar="NAME=N",
-        help=f"what a small input may grow to (may be repeated); otherwise {numbers}",
+        help=f"limits what a small input may grow to (may be repeated; defaults: {numbers})",
     )  # fmt: skip
 
 

@@ -50,10 +50,6 @@ def load(
 def _imported(source: "Path | ModelProto", shapes: Mapping[str, Sequence[int]] | None, keep_casts: bool) -> ModuleOp:
     model = onnx.read_model(source)
     module = onnx.import_model(model, shapes=shapes)
-    if not keep_casts and not onnx.is_exported(model) and _has_casts(module):
+    if not keep_casts and not onnx.is_exported(model) and any(isinstance(op, CastOperation) for op in module.walk()):
         run_pipeline(module, IMPORT.text())
     return module
-
-
-def _has_casts(module: ModuleOp) -> bool:
-    return any(isinstance(op, CastOperation) for op in module.walk())

@@ -16,8 +16,9 @@ from xdsl.ir import Operation
 
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.arithmetic.schemes import Storage
+from qmlir.dialects.quant.sizes import elements_of
 from qmlir.ir.diagnostics import text_error
-from qmlir.ir.interfaces import Slot
+from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
@@ -26,6 +27,7 @@ from qmlir.quantization.decide import decide
 from qmlir.quantization.options import make_recipe, simple_rules
 from qmlir.quantization.profiles.keys import functions_of
 from qmlir.quantization.recipe import Choice, Recipe, RecipeText, Rule, make_rule
+from qmlir.quantization.retyping import slots_of
 from qmlir.workflows.recipes import Table, rules_text, table_text
 
 
@@ -152,8 +154,9 @@ class Layered:
             decisions = decide(function, recipe)
             left.update(name for op in decisions.left_in_float if (name := _name_of(op)) is not None)
             for op, place in decisions.constants:
-                if (name := _name_of(op)) is not None and _slot(op, place) is Slot.WEIGHT:
-                    weights[name] += _elements(op, place)
+                slots = slots_of(op) if isinstance(op, Quantizable) else {}
+                if (name := _name_of(op)) is not None and slots.get(place) is Slot.WEIGHT:
+                    weights[name] += elements_of(op.operands[place])
         used = tuple(table for place, table in enumerate(tables, len(base)) if place in recipe.used)
         return _Probe(recipe.decided, used, frozenset(left), weights)
 
@@ -189,15 +192,3 @@ class Layered:
 
 def _rule(table: Table) -> Rule:
     return make_rule(table, "a rule of the search")
-
-
-def _slot(op: Any, place: int) -> Slot | None:
-    return dict(enumerate(slot for _, slot in op.operands_with_slots())).get(place)
-
-
-def _elements(op: Operation, place: int) -> int:
-    count = 1
-    type_: Any = op.operands[place].type
-    for size in type_.get_shape():
-        count *= size
-    return count

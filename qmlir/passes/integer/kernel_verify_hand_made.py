@@ -10,22 +10,21 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
+from qmlir.analysis.readings import constant_array
 from qmlir.dialects.kernel.hand_made import HandMade, HandMadeOp, as_stored, called_kernel, stored_dtype
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
-from qmlir.ir.builtin_types import as_dense, tensor
+from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
-from qmlir.text.elements import dense_array
 
 Array = npt.NDArray[Any]
 
@@ -69,19 +68,12 @@ def _random(random: np.random.Generator, own: Attribute) -> Array:
     return flat.reshape(shape)
 
 
-def _constant(value: SSAValue) -> Array | None:
-    if isinstance(value, OpResult) and isinstance(value.op, arith.ConstantOp):
-        elements = as_dense(value.op.value)
-        return None if elements is None else dense_array(elements)
-    return None
-
-
 def _inputs(op: HandMadeOp, kernel: HandMade, original: Operation, random: np.random.Generator) -> list[Array]:
     """An array for each operand, read-only: those of constants, and random numbers."""
     types = op.own_types[: len(op.inputs)]
     made = list(kernel.inputs(original, random)) if kernel.inputs is not None else [_random(random, t) for t in types]
     for place, (value, own) in enumerate(zip(op.inputs, types, strict=True)):
-        constant = _constant(value)
+        constant = constant_array(value)
         if constant is not None:
             made[place] = as_stored(constant, own)
         made[place] = np.array(made[place], stored_dtype(element_type(own)), order="C")
@@ -167,7 +159,7 @@ def _different(module: ModuleOp) -> Iterator[HandMadeOp]:
     for op in module.walk():
         if not isinstance(op, HandMadeOp):
             continue
-        constants = tuple(value if _constant(value) is not None else None for value in op.inputs)
+        constants = tuple(value if constant_array(value) is not None else None for value in op.inputs)
         key = op.function, op.computes, constants
         if key not in seen:
             seen.add(key)

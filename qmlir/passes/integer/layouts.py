@@ -20,6 +20,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from qmlir.analysis.readings import (
     Reading,
     Structured,
+    constant_array,
     defining,
     element_of,
     is_elementwise,
@@ -34,10 +35,9 @@ from qmlir.analysis.readings import (
 )
 from qmlir.analysis.shapes import common_groups, only_unit_axes_differ, real_axes
 from qmlir.dialects.kernel.ops import MatMulOp, ReshapeOp
-from qmlir.ir.builtin_types import AnyTensor, as_dense, dense, integer_list, ranked_tensor
+from qmlir.ir.builtin_types import AnyTensor, dense, integer_list, ranked_tensor
 from qmlir.ir.provenance import merged_origins, origins_of, set_origins
 from qmlir.passes.integer.fusion import EraseUnused, ReadThrough
-from qmlir.text.elements import dense_array
 
 Order = list[int]
 """The axis of the source that each axis of a transpose's result is."""
@@ -94,16 +94,9 @@ def _source(value: SSAValue, reader: Operation) -> tuple[SSAValue, Order] | None
     return op.operands[0], order
 
 
-def _constant(value: SSAValue) -> Any:
-    """The elements of a constant tensor."""
-    op = defining(value)
-    attribute = as_dense(op.value) if isinstance(op, arith.ConstantOp) else None
-    return None if attribute is None else dense_array(attribute)
-
-
 def _is_free(value: SSAValue) -> bool:
     """Whether a tensor has any layout at no cost: it is uninitialized, filled or constant."""
-    return isinstance(defining(value), tensor.EmptyOp | FillOp) or _constant(value) is not None
+    return isinstance(defining(value), tensor.EmptyOp | FillOp) or constant_array(value) is not None
 
 
 class _OnTransposes(RewritePattern):
@@ -172,7 +165,7 @@ def _moved(
     if isinstance(op, FillOp):
         empty = rewriter.insert(tensor.EmptyOp((), type_)).tensor
         return rewriter.insert(FillOp(list(op.inputs), [empty], [type_])).results[0]
-    array = _constant(source)
+    array = constant_array(source)
     if array is None:
         return None
     data = np.ascontiguousarray(move(array)).tobytes()
@@ -385,7 +378,9 @@ class IntoWeights(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatMulOp, rewriter: PatternRewriter, /) -> None:
         reshape = defining(op.x)
-        if not isinstance(reshape, ReshapeOp) or _constant(op.w) is None or isinstance(op.accumulator_type, AnyFloat):
+        if isinstance(op.accumulator_type, AnyFloat) or constant_array(op.w) is None:
+            return
+        if not isinstance(reshape, ReshapeOp):
             return
         found = _source(reshape.source, op)
         if found is None:

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(
         parser, "reference",
         help="a .onnx model, a .mlir module, a folder that qmlir quantize wrote, a saved program, or - for a module "
-        "from stdin; RUNTIME: in front says what runs it",
+        "from stdin; a prefix RUNTIME: says what runs it",
     )  # fmt: skip
     add_model(
         parser, "candidate", nargs="?",

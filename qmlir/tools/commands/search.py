@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--calibration", metavar="PATH", help="samples to calibrate on (default: those of --data)")
     source.add_argument("--profile", metavar="FILE", help="a profile of the lowered model instead of samples")
-    add_output(parser, "the folder to write, as qmlir quantize does; what was measured is kept there", required=True)
+    add_output(parser, "the folder to write, as for qmlir quantize; measurements are kept there", required=True)
     add(
         "--mode", choices=[str(each) for each in SearchMode], default=str(SearchMode.DROP),
         help="drop: widen the worst layers until the bound holds (the default); raise: give weights 4 bits as long "
@@ -66,13 +66,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add(
         "--to", choices=[str(Width.WIDE), str(Width.FLOAT)], default=str(Width.WIDE),
-        help="what drop widens layers to: 16 bits, float where that is not supported (the default), or float",
+        help="the width that drop gives layers: 16 bits, or float where 16 are not supported (the default); or float",
     )  # fmt: skip
     add("--max-steps", type=int, metavar="N", help="try at most N layers")
     add("--scores", metavar="NAME", help="the output with the scores, if the model has several")
     add(
         "--engine", choices=[str(each) for each in Engine], default=str(Engine.AUTO),
-        help="what runs modules: auto, the interpreter until compiling would have been done (the default), or one of "
+        help="what runs modules: auto, the interpreter until compiling would have paid off (the default), or one of "
         "the two",
     )  # fmt: skip
     add_options(parser, "--shape", "--threads")
@@ -117,7 +117,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     source = _source(arguments, session)
     state = output / STATE
     if state.is_file():
-        session.detail(f"going on with what '{state}' has, where it is of this model, data and settings")
+        session.detail(f"continuing with the measurements in '{state}', if they are of this model, data and settings")
     with labels_beside_data(arguments):
         found = search(
             source.module, arguments.data, labels=arguments.labels, bound=arguments.bound, drop=arguments.drop,

@@ -63,14 +63,9 @@ def _warn(session: Session, text: str) -> None:
 
 
 def _value(found: TuneResult) -> dict[str, Any]:
-    kernels = [
-        {
-            "name": each.name, "nodes": each.nodes, "multiply_adds": each.multiply_adds, "is_new": each.is_new,
-            "default": each.tuned.default, "schedule": each.tuned.schedule, "tried": each.tuned.tried,
-            "default_seconds": each.tuned.default_seconds, "seconds": each.tuned.seconds,
-        }
-        for each in found.kernels
-    ]  # fmt: skip
+    kernels = [{**vars(each.tuned), **vars(each)} for each in found.kernels]
+    for each in kernels:
+        del each["tuned"], each["kernel"]
     return {
         "output": found.path, "isa": found.isa, "threads": found.threads, "remaining": found.remaining,
         "kernels": kernels,

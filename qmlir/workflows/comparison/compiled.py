@@ -5,7 +5,7 @@ operation computes what the interpreter does. The outputs are those of the progr
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import IO
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp
@@ -18,11 +18,11 @@ from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.specialization.inputs import function_of
 from qmlir.targets.cpu.compiler import compile_module
 from qmlir.workflows.comparison.errors import Array
-from qmlir.workflows.comparison.names import Name, module_names
-from qmlir.workflows.comparison.subjects import called, real, real_outputs
+from qmlir.workflows.comparison.names import module_names
+from qmlir.workflows.comparison.subjects import ModuleSubject, called, real, real_outputs
 
 
-class CompiledSubject:
+class CompiledSubject(ModuleSubject):
     """`module`, float or quantized, compiled for this machine.
 
     With `outputs_only` nothing but the program itself is compiled. Values in other functions than `function`, and
@@ -40,24 +40,19 @@ class CompiledSubject:
         isa: str = "host",
         progress: IO[str] | None = None,
     ):
-        self.name = name
-        self.signature = function_of(module, function)
-        self._outputs = {port.name: port.type for port in outputs_of(self.signature)}
-        found = module_names(module, function)
-        self.names: Sequence[Name] = found.names
+        super().__init__(module, name, function=function)
         self._program = compile_module(module, threads=threads, isa=isa, function=function, progress=progress)
         self._places: dict[str, list[tuple[str, Attribute]]] = {}
         self._watched = None
         if not outputs_only:
             watched, self._places = with_values(module, function)
             self._watched = compile_module(watched, threads=threads, isa=isa, function=function, progress=progress)
-        known = {*self._places, *(f"output:{each}" for each in self._outputs), *found.inputs.values()}
-        self.names = [name for name in found.names if name.key in known]
-        self._inputs = found.inputs
+        known = {*self._places, *(f"output:{each}" for each in self._outputs), *self._found.inputs.values()}
+        self.names = [name for name in self.names if name.key in known]
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
         """See `Subject`."""
-        found: dict[str, tuple[Array, ...]] = {key: (inputs[port],) for port, key in self._inputs.items()}
+        found: dict[str, tuple[Array, ...]] = {key: (inputs[port],) for port, key in self._found.inputs.items()}
         if self._watched is not None:
             inside = called(self._watched, inputs, self.name)
             for key, places in self._places.items():

@@ -18,16 +18,14 @@ from qmlir.interpreter.run import interpret
 from qmlir.interpreter.upstream.scalars import unsigned, wrap
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import nearest_name, text_error
-from qmlir.ir.signature import outputs_of
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.quantization.profiles.keys import ENTRY
-from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.workflows.comparison.errors import Array
 from qmlir.workflows.comparison.names import ModuleNames, Name, matched, module_names
-from qmlir.workflows.comparison.subjects import ValueRecorder, real, real_outputs
+from qmlir.workflows.comparison.subjects import ModuleSubject, ValueRecorder, real, real_outputs
 
 STAGES: Mapping[str, tuple[str, ...]] = {
     "integer": ("lower",),
@@ -131,7 +129,7 @@ def inside(names: Sequence[Name]) -> list[Name]:
     return [name for name in names if name.origins]
 
 
-class LoweredSubject:
+class LoweredSubject(ModuleSubject):
     """`module`, float or quantized, in the interpreter at a level below the quantized one: `integer` or `loops`.
 
     It is taken down for the shapes of the inputs that it is given. Values that have no kernel of their own any more, as
@@ -142,14 +140,9 @@ class LoweredSubject:
     def __init__(self, module: ModuleOp, level: str, name: str = "", *, function: str = ENTRY, isa: str = "generic"):
         if level not in STAGES:
             raise text_error(f"no level '{level}'{nearest_name(level, STAGES)}, there are {', '.join(STAGES)}")
-        self.module = module
+        super().__init__(module, name or f"the module at the level {level}", function=function)
         self.level = level
-        self.name = name or f"the module at the level {level}"
-        self.signature = function_of(module, function)
-        self.names = module_names(module, function).names
-        self._function = function
         self._isa = isa
-        self._outputs = {port.name: port.type for port in outputs_of(self.signature)}
         self._lowered: dict[object, _Lowered] = {}
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:

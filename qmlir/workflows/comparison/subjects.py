@@ -86,12 +86,8 @@ class ModuleSubject:
         self.signature = function_of(module, function)
         self._function = function
         self._found = module_names(module, function)
+        self.names: Sequence[Name] = self._found.names
         self._outputs = {port.name: port.type for port in outputs_of(self.signature)}
-
-    @property
-    def names(self) -> Sequence[Name]:
-        """See `Subject`."""
-        return self._found.names
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
         """See `Subject`."""

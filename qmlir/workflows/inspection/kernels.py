@@ -42,15 +42,8 @@ def _schedule(op: EpilogueOp) -> dict[str, str | int | bool] | None:
     attribute = op.loops if is_packed else op.schedule
     if attribute is None:
         return None
-    return {
-        "variant": attribute.variant,
-        "rows": attribute.rows,
-        "vectors": attribute.vectors,
-        "lanes": attribute.lanes,
-        "k_unroll": attribute.k_unroll,
-        "threads": bool(attribute.threads),
-        "packed": is_packed,
-    }
+    found = {name: getattr(attribute, name) for name in ("variant", "rows", "vectors", "lanes", "k_unroll")}
+    return {**found, "threads": bool(attribute.threads), "packed": is_packed}
 
 
 def _inside(function: FuncOp) -> Iterator[Operation]:

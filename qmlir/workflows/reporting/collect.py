@@ -186,23 +186,19 @@ class _Collector:
 
     # Programs
 
-    def programs(self) -> tuple[Program, Program]:
-        """Both models compiled."""
-        with self.clock.part("compiling"):
-            made = [
-                compile_module(each, threads=self.options.threads, isa=self.options.isa, progress=self.progress)
-                for each in self.modules
-            ]
-            for each in made:
-                each(self.inputs)  # where sizes are open, this compiles
-        return made[0], made[1]
-
     def compiled(self) -> tuple[Program, Program] | None:
         """Both models compiled, `None` where nothing is to be timed or something cannot be compiled."""
         if not self.options.time:
             return None
         try:
-            return self.programs()
+            with self.clock.part("compiling"):
+                made = [
+                    compile_module(each, threads=self.options.threads, isa=self.options.isa, progress=self.progress)
+                    for each in self.modules
+                ]
+                for each in made:
+                    each(self.inputs)  # where sizes are open, this compiles
+            return made[0], made[1]
         except DiagnosticError as error:
             self.notes.append(f"Nothing is timed, because something cannot be compiled: {error.diagnostic.message}")
             emit(Diagnostic(Severity.REMARK, f"nothing is timed: {error.diagnostic.message}"))

@@ -13,6 +13,7 @@ from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.numba.elements import item_size, memory_name, register_name
+from qmlir.targets.cpu.emitters.numba.families.scalars import WHOLE, as_register
 from qmlir.targets.cpu.emitters.numba.function import (
     EmitOperation,
     FunctionWriter,
@@ -25,22 +26,11 @@ from qmlir.targets.cpu.emitters.numba.text import Index, Text
 MOST_SCRATCH = 1 << 22
 """The bytes of scratch memory of a function: it lies on the stack."""
 
-_WHOLE = frozenset({"i8", "i16", "i32", "i64", "f32", "f64"})
-"""Elements that registers and memory hold alike."""
-
-
-def as_register(write: FunctionWriter, op: Operation, memory: Memory, loaded: Text) -> Text:
-    """What was loaded, as registers hold it."""
-    name = register_name(op, memory.element)
-    if name in _WHOLE:
-        return loaded
-    return write.call(f"bits_{name}" if name in ("f16", "bf16") else name, loaded)
-
 
 def as_memory(write: FunctionWriter, op: Operation, memory: Memory, value: Text) -> Text:
     """A value of a register as memory holds it: a true i1 is 1."""
     name = register_name(op, memory.element)
-    if name in _WHOLE:
+    if name in WHOLE:
         return value
     if name in ("f16", "bf16"):
         return write.call("bits_i16", value)
@@ -53,7 +43,7 @@ def load_value(
 ) -> None:
     """Let `result` be what the operation `name` of the runtime loads from a memory."""
     loaded = write.call(name, Text(memory.array), *operands)
-    value = as_register(write, op, memory, loaded)
+    value = as_register(write, register_name(op, memory.element), loaded)
     if result.uses:
         text = str(value)
         write.line(f"{write.variable(result)} = {text}")

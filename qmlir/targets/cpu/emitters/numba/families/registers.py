@@ -1,11 +1,9 @@
 """`vector` and `simd` in the emitted code: functions of the runtime on vectors of one axis."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects import vector
-from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.simd import ops as simd
@@ -155,26 +153,11 @@ def _called(name: str) -> EmitOperation:
     return emit
 
 
-_FOLDS: Mapping[Kind, str] = {
-    Kind.ADD: "add",
-    Kind.MUL: "mul",
-    Kind.MINUI: "minui",
-    Kind.MINSI: "minsi",
-    Kind.MINNUMF: "minnumf",
-    Kind.MAXUI: "maxui",
-    Kind.MAXSI: "maxsi",
-    Kind.MAXNUMF: "maxnumf",
-    Kind.AND: "and",
-    Kind.OR: "or",
-    Kind.XOR: "xor",
-    Kind.MAXIMUMF: "maximumf",
-    Kind.MINIMUMF: "minimumf",
-}
 _OPERATORS = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^"}
 
 
 def _reduction(write: FunctionWriter, op: vector.ReductionOp) -> None:
-    name, value = _FOLDS[op.kind.data], write.text(op.vector)
+    name, value = op.kind.data.value, write.text(op.vector)
     if op.acc is None:
         define_call(write, op.dest, write.call(f"fold_{name}", value))
         return

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from xdsl.dialects import arith, math
+from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.math import Math
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.simd.base import as_vector
@@ -15,6 +17,7 @@ from qmlir.ir.builtin_types import AnyDense, as_dense, as_integer
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.numba.elements import literal, memory_name, register_name
 from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
+from qmlir.targets.cpu.emitters.numba.runtime import operations
 from qmlir.targets.cpu.emitters.numba.text import Index, Text, reads_of
 from qmlir.text.elements import dense_array
 
@@ -34,65 +37,17 @@ INFIX: Mapping[type[Operation], str] = {
 }
 """Operations that Python has an operator for."""
 
+
+def _mnemonic(op: type[Operation]) -> str:
+    return op.name.partition(".")[2]
+
+
 FUNCTIONS: Mapping[type[Operation], str] = {
-    arith.DivSIOp: "divsi",
-    arith.DivUIOp: "divui",
-    arith.FloorDivSIOp: "floordivsi",
-    arith.CeilDivSIOp: "ceildivsi",
-    arith.CeilDivUIOp: "ceildivui",
-    arith.RemSIOp: "remsi",
-    arith.RemUIOp: "remui",
-    arith.MinSIOp: "minsi",
-    arith.MaxSIOp: "maxsi",
-    arith.MinUIOp: "minui",
-    arith.MaxUIOp: "maxui",
-    arith.ShRUIOp: "shrui",
-    arith.MinimumfOp: "minimumf",
-    arith.MaximumfOp: "maximumf",
-    arith.MinnumfOp: "minnumf",
-    arith.MaxnumfOp: "maxnumf",
-    arith.SelectOp: "select",
-    math.AbsFOp: "absf",
-    math.AbsIOp: "absi",
-    math.AcosOp: "acos",
-    math.AcoshOp: "acosh",
-    math.AsinOp: "asin",
-    math.AsinhOp: "asinh",
-    math.AtanOp: "atan",
-    math.Atan2Op: "atan2",
-    math.AtanhOp: "atanh",
-    math.CbrtOp: "cbrt",
-    math.CeilOp: "ceil",
-    math.CopySignOp: "copysign",
-    math.CosOp: "cos",
-    math.CoshOp: "cosh",
-    math.CountLeadingZerosOp: "ctlz",
-    math.CountTrailingZerosOp: "cttz",
-    math.CtPopOp: "ctpop",
-    math.ErfOp: "erf",
-    math.ExpOp: "exp",
-    math.Exp2Op: "exp2",
-    math.ExpM1Op: "expm1",
-    math.FloorOp: "floor",
-    math.FmaOp: "fma",
-    math.FPowIOp: "fpowi",
-    math.IPowIOp: "ipowi",
-    math.LogOp: "log",
-    math.Log10Op: "log10",
-    math.Log1pOp: "log1p",
-    math.Log2Op: "log2",
+    **{op: _mnemonic(op) for op in (*Arith.operations, *Math.operations) if hasattr(operations, _mnemonic(op))},
     math.PowFOp: "pow",
     math.RoundOp: "round_away",
-    math.RoundEvenOp: "roundeven",
-    math.RsqrtOp: "rsqrt",
-    math.SinOp: "sin",
-    math.SinhOp: "sinh",
-    math.SqrtOp: "sqrt",
-    math.TanOp: "tan",
-    math.TanhOp: "tanh",
-    math.TruncOp: "trunc",
 }
-"""Operations that the runtime has a function for."""
+"""Operations that the runtime has a function for: one of the same name, or what stands here."""
 
 CONVERSIONS: Mapping[type[Operation], str] = {
     arith.ExtSIOp: "",
@@ -252,8 +207,7 @@ def dense_vector(write: FunctionWriter, op: Operation, dense: AnyDense) -> Text:
     else:
         key = (memory, str(bits.tolist()))
     table = write.tables.lanes.setdefault(key, f"LANES_{len(write.tables.lanes)}")
-    loaded = write.call("load", Text(table), 0, lanes)
-    return loaded if _is_whole(name) else write.call(name if name not in ("f16", "bf16") else f"bits_{name}", loaded)
+    return as_register(write, name, write.call("load", Text(table), 0, lanes))
 
 
 def _attribute(value: Any, element: Attribute) -> Attribute:
@@ -262,9 +216,15 @@ def _attribute(value: Any, element: Attribute) -> Attribute:
     return IntegerAttr(int(value), as_integer(element) or IndexType())
 
 
-def _is_whole(name: str) -> bool:
-    """Whether registers and memory hold an element alike."""
-    return name in ("i8", "i16", "i32", "i64", "f32", "f64")
+WHOLE = frozenset({"i8", "i16", "i32", "i64", "f32", "f64"})
+"""Elements that registers and memory hold alike."""
+
+
+def as_register(write: FunctionWriter, name: str, loaded: Text) -> Text:
+    """Loaded elements as registers hold elements called `name`."""
+    if name in WHOLE:
+        return loaded
+    return write.call(f"bits_{name}" if name in ("f16", "bf16") else name, loaded)
 
 
 def _add_with_carry(write: FunctionWriter, op: arith.AddUIExtendedOp) -> None:
