@@ -1,7 +1,7 @@
 """qmlir: a multi-dialect quantizing compiler for neural networks.
 
-A model in, a module or an ONNX model out; a module and inputs in, outputs out. Each name is loaded when it is first
-asked for, and with it what it needs: importing a part of the package stays quick.
+Functions take a model and give a module, a program or an ONNX model. Each name is imported when it is first used, so
+that importing the package stays quick.
 """
 
 from typing import TYPE_CHECKING

@@ -56,12 +56,12 @@ def compile(
     progress: IO[str] | None = None,
     tuned: bool = True,
 ) -> Program | HybridProgram:
-    """A program that computes what `module` computes, for the instruction set `isa` and so many threads.
+    """A program that computes what `module` computes, for the instruction set `isa` and `threads` threads.
 
     `target` names those that compute parts of it, the preferred one first, `npu,cpu`: the module is partitioned unless
     it is already, and the CPU computes what is left. Without any, that is everything, unless the module has parts.
     Schedules are those that `tune` found on this machine, where it ran, and otherwise those of the tables; without
-    `tuned` always those of the tables. A terminal as `progress` is told which kernel is being compiled.
+    `tuned` always those of the tables. A terminal as `progress` shows the kernel that is being compiled.
 
     Raises `DiagnosticError` for an unknown target or instruction set, for one that this processor
     lacks, and for what has no compiled form.

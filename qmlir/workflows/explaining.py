@@ -33,10 +33,11 @@ def explain(
     threads: int = 1,
     shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> Explanation:
-    """Why `node` is what it is in the model that `qmlir quantize` wrote to `folder`, or in the `.q.mlir` in one.
+    """The decisions about `node` in the model that `qmlir quantize` wrote to `folder`; a path to the `.q.mlir` in it is
+    accepted, too.
 
     `node` is the name of a node, a provenance key (`fc1/matmul`), or the name of a tensor, an input or a weight.
-    Kernels are those for `isa`, so many `threads`, and the `shapes` of inputs whose sizes are open.
+    Kernels are those for `isa`, `threads`, and the `shapes` of inputs whose sizes are open.
 
     Raises `DiagnosticError` for what is no such folder, and, with near names, for a name that the model does not have.
     """

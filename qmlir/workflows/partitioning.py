@@ -32,9 +32,9 @@ def partition(
 ) -> Partitioned:
     """A clone of a quantized module, each operation given to the first of `target` that computes it: `"npu,cpu"`.
 
-    Without `target` they are those that the module names. The values that go over borders cost the least that is found:
-    their bytes, and `setup` more for each. With an `intensity` a device only gets what it computes so often for each
-    byte that goes over its border for it; parts of fewer than `minimum` operations stay with the host.
+    Without `target` they are those that the module names. The plan is the cheapest that is found: a value that crosses
+    a border costs its bytes plus `setup`. With an `intensity` a device gets an operation only for at least that
+    many multiply-adds per byte over its border; parts of fewer than `minimum` operations stay on the host.
 
     Raises `DiagnosticError` for what is no target or no such number, and where neither `target` nor the module says
     a target.

@@ -1,4 +1,4 @@
-"""A module and samples in, the profile of its values out: observers are put in, and a run fills them."""
+"""A module and samples in, the profile of its values out: observers are inserted, and a run fills them."""
 
 from typing import IO
 
@@ -28,11 +28,11 @@ def profile(
     momentum: float = MOMENTUM,
     progress: IO[str] | None = None,
 ) -> Profile:
-    """What the values of `module` are on samples: ranges, sums and histograms by key. `module` stays as it is.
+    """Recorded statistics of the values of `module` on samples, by key. `module` is not changed.
 
     `data` is an `.npz` or `.npy` file or arrays by name, with a leading axis of samples; a folder of such files; or
     anything that gives one item after the other: arrays by name, in order, or one array, of one sample or of a batch.
-    `passes` are run on a copy first: lower, then profile.
+    `passes` are run on a copy first, to profile a lowered model.
 
     Samples go through the function in the batches of its type, and one by one where that leaves the batch size open.
     `batch_size` is the number of samples that one of several `processes` is given at a time. Neither changes the
@@ -41,8 +41,8 @@ def profile(
     `constants` and `axis` are options of `calib-insert-observers`, `bins` bounds histograms, and `momentum` is that of
     the moving average of ranges. A terminal as `progress` gets a bar.
 
-    In a model that is quantized in part, what has parameters is not looked at. Raises `DiagnosticError` for data that
-    does not fit or is none, and for values that are not finite.
+    Values of a partly quantized model that have quantization parameters are not profiled. Raises `DiagnosticError` for
+    data that is empty or does not fit the inputs, and for values that are not finite.
     """
     options = [*(["constants"] if constants else []), *([] if axis is None else [f"axis={axis}"])]
     observe = PROFILE.text(options=f"{{{' '.join(options)}}}" if options else "")

@@ -78,12 +78,13 @@ def quantize(
     progress: IO[str] | None = None,
     **settings: Unpack[QuantizeSettings],
 ) -> ModuleOp:
-    """A quantized module of a float one: lowered, profiled on `data`, decided, raised. `module` stays as it is.
+    """Post-training quantization: a quantized module of a float `module`, which is not changed.
 
-    `profiled` is a profile that was taken before, of the lowered module, in place of `data`. `settings` are those of
-    `QuantizeSettings`: `target`, `keep`, `activations`, `weights`, `accumulator`, `scheme`, `weight_scheme`,
-    `granularity`, `calibrator`, `recipe`, `assert_all_quantized`. The module takes and gives floats as before; between
-    them it computes on integers, except where something was left in float. A terminal as `progress` gets a bar.
+    The module is lowered, profiled on `data`, its types are decided, and its operations are raised. `profiled` is a
+    profile of the lowered module, in place of `data`. `settings` are those of `QuantizeSettings`: `target`, `keep`,
+    `activations`, `weights`, `accumulator`, `scheme`, `weight_scheme`, `granularity`, `calibrator`, `recipe`,
+    `assert_all_quantized`. Inputs and outputs of the module stay float; between them it computes on integers, but for
+    operations that stay in float. A terminal as `progress` gets a bar.
 
     Raises `DiagnosticError` for data, a profile or a recipe that does not fit.
     """

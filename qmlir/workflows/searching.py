@@ -307,7 +307,7 @@ def search(
     on_step: Callable[[SearchStep], object] = lambda step: None,
     **settings: Unpack[QuantizeSettings],
 ) -> SearchResult:
-    """The widths of layers with which `module`, a float model, keeps an accuracy on `data`.
+    """Mixed precision: the widths of layers with which `module`, a float model, keeps an accuracy on `data`.
 
     The accuracy is top-1 where there are `labels`, which may stand in the file of the data, otherwise agreement with
     the float model, on the scores in `output`, which has to be named where there are several. `bound` is the accuracy
@@ -316,8 +316,8 @@ def search(
 
     The model is calibrated by `profiled`, a profile of the lowered model; or on `calibration`, or else on `data`. What
     is measured is kept in the file `state`: a search with the same model, data and settings goes on from there. At most
-    `max_steps` layers are tried, and `on_step` is told of each. `engine` says what runs modules, `threads` are those of
-    compiled ones. The others are settings of `qmlir.quantize`.
+    `max_steps` layers are tried, and `on_step` is called after each. `engine` chooses what runs modules, `threads` are
+    those of compiled ones. The others are settings of `qmlir.quantize`.
 
     Where the bound cannot be held, the result is the best that was found. Raises `DiagnosticError` for data, labels or
     settings that do not fit.

@@ -301,12 +301,12 @@ def tune(
     on_kernel: Callable[[FoundKernel], object] = lambda found: None,
     on_trouble: OnTrouble = lambda text: None,
 ) -> TuneResult:
-    """Look for faster schedules of the contractions of `module`, which has known shapes, on this machine.
+    """Search faster schedules of the contractions of `module`, which has static shapes, on this machine.
 
-    Those with the most work come first; at most so many `kernels` are looked at, and none is begun after so many
-    `seconds`. What was found before is not timed again, unless `again` is said. `on_kernel` is told of each, and
-    `on_trouble` of what is kept and cannot be used. Raises `DiagnosticError` for what cannot be compiled here, and
-    where what was found cannot be kept.
+    Kernels with the most work come first. At most `kernels` of them are searched, and no search starts after `seconds`.
+    Known results are not timed again unless `again` is set. `on_kernel` is called with each kernel, and `on_trouble`
+    with the reason why a stored result cannot be used. Raises `DiagnosticError` for what cannot be compiled
+    here, and where results cannot be stored.
     """
     if kernels is not None and kernels < 1:
         raise text_error(f"at least 1 kernel is tuned, found {kernels}")

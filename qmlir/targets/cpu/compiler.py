@@ -351,10 +351,10 @@ def compile_module(
     progress: IO[str] | None = None,
     tuned: bool = True,
 ) -> Program:
-    """A program that computes what `module` computes, for the instruction set `isa` and so many threads.
+    """A program that computes what `module` computes, for the instruction set `isa` and `threads` threads.
 
     Schedules are those that `tune` found on this machine, where it ran, and otherwise those of the tables; without
-    `tuned` always those of the tables. A terminal as `progress` is told which kernel is being compiled.
+    `tuned` always those of the tables. A terminal as `progress` shows the kernel that is being compiled.
 
     Raises `DiagnosticError` for an instruction set that is unknown or that this processor lacks, and for what has no
     compiled form.

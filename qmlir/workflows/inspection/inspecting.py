@@ -1,4 +1,4 @@
-"""What a model is: for each of its places the operation, types, shapes, multiply-adds and bytes, and the sums of these.
+"""Describes a model: for each place its operation, types, shapes, multiply-adds and bytes, and their sums.
 
 A module of any level comes in, float or quantized. A place is a provenance key (`fc1`, `fc1/matmul`), and what has one
 key, operation and types is one row, as the steps of an unrolled layer. Weights stand with what takes them.
@@ -286,7 +286,7 @@ def _ports(function: FuncOp | None) -> tuple[tuple[ValueInfo, ...], tuple[ValueI
 
 
 def inspect(module: ModuleOp) -> Inspection:
-    """What `module`, of any level, float or quantized, is: layer by layer and as a whole. It stays as it is.
+    """A description of `module`, of any level, float or quantized: layer by layer and as a whole. It is not changed.
 
     Multiply-adds are those of contractions, as `MultipliesAndAdds` counts them: a ResNet-50 has 4.09e9 at 224x224.
     """

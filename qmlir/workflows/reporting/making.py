@@ -95,7 +95,7 @@ def report(
 
     `model` is a folder that `qmlir quantize` wrote; a quantized module, or a path to one, with the float model that it
     was made of as `reference`; or a float model, which is quantized by `data` as `qmlir.quantize` does. `data` is what
-    `qmlir.profile` takes. So many `samples` go through the interpreter for errors and histograms. With `labels`, a
+    `qmlir.profile` takes. The interpreter runs `samples` samples for errors and histograms. With `labels`, a
     class for each sample, which may stand in the file of the data, there is accuracy for all data, otherwise the
     agreement of both models. Both are compiled, for `threads` and `isa`, and timed, unless `time` is off. A terminal as
     `progress` gets bars.
