@@ -21,19 +21,7 @@ class VerifyIntegerOnly(ModulePass):
     on floats. It works on quantized `nn`, on the integer level and on loops. A function of one value of 8 bits is a
     lookup, whatever it computes.
 
-    Before:
-
-    ```mlir
-    !x = !quant.uniform<i8:f32, 0.25>
-    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-      %0 = quant.qcast %x : tensor<2xf32> to tensor<2x!x>
-      %1 = nn.relu %0 {requantize = #kernel.requantize<shift, even>} : tensor<2x!x>
-      %2 = quant.dcast %1 : tensor<2x!x> to tensor<2xf32>
-      func.return %2 : tensor<2xf32>
-    }
-    ```
-
-    After:
+    Accepted as it is:
 
     ```mlir
     !x = !quant.uniform<i8:f32, 0.25>
