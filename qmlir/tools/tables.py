@@ -2,8 +2,9 @@
 
 import io
 import shutil
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -13,6 +14,15 @@ from qmlir.ir.diagnostics import printable
 def cells(texts: Iterable[str]) -> list[str]:
     """The cells of a row, each one line."""
     return [*map(printable, texts)]
+
+
+def simple_table(*columns: str, numbers: Collection[str] = (), title: str | None = None) -> Table:
+    """An empty table with these columns, of which those in `numbers` are aligned to the right."""
+    table = Table(box=box.SIMPLE, title=title, title_justify="left", title_style="")
+    for column in columns:
+        is_number = column in numbers
+        table.add_column(column, justify="right" if is_number else "left", no_wrap=is_number)
+    return table
 
 
 def table_text(table: Table, *, is_terminal: bool, width: int = 120, is_styled: bool = False) -> str:

@@ -11,9 +11,6 @@ from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rich import box
-from rich.table import Table
-
 from qmlir.specialization.inputs import shape_text
 from qmlir.specialization.options import parse_shapes
 from qmlir.targets.peers.packages import TITLES, installed_version
@@ -21,7 +18,8 @@ from qmlir.tools.arguments import add_model, add_options, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.rivals import rivals
 from qmlir.tools.streams import UsageError
-from qmlir.tools.tables import cells, table_text
+from qmlir.tools.tables import cells, simple_table, table_text
+from qmlir.workflows.inspection.values import counted
 from qmlir.workflows.timing import Times, interleaved
 
 ROUNDS = 5
@@ -86,8 +84,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             model, folder=Path(folder), against=against, data=arguments.data, shapes=parse_shapes(arguments.shape),
             threads=arguments.threads, isa=arguments.isa, say=session.say,
         )  # fmt: skip
-        turns = f"{arguments.rounds} round{'s' if arguments.rounds > 1 else ''}"
-        session.say(f"timing {len(found.runs)} in {turns}")
+        session.say(f"timing {len(found.runs)} in {counted(arguments.rounds, 'round')}")
         timings = interleaved(found.runs, arguments.rounds, arguments.seconds, clock)
     lines = _lines(timings, found.multiply_adds)
     value = {
@@ -113,12 +110,9 @@ def _time(seconds: float) -> str:
 def _table(lines: list[Line], threads: int, shapes: Mapping[str, tuple[int, ...]], *, is_terminal: bool) -> str:
     """The table of times, with ratios to the first line: more is slower."""
     sizes = ", ".join(f"{name} {shape_text(shape)}" for name, shape in shapes.items())
-    title = f"{sizes}; {threads} thread{'s' if threads > 1 else ''}"
-    table = Table(box=box.SIMPLE, title=title, title_justify="left", title_style="")
-    table.add_column("")
     has_rate = any(line.multiply_adds_per_second is not None for line in lines)
-    for column in ("ms", "range", "ratio", *(("GMAC/s",) if has_rate else ())):
-        table.add_column(column, justify="right", no_wrap=True)
+    numbers = ("ms", "range", "ratio", *(("GMAC/s",) if has_rate else ()))
+    table = simple_table("", *numbers, numbers=numbers, title=f"{sizes}; {counted(threads, 'thread')}")
     for line in lines:
         rate = () if line.multiply_adds_per_second is None else (f"{line.multiply_adds_per_second / 1e9:.3g}",)
         spread = f"{_time(line.low_seconds)} – {_time(line.high_seconds)}"

@@ -15,6 +15,7 @@ from qmlir.tools.streams import UsageError
 from qmlir.tools.tables import cells, table_text
 from qmlir.workflows.comparing import LEVELS, RUNTIMES, Side, compare
 from qmlir.workflows.comparison.compare import Comparison, ValueComparison
+from qmlir.workflows.inspection.values import counted
 
 SORTS = ("model", "sqnr")
 """Orders of the table: that of the model, or the worst first."""
@@ -112,8 +113,7 @@ def _chosen(found: Comparison, arguments: argparse.Namespace) -> Sequence[ValueC
 
 def report(found: Comparison, arguments: argparse.Namespace, *, is_terminal: bool) -> str:
     """The table, with colours on a terminal, the outputs, and the first value below the bound."""
-    samples = f"{found.samples} sample{'s' if found.samples > 1 else ''}"
-    head = f"{found.candidate} against {found.reference}, {samples}\n"
+    head = f"{found.candidate} against {found.reference}, {counted(found.samples, 'sample')}\n"
     chosen = _chosen(found, arguments)
     table = "" if not chosen else table_text(
         table_of(chosen, arguments.bound, is_terminal=is_terminal), is_terminal=is_terminal, width=10_000,
@@ -128,10 +128,8 @@ def _results(found: Comparison, arguments: argparse.Namespace) -> str:
         agreement = "" if each.top1_agreement is None else f", top-1 agreement {100 * each.top1_agreement:.2f}%"
         text += f"output {printable(each.key)}: {each.sqnr_db:.1f} dB, max error {_number(each.max_error)}{agreement}\n"
     if found.unmatched:
-        count = len(found.unmatched)
-        text += (
-            f"{count} value{'s' if count > 1 else ''} of {found.reference} without a counterpart (--verbose: which)\n"
-        )
+        values = counted(len(found.unmatched), "value")
+        text += f"{values} of {found.reference} without a counterpart (--verbose: which)\n"
     return text + _verdict(found, arguments.bound)
 
 

@@ -19,7 +19,7 @@ from qmlir.tools.arguments import add_model, add_options, add_output, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import shapes_text, with_one_sample
 from qmlir.workflows.folder import PROGRAM, check_target, written_whole
-from qmlir.workflows.inspection.values import bytes_text
+from qmlir.workflows.inspection.values import bytes_text, counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     isa = host_isa() if arguments.isa == "host" else arguments.isa
     seconds = time.perf_counter() - started
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
-    threads = f"{arguments.threads} thread{'s' if arguments.threads > 1 else ''}"
+    threads = counted(arguments.threads, "thread")
     result: dict[str, Any] = {
         "output": output,
         "isa": isa,

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich import box
-from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import load
@@ -25,9 +23,10 @@ from qmlir.tools.arguments import (
 )
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.streams import UsageError
-from qmlir.tools.tables import cells, table_text
+from qmlir.tools.tables import cells, simple_table, table_text
 from qmlir.workflows.evaluating import Engine
 from qmlir.workflows.folder import QUANTIZED, FolderKind, QuantizedFolder, check_target, save_quantized, written_whole
+from qmlir.workflows.inspection.values import counted
 from qmlir.workflows.searching import SearchMode, SearchResult, SearchStep, search
 from qmlir.workflows.summary import summarize
 from qmlir.workflows.widths import Width
@@ -165,11 +164,7 @@ def _report(found: SearchResult, output: Path, *, is_terminal: bool) -> str:
     lines: list[str] = []
     noise = dict(found.ranking)
     if found.steps:
-        table = Table(box=box.SIMPLE)
-        table.add_column("layer")
-        for column in ("SQNR dB", "now", found.metric):
-            table.add_column(column, justify="right", no_wrap=True)
-        table.add_column("")
+        table = simple_table("layer", "SQNR dB", "now", found.metric, "", numbers=("SQNR dB", "now", found.metric))
         for step in found.steps:
             table.add_row(
                 *cells([step.layer]), f"{noise[step.layer]:.1f}", _width(step.width), _percent(step.accuracy),
@@ -181,7 +176,7 @@ def _report(found: SearchResult, output: Path, *, is_terminal: bool) -> str:
         f"{_percent(found.start_accuracy)} as quantized, {_percent(found.accuracy)} found; "
         f"the bound is {_percent(found.bound)}"
     )
-    changed = f"{len(found.widths)} layer{'' if len(found.widths) == 1 else 's'} changed"
+    changed = f"{counted(len(found.widths), 'layer')} changed"
     if found.is_reached:
         lines.append(f"{changed}: {output}")
     elif found.is_finished:

@@ -4,8 +4,6 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from rich import box
-from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import quantize
@@ -17,7 +15,7 @@ from qmlir.tools.arguments import add_model, add_options, load_model
 from qmlir.tools.frame import Command, Session
 from qmlir.tools.sizes import with_one_sample
 from qmlir.tools.streams import UsageError
-from qmlir.tools.tables import cells, table_text
+from qmlir.tools.tables import cells, simple_table, table_text
 from qmlir.workflows.tuning import FoundKernel, TuneResult, tune
 
 _MICRO = 1e6
@@ -98,11 +96,8 @@ def _saved(kernels: Sequence[FoundKernel]) -> tuple[float, float]:
 
 
 def _table(found: TuneResult, *, is_terminal: bool) -> list[str]:
-    table = Table(box=box.SIMPLE)
-    for column in ("kernel", "times"):
-        table.add_column(column, justify="right" if column == "times" else "left")
-    for column in ("table", "us", "found", "us", "gain"):
-        table.add_column(column, justify="right" if column in ("us", "gain") else "left")
+    columns = ("kernel", "times", "table", "us", "found", "us", "gain")
+    table = simple_table(*columns, numbers=("times", "us", "gain"))
     for each in found.kernels:
         tuned = each.tuned
         best = ("", "", "") if tuned.schedule is None else (

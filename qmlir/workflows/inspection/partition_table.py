@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from qmlir.ir.diagnostics import printable
 from qmlir.targets.partitioning.report import Crossing, PartitionReport, PartReport
 from qmlir.workflows.inspection.table import aligned, number
-from qmlir.workflows.inspection.values import bytes_text
+from qmlir.workflows.inspection.values import bytes_text, counted
 
 _PARTS = ("part", "target", "operations", "macs", "takes", "gives", "bytes")
 _STAYS = ("on the host", "operation", "because")
@@ -30,18 +30,14 @@ def _part(part: PartReport) -> tuple[str, ...]:
     )
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
 def _head(found: PartitionReport) -> str:
     if not found.parts:
         return f"@{found.function}: no part for any of {', '.join(found.targets)}"
     done = sum(part.multiply_adds for part in found.parts)
     tenths = 1000 * done // found.multiply_adds if found.multiply_adds else 0  # all of them alone are 100%
     share = f", {tenths / 10:.1f}% of the multiply-adds" if found.multiply_adds else ""
-    crossings = f"{_counted(found.crossings, 'crossing')} of {bytes_text(found.bytes)}"
-    return f"@{found.function}: {_counted(len(found.parts), 'part')}{share}, {crossings}"
+    crossings = f"{counted(found.crossings, 'crossing')} of {bytes_text(found.bytes)}"
+    return f"@{found.function}: {counted(len(found.parts), 'part')}{share}, {crossings}"
 
 
 def _lines(found: PartitionReport) -> Iterator[str]:

@@ -98,6 +98,11 @@ class ValueInfo:
         return "x".join(["?" if size is None else str(size) for size in self.shape] + [self.element])
 
 
+def counted(count: int, what: str) -> str:
+    """`1 layer`, `2 layers`."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 def bytes_text(count: int) -> str:
     """A number of bytes for a reader: `97.5 KiB`."""
     size = float(count)

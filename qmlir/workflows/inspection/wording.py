@@ -8,6 +8,7 @@ from qmlir.quantization.reasons import Basis
 from qmlir.workflows.inspection.deciding import DEFAULT, Observation, OperationDecision, SlotDecision
 from qmlir.workflows.inspection.explaining import Explanation, Standing
 from qmlir.workflows.inspection.kernels import NodeKernel
+from qmlir.workflows.inspection.values import counted
 
 _NAMED = 4
 """So many values of a group are named."""
@@ -28,7 +29,7 @@ def _standing(op: Standing) -> str:
 
 
 def _seen(seen: Observation) -> str:
-    numbers = f"{seen.count} numbers of {seen.samples} sample{'s' if seen.samples != 1 else ''}"
+    numbers = f"{seen.count} numbers of {counted(seen.samples, 'sample')}"
     spread = f"mean {seen.mean:.4g}, standard deviation {seen.deviation:.4g}"
     return f"seen: {_interval(seen.minimum, seen.maximum)} in {numbers}, {spread}{_rulers(seen)}"
 

@@ -39,7 +39,7 @@ from qmlir.workflows.comparison.compare import arguments_of
 from qmlir.workflows.comparison.names import OUTPUT, matched, module_names
 from qmlir.workflows.comparison.subjects import ModuleSubject
 from qmlir.workflows.evaluating import Batch, Batches, Labels, predicted, read_labels
-from qmlir.workflows.inspection.values import ParameterInfo
+from qmlir.workflows.inspection.values import ParameterInfo, counted
 from qmlir.workflows.reporting.advice import Deciders
 from qmlir.workflows.reporting.findings import Checks, Facts, WeightFacts
 from qmlir.workflows.reporting.graph import GraphNode, ReportGraph, graph_of
@@ -229,14 +229,14 @@ class _Collector:
                 for program, classes in zip(programs or (), found, strict=True):
                     classes.append(predicted(program(batch.inputs)[ports[0].name], batch))
         theirs, ours = map(np.concatenate, found if programs is not None else self.seen_classes)
-        agreement = Figure("agreement", "%", 100 * float((theirs == ours).mean()), None, _samples(len(ours)))
+        agreement = Figure("agreement", "%", 100 * float((theirs == ours).mean()), None, counted(len(ours), "sample"))
         if known is None:
             return [agreement]
         if len(known) != len(ours) and programs is not None:
             raise text_error(f"there are {len(known)} labels for {len(ours)} samples")
         known = known[: len(ours)]
         reference, quantized = (100 * float((each == known).mean()) for each in (theirs, ours))
-        return [Figure("top-1 accuracy", "%", quantized, reference, _samples(len(ours))), agreement]
+        return [Figure("top-1 accuracy", "%", quantized, reference, counted(len(ours), "sample")), agreement]
 
     # Nodes
 
@@ -345,16 +345,13 @@ class _Collector:
             figures = self.observed[node.key].figures
             if figures is not None and figures.sqnr_db is not None:
                 name = "output error" if len(outputs) == 1 else f"error of {node.key.removeprefix('output:')}"
-                found.append(Figure(name, "dB", figures.sqnr_db, None, f"signal to noise, {_samples(self.samples)}"))
+                note = f"signal to noise, {counted(self.samples, 'sample')}"
+                found.append(Figure(name, "dB", figures.sqnr_db, None, note))
         return found
 
     def _sizes(self) -> list[Figure]:
         reference, quantized = map(_stored_bytes, self.modules)
         return [Figure("weights", "bytes", float(quantized), float(reference))]
-
-
-def _samples(count: int) -> str:
-    return f"{count} sample{'' if count == 1 else 's'}"
 
 
 def _is_scores(type_: Any) -> bool:
