@@ -14,10 +14,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.ir.diagnostics import DiagnosticError, note, op_error
 from qmlir.ir.dominance import verify_dominance
-from qmlir.ir.foreign import faults_of_xdsl
+from qmlir.ir.foreign import faults_from_outside
 from qmlir.ir.signature import inputs_of, outputs_of
-from qmlir.registry import in_package
-from qmlir.registry.faults import one_line
 
 
 def _may_lack_terminator(block: Block) -> bool:
@@ -96,23 +94,12 @@ def _verify_own_rules(op: Operation) -> None:
     if twice := sorted(op.attributes.keys() & op.properties.keys()):
         raise op_error(op, f"has '{twice[0]}' as a property and as an attribute: text has one place for both")
     try:
-        with faults_of_xdsl(lambda reason: op_error(op, f"cannot be verified: {reason}")):
-            _verify_as_defined(op)
+        with faults_from_outside(lambda reason: op_error(op, f"cannot be verified: {reason}")):
+            op.verify_()
     except DiagnosticError:
         raise
     except VerifyException as error:
         raise op_error(op, " ".join(str(error).split())) from error
-
-
-def _verify_as_defined(op: Operation) -> None:
-    try:
-        op.verify_()
-    except (DiagnosticError, VerifyException):
-        raise
-    except Exception as error:  # a verifier may be anybody's code
-        if not (where := in_package(error)):
-            raise
-        raise op_error(op, f"cannot be verified: {one_line(error)}{where}") from error
 
 
 def verify(root: Operation) -> None:

@@ -18,13 +18,14 @@ from onnx import (
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.utils.exceptions import DiagnosticException, VerifyException
+from xdsl.utils.exceptions import VerifyException
 
 from qmlir import registry
 from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.ops.dynamic import DynamicQuantizeOp
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit
+from qmlir.ir.foreign import faults_from_outside
 from qmlir.ir.provenance import Origin, set_tensor_names
 from qmlir.ir.signature import Port, set_ports
 from qmlir.ir.verification import verify
@@ -46,7 +47,6 @@ from qmlir.onnx.ports import (
     type_name,
 )
 from qmlir.onnx.reading import OnnxModel
-from qmlir.registry.faults import one_line
 from qmlir.specialization.specialize import specialize
 
 MAX_NODES_NAMED = 5
@@ -93,9 +93,7 @@ class _ModelImporter:
         graph = self.model.proto.graph
         versions = opsets(self.model.proto.opset_import)
         self._check_tensors(graph)
-        restoration: export.Restoration | None = None
-        if is_exported(self.model):
-            restoration = export.Restoration.of(self.model)
+        restoration = export.Restoration.of(self.model) if is_exported(self.model) else None
         if restoration is not None and restoration.is_ordered():
             self._check_model({each.name for each in graph.initializer})
             module = self._restored(restoration, versions)
@@ -103,46 +101,28 @@ class _ModelImporter:
         nodes = needed_nodes(graph)
         self._check_operators(nodes, versions)
         self._check_model({name for node in nodes for name in node.input})
-        self.names.update(node_name(node) for node in nodes)
         inputs = input_ports(graph, shapes)
-        function = FuncOp("main", FunctionType.from_lists([port.type for port in inputs], []))
-        builder = GraphBuilder(function.body.block, self.model.directory)
-        scope = _Scope(
-            versions,
-            initializers={each.name: each for each in graph.initializer},
-            declared=declared_types(graph) if not shapes else {},
-            types={each.name: declared_name(each.type) for each in graph.value_info if each.type.WhichOneof("value")},
-        )
-        for port, argument in zip(inputs, function.body.block.args, strict=True):
-            scope.values[port.name] = argument
-            _suggest_name(argument, port.name)
+        function, builder, scope = self._begin(inputs, nodes, versions)
+        scope.declared = declared_types(graph) if not shapes else {}
+        scope.types = {
+            each.name: declared_name(each.type) for each in graph.value_info if each.type.WhichOneof("value")
+        }
+        for port in inputs:
+            _suggest_name(scope.values[port.name], port.name)
         self._import_nodes(nodes, scope, builder)
-        outputs = self._outputs(scope, builder)
-        function.body.block.add_op(ReturnOp(*outputs))
-        function.function_type = FunctionType.from_lists(
-            [port.type for port in inputs], [value.type for value in outputs]
-        )
-        set_ports(
-            function, inputs, [_output_port(each, value) for each, value in zip(graph.output, outputs, strict=True)]
-        )
+        outputs = self._end(function, scope, builder)
+        set_ports(function, inputs, outputs)
         builder.sweep()
-        module = ModuleOp([function], _metadata(self.model))
-        _follow_producer(module, self.model)
-        verify(module)
-        return module
+        return self._module(function, {})
 
     def _restored(self, restoration: "export.Restoration", versions: Mapping[str, int]) -> ModuleOp:
         """The module of an exported model: each operation as it was where the graph agrees, otherwise as its nodes."""
         graph = self.model.proto.graph
         inputs = [replace(port, type=restoration.input_type(port.name) or port.type) for port in input_ports(graph, {})]
-        function = FuncOp("main", FunctionType.from_lists([port.type for port in inputs], []))
-        builder = GraphBuilder(function.body.block, self.model.directory)
-        initializers = {each.name: each for each in graph.initializer}
-        scope = _Scope(versions, initializers=initializers, declared=declared_types(graph))
-        self.names.update(node_name(node) for node in graph.node)
-        for port, argument in zip(inputs, function.body.block.args, strict=True):
-            scope.values[port.name] = argument
-            restoration.name_value(argument, port.name)
+        function, builder, scope = self._begin(inputs, graph.node, versions)
+        scope.declared = declared_types(graph)
+        for port in inputs:
+            restoration.name_value(scope.values[port.name], port.name)
         for step in restoration.steps():
             if not restoration.restore(step, scope.values, builder):
                 self._check_operators(step.nodes, versions)
@@ -153,18 +133,43 @@ class _ModelImporter:
                 self._import_nodes(step.nodes, scope, builder)
                 scope.values.update(before)
         scope.values.update(restoration.as_held([each.name for each in graph.output], scope.values, builder))
+        outputs = self._end(function, scope, builder, restoration)
+        if not restoration.finish(function):
+            set_ports(function, inputs, outputs)
+        if restoration.refused:
+            builder.sweep()
+        attributes = restoration.module_attributes()
+        restoration.report()
+        return self._module(function, attributes)
+
+    def _begin(
+        self, inputs: Sequence[Port], nodes: Iterable[NodeProto], versions: Mapping[str, int]
+    ) -> tuple[FuncOp, GraphBuilder, _Scope]:
+        """The function with its arguments, the builder of its body, and the names in it."""
+        self.names.update(node_name(node) for node in nodes)
+        function = FuncOp("main", FunctionType.from_lists([port.type for port in inputs], []))
+        block = function.body.block
+        values: dict[str, SSAValue] = {port.name: value for port, value in zip(inputs, block.args, strict=True)}
+        initializers = {each.name: each for each in self.model.proto.graph.initializer}
+        return function, GraphBuilder(block, self.model.directory), _Scope(versions, values, initializers)
+
+    def _end(
+        self,
+        function: FuncOp,
+        scope: _Scope,
+        builder: GraphBuilder,
+        restoration: "export.Restoration | None" = None,
+    ) -> list[Port]:
+        """Let the function return the graph's outputs; their ports."""
         outputs = self._outputs(scope, builder, restoration)
         function.body.block.add_op(ReturnOp(*outputs))
         function.function_type = FunctionType.from_lists(
-            [port.type for port in inputs], [value.type for value in outputs]
+            function.function_type.inputs.data, [value.type for value in outputs]
         )
-        if not restoration.finish(function):
-            ports = [_output_port(each, value) for each, value in zip(graph.output, outputs, strict=True)]
-            set_ports(function, inputs, ports)
-        if restoration.refused:
-            builder.sweep()
-        module = ModuleOp([function], _metadata(self.model) | restoration.module_attributes())
-        restoration.report()
+        return [_output_port(each, value) for each, value in zip(self.model.proto.graph.output, outputs, strict=True)]
+
+    def _module(self, function: FuncOp, attributes: Mapping[str, Attribute]) -> ModuleOp:
+        module = ModuleOp([function], {**_metadata(self.model), **attributes})
         _follow_producer(module, self.model)
         verify(module)
         return module
@@ -278,15 +283,10 @@ class _ModelImporter:
         importer = self.importers.get(operator_key(node))
         if importer is not None:
             try:
-                results: Any = importer(Node(node, version, inputs, builder, origin, scope.values, scope.declared))
+                with faults_from_outside(lambda reason: node_error(node, f"its importer failed: {reason}")):
+                    results: Any = importer(Node(node, version, inputs, builder, origin, scope.values, scope.declared))
             except VerifyException as error:  # of a rule that an importer asks before there is an operation
                 raise node_error(node, " ".join(str(error).split())) from error
-            except DiagnosticException:
-                raise
-            except Exception as error:  # an importer may be anybody's code
-                if not (where := registry.in_package(error)):
-                    raise
-                raise node_error(node, f"its importer failed: {one_line(error)}{where}") from error
             values: Any = [results] if isinstance(results, SSAValue) else results
             if not isinstance(values, Sequence) or not all(isinstance(v, SSAValue | None) for v in cast(Any, values)):
                 what = f"its importer gives {values!r}, no value and no list of values"

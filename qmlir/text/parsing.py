@@ -43,7 +43,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
 from qmlir.ir.builtin_types import AnyDense
 from qmlir.ir.collection import paused_collection
 from qmlir.ir.diagnostics import DiagnosticError, SourceLocation, text_error
-from qmlir.ir.foreign import faults_of_xdsl
+from qmlir.ir.foreign import faults_from_outside
 from qmlir.text.bounds import MAX_INT64, Growth, check_affine, check_attribute, check_depth
 from qmlir.text.elements import fit_width, float_of_bits, values_of_blob
 from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader
@@ -451,12 +451,12 @@ def parse_module(
     _check_strings(source, lines)
     parser = None
 
-    def fault_of_xdsl(reason: str) -> DiagnosticError:
+    def fault_from_outside(reason: str) -> DiagnosticError:
         start, what = (0, "the text") if parser is None else parser.what_is_read()
         return text_error(f"{what} cannot be read: {reason}", lines.place(start))
 
     try:
-        with paused_collection(), faults_of_xdsl(fault_of_xdsl):
+        with paused_collection(), faults_from_outside(fault_from_outside):
             parser = ModuleParser(ctx, source, lines, directory)
             return parser.parse_module()
     except DiagnosticError:

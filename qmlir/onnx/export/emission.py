@@ -19,6 +19,7 @@ import numpy.typing as npt
 from onnx import AttributeProto, NodeProto, TensorProto, helper
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir.dialects.nn.base import NnOp
 from qmlir.ir.builtin_types import element_of, integer_list
@@ -76,7 +77,7 @@ class Settings:
     """Whether the parts of a composite are written as a local function."""
 
 
-class NeedsOpsetError(Exception):
+class NeedsOpsetError(DiagnosticException):
     """An operator is newer than the operator set that was chosen."""
 
     def __init__(self, op: Operation, opset: int, what: str):

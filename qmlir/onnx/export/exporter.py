@@ -14,12 +14,12 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto,
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
-from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir import registry
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import op_error, text_error
+from qmlir.ir.foreign import faults_from_outside
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.onnx.export import metadata
@@ -35,7 +35,6 @@ from qmlir.onnx.export.naming import ValueNames, hint_of, names_of
 from qmlir.onnx.export.unsigned import unsigned_values
 from qmlir.onnx.export.writing import packed_constants, written
 from qmlir.quantization.profiles.attached import STATS
-from qmlir.registry.faults import one_line
 
 NEWEST_OPSET = defs.onnx_opset_version()
 
@@ -93,18 +92,9 @@ class _ModuleExporter:
             raise op_error(op, "has a region, which no exporter writes")
         if not isinstance(op, ConstantOp):
             exporter_of(Outgoing(op, self.settings, names, []), op, self.exporters)
-        try:
+        with faults_from_outside(lambda reason: op_error(op, f"cannot be written: its exporter failed: {reason}")):
             found = written(op, self.settings, names, self.exporters, self.packed, self.unsigned)
-        except (DiagnosticException, NeedsOpsetError):
-            raise
-        except Exception as error:  # an exporter may be anybody's code
-            if not (where := registry.in_package(error)):
-                raise
-            raise op_error(op, f"cannot be written: its exporter failed: {one_line(error)}{where}") from error
-        said = {
-            metadata.PLACE: str(place),
-            **_described(op),
-        }
+        said = {metadata.PLACE: str(place), **_described(op)}
         if isinstance(op, ConstantOp):
             metadata.write(found.initializers[0], said)
         else:
@@ -120,11 +110,9 @@ class _ModuleExporter:
             for node in found.nodes[1:]:
                 metadata.write(node, {metadata.PLACE: str(place)})
             origin = "+".join(map(str, origins_of(op)))
+            own = origin or names[op.results[0]]
             for node in found.nodes:
-                node.name = node_names.take(
-                    origin or names[op.results[0]] if len(found.nodes) == 1 else "",
-                    *(f"{origin or names[op.results[0]]}/{node.op_type}",),
-                )
+                node.name = node_names.take(own if len(found.nodes) == 1 else "", f"{own}/{node.op_type}")
         graph.node.extend(found.nodes)
         for tensor in found.initializers:
             if not tensor.name.startswith(TABLE) or tensor.name not in self.tables:
