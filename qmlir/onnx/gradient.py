@@ -10,6 +10,7 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops import activations, contraction, expansion, movement, reduction, shapes
 from qmlir.dialects.nn.ops import elementwise as ops
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -47,28 +48,17 @@ def gradients(node: Node, target: SSAValue, seed: SSAValue, variables: Sequence[
 # What rules are made of
 
 
-def _add(node: Node, a: SSAValue, b: SSAValue) -> SSAValue:
-    return node.add(ops.AddOp, a, b).result
+def _adding(operation: type[NnOp]) -> Callable[..., SSAValue]:
+    """The function that adds an operation on values, and gives its result."""
+
+    def add(node: Node, *operands: SSAValue) -> SSAValue:
+        return node.add(operation, *operands).results[0]
+
+    return add
 
 
-def _sub(node: Node, a: SSAValue, b: SSAValue) -> SSAValue:
-    return node.add(ops.SubOp, a, b).result
-
-
-def _mul(node: Node, a: SSAValue, b: SSAValue) -> SSAValue:
-    return node.add(ops.MulOp, a, b).result
-
-
-def _div(node: Node, a: SSAValue, b: SSAValue) -> SSAValue:
-    return node.add(ops.DivOp, a, b).result
-
-
-def _neg(node: Node, a: SSAValue) -> SSAValue:
-    return node.add(ops.NegOp, a).result
-
-
-def _where(node: Node, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
-    return node.add(ops.WhereOp, condition, a, b).result
+_add, _sub, _mul, _div = map(_adding, (ops.AddOp, ops.SubOp, ops.MulOp, ops.DivOp))
+_neg, _where = map(_adding, (ops.NegOp, ops.WhereOp))
 
 
 def _product(node: Node, a: SSAValue, b: SSAValue, transpose_b: bool = False) -> SSAValue:

@@ -9,12 +9,12 @@ from xdsl.ir import SSAValue
 from qmlir.dialects.nn.ops.constant import storage_element
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.dialects.quant.types import StoredType
-from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of, tensor
+from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of
 from qmlir.ir.diagnostics import nearest_name
 from qmlir.ir.signature import Port
 from qmlir.onnx.errors import model_error
 from qmlir.onnx.export.containers import describe_type
-from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES, data_type_name, shape_fault
+from qmlir.onnx.types import ELEMENT_TYPES, data_type_name, shape_fault
 
 
 def dimension_names(info: ValueInfoProto) -> tuple[str, ...]:
@@ -112,15 +112,8 @@ def _tensors(name: str, type_: TypeProto) -> AnyTensor | AnyUnrankedTensorType:
 
 def type_name(value: SSAValue) -> str | None:
     """The ONNX type of a value as schemas write it, `seq(tensor(float))`; `None` where ONNX has no such elements."""
-    if isinstance(value.type, SequenceType):
-        name = _tensor_name(value.type.tensors)
-        return None if name is None else f"seq({name})"
-    return _tensor_name(tensor(value.type))
-
-
-def _tensor_name(type_: AnyTensor | AnyUnrankedTensorType) -> str | None:
-    data_type = DATA_TYPES.get(storage_element(type_.get_element_type()))
-    return None if data_type is None else f"tensor({data_type_name(data_type).lower()})"
+    name = declared_name(onnx_type(value))
+    return None if "undefined" in name else name
 
 
 def declared_name(type_: TypeProto) -> str:

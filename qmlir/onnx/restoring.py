@@ -346,33 +346,25 @@ class Restoration:
         text = metadata.entries(self.graph).get(metadata.FUNCTION)
         if text is None:
             return False
+        before, graph = dict(function.properties), self.graph
+        given = {each.name for each in graph.initializer}
+        names = [
+            [each.name for each in graph.input if each.name not in given],
+            [each.name for each in graph.output],
+        ]
         try:
             said = self.reader.dictionary(text)
-            properties, attributes = (said[key] for key in ("properties", "attributes"))
-            assert isinstance(properties, DictionaryAttr)
-            assert isinstance(attributes, DictionaryAttr)
-            before = dict(function.properties)
-            function.properties.update(properties.data)
-            function.attributes.update(attributes.data)
-            graph = self.graph
-            given = {each.name for each in graph.initializer}
-            wanted = [
-                [each.name for each in graph.input if each.name not in given],
-                [each.name for each in graph.output],
-            ]
-            try:
-                function.verify_()
-                agrees = [
-                    [port.name for port in ports] for ports in (inputs_of(function), outputs_of(function))
-                ] == wanted
-            except (VerifyException, ValueError):
-                agrees = False
-            if not agrees:
-                function.properties.clear()
-                function.properties.update(before)
-                function.attributes.clear()
+            for kind, target in (("properties", function.properties), ("attributes", function.attributes)):
+                entries = said[kind]
+                assert isinstance(entries, DictionaryAttr)
+                target.update(entries.data)
+            function.verify_()
+            if [[port.name for port in ports] for ports in (inputs_of(function), outputs_of(function))] != names:
                 raise DisagreesError("its inputs or outputs are others")
         except (*FAULTS, DisagreesError, AssertionError) as error:
+            function.properties.clear()
+            function.properties.update(before)
+            function.attributes.clear()
             self._refuse("the function", error)
             return False
         return True

@@ -44,14 +44,18 @@ def _result(node: Node, like: int, scale: int, zero_point: int) -> UniformQuanti
 
 
 def _of(node: Node, stored: SSAValue, scale: int, zero_point: int) -> UniformQuantizedType:
-    for index in (scale, zero_point):
-        if node.optional(index) is not None and node.constant(index) is None:
-            raise node.error(f"takes its scales and zero points as constants, input {index} is known at run time only")
+    _check_constants(node, scale, zero_point)
     element = QParams.of(node, scale, zero_point).type_of(storage_of(node, stored), f32)
     if element is None or element.granularity is not Granularity.TENSOR:
         found = node.constant(scale)
         raise node.error(f"takes one scale above 0 and one zero point for each tensor, found the scale {found}")
     return element
+
+
+def _check_constants(node: Node, *places: int) -> None:
+    for place in places:
+        if node.optional(place) is not None and node.constant(place) is None:
+            raise node.error(f"takes its scales and zero points as constants, input {place} is known at run time only")
 
 
 def _rescaled(node: Node, value: int, source: UniformQuantizedType, target: UniformQuantizedType) -> SSAValue:
@@ -229,9 +233,7 @@ def _scaled_by_alpha(node: Node, element: UniformQuantizedType) -> UniformQuanti
 
 def _columns(node: Node) -> UniformQuantizedType:
     """The type of `b`: one scale, or one for each column, as the result has them."""
-    for index in (4, 5):
-        if node.constant(index) is None:
-            raise node.error(f"takes its scales and zero points as constants, input {index} is known at run time only")
+    _check_constants(node, 4, 5)
     axis = 0 if node.attribute("transB", 0) else 1
     parameters = QParams.of(node, 4, 5, node.shape(3), axis)
     element = parameters.type_of(storage_of(node, node.quantized(3)), f32)

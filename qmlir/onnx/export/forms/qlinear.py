@@ -211,15 +211,9 @@ QLINEAR: dict[type[Operation], Callable[[Outgoing, Any], bool]] = {
 # What came as a QLinear operator
 
 
-def _as_binary(out: Outgoing, op: elementwise.BinaryOp, op_type: str, output: str) -> None:
+def _as_operator(out: Outgoing, op: NnOp, op_type: str, output: str, **attributes: Any) -> None:
     inputs = [name for value in op.operands for name in (out.name(value), *_own_parameters(out, value))]
-    out.node(op_type, [*inputs, *_own_parameters(out, op.result)], output, domain=MICROSOFT)
-
-
-def _as_unary(out: Outgoing, op: Any, op_type: str, output: str, **attributes: Any) -> None:
-    (value,) = op.operands
-    inputs = [out.name(value), *_own_parameters(out, value), *_own_parameters(out, op.results[0])]
-    out.node(op_type, inputs, output, domain=MICROSOFT, **attributes)
+    out.node(op_type, [*inputs, *_own_parameters(out, op.results[0])], output, domain=MICROSOFT, **attributes)
 
 
 def _own_parameters(out: Outgoing, value: SSAValue) -> list[str]:
@@ -240,18 +234,18 @@ def write_source(out: Outgoing, op: NnOp) -> None:
     output = out.fresh("whole") if is_narrower(result) else out.output
     match op:
         case elementwise.AddOp():
-            _as_binary(out, op, "QLinearAdd", output)
+            _as_operator(out, op, "QLinearAdd", output)
         case elementwise.MulOp():
-            _as_binary(out, op, "QLinearMul", output)
+            _as_operator(out, op, "QLinearMul", output)
         case activations.SigmoidOp():
-            _as_unary(out, op, "QLinearSigmoid", output)
+            _as_operator(out, op, "QLinearSigmoid", output)
         case softmax.SoftmaxOp():
-            _as_unary(out, op, "QLinearSoftmax", output, axis=number(op.axis), opset=13)
+            _as_operator(out, op, "QLinearSoftmax", output, axis=number(op.axis), opset=13)
         case pooling.AveragePoolOp():
             if any(step != 1 for step in op.windows.dilations):
                 raise out.error(f"has dilations {list(op.windows.dilations)}, QLinearAveragePool has none")
             attributes = attributes_of(op, "kernel_shape=kernel strides pads ceil_mode count_include_pad")
-            _as_unary(out, op, "QLinearAveragePool", output, channels_last=0, **attributes)
+            _as_operator(out, op, "QLinearAveragePool", output, channels_last=0, **attributes)
         case _:
             raise out.error(f"requantizes by {Mode.QLINEAR}, and there is no such operator for it")
     if output != out.output:
