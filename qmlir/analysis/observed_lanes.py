@@ -16,7 +16,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import ConstantLike
 
 from qmlir.dialects.simd.base import as_vector, lanes_of
-from qmlir.dialects.simd.ops import CompareOp, ConvertOp, NarrowOp, RoundToIntOp, SelectOp, StorePartialOp
+from qmlir.dialects.simd.lanes import CompareOp, ConvertOp, NarrowOp, RoundToIntOp, SelectOp
+from qmlir.dialects.simd.memory import StorePartialOp
 
 Lanes = npt.NDArray[np.bool_]
 

@@ -18,27 +18,29 @@ from qmlir import registry
 from qmlir.arithmetic.comparisons import compared_floats, compared_integers
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of
-from qmlir.dialects.simd.memory import GROUP_BITS
-from qmlir.dialects.simd.ops import (
+from qmlir.dialects.simd.lanes import (
     CompareOp,
     Conversion,
     ConvertOp,
     DotAccumulateOp,
-    GatherOp,
     InterleaveHighOp,
     InterleaveLowOp,
     InterleaveOp,
-    LoadGroupSplatOp,
-    LoadOp,
-    LoadPartialOp,
-    LookUpOp,
     MultiplyPairsOp,
     NarrowOp,
-    PrefetchOp,
     ReduceAddOp,
     RoundToIntOp,
     SelectOp,
     Signs,
+)
+from qmlir.dialects.simd.memory import (
+    GROUP_BITS,
+    GatherOp,
+    LoadGroupSplatOp,
+    LoadOp,
+    LoadPartialOp,
+    LookUpOp,
+    PrefetchOp,
     StoreOp,
     StorePartialOp,
 )

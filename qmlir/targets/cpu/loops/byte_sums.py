@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from qmlir.dialects.simd.ops import DotAccumulateOp, Signs
+from qmlir.dialects.simd.lanes import DotAccumulateOp, Signs
 from qmlir.targets.cpu.loops.vectors import VectorEmitter
 
 TERMS = 4

@@ -8,7 +8,7 @@ from dataclasses import replace
 from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.simd.ops import StoreOp
+from qmlir.dialects.simd.memory import StoreOp
 from qmlir.ir.builtin_types import memref_type
 from qmlir.targets.cpu.loops.contraction.geometry import add as _plus
 from qmlir.targets.cpu.loops.contraction.geometry import times as _times

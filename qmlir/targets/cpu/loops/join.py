@@ -10,7 +10,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from qmlir.dialects.kernel.ops import JoinOp
 from qmlir.dialects.simd.base import element_of, lanes_of
 from qmlir.dialects.simd.base import vector as vector_type
-from qmlir.dialects.simd.ops import Conversion, ConvertOp, InterleaveHighOp, InterleaveLowOp, InterleaveOp
+from qmlir.dialects.simd.lanes import Conversion, ConvertOp, InterleaveHighOp, InterleaveLowOp, InterleaveOp
 from qmlir.targets.cpu.loops.emitter import Emitter
 from qmlir.targets.cpu.loops.vectors import VectorEmitter
 

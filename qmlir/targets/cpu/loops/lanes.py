@@ -21,8 +21,7 @@ from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.dialects.simd.base import is_signless
-from qmlir.dialects.simd.memory import BYTE_VALUES
-from qmlir.dialects.simd.ops import GatherOp, StoreOp, StorePartialOp
+from qmlir.dialects.simd.memory import BYTE_VALUES, GatherOp, StoreOp, StorePartialOp
 from qmlir.targets.cpu.loops.affine import Index, strides_of
 from qmlir.targets.cpu.loops.byte_sums import TERMS, add_bytes, sums_bytes, widened_term
 from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form, is_held

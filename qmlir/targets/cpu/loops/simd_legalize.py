@@ -26,17 +26,8 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from qmlir.dialects.simd.base import as_vector, bits_of, element_of, lanes_of, vector
-from qmlir.dialects.simd.memory import is_byte_table
-from qmlir.dialects.simd.ops import (
-    Conversion,
-    ConvertOp,
-    DotAccumulateOp,
-    GatherOp,
-    LookUpOp,
-    MultiplyPairsOp,
-    NarrowOp,
-    Signs,
-)
+from qmlir.dialects.simd.lanes import Conversion, ConvertOp, DotAccumulateOp, MultiplyPairsOp, NarrowOp, Signs
+from qmlir.dialects.simd.memory import GatherOp, LookUpOp, is_byte_table
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.targets.cpu.isa import isa_of

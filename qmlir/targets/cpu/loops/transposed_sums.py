@@ -12,7 +12,8 @@ from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from qmlir.dialects.simd.ops import InterleaveHighOp, InterleaveLowOp, StoreOp
+from qmlir.dialects.simd.lanes import InterleaveHighOp, InterleaveLowOp
+from qmlir.dialects.simd.memory import StoreOp
 from qmlir.ir.builtin_types import memref_type
 from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form
 from qmlir.targets.cpu.loops.contraction.geometry import add

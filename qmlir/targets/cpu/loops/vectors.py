@@ -11,7 +11,7 @@ from qmlir.dialects.kernel.lowering.scalars import Number
 from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.dialects.simd.base import AnyVector
 from qmlir.dialects.simd.base import vector as vector_type
-from qmlir.dialects.simd.ops import CompareOp, Conversion, ConvertOp, RoundToIntOp, SelectOp
+from qmlir.dialects.simd.lanes import CompareOp, Conversion, ConvertOp, RoundToIntOp, SelectOp
 from qmlir.targets.cpu.loops.emitter import Emitter
 
 CONVERSIONS: Mapping[type[Operation], Conversion] = {kind: name for name, kind in ConvertOp.ARITH.items()}

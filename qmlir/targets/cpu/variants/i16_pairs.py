@@ -3,7 +3,8 @@
 from xdsl.dialects.builtin import i16
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.simd.ops import DotAccumulateOp, LoadGroupSplatOp, Signs
+from qmlir.dialects.simd.lanes import DotAccumulateOp, Signs
+from qmlir.dialects.simd.memory import LoadGroupSplatOp
 from qmlir.targets.cpu.loops.contraction.steps import Operand, Place
 from qmlir.targets.cpu.loops.contraction.tiles import TiledVariant
 from qmlir.targets.cpu.loops.vectors import VectorEmitter

@@ -26,16 +26,8 @@ from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of, vector
-from qmlir.dialects.simd.ops import (
-    Conversion,
-    ConvertOp,
-    DotAccumulateOp,
-    InterleaveHighOp,
-    InterleaveLowOp,
-    Signs,
-    StoreOp,
-    StorePartialOp,
-)
+from qmlir.dialects.simd.lanes import Conversion, ConvertOp, DotAccumulateOp, InterleaveHighOp, InterleaveLowOp, Signs
+from qmlir.dialects.simd.memory import StoreOp, StorePartialOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.affine import Index, emit_place
 from qmlir.targets.cpu.loops.contraction.epilogue import write_body

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i8, i16
 from xdsl.ir import SSAValue
 
 from qmlir.dialects.kernel.packed_ops import PackedOp
-from qmlir.dialects.simd.ops import DotAccumulateOp, MultiplyPairsOp
+from qmlir.dialects.simd.lanes import DotAccumulateOp, MultiplyPairsOp
 from qmlir.targets.cpu.loops.affine import Index
 from qmlir.targets.cpu.loops.contraction.geometry import Window, add, times
 from qmlir.targets.cpu.loops.contraction.steps import load

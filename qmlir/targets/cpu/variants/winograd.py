@@ -21,7 +21,7 @@ from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedOp, PackedWinogradOp
 from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.kernel.winograd import F2, F4, F4_TAPS, TAPS, Algorithm, Matrix
-from qmlir.dialects.simd.ops import PrefetchOp, StoreOp
+from qmlir.dialects.simd.memory import PrefetchOp, StoreOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.affine import Index, emit_expression
 from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue

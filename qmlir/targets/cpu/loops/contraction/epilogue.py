@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from qmlir.dialects.kernel.ops import EpilogueOp, YieldOp, scalar_of, shaped
-from qmlir.dialects.simd.ops import StoreOp, StorePartialOp
+from qmlir.dialects.simd.memory import StoreOp, StorePartialOp
 from qmlir.targets.cpu.loops.affine import Index, emit_place
 from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form, is_held, written_on
 from qmlir.targets.cpu.loops.contraction.geometry import Geometry, OperandReading, add, innermost_is_dense

@@ -16,7 +16,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qmlir import registry
 from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp, scalar_of
 from qmlir.dialects.simd.base import bits_of
-from qmlir.dialects.simd.ops import GatherOp, RoundToIntOp
+from qmlir.dialects.simd.lanes import RoundToIntOp
+from qmlir.dialects.simd.memory import GatherOp
 from qmlir.targets.cpu.loops.contraction.geometry import innermost_is_dense
 from qmlir.targets.cpu.loops.emitter import Emitter
 from qmlir.targets.cpu.loops.expansion import expanded, function_name

@@ -10,7 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.ops import YieldOp
 from qmlir.dialects.simd.base import bits_of
-from qmlir.dialects.simd.ops import NarrowOp
+from qmlir.dialects.simd.lanes import NarrowOp
 from qmlir.passes.integer.scalar_simplification import constant_of
 from qmlir.targets.cpu.loops.contraction.forms import has_form, written_on
 from qmlir.targets.cpu.loops.vectors import VectorEmitter

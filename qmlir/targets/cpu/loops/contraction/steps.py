@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.dialects.simd.base import vector
-from qmlir.dialects.simd.ops import LoadOp, LoadPartialOp
+from qmlir.dialects.simd.memory import LoadOp, LoadPartialOp
 from qmlir.targets.cpu.loops.affine import Index
 from qmlir.targets.cpu.loops.emitter import Emitter, bits_of
 

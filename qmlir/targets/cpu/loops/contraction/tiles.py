@@ -21,7 +21,7 @@ from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.kernel.variants import Variant
 from qmlir.dialects.simd.base import bits_of
-from qmlir.dialects.simd.ops import PrefetchOp
+from qmlir.dialects.simd.memory import PrefetchOp
 from qmlir.targets.cpu.loops.affine import Index
 from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue
 from qmlir.targets.cpu.loops.contraction.geometry import Geometry, Window, add, geometry_of, times

@@ -13,8 +13,8 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from qmlir.dialects.kernel.ops import YieldOp, scalar_of
 from qmlir.dialects.simd.base import bits_of
+from qmlir.dialects.simd.lanes import NarrowOp
 from qmlir.dialects.simd.memory import is_byte_table
-from qmlir.dialects.simd.ops import NarrowOp
 from qmlir.targets.cpu.loops.contraction.forms import has_form, written_on
 from qmlir.targets.cpu.loops.contraction.shortcuts import is_inside, saturated_by
 from qmlir.targets.cpu.loops.vectors import VectorEmitter

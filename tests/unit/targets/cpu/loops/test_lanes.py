@@ -7,7 +7,8 @@ import numpy.typing as npt
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.dialects.simd.ops import DotAccumulateOp, LoadOp
+from qmlir.dialects.simd.lanes import DotAccumulateOp
+from qmlir.dialects.simd.memory import LoadOp
 from qmlir.environment import default_environment
 from qmlir.interpreter.machine import Interpreter
 from qmlir.targets.cpu.loops.convert_kernel_to_loops import ConvertKernelToLoops

@@ -5,7 +5,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.dialects.simd.ops import InterleaveLowOp
+from qmlir.dialects.simd.lanes import InterleaveLowOp
 from qmlir.environment import default_environment
 from qmlir.interpreter.machine import Interpreter
 from qmlir.targets.cpu.loops.convert_kernel_to_loops import ConvertKernelToLoops

@@ -6,7 +6,8 @@ from typing import cast
 from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.simd import ops as simd
+from qmlir.dialects.simd import lanes as simd_lanes
+from qmlir.dialects.simd import memory as simd_memory
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
@@ -50,17 +51,17 @@ def _known_count(write: FunctionWriter, count: SSAValue, vector: SSAValue) -> in
     return min(max(write.index(count).number or 0, 0), lanes_of(vector))
 
 
-def _load(write: FunctionWriter, op: simd.LoadOp | vector.LoadOp) -> None:
+def _load(write: FunctionWriter, op: simd_memory.LoadOp | vector.LoadOp) -> None:
     memory, place = _place(write, op, op.operands[0], tuple(op.indices), lanes_of(op.result), SLACK)
     load_value(write, op, op.result, memory, "load", place, lanes_of(op.result))
 
 
-def _load_partial(write: FunctionWriter, op: simd.LoadPartialOp) -> None:
+def _load_partial(write: FunctionWriter, op: simd_memory.LoadPartialOp) -> None:
     memory, place = _place(write, op, op.memory, op.indices, _known_count(write, op.count, op.result))
     load_value(write, op, op.result, memory, "load_partial", place, write.index(op.count), lanes_of(op.result))
 
 
-def _load_group_splat(write: FunctionWriter, op: simd.LoadGroupSplatOp) -> None:
+def _load_group_splat(write: FunctionWriter, op: simd_memory.LoadGroupSplatOp) -> None:
     memory, place = _place(write, op, op.memory, op.indices, slack=SLACK)
     load_value(write, op, op.result, memory, "load_group_splat", place, lanes_of(op.result))
 
@@ -71,19 +72,19 @@ def _masked_load(write: FunctionWriter, op: vector.MaskedLoadOp) -> None:
     load_value(write, op, op.result, memory, "load_masked", place, write.text(op.mask), others)
 
 
-def _store(write: FunctionWriter, op: simd.StoreOp | vector.StoreOp) -> None:
+def _store(write: FunctionWriter, op: simd_memory.StoreOp | vector.StoreOp) -> None:
     memory, place = _place(write, op, op.operands[1], tuple(op.indices), lanes_of(op.vector))
     value = as_memory(write, op, memory, write.text(op.vector))
     write.line(str(write.call("store", Text(memory.array), place, value)))
 
 
-def _store_partial(write: FunctionWriter, op: simd.StorePartialOp) -> None:
+def _store_partial(write: FunctionWriter, op: simd_memory.StorePartialOp) -> None:
     memory, place = _place(write, op, op.memory, op.indices, _known_count(write, op.count, op.vector))
     value = as_memory(write, op, memory, write.text(op.vector))
     write.line(str(write.call("store_partial", Text(memory.array), place, value, write.index(op.count))))
 
 
-def _prefetch(write: FunctionWriter, op: simd.PrefetchOp) -> None:
+def _prefetch(write: FunctionWriter, op: simd_memory.PrefetchOp) -> None:
     memory = write.memory(op.memory)  # a place that is not there is prefetched without harm
     place = memory.place([write.index(op.index)])
     write.line(str(write.call("prefetch", Text(memory.array), place, op.level.value.data)))
@@ -95,7 +96,7 @@ def _masked_store(write: FunctionWriter, op: vector.MaskedStoreOp) -> None:
     write.line(str(write.call("store_masked", Text(memory.array), place, write.text(op.mask), value)))
 
 
-def _gather(write: FunctionWriter, op: simd.GatherOp) -> None:
+def _gather(write: FunctionWriter, op: simd_memory.GatherOp) -> None:
     memory = write.memory(op.table)
     places = write.text(op.places)
     if memory.offset.number != 0:
@@ -103,7 +104,7 @@ def _gather(write: FunctionWriter, op: simd.GatherOp) -> None:
     load_value(write, op, op.result, memory, "gather", places)
 
 
-def _look_up(write: FunctionWriter, op: simd.LookUpOp) -> None:
+def _look_up(write: FunctionWriter, op: simd_memory.LookUpOp) -> None:
     memory = write.memory(op.table)
     place = memory.place([Index()])
     write.define(op.result, write.call("look_up", Text(memory.array), place, write.text(op.places)))
@@ -174,7 +175,9 @@ def _reduction(write: FunctionWriter, op: vector.ReductionOp) -> None:
     define_call(write, op.dest, found)
 
 
-def _instruction(write: FunctionWriter, op: simd.DotAccumulateOp | simd.MultiplyPairsOp, name: str, bits: int) -> None:
+def _instruction(
+    write: FunctionWriter, op: simd_lanes.DotAccumulateOp | simd_lanes.MultiplyPairsOp, name: str, bits: int
+) -> None:
     """What the instruction set of the module has one instruction for."""
     isa = write.tables.isa
     if bits not in isa.widths(name):
@@ -183,45 +186,45 @@ def _instruction(write: FunctionWriter, op: simd.DotAccumulateOp | simd.Multiply
     write.define(op.result, write.called(name, *(write.text(value) for value in op.operands)))
 
 
-def _dot_accumulate(write: FunctionWriter, op: simd.DotAccumulateOp) -> None:
+def _dot_accumulate(write: FunctionWriter, op: simd_lanes.DotAccumulateOp) -> None:
     _instruction(write, op, op.kind, lanes_of(op.result) * 32)
 
 
-def _multiply_pairs(write: FunctionWriter, op: simd.MultiplyPairsOp) -> None:
+def _multiply_pairs(write: FunctionWriter, op: simd_lanes.MultiplyPairsOp) -> None:
     _instruction(write, op, MULTIPLY_PAIRS, lanes_of(op.result) * 16)
 
 
 _PREFIXES = {
-    simd.Conversion.EXTUI: "unsigned_",
-    simd.Conversion.UITOFP: "unsigned_",
-    simd.Conversion.FPTOUI: "unsigned_",
-    simd.Conversion.BITCAST: "bits_",
+    simd_lanes.Conversion.EXTUI: "unsigned_",
+    simd_lanes.Conversion.UITOFP: "unsigned_",
+    simd_lanes.Conversion.FPTOUI: "unsigned_",
+    simd_lanes.Conversion.BITCAST: "bits_",
 }
 
 
-def _convert(write: FunctionWriter, op: simd.ConvertOp) -> None:
-    prefix = _PREFIXES.get(simd.Conversion(op.kind.data), "")
+def _convert(write: FunctionWriter, op: simd_lanes.ConvertOp) -> None:
+    prefix = _PREFIXES.get(simd_lanes.Conversion(op.kind.data), "")
     write.define(op.result, converted(write, op, prefix, op.value, op.result.type))
 
 
-def _narrow(write: FunctionWriter, op: simd.NarrowOp) -> None:
+def _narrow(write: FunctionWriter, op: simd_lanes.NarrowOp) -> None:
     kind = "i" if op.unsigned is None else "u"
     name = f"narrow_{kind}{bits_of(element_of(op.result))}"
     write.define(op.result, write.call(name, *(write.text(value) for value in op.values)))
 
 
-def _compare(write: FunctionWriter, op: simd.CompareOp) -> None:
+def _compare(write: FunctionWriter, op: simd_lanes.CompareOp) -> None:
     predicate = op.predicate.data
     if not constant_predicate(write, op, predicate, op.result):
         write.define(op.result, compared(write, predicate, op.lhs, op.rhs))
 
 
-def _interleave(write: FunctionWriter, op: simd.InterleaveOp) -> None:
+def _interleave(write: FunctionWriter, op: simd_lanes.InterleaveOp) -> None:
     name = op.name.removeprefix("simd.")
     write.define(op.result, write.call(name, write.text(op.lhs), write.text(op.rhs), op.block_lanes))
 
 
-def _reduce_add(write: FunctionWriter, op: simd.ReduceAddOp) -> None:
+def _reduce_add(write: FunctionWriter, op: simd_lanes.ReduceAddOp) -> None:
     define_call(write, op.result, write.call("reduce_add", write.text(op.value)))
 
 
@@ -240,23 +243,23 @@ EMISSIONS = cast(
         vector.ReductionOp: _reduction,
         vector.ShuffleOp: _shuffle,
         vector.StoreOp: _store,
-        simd.LoadOp: _load,
-        simd.LoadPartialOp: _load_partial,
-        simd.LoadGroupSplatOp: _load_group_splat,
-        simd.PrefetchOp: _prefetch,
-        simd.StoreOp: _store,
-        simd.StorePartialOp: _store_partial,
-        simd.GatherOp: _gather,
-        simd.LookUpOp: _look_up,
-        simd.DotAccumulateOp: _dot_accumulate,
-        simd.MultiplyPairsOp: _multiply_pairs,
-        simd.ConvertOp: _convert,
-        simd.RoundToIntOp: _called("round_to_int"),
-        simd.NarrowOp: _narrow,
-        simd.CompareOp: _compare,
-        simd.SelectOp: _called("select"),
-        simd.InterleaveLowOp: _interleave,
-        simd.InterleaveHighOp: _interleave,
-        simd.ReduceAddOp: _reduce_add,
+        simd_memory.LoadOp: _load,
+        simd_memory.LoadPartialOp: _load_partial,
+        simd_memory.LoadGroupSplatOp: _load_group_splat,
+        simd_memory.PrefetchOp: _prefetch,
+        simd_memory.StoreOp: _store,
+        simd_memory.StorePartialOp: _store_partial,
+        simd_memory.GatherOp: _gather,
+        simd_memory.LookUpOp: _look_up,
+        simd_lanes.DotAccumulateOp: _dot_accumulate,
+        simd_lanes.MultiplyPairsOp: _multiply_pairs,
+        simd_lanes.ConvertOp: _convert,
+        simd_lanes.RoundToIntOp: _called("round_to_int"),
+        simd_lanes.NarrowOp: _narrow,
+        simd_lanes.CompareOp: _compare,
+        simd_lanes.SelectOp: _called("select"),
+        simd_lanes.InterleaveLowOp: _interleave,
+        simd_lanes.InterleaveHighOp: _interleave,
+        simd_lanes.ReduceAddOp: _reduce_add,
     },
 )

@@ -12,7 +12,7 @@ from xdsl.dialects import arith
 
 from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.dialects.simd import Simd
-from qmlir.dialects.simd.ops import Conversion
+from qmlir.dialects.simd.lanes import Conversion
 from qmlir.environment import default_environment
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline

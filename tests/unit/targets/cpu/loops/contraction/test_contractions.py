@@ -14,7 +14,7 @@ from qmlir.dialects.kernel.attributes import ScheduleAttr, isa_names
 from qmlir.dialects.kernel.ops import ContractionOp
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.kernel.variants import variant_names
-from qmlir.dialects.simd.ops import PrefetchOp
+from qmlir.dialects.simd.memory import PrefetchOp
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.passmanager.manager import PassManager
