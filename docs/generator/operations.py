@@ -71,7 +71,7 @@ def _inferred(operation: type[IRDLOperation], tests: Path) -> str:
 
 
 def _in_float(operation: type[IRDLOperation], tests: Path) -> str:
-    return _YES if operation in registry.meanings("nn") else ""
+    return _YES if operation in registry.evaluators("nn") else ""
 
 
 def _accepts_quantized(operation: type[IRDLOperation]) -> bool:
@@ -79,7 +79,7 @@ def _accepts_quantized(operation: type[IRDLOperation]) -> bool:
 
 
 def _in_integers(operation: type[IRDLOperation], tests: Path) -> str:
-    if not _accepts_quantized(operation) or operation not in registry.meanings("nn"):
+    if not _accepts_quantized(operation) or operation not in registry.evaluators("nn"):
         return ""
     if operation.has_trait(ReadsShapesOnly):
         return _SHAPE_ONLY

@@ -20,7 +20,7 @@ from qmlir.analysis.observed_lanes import with_observed_lanes
 from qmlir.interpreter.values import check_result, check_value
 from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
-from qmlir.ir.evaluation import Layout, Meaning, RunsRegions, arguments_by, meaning_of, not_computed, operand_layout
+from qmlir.ir.evaluation import Evaluator, Layout, RunsRegions, arguments_by, evaluator_of, not_computed, operand_layout
 
 _BUDGET = "interpreted-operations"
 
@@ -49,7 +49,7 @@ class _Step:
     """One operation of a block, prepared: what runs it, and which values end with it."""
 
     op: Operation
-    meaning: Meaning | RunsRegions
+    evaluator: Evaluator | RunsRegions
     layout: Layout
     ends: tuple[SSAValue, ...]
 
@@ -89,13 +89,13 @@ def _prepare(block: Block) -> _Plan:
         if op.has_trait(IsTerminator, value_if_unregistered=False):
             terminator = op
             break
-        meaning = meaning_of(op)
-        if meaning is None:
+        evaluator = evaluator_of(op)
+        if evaluator is None:
             raise op_error(op, "has no evaluator in the interpreter")
         with about(op):
             for result in op.results:
                 check_result(result.type)
-        steps.append(_Step(op, meaning, operand_layout(op), ends.get(op, ())))
+        steps.append(_Step(op, evaluator, operand_layout(op), ends.get(op, ())))
     if terminator is not None and terminator.successors:
         raise op_error(terminator, "branches between blocks, which the interpreter does not run: use scf")
     return _Plan(steps, terminator)
@@ -197,10 +197,10 @@ class Frame:
         return results
 
     def _results(self, step: _Step, operands: Sequence[Any]) -> tuple[Any, ...]:
-        op, meaning = step.op, step.meaning
+        op, evaluator = step.op, step.evaluator
         arguments = arguments_by(step.layout, operands)
         # What IEEE gives for a division by 0 or an overflow is the answer.
         with np.errstate(all="ignore"):
-            if isinstance(meaning, RunsRegions):
-                return meaning.function(self, op, *arguments)
-            return meaning(op, *arguments)
+            if isinstance(evaluator, RunsRegions):
+                return evaluator.function(self, op, *arguments)
+            return evaluator(op, *arguments)

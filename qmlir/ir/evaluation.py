@@ -22,7 +22,7 @@ from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
 
 Results = tuple[Any, ...]
-Meaning = Callable[..., Results]
+Evaluator = Callable[..., Results]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class RunsRegions:
 class ByOperation:
     """An evaluator that depends on types or properties: chosen once for an operation that runs often."""
 
-    choose: Callable[[Any], Meaning]
+    choose: Callable[[Any], Evaluator]
 
     def __call__(self, op: Operation, *operands: Any) -> Results:
         return self.choose(op)(op, *operands)
@@ -80,18 +80,18 @@ def arguments_by(layout: Layout, values: Sequence[Any]) -> list[Any]:
     return [None if place is None else values[place] for place in layout]
 
 
-def meaning_of(op: Operation) -> Meaning | RunsRegions | None:
+def evaluator_of(op: Operation) -> Evaluator | RunsRegions | None:
     """The evaluator of `op`, `None` if it has none."""
-    meaning = cast(Meaning | RunsRegions | None, registry.meanings(op.dialect_name()).get(type(op)))
-    return meaning.choose(op) if isinstance(meaning, ByOperation) else meaning
+    evaluator = cast(Evaluator | RunsRegions | None, registry.evaluators(op.dialect_name()).get(type(op)))
+    return evaluator.choose(op) if isinstance(evaluator, ByOperation) else evaluator
 
 
 def evaluate(op: Operation, values: Sequence[Any]) -> Results | None:
     """The results of `op` on the values of its operands; `None` if it has no evaluator of its own."""
-    meaning = meaning_of(op)
-    if meaning is None or isinstance(meaning, RunsRegions):
+    evaluator = evaluator_of(op)
+    if evaluator is None or isinstance(evaluator, RunsRegions):
         return None
-    return meaning(op, *arguments_by(operand_layout(op), tuple(values)))
+    return evaluator(op, *arguments_by(operand_layout(op), tuple(values)))
 
 
 def check_writable(array: npt.NDArray[Any], type_: Attribute) -> None:

@@ -38,12 +38,45 @@ from qmlir.registry.package import (
 from qmlir.registry.tree import DIALECTS, PASSES, TREE, UPSTREAM_REPLACED
 
 __all__ = [
-    "CONTRIBUTIONS_GROUP", "DIALECTS", "INTERFACE", "ONNX_EXPORTERS_GROUP", "ONNX_IMPORTERS_GROUP", "OURS",
-    "PASSES", "TREE", "UNIVERSE", "UNIVERSE_GROUP", "UPSTREAM", "UPSTREAM_REPLACED", "Contribution", "Named",
-    "Package", "PackageError", "continue_with", "decompositions", "dialect_factories", "in_package",
-    "inserted_passes", "keys_of", "load", "look_up_all", "lowerings", "meanings", "named", "of_package",
-    "onnx_exporters", "onnx_importers", "outside", "package_of", "packages", "pass_factories", "patterns", "plug_ins",
-    "plugged", "plugin", "table",
+    "CONTRIBUTIONS_GROUP",
+    "DIALECTS",
+    "INTERFACE",
+    "ONNX_EXPORTERS_GROUP",
+    "ONNX_IMPORTERS_GROUP",
+    "OURS",
+    "PASSES",
+    "TREE",
+    "UNIVERSE",
+    "UNIVERSE_GROUP",
+    "UPSTREAM",
+    "UPSTREAM_REPLACED",
+    "Contribution",
+    "Named",
+    "Package",
+    "PackageError",
+    "continue_with",
+    "decompositions",
+    "dialect_factories",
+    "evaluators",
+    "in_package",
+    "inserted_passes",
+    "keys_of",
+    "load",
+    "look_up_all",
+    "lowerings",
+    "named",
+    "of_package",
+    "onnx_exporters",
+    "onnx_importers",
+    "outside",
+    "package_of",
+    "packages",
+    "pass_factories",
+    "patterns",
+    "plug_ins",
+    "plugged",
+    "plugin",
+    "table",
 ]  # fmt: skip
 
 _Rows = Iterable[tuple[Package, str]]
@@ -127,16 +160,16 @@ class Named:
 
 def look_up_all() -> None:
     """Load everything that packages add, so that its faults are reported now."""
-    dialects = {name for package in packages() for name, _ in package.rows("meanings")}
+    dialects = {name for package in packages() for name, _ in package.rows("evaluators")}
     tables = {name for package in packages() for name, _ in package.rows("tables")}
     sets = {name for package in packages() for name, _ in package.rows("patterns")}
-    for look_up, names in ((meanings, dialects), (table, tables), (patterns, sets)):
+    for look_up, names in ((evaluators, dialects), (table, tables), (patterns, sets)):
         for name in sorted(names):
             look_up(name)
     for look_up_whole in (decompositions, lowerings, onnx_importers, onnx_exporters):
         look_up_whole()
     for field, room in FIELDS.items():
-        if room.form is RowForm.NAMES and field not in ("meanings", "decompositions", "lowerings"):
+        if room.form is RowForm.NAMES and field not in ("evaluators", "decompositions", "lowerings"):
             for each in named(field).values():
                 each.package.load(each.row)
     named("pdl")
@@ -178,9 +211,9 @@ def _tables(field: str, name: str | None, among: tuple[Package, ...]) -> Mapping
     return _merged(field, ((package, row) for package, key, row in rows if name is None or key == name))
 
 
-def meanings(dialect: str) -> Mapping[type, Callable[..., Any]]:
+def evaluators(dialect: str) -> Mapping[type, Callable[..., Any]]:
     """The evaluators of `dialect`: operation class to NumPy function."""
-    return _tables("meanings", dialect, packages())
+    return _tables("evaluators", dialect, packages())
 
 
 def decompositions() -> Mapping[type, Callable[..., Any]]:

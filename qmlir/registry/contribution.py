@@ -67,7 +67,7 @@ class Contribution:
     """
 
     patterns: Sets = field(default_factory=dict[str, Sequence[str]])
-    meanings: Names = field(default_factory=dict[str, str])
+    evaluators: Names = field(default_factory=dict[str, str])
     decompositions: Names = field(default_factory=dict[str, str])
     lowerings: Names = field(default_factory=dict[str, str])
     tables: Sets = field(default_factory=dict[str, Sequence[str]])
@@ -110,7 +110,7 @@ FIELDS: Mapping[str, Room] = {
         RowForm.SETS,
         "pattern set, such as `nn.canonicalize`, to sequences of `RewritePattern`; all packages fill the same sets",
     ),
-    "meanings": Room(RowForm.NAMES, "dialect to a table from operation class to its evaluator, a NumPy function"),
+    "evaluators": Room(RowForm.NAMES, "dialect to a table from operation class to its evaluator, a NumPy function"),
     "decompositions": Room(RowForm.NAMES, "dialect to a table from composite to the function that makes its parts"),
     "lowerings": Room(
         RowForm.NAMES, "dialect to a table from operation class to the function that lowers it to the integer level"

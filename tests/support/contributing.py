@@ -72,7 +72,7 @@ def _double(op: DoubleOp, x: Any) -> tuple[Any]:
     return (2 * x,)
 
 
-MEANINGS = {DoubleOp: _double}
+EVALUATORS = {DoubleOp: _double}
 PATTERNS = (SigmoidTwice(),)
 RAISING = (DividesByZero(),)
 
@@ -80,7 +80,7 @@ UNIVERSE = Universe(
     all_dialects={"extra": lambda: Dialect("extra", [DoubleOp])}, all_passes={"no-tanh": lambda: NoTanh}
 )
 CONTRIBUTION = Contribution(
-    meanings={"extra": "tests.support.contributing:MEANINGS"},
+    evaluators={"extra": "tests.support.contributing:EVALUATORS"},
     patterns={"nn.canonicalize": ("tests.support.contributing:PATTERNS",)},
     stages={"compile.lower.before": "no-tanh"},
     calibrators={name: f"tests.support.contributing:{name}" for name in ("half", "backwards")},

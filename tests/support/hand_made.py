@@ -144,8 +144,8 @@ def _twice(op: Any, x: np.ndarray) -> tuple[np.ndarray]:
     return (x + x,)
 
 
-SOFT_MEANINGS = {ThresholdOp: _threshold, SplitOp: _split}
-WRONG_MEANINGS = {kind: _twice for kind in WRONG if kind is not MeaninglessOp}
+SOFT_EVALUATORS = {ThresholdOp: _threshold, SplitOp: _split}
+WRONG_EVALUATORS = {kind: _twice for kind in WRONG if kind is not MeaninglessOp}
 
 
 @njit
@@ -225,7 +225,7 @@ Soft = Dialect("soft", [ThresholdOp, SplitOp])
 Wrong = Dialect("wrong", list(WRONG))
 UNIVERSE = Universe(all_dialects={"soft": lambda: Soft, "wrong": lambda: Wrong})
 CONTRIBUTION = Contribution(
-    meanings={"soft": f"{_HERE}:SOFT_MEANINGS", "wrong": f"{_HERE}:WRONG_MEANINGS"},
+    evaluators={"soft": f"{_HERE}:SOFT_EVALUATORS", "wrong": f"{_HERE}:WRONG_EVALUATORS"},
     kernels={
         "soft.threshold": f"{_HERE}:THRESHOLD",
         "soft.split": f"{_HERE}:SPLIT",

@@ -1,4 +1,4 @@
-"""The functions of floats that hardware has no instruction for, each defined once in steps that have one meaning.
+"""The functions of floats that hardware has no instruction for, each defined once in steps with one result.
 
 NumPy's f32 functions depend on the CPU and differ from the C library's. With these the interpreter and compiled code
 find the same bits: the interpreter takes the steps of a definition on arrays, `math-expand` builds them as operations.

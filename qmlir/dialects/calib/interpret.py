@@ -31,7 +31,7 @@ def _fake_quant(op: FakeQuantOp, x: Array, log2_threshold: Array) -> tuple[Array
     return ((steps * scale).astype(np.float32),)
 
 
-MEANINGS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
     ObserveOp: _observe,
     FakeQuantOp: _fake_quant,
 }

@@ -51,7 +51,7 @@ def _expect_close(op: ExpectCloseOp, actual: Array, expected: Array) -> tuple[()
     return ()
 
 
-MEANINGS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
     ExpectEqOp: _expect_eq,
     ExpectCloseOp: _expect_close,
 }

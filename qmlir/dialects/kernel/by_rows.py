@@ -239,6 +239,6 @@ def _meaning(frame: Any, op: ByRowsOp, outs: tuple[Any, ...]) -> tuple[Any, ...]
     return frame.run(op.body, *outs)
 
 
-MEANINGS = {ByRowsOp: RunsRegions(_meaning)}
+EVALUATORS = {ByRowsOp: RunsRegions(_meaning)}
 
 OPERATIONS: tuple[type[Operation], ...] = (ByRowsOp,)

@@ -48,11 +48,11 @@ from qmlir.ir.builtin_types import as_integer, integer_list, ranked_tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import (
     ByOperation,
-    Meaning,
+    Evaluator,
     RunsRegions,
     arguments_by,
     check_writable,
-    meaning_of,
+    evaluator_of,
     operand_layout,
 )
 from qmlir.ir.interfaces import Destination, DestinationStyle
@@ -231,7 +231,7 @@ class HandMadeOp(IRDLOperation, DestinationStyle):
     def operation(self) -> Operation:
         """The operation that it stands in for, on arguments of a block. Raises `InterpretationError` for none."""
         words, properties = self.stands_in_for, self.computes.data.get("properties")
-        kinds = registry.meanings(words.partition(".")[0])
+        kinds = registry.evaluators(words.partition(".")[0])
         kind = next((each for each in kinds if getattr(each, "name", "") == words), None)
         if kind is None or not issubclass(kind, Operation):
             raise InterpretationError(f"stands in for '{words}', which nobody says the meaning of")
@@ -322,16 +322,16 @@ def as_stored(array: Array, own: Attribute) -> Array:
     return array if array.dtype == dtype else array.view(dtype)
 
 
-def _choose(op: HandMadeOp) -> Meaning:
+def _choose(op: HandMadeOp) -> Evaluator:
     original = op.operation()
-    meaning = meaning_of(original)
-    if meaning is None or isinstance(meaning, RunsRegions):
+    evaluator = evaluator_of(original)
+    if evaluator is None or isinstance(evaluator, RunsRegions):
         raise InterpretationError(f"stands in for '{original.name}', which has no meaning on arrays")
     layout, types, count = operand_layout(original), op.own_types, len(original.operands)
 
     def computed(op: HandMadeOp, inputs: Sequence[Array], outs: Sequence[Array]) -> tuple[Array, ...]:
         given = [as_stored(array, own) for array, own in zip(inputs, types[:count], strict=True)]
-        results = meaning(original, *arguments_by(layout, given))
+        results = evaluator(original, *arguments_by(layout, given))
         elements = [plain_element(element_type(own)) for own in types[count:]]
         found = [_as_signless(original, each, element) for each, element in zip(results, elements, strict=True)]
         if not outs:
@@ -355,6 +355,6 @@ def _as_signless(op: Operation, array: Any, element: Attribute) -> Array:
     return values.view(dtype)
 
 
-MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {HandMadeOp: ByOperation(_choose)}
+EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {HandMadeOp: ByOperation(_choose)}
 
 OPERATIONS: tuple[type[Operation], ...] = (HandMadeOp,)

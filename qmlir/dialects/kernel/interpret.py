@@ -42,7 +42,7 @@ from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.kernel.winograd import WinogradOp, winograd_sums
 from qmlir.dialects.quant.infer import integer_dtype
 from qmlir.ir.builtin_types import as_integer, integer_list, memref_type
-from qmlir.ir.evaluation import Meaning, RunsRegions, check_writable
+from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
 from qmlir.text.elements import integers_of, narrowed
 
 Array = npt.NDArray[Any]
@@ -148,7 +148,7 @@ def _finished(frame: Any, op: EpilogueOp, sums: Array, epilogue: tuple[Array, ..
 
 
 def _contraction(sums_of: Callable[..., Array]) -> RunsRegions:
-    def meaning(
+    def evaluator(
         frame: Any,
         op: ContractionOp,
         x: Array,
@@ -160,7 +160,7 @@ def _contraction(sums_of: Callable[..., Array]) -> RunsRegions:
         sums = _accumulated(op, sums_of(op, *_operands(op, x, w, weight_zero_points)))
         return _finished(frame, op, sums, epilogue, outs)
 
-    return RunsRegions(meaning)
+    return RunsRegions(evaluator)
 
 
 def _packed(frame: Any, op: PackedOp, x: Array, w: Array, epilogue: tuple[Array, ...], outs: Array | None) -> Any:
@@ -206,10 +206,10 @@ def _join(op: JoinOp, parts: tuple[Any, ...]) -> tuple[Any]:
     return (joined if joined.ndim else joined[()],)
 
 
-MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
-    **by_rows.MEANINGS,
-    **hand_made.MEANINGS,
-    **rows.MEANINGS,
+EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
+    **by_rows.EVALUATORS,
+    **hand_made.EVALUATORS,
+    **rows.EVALUATORS,
     ConvOp: _contraction(_conv_sums),
     JoinOp: _join,
     MatMulOp: _contraction(_matmul_sums),

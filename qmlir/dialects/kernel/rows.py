@@ -170,6 +170,6 @@ def reduced(op: RowReduceOp, value: Any) -> tuple[Any]:
     return (np.expand_dims(found, tuple(op.row)),)
 
 
-MEANINGS = {RowMaxOp: reduced, RowSumOp: reduced}
+EVALUATORS = {RowMaxOp: reduced, RowSumOp: reduced}
 
 OPERATIONS: tuple[type[Operation], ...] = (RowMaxOp, RowSumOp)

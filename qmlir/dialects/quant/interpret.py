@@ -111,7 +111,7 @@ def _scast(op: StorageCastOp, values: Array) -> tuple[Array]:
     return (_read_bits(values, integer.width.data, signed=True),)
 
 
-MEANINGS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
     QuantizeCastOp: _qcast,
     DequantizeCastOp: _dcast,
     StorageCastOp: _scast,

@@ -151,8 +151,8 @@ def _convert(op: ConvertOp, value: Array) -> tuple[Array]:
     kind = Conversion(op.kind.data)
     if kind is Conversion.BITCAST:
         return (np.ascontiguousarray(value).view(_dtype_of(element_of(op.result))),)
-    meaning = cast(Callable[..., tuple[Array]], registry.meanings("arith")[ConvertOp.ARITH[kind]])
-    return meaning(op, value)
+    evaluator = cast(Callable[..., tuple[Array]], registry.evaluators("arith")[ConvertOp.ARITH[kind]])
+    return evaluator(op, value)
 
 
 def _round_to_int(op: RoundToIntOp, value: Array) -> tuple[Array]:
@@ -197,11 +197,11 @@ def _select(op: SelectOp, condition: Array, lhs: Array, rhs: Array) -> tuple[Arr
 
 
 def _interleave(half: int) -> Callable[[InterleaveOp, Array, Array], tuple[Array]]:
-    def meaning(op: InterleaveOp, lhs: Array, rhs: Array) -> tuple[Array]:
+    def evaluator(op: InterleaveOp, lhs: Array, rhs: Array) -> tuple[Array]:
         a, b = (each.reshape(-1, 2, op.block_lanes // 2)[:, half] for each in (lhs, rhs))
         return (np.stack([a, b], axis=-1).reshape(-1),)
 
-    return meaning
+    return evaluator
 
 
 def _reduce_add(op: ReduceAddOp, value: Array) -> tuple[Any]:
@@ -212,7 +212,7 @@ def _reduce_add(op: ReduceAddOp, value: Array) -> tuple[Any]:
     return ((value if isinstance(element, AnyFloat) else _wrapped(value, element))[0],)
 
 
-MEANINGS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = {
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = {
     LoadOp: _load,
     LoadPartialOp: _load_partial,
     LoadGroupSplatOp: _load_group_splat,

@@ -84,7 +84,7 @@ class Accepted:
     granularities: tuple[str, ...] = ()
 
     def check(self, slot: Slot) -> None:
-        """Raise `ValueError` for what has no meaning."""
+        """Raise `ValueError` for a value that is not accepted."""
         for text in self.storages:
             check_storage(text)
         for text in self.schemes:
@@ -182,7 +182,7 @@ class Support:
         return None
 
     def check(self) -> None:
-        """Raise `ValueError` for what has no meaning."""
+        """Raise `ValueError` for a value that is not accepted."""
         if not self.op:
             raise ValueError('a support names an operation, as op = "nn.conv" or op = "nn.*"')
         try:
@@ -222,7 +222,7 @@ class Description:
     """What else its own passes want to know: sizes of memories, lanes, a version."""
 
     def check(self) -> None:
-        """Raise `ValueError` for what has no meaning."""
+        """Raise `ValueError` for a value that is not accepted."""
         if not _NAME.fullmatch(self.name):
             raise ValueError(f"'{self.name}' is no name of a target: letters, digits, '_', '.' and '-' are accepted")
         for support in self.supports:

@@ -5,7 +5,7 @@ from typing import Any
 from xdsl.ir import Operation
 
 from qmlir.dialects.team.ops import ChunksOp, SingleOp, chunk_bounds
-from qmlir.ir.evaluation import Meaning, RunsRegions
+from qmlir.ir.evaluation import Evaluator, RunsRegions
 
 THREADS = 2
 """More than one, so that bounds of chunks that are wrong give wrong numbers."""
@@ -23,7 +23,7 @@ def _chunks(frame: Any, op: ChunksOp) -> tuple[Any, ...]:
     return ()
 
 
-MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
     SingleOp: RunsRegions(_single),
     ChunksOp: RunsRegions(_chunks),
 }

@@ -34,7 +34,7 @@ from qmlir.interpreter.upstream.scalars import (
     wrap,
 )
 from qmlir.ir.builtin_types import as_dense
-from qmlir.ir.evaluation import Meaning, RunsRegions
+from qmlir.ir.evaluation import Evaluator, RunsRegions
 from qmlir.text.elements import dense_array
 
 Function = Callable[..., Any]
@@ -45,13 +45,13 @@ _python: Any = operator
 _where: Any = np.where
 
 
-def elementwise(function: Function) -> Meaning:
+def elementwise(function: Function) -> Evaluator:
     """The evaluator of an operation that computes `function(element type, *operands)` for each element."""
 
-    def meaning(op: Operation, *values: Any) -> tuple[Any]:
+    def evaluator(op: Operation, *values: Any) -> tuple[Any]:
         return (like_operands(function(element_of(op.operands[0].type), *values), values),)
 
-    return meaning
+    return evaluator
 
 
 def like_operands(result: Any, values: tuple[Any, ...]) -> Any:
@@ -172,14 +172,14 @@ def _add_with_carry(op: arith.AddUIExtendedOp, lhs: Any, rhs: Any) -> tuple[Any,
     return like_operands(wrap(total, element), (lhs, rhs)), like_operands(carry, (lhs, rhs))
 
 
-def _multiply_extended(reading: Reading) -> Meaning:
-    def meaning(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp, lhs: Any, rhs: Any) -> tuple[Any, Any]:
+def _multiply_extended(reading: Reading) -> Evaluator:
+    def evaluator(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp, lhs: Any, rhs: Any) -> tuple[Any, Any]:
         element = element_of(op.lhs.type)
         product = exact(reading(lhs, element)) * exact(reading(rhs, element))
         low, high = wrap(product, element), wrap(product >> width_of(element), element)
         return like_operands(low, (lhs, rhs)), like_operands(high, (lhs, rhs))
 
-    return meaning
+    return evaluator
 
 
 # --- Floats -----------------------------------------------------------------------------------------------------------
@@ -268,12 +268,12 @@ def _bitcast(op: arith.BitcastOp, value: Any) -> tuple[Any]:
     return _converts(_reinterpret)(op, value)
 
 
-def _converts(convert: Function) -> Meaning:
-    def meaning(op: Operation, value: Any) -> tuple[Any]:
+def _converts(convert: Function) -> Evaluator:
+    def evaluator(op: Operation, value: Any) -> tuple[Any]:
         source, target = element_of(op.operands[0].type), element_of(op.results[0].type)
         return (like_operands(convert(source, target, value), (value,)),)
 
-    return meaning
+    return evaluator
 
 
 _CONVERSIONS: dict[type[Operation], Function] = {
@@ -327,7 +327,7 @@ BINARY: dict[type[Operation], Function] = {
 }
 """For each operation on elements of one type: `f(element type, *elements)`."""
 
-MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
     **{operation: elementwise(function) for operation, function in BINARY.items()},
     **{operation: _converts(function) for operation, function in _CONVERSIONS.items()},
     arith.ConstantOp: _constant,

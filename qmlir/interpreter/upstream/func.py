@@ -6,11 +6,11 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation
 
 from qmlir.interpreter.machine import Frame
-from qmlir.ir.evaluation import Meaning, RunsRegions
+from qmlir.ir.evaluation import Evaluator, RunsRegions
 
 
 def _call(frame: Frame, op: CallOp, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     return frame.call(op.callee.root_reference.data, arguments)
 
 
-MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {CallOp: RunsRegions(_call)}
+EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {CallOp: RunsRegions(_call)}

@@ -28,7 +28,7 @@ from qmlir.interpreter.machine import Frame
 from qmlir.interpreter.upstream.scalars import Array, element_of, is_array, scalar_of
 from qmlir.ir.affine_bounds import lies_outside
 from qmlir.ir.builtin_types import integer_list
-from qmlir.ir.evaluation import Meaning, RunsRegions, check_writable
+from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
 
 _ELEMENTWISE_DIALECTS = ("arith", "math")
 """Dialects whose operations on scalars compute whole arrays just as well."""
@@ -229,7 +229,7 @@ def _reduce(frame: Frame, op: ops.ReduceOp, array: Array, init: Array) -> tuple[
     return _run(frame, op.region, kinds, [source], [target])
 
 
-MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
     **{
         operation: RunsRegions(_structured)
         for operation in Linalg.operations

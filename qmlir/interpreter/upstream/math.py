@@ -17,7 +17,7 @@ from qmlir.arithmetic.functions import FUNCTIONS
 from qmlir.arithmetic.fused import sum_to_odd
 from qmlir.interpreter.upstream.arith import elementwise, exact, has_any, of_floats
 from qmlir.interpreter.upstream.scalars import element_of, is_array, round_to, signed, unsigned, width_of, wrap
-from qmlir.ir.evaluation import Meaning, RunsRegions
+from qmlir.ir.evaluation import Evaluator, RunsRegions
 
 Function = Callable[..., Any]
 
@@ -144,7 +144,7 @@ _FUNCTIONS: dict[type[Operation], Function] = {
     math.IPowIOp: _integer_power,
 }
 
-MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
     **{operation: elementwise(function) for operation, function in _FUNCTIONS.items()},
     math.FPowIOp: _float_to_integer_power,
 }

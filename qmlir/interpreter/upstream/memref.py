@@ -34,7 +34,7 @@ from qmlir.interpreter.upstream.places import (
     slices,
 )
 from qmlir.interpreter.upstream.scalars import Array, dtype_of, element_of, is_array, scalar_of, unwritten
-from qmlir.ir.evaluation import Meaning, RunsRegions, check_writable
+from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
 
 
 def _shape_of(type_: Attribute) -> tuple[int, ...]:
@@ -211,7 +211,7 @@ def _alloca_scope(frame: Frame, op: memref.AllocaScopeOp) -> tuple[Any, ...]:
     return frame.run(op.scope)
 
 
-MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
     memref.AllocOp: _allocate,
     memref.AllocaOp: _allocate,
     memref.AllocaScopeOp: RunsRegions(_alloca_scope),
@@ -233,7 +233,7 @@ MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
     memref.ViewOp: _view,
 }
 
-WITHOUT_MEANING: dict[type[Operation], str] = {
+WITHOUT_EVALUATOR: dict[type[Operation], str] = {
     memref.AtomicRMWOp: "its result is the value that was stored, says its documentation, or the one before, its code",
     memref.DmaStartOp: "nothing is defined between its start and its end",
     memref.DmaWaitOp: "nothing is defined between the start and the end of a transfer",

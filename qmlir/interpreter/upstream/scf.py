@@ -9,7 +9,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.interpreter.machine import Frame
 from qmlir.interpreter.upstream.scalars import signed, wrap
-from qmlir.ir.evaluation import Meaning, RunsRegions
+from qmlir.ir.evaluation import Evaluator, RunsRegions
 
 Values = tuple[Any, ...]
 
@@ -64,7 +64,7 @@ def _execute_region(frame: Frame, op: scf.ExecuteRegionOp) -> Values:
     return frame.run(op.region)
 
 
-MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
     scf.ForOp: RunsRegions(_for),
     scf.IfOp: RunsRegions(_if),
     scf.WhileOp: RunsRegions(_while),

@@ -25,7 +25,7 @@ from qmlir.interpreter.upstream.places import (
 )
 from qmlir.interpreter.upstream.scalars import Array, dtype_of, element_of, is_array, scalar_of, unwritten
 from qmlir.ir import builtin_types
-from qmlir.ir.evaluation import Meaning, RunsRegions
+from qmlir.ir.evaluation import Evaluator, RunsRegions
 
 
 def _empty(op: tensor.EmptyOp, sizes: Place) -> tuple[Array]:
@@ -125,7 +125,7 @@ def _pad(frame: Frame, op: tensor.PadOp, array: Array, low: Place, high: Place) 
     return (padded,)
 
 
-MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
     tensor.CastOp: _cast,
     tensor.CollapseShapeOp: _collapse_shape,
     tensor.ConcatOp: _concat,

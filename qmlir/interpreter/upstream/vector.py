@@ -17,7 +17,7 @@ from qmlir.interpreter.upstream.math import fused_multiply_add
 from qmlir.interpreter.upstream.places import Place, check_place, mixed, slices
 from qmlir.interpreter.upstream.scalars import Array, dtype_of, element_of, is_array, scalar_of, unwritten_value
 from qmlir.ir.builtin_types import integer_list
-from qmlir.ir.evaluation import Meaning, RunsRegions, check_writable
+from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
 
 
 def _shape_of(value: SSAValue) -> tuple[int, ...]:
@@ -194,7 +194,7 @@ def _transfer_write(
     return (target,) if is_value else ()
 
 
-MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
+EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
     vector.BitcastOp: _bitcast,
     vector.BroadcastOp: _broadcast,
     vector.CreateMaskOp: _create_mask,
@@ -211,7 +211,7 @@ MEANINGS: dict[type[Operation], Meaning | RunsRegions] = {
     vector.TransferWriteOp: _transfer_write,
 }
 
-WITHOUT_MEANING: dict[type[Operation], str] = {
+WITHOUT_EVALUATOR: dict[type[Operation], str] = {
     vector.PrintOp: "prints, while what a run gives are its results",
 }
 """Why an operation of the dialect is not evaluated."""

@@ -33,7 +33,7 @@ from qmlir.dialects.quant.types import CalibratedQuantizedType, QuantizedType, S
 from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.conversion import Legality, convert
 from qmlir.ir.decomposition import Parts, results_given
-from qmlir.ir.evaluation import RunsRegions, meaning_of
+from qmlir.ir.evaluation import RunsRegions, evaluator_of
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.signature import ELEMENT, REFUSES_NAN
 from qmlir.ir.type_conversion import HandOnConverted, TypeConversion
@@ -53,8 +53,8 @@ def _by_hand(op: Operation, at: Lowering) -> Sequence[SSAValue] | None:
     kernel = hand_made_for(op)
     if kernel is None:
         return None
-    meaning = meaning_of(op)
-    if meaning is None or isinstance(meaning, RunsRegions):
+    evaluator = evaluator_of(op)
+    if evaluator is None or isinstance(evaluator, RunsRegions):
         raise at.error(f"has the kernel '{kernel.function}', and no meaning on arrays that it is held to")
     call = HandMadeOp.of(op, kernel, [at.value(operand) for operand in op.operands])
     at.insert(call)

@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.analysis.intervals import EMPTY, Interval, signed, signed_range, transfer, unsigned, wrapped
-from qmlir.interpreter.upstream.arith import MEANINGS
+from qmlir.interpreter.upstream.arith import EVALUATORS
 
 BITS = 4
 INTEGER = IntegerType(BITS)
@@ -34,9 +34,9 @@ def operands(*types: Any) -> list[Any]:
 
 
 def computed(op: Operation, *values: int) -> int | None:
-    meaning: Any = MEANINGS[type(op)]
+    evaluator: Any = EVALUATORS[type(op)]
     try:
-        return int(meaning(op, *values)[0])
+        return int(evaluator(op, *values)[0])
     except InterpretationError:
         return None
 
@@ -73,8 +73,8 @@ def test_conversions(operation: Any, bits: int) -> None:
             op = operation(operands(IntegerType(bits))[0], target)
             found = transfer(op, [Interval(low, high)])
             assert found is not None
-            meaning: Any = MEANINGS[operation]
-            values = [float(meaning(op, value)[0]) for value in range(low, high + 1)]
+            evaluator: Any = EVALUATORS[operation]
+            values = [float(evaluator(op, value)[0]) for value in range(low, high + 1)]
             assert found.values[0] <= min(values)
             assert max(values) <= found.values[1]
 

@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.test_value import create_ssa_value
 
-from qmlir.interpreter.upstream.arith import MEANINGS
+from qmlir.interpreter.upstream.arith import EVALUATORS
 
 WIDTHS = st.sampled_from([1, 2, 3, 4, 7, 8, 12, 16, 24, 31, 32, 33, 48, 63, 64])
 BF16, F16 = BFloat16Type(), Float16Type()
@@ -37,7 +37,7 @@ def compute(kind: type[Operation], types: list[Attribute], results: list[Attribu
     """The results of an operation, made without a module around it."""
     op = kind.create(operands=[create_ssa_value(type_) for type_ in types], result_types=results, properties=properties)
     with np.errstate(all="ignore"):
-        return MEANINGS[kind](op, *values)
+        return EVALUATORS[kind](op, *values)
 
 
 def held(number: int, bits: int) -> np.signedinteger[Any]:

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.test_value import create_ssa_value
 
-from qmlir.interpreter.upstream.math import MEANINGS, fused_multiply_add
+from qmlir.interpreter.upstream.math import EVALUATORS, fused_multiply_add
 from tests.unit.interpreter.test_arith import FLOATS, FORMATS, WIDTHS, as_signed, as_unsigned, held, of_format
 
 
@@ -23,7 +23,7 @@ def compute(kind: type[Operation], type_: Attribute, *values: Any) -> Any:
     """The result of an operation on values of one type."""
     op = kind.create(operands=[create_ssa_value(type_) for _ in values], result_types=[type_])
     with np.errstate(all="ignore"):
-        (result,) = MEANINGS[kind](op, *values)
+        (result,) = EVALUATORS[kind](op, *values)
     return result
 
 
@@ -214,13 +214,13 @@ def test_ipowi(bits: int, a: int, b: int) -> None:
 def test_fpowi(base: float, exponent: int) -> None:
     op = math.FPowIOp.create(operands=[create_ssa_value(f32), create_ssa_value(i32)], result_types=[f32])
     with np.errstate(all="ignore"):
-        (found,) = MEANINGS[math.FPowIOp](op, np.float32(base), np.int32(exponent))
+        (found,) = EVALUATORS[math.FPowIOp](op, np.float32(base), np.int32(exponent))
         expected = np.float32(np.float64(base) ** exponent)
     np.testing.assert_array_max_ulp(found, expected, maxulp=1)
 
 
 def test_fpowi_of_an_exponent_beyond_f64() -> None:
     op = math.FPowIOp.create(operands=[create_ssa_value(f64), create_ssa_value(IntegerType(64))], result_types=[f64])
-    assert MEANINGS[math.FPowIOp](op, np.float64(-1), np.int64(2**53 + 1)) == (-1.0,)
+    assert EVALUATORS[math.FPowIOp](op, np.float64(-1), np.int64(2**53 + 1)) == (-1.0,)
     op = math.FPowIOp.create(operands=[create_ssa_value(f64), create_ssa_value(i8)], result_types=[f64])
-    assert MEANINGS[math.FPowIOp](op, np.float64(-2), np.int8(-1)) == (-0.5,)
+    assert EVALUATORS[math.FPowIOp](op, np.float64(-2), np.int8(-1)) == (-0.5,)

@@ -16,9 +16,9 @@ DIALECTS = ["arith", "math", "scf", "memref", "linalg", "tensor", "vector"]
 def test_every_operation_has_a_meaning_or_a_reason(name: str) -> None:
     dialect: Dialect = default_environment().dialects[name]()
     module = import_module(f"qmlir.interpreter.upstream.{name}")
-    reasons = getattr(module, "WITHOUT_MEANING", {})
+    reasons = getattr(module, "WITHOUT_EVALUATOR", {})
     # The interpreter gives a terminator's operands to the operation around it.
     operations = {op for op in dialect.operations if not op.has_trait(IsTerminator)}
-    assert operations == module.MEANINGS.keys() | reasons.keys()
-    assert not module.MEANINGS.keys() & reasons.keys()
-    assert registry.meanings(name) == module.MEANINGS
+    assert operations == module.EVALUATORS.keys() | reasons.keys()
+    assert not module.EVALUATORS.keys() & reasons.keys()
+    assert registry.evaluators(name) == module.EVALUATORS

@@ -47,8 +47,11 @@ def test_every_field_is_described() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"meanings": {"nn": "no row"}}, "'no row' in 'meanings' of a Contribution is not of the form module:object"),
-        ({"meanings": {"nn": ("a:b",)}}, "'meanings' of a Contribution is name to row, found ('a:b',)"),
+        (
+            {"evaluators": {"nn": "no row"}},
+            "'no row' in 'evaluators' of a Contribution is not of the form module:object",
+        ),
+        ({"evaluators": {"nn": ("a:b",)}}, "'evaluators' of a Contribution is name to row, found ('a:b',)"),
         ({"patterns": {"nn.canonicalize": "a:b"}}, "'patterns' of a Contribution is name to rows, found 'a:b'"),
         ({"patterns": ("a:b",)}, "'patterns' of a Contribution is name to rows, found tuple"),
         ({"importers": {"Relu": "a:b"}}, "'importers' of a Contribution is rows, found dict"),

@@ -45,7 +45,7 @@ UNIVERSE = Universe(all_dialects={"fragile": lambda: Dialect("fragile", [Fragile
 TABLE = {FragileOp: breaks}
 OPERATORS = {"com.example::Fragile": breaks}
 CONTRIBUTION = Contribution(
-    meanings={"fragile": f"{HERE}:TABLE"}, importers=(f"{HERE}:OPERATORS",), exporters=(f"{HERE}:TABLE",)
+    evaluators={"fragile": f"{HERE}:TABLE"}, importers=(f"{HERE}:OPERATORS",), exporters=(f"{HERE}:TABLE",)
 )
 MODULE = """
 func.func @main(%x: tensor<2xf32> {nn.name = "x"}) -> (tensor<2xf32> {nn.name = "y"}) {

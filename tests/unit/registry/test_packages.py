@@ -66,12 +66,13 @@ def _place(low, high, grid):
     return Parameters(np.exp2(np.floor(np.log2(scales))), np.zeros(scales.shape, np.int64))
 
 FLOOR = Scheme("floor_pow2", is_symmetric=True, is_power_of_two=True, place=_place)
-MEANINGS = {{TwiceOp: lambda op, x: (2 * x,)}}
+EVALUATORS = {{TwiceOp: lambda op, x: (2 * x,)}}
 UNIVERSE = Universe(
     all_dialects={{"good": lambda: Dialect("good", [TwiceOp])}}, all_passes={{"good-mark": lambda: Mark}}
 )
 CONTRIBUTION = Contribution(
-    meanings={{"good": "good:MEANINGS"}}, calibrators={{"half": "good:half"}}, schemes={{"floor_pow2": "good:FLOOR"}},
+    evaluators={{"good": "good:EVALUATORS"}}, calibrators={{"half": "good:half"}},
+    schemes={{"floor_pow2": "good:FLOOR"}},
     stages={{"quantize.raise.after": "good-mark{{at=quantized}}"}}, built_for="{INTERFACE}",
 )
 '''
@@ -91,7 +92,7 @@ UNIVERSE = Universe(
     all_dialects={"nn": wrong, "arith": wrong, "good": wrong}, all_passes={"cse": wrong, "does-not-load": wrong}
 )
 CONTRIBUTION = Contribution(
-    meanings={"nn": "taken:RELU"}, lowerings={"nn": "taken:RELU"}, importers=("taken:OPERATORS",),
+    evaluators={"nn": "taken:RELU"}, lowerings={"nn": "taken:RELU"}, importers=("taken:OPERATORS",),
     exporters=("taken:RELU",), tables={"bufferize.destinations": ("taken:missing",)},
     calibrators={"min_max": "taken:wrong", "half": "taken:wrong", "none": "taken:RELU"},
     schemes={"symmetric": "taken:wrong"}, targets={"cpu": "taken:wrong"},
@@ -199,7 +200,7 @@ def test_everything_else_works_in_qmlir_opt(crowd: Path, tmp_path: Path) -> None
     )
     done = _run(crowd, "qmlir-opt", source, "-p", "canonicalize,cse,good-mark", "--verify-each=exec")
     assert (done.returncode, "good.mark" in done.stdout) == (0, True), done.stderr
-    taken = "warning: package 'taken 3.0': left out 'nn.relu' of 'taken:RELU' (meanings): package 'qmlir' has it\n"
+    taken = "warning: package 'taken 3.0': left out 'nn.relu' of 'taken:RELU' (evaluators): package 'qmlir' has it\n"
     assert sorted(done.stderr.splitlines()) == sorted((ALWAYS + LOADED + taken).splitlines())
     listed = _run(crowd, "qmlir-opt", "--list-passes")
     assert listed.returncode == 0
@@ -218,7 +219,7 @@ def test_doctor_names_all_of_it(crowd: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     said = {name: [text for each, text in found if each == name] for name, _ in found}
     assert said["good 1.0"] == [
-        "dialects: good", "passes: good-mark", "meanings: good", "stages: quantize.raise.after", "calibrators: half",
+        "dialects: good", "passes: good-mark", "evaluators: good", "stages: quantize.raise.after", "calibrators: half",
         "schemes: floor_pow2",
     ]  # fmt: skip
     assert said["broken 2.0"] == [f"left out 'broken:CONTRIBUTION': {BROKEN}"]
@@ -228,7 +229,7 @@ def test_doctor_names_all_of_it(crowd: Path) -> None:
         "left out dialect 'arith': package 'xdsl' has this name",
         "left out dialect 'good': package 'good 1.0' has this name",
         "left out pass 'does-not-load': KeyError: 'never called'",
-        "left out 'nn.relu' of 'taken:RELU' (meanings): package 'qmlir' has it",
+        "left out 'nn.relu' of 'taken:RELU' (evaluators): package 'qmlir' has it",
         "left out 'nn.relu' of 'taken:RELU' (lowerings): package 'qmlir' has it",
         "left out 'nn.relu' of 'taken:RELU' (exporters): package 'qmlir' has it",
         "left out 'Gemm', 'Relu' of 'taken:OPERATORS' (importers): package 'qmlir' has them",

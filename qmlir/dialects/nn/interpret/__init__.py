@@ -38,6 +38,6 @@ _FAMILIES = (
     recurrent, dynamic, expansion, indexing, selection, reduction, shapes, text,
 )  # fmt: skip
 
-_PLAIN = with_quantized({op: meaning for family in _FAMILIES for op, meaning in family.MEANINGS.items()})
+_PLAIN = with_quantized({op: evaluator for family in _FAMILIES for op, evaluator in family.EVALUATORS.items()})
 
-MEANINGS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = sequence.MEANINGS | with_components(_PLAIN)
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = sequence.EVALUATORS | with_components(_PLAIN)

@@ -15,7 +15,7 @@ from qmlir.dialects.nn.interpret.indexing import checked_indices
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.interpret.softmax import Rounding, rounding, softmax
 from qmlir.dialects.nn.ops import attention as ops
-from qmlir.ir.evaluation import Meaning
+from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import dense_dtype
 
 Array = npt.NDArray[Any]
@@ -117,7 +117,7 @@ def _rotary_embedding(
     return (np.concatenate((rotated, x[..., size:]), axis=-1),)
 
 
-MEANINGS: dict[type[Operation], Meaning] = {
+EVALUATORS: dict[type[Operation], Evaluator] = {
     ops.AttentionOp: _attention,
     ops.RotaryEmbeddingOp: _rotary_embedding,
 }

@@ -1,6 +1,6 @@
-"""The meaning of a quantized composite whose property `components` has the types of its parts: that of those parts.
+"""The evaluator of a quantized composite whose property `components` has the types of its parts: those parts.
 
-Float composites keep their own meaning: a profiled range changes no number.
+Float composites keep their own evaluator: a profiled range changes no number.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.ir.decomposition import Parts
-from qmlir.ir.evaluation import ByOperation, Meaning, Results, evaluate, operand_groups
+from qmlir.ir.evaluation import ByOperation, Evaluator, Results, evaluate, operand_groups
 
 
 def _by_operand(op: NnOp, arguments: tuple[Any, ...]) -> dict[SSAValue, Any]:
@@ -36,22 +36,22 @@ def of_parts(op: NnOp, *arguments: Any) -> Results:
         for part in parts.operations:
             found = evaluate(part, [values[operand] for operand in part.operands])
             if found is None:
-                raise InterpretationError(f"nobody says what {part.name} computes, a part of {op.name}")
+                raise InterpretationError(f"{part.name}, a part of {op.name}, has no evaluator")
             values.update(zip(part.results, found, strict=True))
         return tuple(values[result] for result in results)
     finally:
         parts.discard()
 
 
-def _or_parts(meaning: Meaning) -> ByOperation:
-    def choose(op: NnOp) -> Meaning:
+def _or_parts(evaluator: Evaluator) -> ByOperation:
+    def choose(op: NnOp) -> Evaluator:
         if op.components is not None and any(is_quantized(value) for value in op.data_operands()):
             return of_parts
-        return meaning.choose(op) if isinstance(meaning, ByOperation) else meaning
+        return evaluator.choose(op) if isinstance(evaluator, ByOperation) else evaluator
 
     return ByOperation(choose)
 
 
-def with_components(meanings: Mapping[type[Operation], Meaning]) -> dict[type[Operation], Meaning]:
-    """`meanings`, with those of composites extended to the types of their parts."""
-    return {operation: _or_parts(meaning) for operation, meaning in meanings.items()}
+def with_components(evaluators: Mapping[type[Operation], Evaluator]) -> dict[type[Operation], Evaluator]:
+    """`evaluators`, with those of composites extended to the types of their parts."""
+    return {operation: _or_parts(evaluator) for operation, evaluator in evaluators.items()}

@@ -122,7 +122,7 @@ def _fully_connected(op: ops.FullyConnectedOp, data: Array, weight: Array, bias:
     return (_finished(left @ right.T, bias, 0, op.result, data.dtype),)
 
 
-MEANINGS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
     ops.ConvOp: _conv,
     ops.ConvTransposeOp: _conv_transpose,
     ops.MatMulOp: _matmul,

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from xdsl.ir import Operation
 
 from qmlir.dialects.nn.ops import dynamic as ops
-from qmlir.ir.evaluation import Meaning
+from qmlir.ir.evaluation import Evaluator
 
 Array = npt.NDArray[Any]
 
@@ -24,4 +24,4 @@ def _dynamic_quantize(op: ops.DynamicQuantizeOp, x: Array) -> tuple[Array, Array
         return integers.astype(np.uint8), np.asarray(scale), np.asarray(zero_point.astype(np.uint8))
 
 
-MEANINGS: dict[type[Operation], Meaning] = {ops.DynamicQuantizeOp: _dynamic_quantize}
+EVALUATORS: dict[type[Operation], Evaluator] = {ops.DynamicQuantizeOp: _dynamic_quantize}

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 from qmlir.dialects.nn.interpret.precision import is_integral, widened
 from qmlir.dialects.nn.ops import einsum as ops
 from qmlir.ir.builtin_types import element_of
-from qmlir.ir.evaluation import Meaning
+from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import narrowed
 
 Array = npt.NDArray[Any]
@@ -23,4 +23,4 @@ def _einsum(op: ops.EinsumOp, arrays: tuple[Array, ...]) -> tuple[Array]:
     return (narrowed(result, element_of(op.result)) if is_integral(result) else result,)
 
 
-MEANINGS: dict[type[Operation], Meaning] = {ops.EinsumOp: _einsum}
+EVALUATORS: dict[type[Operation], Evaluator] = {ops.EinsumOp: _einsum}

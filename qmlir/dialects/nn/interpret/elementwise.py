@@ -15,7 +15,7 @@ from qmlir.arithmetic.extremes import maximum, minimum
 from qmlir.arithmetic.small_floats import PowerRounding, to_small_float
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.formulas import FORMULAS, Formula
-from qmlir.dialects.nn.interpret.precision import Meaning, is_integral, of_arrays, of_operation, of_question, widened
+from qmlir.dialects.nn.interpret.precision import Evaluator, is_integral, of_arrays, of_operation, of_question, widened
 from qmlir.dialects.nn.ops import elementwise as ops
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.small_floats import as_small_float
@@ -24,7 +24,7 @@ from qmlir.text.elements import dense_dtype, narrowed
 Array = npt.NDArray[Any]
 
 
-def _of_formula(formula: Formula) -> Meaning:
+def _of_formula(formula: Formula) -> Evaluator:
     def on_arrays(op: Operation, *arrays: Array) -> Array:
         return formula.of(op, functions.ON_ARRAYS, *arrays)
 
@@ -155,7 +155,7 @@ _COMPARISONS: dict[type[Operation], Callable[..., Any]] = {
     ops.LessOrEqualOp: np.less_equal,
 }
 
-MEANINGS: dict[type[Operation], Meaning] = {
+EVALUATORS: dict[type[Operation], Evaluator] = {
     **{operation: _of_formula(formula) for operation, formula in FORMULAS.items()},
     **{operation: of_operation(of_arrays(function)) for operation, function in _FUNCTIONS.items()},
     **{operation: of_question(of_arrays(function)) for operation, function in _COMPARISONS.items()},

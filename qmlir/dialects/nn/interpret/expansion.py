@@ -13,7 +13,7 @@ from qmlir.dialects.nn.ops import expansion as ops
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
-from qmlir.ir.evaluation import Meaning
+from qmlir.ir.evaluation import Evaluator
 
 Array = npt.NDArray[Any]
 
@@ -65,7 +65,7 @@ def _trilu(op: ops.TriluOp, x: Array, k: Array | None) -> tuple[Array]:
     return (np.where(inside, x, stored_zeros(op.input, x.shape, x.dtype)),)
 
 
-MEANINGS: dict[type[Operation], Meaning] = {
+EVALUATORS: dict[type[Operation], Evaluator] = {
     ops.ExpandOp: _expand,
     ops.TileOp: _tile,
     ops.PadOp: _pad,

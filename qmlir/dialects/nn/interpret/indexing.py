@@ -14,7 +14,7 @@ from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import indexing as ops
 from qmlir.ir.builtin_types import element_of
-from qmlir.ir.evaluation import Meaning
+from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import narrowed
 
 Array = npt.NDArray[Any]
@@ -116,7 +116,7 @@ def _one_hot(op: ops.OneHotOp, indices: Array, values: Array, depth: Array | Non
     return (np.where(found == depths, on, off),)
 
 
-MEANINGS: dict[type[Operation], Meaning] = {
+EVALUATORS: dict[type[Operation], Evaluator] = {
     ops.GatherOp: _gather,
     ops.GatherElementsOp: _gather_elements,
     ops.GatherNDOp: _gather_nd,

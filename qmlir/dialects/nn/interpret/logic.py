@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
-from qmlir.dialects.nn.interpret.precision import Meaning, of_arrays, of_operation, of_question
+from qmlir.dialects.nn.interpret.precision import Evaluator, of_arrays, of_operation, of_question
 from qmlir.dialects.nn.ops import logic as ops
 from qmlir.ir.builtin_types import as_integer, element_of
 
@@ -47,7 +47,7 @@ _FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
     ops.BitwiseNotOp: np.bitwise_not,
 }
 
-MEANINGS: dict[type[Operation], Meaning] = {
+EVALUATORS: dict[type[Operation], Evaluator] = {
     **{operation: of_operation(of_arrays(function)) for operation, function in _FUNCTIONS.items()},
     ops.BitShiftOp: of_operation(_bit_shift),
     ops.IsNaNOp: of_question(of_arrays(np.isnan)),

@@ -78,7 +78,7 @@ def _space_to_depth(op: movement.SpaceToDepthOp, x: Array) -> tuple[Array]:
     return (split.transpose(order).reshape(batch, depth * block * block, height // block, width // block),)
 
 
-MEANINGS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
     constant.ConstantOp: _constant,
     movement.ReshapeOp: _reshape,
     movement.SqueezeOp: _squeeze,

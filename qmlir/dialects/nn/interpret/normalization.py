@@ -15,7 +15,7 @@ from qmlir.arithmetic import functions
 from qmlir.arithmetic.ordered_sums import ordered_mean, ordered_sum
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import normalization as ops
-from qmlir.ir.evaluation import Meaning
+from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import dense_dtype
 
 Array = npt.NDArray[Any]
@@ -122,7 +122,7 @@ def _local_response_norm(op: ops.LocalResponseNormOp, data: Array) -> tuple[Arra
     return (result.astype(data.dtype, copy=False),)
 
 
-MEANINGS: dict[type[Operation], Meaning] = {
+EVALUATORS: dict[type[Operation], Evaluator] = {
     ops.BatchNormOp: _batch_norm,
     ops.InstanceNormOp: _instance_norm,
     ops.GroupNormOp: _group_norm,

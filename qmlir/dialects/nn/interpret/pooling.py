@@ -135,7 +135,7 @@ def _global_lp_pool(op: ops.GlobalLpPoolOp, data: Array) -> tuple[Array]:
     return (_root(total, p).astype(data.dtype, copy=False),)
 
 
-MEANINGS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
     ops.MaxPoolOp: _max_pool,
     ops.MaxPoolWithIndicesOp: _max_pool_with_indices,
     ops.AveragePoolOp: _average_pool,

@@ -1,4 +1,4 @@
-"""In which precision meanings compute, and how the results of elementwise ones become elements again.
+"""The precision in which evaluators compute, and how the results of elementwise ones become elements again.
 
 f32 and f64 are computed in their own precision. Shorter floats are computed in f32 and rounded once, half-way cases to
 even. Integers wrap around, those of less than a byte too. What IEEE gives for a division by 0 or an overflow is the
@@ -18,7 +18,7 @@ from qmlir.ir.small_floats import DTYPES
 from qmlir.text.elements import narrowed
 
 Array = npt.NDArray[Any]
-Meaning = Callable[..., tuple[Array, ...]]
+Evaluator = Callable[..., tuple[Array, ...]]
 
 SHORT_FLOATS = frozenset(np.dtype(each) for each in (np.float16, ml_dtypes.bfloat16, *DTYPES.values()))
 
@@ -38,16 +38,16 @@ def is_integral(array: Array) -> bool:
     return array.dtype.kind in "iu"
 
 
-def of_operation(function: Callable[..., Any]) -> Meaning:
-    """The meaning `function(op, *arrays)` of an operation whose result has the type of its operands."""
+def of_operation(function: Callable[..., Any]) -> Evaluator:
+    """The evaluator of an operation whose result has the type of its operands, by `function(op, *arrays)`."""
 
-    def meaning(op: Operation, *arrays: Array) -> tuple[Array]:
+    def evaluator(op: Operation, *arrays: Array) -> tuple[Array]:
         dtype = arrays[0].dtype
         with np.errstate(all="ignore"):
             result = np.asarray(function(op, *(widened(array) for array in arrays))).astype(dtype, copy=False)
         return (narrowed(result, element_of(op.results[0])) if is_integral(result) else result,)
 
-    return meaning
+    return evaluator
 
 
 def of_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,11 +59,11 @@ def of_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
     return of_their_values
 
 
-def of_question(function: Callable[..., Any]) -> Meaning:
-    """The meaning `function(op, *arrays)` of an operation whose result is i1: 0 and 1."""
+def of_question(function: Callable[..., Any]) -> Evaluator:
+    """The evaluator of an operation whose result is i1, 0 and 1, by `function(op, *arrays)`."""
 
-    def meaning(op: Operation, *arrays: Array) -> tuple[Array]:
+    def evaluator(op: Operation, *arrays: Array) -> tuple[Array]:
         with np.errstate(all="ignore"):
             return (np.asarray(function(op, *(widened(array) for array in arrays))).astype(np.int8),)
 
-    return meaning
+    return evaluator

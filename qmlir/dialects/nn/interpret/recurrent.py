@@ -15,7 +15,7 @@ from qmlir.dialects.nn import formulas
 from qmlir.dialects.nn.interpret.components import of_parts
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import recurrent as ops
-from qmlir.ir.evaluation import Meaning
+from qmlir.ir.evaluation import Evaluator
 
 Array = npt.NDArray[Any]
 State = tuple[Array, ...]
@@ -183,7 +183,7 @@ def _lstm(
     return _layer(op, makers, (x, weight, recurrence, bias, lengths), [initial_hidden, initial_cell])
 
 
-MEANINGS: dict[type[Operation], Meaning] = {
+EVALUATORS: dict[type[Operation], Evaluator] = {
     ops.RnnOp: _rnn,
     ops.LstmOp: _lstm,
     ops.GruOp: _gru,

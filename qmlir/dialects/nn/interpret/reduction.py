@@ -17,7 +17,7 @@ from qmlir.dialects.nn.elements import element_limits
 from qmlir.dialects.nn.interpret.precision import is_integral, widened
 from qmlir.dialects.nn.ops import reduction as ops
 from qmlir.ir.builtin_types import element_of
-from qmlir.ir.evaluation import Meaning
+from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import narrowed
 
 Array = npt.NDArray[Any]
@@ -75,41 +75,41 @@ def _log_sum_exp(x: Array, axes: tuple[int, ...]) -> Array:
     return functions.log(_sum(functions.exp(x - shift), axes)) + shift
 
 
-def _reduction(function: Reduction) -> Meaning:
-    def meaning(op: ops.ReduceOp, x: Array, axes: Array | None) -> tuple[Array]:
+def _reduction(function: Reduction) -> Evaluator:
+    def evaluator(op: ops.ReduceOp, x: Array, axes: Array | None) -> tuple[Array]:
         gone = op.reduced_axes(x.ndim, axes)
         with np.errstate(all="ignore"):  # what IEEE gives for the logarithm of 0 or an overflow is the answer
             result = narrowed(function(widened(x), gone).astype(x.dtype), element_of(op.input))
         return (result if op.keeps_axes else result.squeeze(gone),)
 
-    return meaning
+    return evaluator
 
 
-def _extreme(function: Extreme) -> Meaning:
-    """The meaning of a largest or smallest element; that of no elements is the one that no other one yields to."""
+def _extreme(function: Extreme) -> Evaluator:
+    """The evaluator of the largest or smallest element; of no elements, the limit that every element replaces."""
 
-    def meaning(op: ops.ExtremeOp, x: Array, axes: Array | None) -> tuple[Array]:
+    def evaluator(op: ops.ExtremeOp, x: Array, axes: Array | None) -> tuple[Array]:
         lowest, highest = element_limits(element_of(op.input))
         initial = lowest if function is maximum else highest
         gone = op.reduced_axes(x.ndim, axes)
         return (function.along(widened(x), gone, initial=initial, keepdims=op.keeps_axes).astype(x.dtype),)
 
-    return meaning
+    return evaluator
 
 
-def _arg_extreme(function: Callable[..., Array]) -> Meaning:
-    def meaning(op: ops.ArgExtremeOp, x: Array) -> tuple[Array]:
+def _arg_extreme(function: Callable[..., Array]) -> Evaluator:
+    def evaluator(op: ops.ArgExtremeOp, x: Array) -> tuple[Array]:
         axis, keeps, values = op.axis.value.data, bool(op.keep_dims.value.data), widened(x)
         if not op.select_last_index.value.data:
             return (np.asarray(function(values, axis=axis, keepdims=keeps), np.int64),)
         from_end = function(np.flip(values, axis), axis=axis, keepdims=keeps)
         return (np.asarray(x.shape[axis] - 1 - from_end, np.int64),)
 
-    return meaning
+    return evaluator
 
 
-def _scan(ufunc: np.ufunc) -> Meaning:
-    def meaning(op: ops.ScanOp, x: Array, axis: Array | None) -> tuple[Array]:
+def _scan(ufunc: np.ufunc) -> Evaluator:
+    def evaluator(op: ops.ScanOp, x: Array, axis: Array | None) -> tuple[Array]:
         values = np.moveaxis(widened(x), op.scanned_axis(x.ndim, axis), 0)
         if op.reverse.value.data:
             values = values[::-1]
@@ -123,10 +123,10 @@ def _scan(ufunc: np.ufunc) -> Meaning:
         result = np.moveaxis(result, 0, op.scanned_axis(x.ndim, axis))
         return (narrowed(result.astype(x.dtype), element_of(op.input)),)
 
-    return meaning
+    return evaluator
 
 
-MEANINGS: dict[type[Operation], Meaning] = {
+EVALUATORS: dict[type[Operation], Evaluator] = {
     ops.ReduceSumOp: _reduction(_sum),
     ops.ReduceMeanOp: _reduction(_mean),
     ops.ReduceProdOp: _reduction(_product),

@@ -234,4 +234,4 @@ def _resize(
     return (result,)
 
 
-MEANINGS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {ops.ResizeOp: _resize}
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {ops.ResizeOp: _resize}

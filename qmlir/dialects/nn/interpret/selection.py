@@ -9,7 +9,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import selection as ops
-from qmlir.ir.evaluation import Meaning
+from qmlir.ir.evaluation import Evaluator
 
 Array = npt.NDArray[Any]
 
@@ -62,7 +62,7 @@ def _reverse_sequence(op: ops.ReverseSequenceOp, x: Array, lengths: Array) -> tu
     return (np.take_along_axis(x, order, axis=time),)
 
 
-MEANINGS: dict[type[Operation], Meaning] = {
+EVALUATORS: dict[type[Operation], Evaluator] = {
     ops.TopKOp: _top_k,
     ops.NonZeroOp: _non_zero,
     ops.UniqueOp: _unique,

@@ -82,7 +82,7 @@ def _concat(op: ops.ConcatFromSequenceOp, tensors: Tensors) -> tuple[Array]:
     return (join(tensors, axis=op.axis.value.data),)
 
 
-MEANINGS: dict[type[Operation], Callable[..., tuple[Any]]] = {
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Any]]] = {
     ops.SequenceConstructOp: _construct,
     ops.SequenceEmptyOp: _empty,
     ops.SequenceInsertOp: _insert,

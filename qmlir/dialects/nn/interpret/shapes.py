@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import InterpretationError
 from qmlir.dialects.nn.infer.shapes import range_size
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import shapes as ops
-from qmlir.ir.evaluation import Meaning
+from qmlir.ir.evaluation import Evaluator
 
 Array = npt.NDArray[Any]
 
@@ -33,4 +33,4 @@ def _range(op: ops.RangeOp, start: Array, limit: Array, delta: Array) -> tuple[A
     return (np.asarray(values).astype(start.dtype),)
 
 
-MEANINGS: dict[type[Operation], Meaning] = {ops.ShapeOp: _shape, ops.SizeOp: _size, ops.RangeOp: _range}
+EVALUATORS: dict[type[Operation], Evaluator] = {ops.ShapeOp: _shape, ops.SizeOp: _size, ops.RangeOp: _range}

@@ -15,7 +15,7 @@ from qmlir.arithmetic import functions
 from qmlir.arithmetic.ordered_sums import ordered_sum
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import softmax as ops
-from qmlir.ir.evaluation import Meaning
+from qmlir.ir.evaluation import Evaluator
 
 Array = npt.NDArray[Any]
 
@@ -54,15 +54,15 @@ def _hardmax(x: Array, axis: int, rounded: Rounding) -> Array:
     return result
 
 
-def _along_axis(function: Callable[[Array, int, Rounding], Array]) -> Meaning:
-    def meaning(op: ops.SoftmaxLikeOp, x: Array) -> tuple[Array]:
+def _along_axis(function: Callable[[Array, int, Rounding], Array]) -> Evaluator:
+    def evaluator(op: ops.SoftmaxLikeOp, x: Array) -> tuple[Array]:
         with np.errstate(all="ignore"):  # infinities give NaN, as IEEE has it
             return (function(x, op.axis.value.data, rounding(x.dtype)).astype(x.dtype, copy=False),)
 
-    return meaning
+    return evaluator
 
 
-MEANINGS: dict[type[Operation], Meaning] = {
+EVALUATORS: dict[type[Operation], Evaluator] = {
     ops.SoftmaxOp: _along_axis(softmax),
     ops.LogSoftmaxOp: _along_axis(_log_softmax),
     ops.HardmaxOp: _along_axis(_hardmax),

@@ -42,7 +42,7 @@ def _split(op: ops.StringSplitOp, x: Array) -> tuple[Array, Array]:
     return _strings(parts, (*x.shape, width)), counts
 
 
-MEANINGS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
     ops.StringNormalizerOp: _normalize,
     ops.StringConcatOp: _concat,
     ops.StringSplitOp: _split,

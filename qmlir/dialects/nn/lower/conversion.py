@@ -46,7 +46,7 @@ def _converted(x: Scalar, source: Attribute, element: Attribute) -> Scalar:
     if element == i1:
         return x.to(element)
     if isinstance(element, AnyFloat):
-        # Integers and f64 go to the shorter floats by way of f32 where their meaning does.
+        # Integers and f64 go to the shorter floats by way of f32 as their evaluator does.
         is_by_f32 = isinstance(element, BFloat16Type) or (isinstance(element, Float16Type) and not x.is_float)
         return (x.to(f32) if is_by_f32 else x).to(element)
     target = as_integer(element)

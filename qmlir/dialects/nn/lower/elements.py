@@ -75,7 +75,7 @@ def _is_table(op: IRDLOperation) -> bool:
 
 
 def table_of(op: IRDLOperation) -> Array:
-    """The results of an operation on one quantized value, from its own meaning, for everything that its storage holds.
+    """The results of an operation on one quantized value, by its evaluator, for all that the storage holds.
 
     That is more than a type with a narrower range promises: an argument that breaks the promise stays in the table.
     """
@@ -97,7 +97,7 @@ def table_of(op: IRDLOperation) -> Array:
 
 
 def _evaluated(op: IRDLOperation, stored: Array) -> Array:
-    """The results for stored values; for those that the meaning refuses, such as the root of -1, the zero point."""
+    """The results for stored values; the zero point for those that the evaluator refuses, such as the root of -1."""
     try:
         results = evaluate(op, [stored])
     except InterpretationError:
@@ -130,7 +130,7 @@ def looked_up(at: Lowering) -> SSAValue:
 
 
 def between_casts(op: NnOp, at: Lowering) -> Sequence[SSAValue]:
-    """A quantized operation as a float one between casts: what it means where it has no integer arithmetic."""
+    """A quantized operation without integer arithmetic: the float one between casts."""
     operands = [
         value if quantized.uniform_element(at, value) is None else at.insert(DequantizeCastOp(value, plain_of(value)))
         for value in op.operands

@@ -1,7 +1,7 @@
 """Elements that are taken or written by index: structured reads at computed places, loops for what is written.
 
 Indices that are known become slices where they have one stride, and checked tables otherwise. A scatter writes update
-after update, in the order in which its meaning does.
+after update, in the order of its evaluator.
 """
 
 from collections.abc import Callable, Sequence

@@ -39,7 +39,7 @@ def _local_response_norm(op: ops.LocalResponseNormOp, at: Lowering) -> Sequence[
 
     output = at.fill(shape, f64, 0.0), dimensions(rank + 1, range(rank))
     total = at.generic([Input(padded, source), neighbours], [output], add, (rank,))[0]
-    # As the meaning has it: each number in the type that is computed in, each step rounded.
+    # As the evaluator: each number in the type that is computed in, each step rounded.
     alpha, beta, bias = (dtype(each.value.data) for each in (op.alpha, op.beta, op.bias))
     factor = float(alpha / dtype(size))
 

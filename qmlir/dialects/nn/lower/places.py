@@ -28,7 +28,7 @@ def one_element(at: Lowering, value: SSAValue, dims: int) -> Input:
 def place_of(index: Scalar, size: int) -> Scalar:
     """An index, of which a negative one counts from the end, as a place in an axis of `size` elements.
 
-    An index out of range is an error by its meaning; loops take the nearest place, so that they stay in memory.
+    An index out of range is an error in the interpreter; loops clamp it, so that they stay in memory.
     """
     wide = index.to(i64)
     if not index.unsigned:

@@ -1,4 +1,4 @@
-"""Resizing: which elements are sampled and with which weights is known, axis by axis, and computed as the meaning does.
+"""Resizing: which elements are sampled and with which weights is known, axis by axis, and computed by the evaluator.
 
 The nearest elements of all axes are taken at once: as copies or a slice where they have a pattern, by tables elsewhere.
 Between elements, one operation for each axis sums up the taps.

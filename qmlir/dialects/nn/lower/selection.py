@@ -139,7 +139,7 @@ def _reverse_sequence(op: ops.ReverseSequenceOp, at: Lowering) -> Sequence[SSAVa
         point = [position(builder, place) for place in range(rank)]
         end, step = length.to(i64), point[time].to(i64)
         place = step.compare("lt", end).select(end - 1 - step, step)
-        # A length that is too long is an error by its meaning: loops stay in memory.
+        # A length beyond the axis is an error in the interpreter: loops clamp the index, so that they stay in memory.
         point[time] = place.clamp(0, shape[time] - 1).to(IndexType())
         return extracted(builder, value, point)
 

@@ -94,7 +94,7 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
             yield value
 
     def specialized(self, known: KnownValue) -> Replacement | None:
-        """What the operation means for the tensors of its sequence: as values, no element of them is looked at."""
+        """The operation on the tensors of its sequence: as SSA values, whose elements are not read."""
         values: list[Any] = []
         for name, _, group in operand_groups(self):
             for value in group:
@@ -108,7 +108,7 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
 
     def specialized_on(self, values: Sequence[Any]) -> Replacement | None:
         """What the operation is, on the tensors of sequences and the values of parameters."""
-        result = self.meaning_of(values)
+        result = self.evaluated(values)
         match result:
             case SSAValue():
                 return Replacement([], [cast(SSAValue, result)])
@@ -117,8 +117,8 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
             case _:
                 return Replacement.by(ConstantOp.of(result, tensor(self.value_type)))
 
-    def meaning_of(self, values: Sequence[Any]) -> Any:
-        """What the registered meaning gives for `values`. Raises `VerifyException` for a value without meaning."""
+    def evaluated(self, values: Sequence[Any]) -> Any:
+        """What the registered evaluator gives for `values`. Raises `VerifyException` where it refuses them."""
         try:
             results = evaluate(self, values)
         except InterpretationError as error:
@@ -292,8 +292,8 @@ class SplitToSequenceOp(SequenceOp):
         shape, axis = shape_of(self.input), self.axis.value.data
         if DYNAMIC_INDEX in shape:
             return None
-        # The meaning says which parts there are; on nothing but a shape it makes them at no cost.
-        parts = self.meaning_of([np.broadcast_to(np.int8(0), shape), *values[1:]])
+        # The evaluator finds the parts; on an array that is a shape and one byte it makes them at no cost.
+        parts = self.evaluated([np.broadcast_to(np.int8(0), shape), *values[1:]])
         sizes = [part.shape[axis] if part.ndim == len(shape) else 1 for part in parts]
         if not sizes:
             return Replacement.by(_made_of((), self.value_type))

@@ -18,7 +18,7 @@ from xdsl.utils.exceptions import InterpretationError
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.interpret import elementwise as elementwise_meanings
+from qmlir.dialects.nn.interpret import elementwise as elementwise_evaluators
 from qmlir.dialects.nn.interpret.quantized import QUANTIZED
 from qmlir.dialects.nn.interpret.quantized.parameters import through_float
 from qmlir.dialects.nn.ops import activations, contraction, elementwise
@@ -63,7 +63,7 @@ ROUNDED_ONCE: tuple[type[Operation], ...] = (
 """Operations whose floats IEEE 754 fixes: every runtime has the same."""
 
 
-_PLAIN = elementwise_meanings.MEANINGS
+_PLAIN = elementwise_evaluators.EVALUATORS
 
 
 def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:

@@ -38,8 +38,8 @@ def _scaled_square(op: ScaledSquareOp, x: np.ndarray) -> tuple[np.ndarray]:
     return (np.float32(op.factor.value.data) * x * x,)
 
 
-MEANINGS = {ScaledSquareOp: _scaled_square}
-CONTRIBUTION = Contribution(meanings={"fancy": "fancy:MEANINGS"}, built_for="0.1")
+EVALUATORS = {ScaledSquareOp: _scaled_square}
+CONTRIBUTION = Contribution(evaluators={"fancy": "fancy:EVALUATORS"}, built_for="0.1")
 
 
 def _import_scaled_square(node: Node) -> SSAValue:

@@ -5,7 +5,7 @@ from xdsl.dialects.builtin import BoolAttr, IntegerAttr, TensorType, f32, i64
 from xdsl.utils.test_value import create_ssa_value
 
 from qmlir.arithmetic.statistics import Statistics
-from qmlir.dialects.calib.interpret import MEANINGS
+from qmlir.dialects.calib.interpret import EVALUATORS
 from qmlir.dialects.calib.ops import FakeQuantOp
 from qmlir.dialects.calib.types import StatsAttr
 
@@ -30,7 +30,7 @@ def _fake_quant(
         operands=[create_ssa_value(type_) for type_ in types], result_types=types[:1], properties=properties
     )
     op.verify_()
-    return MEANINGS[FakeQuantOp](op, x, t)[0].tolist()
+    return EVALUATORS[FakeQuantOp](op, x, t)[0].tolist()
 
 
 def test_fake_quant_by_hand() -> None:

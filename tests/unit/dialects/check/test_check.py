@@ -5,7 +5,7 @@ import pytest
 from xdsl.dialects.builtin import FloatAttr, StringAttr, TensorType, f32, f64
 from xdsl.utils.test_value import create_ssa_value
 
-from qmlir.dialects.check.interpret import MEANINGS
+from qmlir.dialects.check.interpret import EVALUATORS
 from qmlir.dialects.check.ops import ExpectCloseOp, ExpectEqOp
 from qmlir.ir.diagnostics import DiagnosticError
 
@@ -14,7 +14,7 @@ def _run(kind: type[ExpectEqOp | ExpectCloseOp], actual: np.ndarray, expected: n
     values = [create_ssa_value(TensorType(f32, actual.shape)) for _ in range(2)]
     properties = {name: FloatAttr(bound, f64) for name, bound in bounds.items()}
     op = kind.create(operands=values, properties=properties, attributes={"origin": StringAttr("fc1")})
-    MEANINGS[kind](op, actual, expected)
+    EVALUATORS[kind](op, actual, expected)
 
 
 def _f32(*values: float) -> np.ndarray:

@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.test_value import create_ssa_value
 
 from qmlir.dialects.quant.canonicalize import is_exact_round_trip
-from qmlir.dialects.quant.interpret import MEANINGS, dequantize, quantize
+from qmlir.dialects.quant.interpret import EVALUATORS, dequantize, quantize
 from qmlir.dialects.quant.ops import StorageCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 
@@ -69,7 +69,7 @@ def test_empty_scalar_and_nan() -> None:
 def _scast(values: np.ndarray, source: Attribute, result: Attribute) -> np.ndarray:
     operand = create_ssa_value(TensorType(source, values.shape))
     op = StorageCastOp.create(operands=[operand], result_types=[TensorType(result, values.shape)])
-    (found,) = MEANINGS[StorageCastOp](op, values)
+    (found,) = EVALUATORS[StorageCastOp](op, values)
     return found
 
 

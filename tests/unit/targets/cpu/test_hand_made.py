@@ -123,7 +123,7 @@ class TimesOp(IRDLOperation):
     result = result_def(TensorType)
     assembly_format = "$x attr-dict `:` type($x) `->` type($result)"
 
-MEANINGS = {TimesOp: lambda op, x: (x * np.float32(FACTOR),)}
+EVALUATORS = {TimesOp: lambda op, x: (x * np.float32(FACTOR),)}
 
 @njit
 def times(x, y):
@@ -131,7 +131,7 @@ def times(x, y):
 
 TIMES = HandMade(TimesOp, "PLACE:times")
 UNIVERSE = Universe(all_dialects={"changing": lambda: Dialect("changing", [TimesOp])})
-CONTRIBUTION = Contribution(meanings={"changing": "NAME:MEANINGS"}, kernels={"changing.times": "NAME:TIMES"})
+CONTRIBUTION = Contribution(evaluators={"changing": "NAME:EVALUATORS"}, kernels={"changing.times": "NAME:TIMES"})
 """
 
 _TIMES = """

@@ -75,13 +75,13 @@ def test_code_that_computes_something_else(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_plugin_that_does_not_load() -> None:
     rows = Contribution(
-        calibrators={"missing": "tests.support.contributing:missing"}, meanings={"extra": "no.module:X"}
+        calibrators={"missing": "tests.support.contributing:missing"}, evaluators={"extra": "no.module:X"}
     )
     with registry.plugged([registry.Package("extra", "1.0", contributions=(rows,))]):
         found = [(each.name, each.found, each.state, bool(each.remedy)) for each in doctor._plugins()]
     missing = "AttributeError: module 'tests.support.contributing' has no attribute 'missing'"
     assert found == [
-        ("extra 1.0", "meanings: extra", doctor.State.GOOD, False),
+        ("extra 1.0", "evaluators: extra", doctor.State.GOOD, False),
         ("extra 1.0", "calibrators: missing", doctor.State.GOOD, False),
         (
             "extra 1.0",

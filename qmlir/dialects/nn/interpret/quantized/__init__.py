@@ -38,7 +38,7 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.interpret.quantized import contraction, elementwise, pooling, qlinear, reduction
 from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized, through_float
 from qmlir.dialects.nn.requantize import is_qlinear
-from qmlir.ir.evaluation import ByOperation, Meaning, Results
+from qmlir.ir.evaluation import ByOperation, Evaluator, Results
 
 QUANTIZED: dict[type[Operation], Callable[..., Results | None]] = {
     **contraction.QUANTIZED,
@@ -46,31 +46,31 @@ QUANTIZED: dict[type[Operation], Callable[..., Results | None]] = {
     **pooling.QUANTIZED,
     **reduction.QUANTIZED,
 }
-"""Operations with an integer arithmetic of their own; a meaning gives `None` where the parameters allow none."""
+"""Operations with an integer arithmetic of their own; an evaluator gives `None` where the parameters allow none."""
 
 
-def _first_of(exact: Callable[..., Results | None], otherwise: Meaning) -> Meaning:
-    def meaning(op: NnOp, *operands: Any) -> Results:
+def _first_of(exact: Callable[..., Results | None], otherwise: Evaluator) -> Evaluator:
+    def evaluator(op: NnOp, *operands: Any) -> Results:
         results = exact(op, *operands)
         return otherwise(op, *operands) if results is None else results
 
-    return meaning
+    return evaluator
 
 
-def _by_elements(plain: Meaning, exact: Callable[..., Results | None] | None) -> ByOperation:
+def _by_elements(plain: Evaluator, exact: Callable[..., Results | None] | None) -> ByOperation:
     in_float = through_float(plain)
 
-    def choose(op: NnOp) -> Meaning:
+    def choose(op: NnOp) -> Evaluator:
         if not any(is_quantized(value) for value in op.data_operands()):
             return plain
         if is_qlinear(op):
-            return qlinear.MEANINGS[type(op)]
+            return qlinear.EVALUATORS[type(op)]
         otherwise = plain if op.quantization_slots().shares_parameters else in_float
         return otherwise if exact is None else _first_of(exact, otherwise)
 
     return ByOperation(choose)
 
 
-def with_quantized(meanings: Mapping[type[Operation], Meaning]) -> dict[type[Operation], Meaning]:
-    """`meanings` of plain values, each extended to quantized ones."""
-    return {operation: _by_elements(plain, QUANTIZED.get(operation)) for operation, plain in meanings.items()}
+def with_quantized(evaluators: Mapping[type[Operation], Evaluator]) -> dict[type[Operation], Evaluator]:
+    """Evaluators of plain values, each extended to quantized ones."""
+    return {operation: _by_elements(plain, QUANTIZED.get(operation)) for operation, plain in evaluators.items()}

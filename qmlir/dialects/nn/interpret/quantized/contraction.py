@@ -1,7 +1,7 @@
 """Quantized contractions: exact integer sums of `(qx - zx)(qw - zw)`, through BLAS only where a bound proves it exact.
 
 Convolutions become matrix products of the windows, laid out as rows, with the kernels. Weights with a scale for each
-block have no integer accumulator: their blocks are summed in f32, in an order that is part of the meaning.
+block have no integer accumulator: their blocks are summed in f32, in an order that is part of the semantics.
 """
 
 import math

@@ -34,11 +34,11 @@ def _relu(integers: Array) -> Array:
 
 
 def _unary(function: Callable[[Array], Array]) -> Callable[..., Result]:
-    def meaning(op: ops.UnaryOp, x: Array) -> Result:
+    def evaluator(op: ops.UnaryOp, x: Array) -> Result:
         operand = centred(op.input, x)
         return (rescaled(op, np.asarray(function(operand.integers)), operand.scale),)
 
-    return meaning
+    return evaluator
 
 
 def _clip(op: ops.ClipOp, x: Array) -> Result:
@@ -53,7 +53,7 @@ def _clip(op: ops.ClipOp, x: Array) -> Result:
 def _on_one_scale(function: Callable[[Array, Array], Array]) -> Callable[..., Result]:
     """`function` of two operands whose scales are the same, element by element."""
 
-    def meaning(op: ops.BinaryOp, lhs: Array, rhs: Array) -> Result:
+    def evaluator(op: ops.BinaryOp, lhs: Array, rhs: Array) -> Result:
         a, b = centred(op.lhs, lhs), centred(op.rhs, rhs)
         if np.all(a.scale == b.scale):
             return (rescaled(op, np.asarray(function(a.integers, b.integers)), a.scale),)
@@ -63,7 +63,7 @@ def _on_one_scale(function: Callable[[Array, Array], Array]) -> Callable[..., Re
         integers = np.asarray(function(_brought(op, op.lhs, a, scale), _brought(op, op.rhs, b, scale)))
         return (rescaled(op, integers, scale),)
 
-    return meaning
+    return evaluator
 
 
 def _brought(op: ops.BinaryOp, value: SSAValue, operand: Centred, scale: npt.NDArray[np.float32]) -> Array:
@@ -83,7 +83,7 @@ def product(op: ops.MulOp, lhs: Array, rhs: Array) -> tuple[Array]:
 
 
 def _compare(op: ops.ComparisonOp, lhs: Array, rhs: Array) -> Result:
-    return plain.MEANINGS[type(op)](op, exact_reals(op.lhs, lhs), exact_reals(op.rhs, rhs))
+    return plain.EVALUATORS[type(op)](op, exact_reals(op.lhs, lhs), exact_reals(op.rhs, rhs))
 
 
 QUANTIZED: dict[type[Operation], Callable[..., Result]] = {

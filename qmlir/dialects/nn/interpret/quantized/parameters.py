@@ -22,7 +22,7 @@ from qmlir.dialects.quant.infer import broadcast_parameters, storage_dtype
 from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
-from qmlir.ir.evaluation import Meaning, operand_groups
+from qmlir.ir.evaluation import Evaluator, operand_groups
 
 Array = npt.NDArray[Any]
 
@@ -97,14 +97,14 @@ def _dequantized(values: Sequence[SSAValue], argument: Any) -> Any:
     return dequantize(argument, uniform_of(values[0]))
 
 
-def through_float(meaning: Meaning) -> Meaning:
-    """The float `meaning` between a `quant.dcast` of each quantized operand and a `quant.qcast` of each such result."""
+def through_float(evaluator: Evaluator) -> Evaluator:
+    """`evaluator`, of floats, between `quant.dcast` of quantized operands and `quant.qcast` of quantized results."""
 
     def quantized(op: IRDLOperation, *arguments: Any) -> tuple[Array, ...]:
         groups = [values for _, _, values in operand_groups(op)]
         floats = [_dequantized(values, argument) for values, argument in zip(groups, arguments, strict=True)]
         with np.errstate(all="ignore"):  # what IEEE gives for a division by 0 or an overflow is the answer
-            results = meaning(op, *floats)
+            results = evaluator(op, *floats)
         return tuple(
             quantize(array, uniform_of(result)) if is_quantized(result) else array
             for result, array in zip(op.results, results, strict=True)

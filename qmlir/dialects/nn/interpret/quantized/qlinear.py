@@ -21,7 +21,7 @@ from qmlir.dialects.nn.requantize import affine
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.ir.evaluation import Meaning
+from qmlir.ir.evaluation import Evaluator
 
 Array = npt.NDArray[Any]
 
@@ -73,7 +73,7 @@ def _softmax(op: SoftmaxOp, x: Array) -> tuple[Array]:
     return (np.asarray(stored.clip(result.storage_min, result.storage_max), storage_dtype(result)),)
 
 
-MEANINGS: dict[type[Operation], Meaning] = {
+EVALUATORS: dict[type[Operation], Evaluator] = {
     AddOp: _add,
     MulOp: elementwise.product,
     AveragePoolOp: _average_pool,

@@ -26,7 +26,7 @@ def exact_sum(integers: Array, axes: tuple[int, ...], keep_dims: bool = True) ->
 
 
 def _reduction(is_mean: bool) -> Callable[..., Result]:
-    def meaning(op: ops.ReduceOp, x: Array, axes: Array | None) -> Result:
+    def evaluator(op: ops.ReduceOp, x: Array, axes: Array | None) -> Result:
         operand, gone = centred(op.input, x), op.reduced_axes(x.ndim, axes)
         scale = operand.scale_along(gone)
         if scale is None:
@@ -42,11 +42,11 @@ def _reduction(is_mean: bool) -> Callable[..., Result]:
             raise InterpretationError("the mean of no elements is no number")
         return (rescaled(op, total, scale, count),)
 
-    return meaning
+    return evaluator
 
 
 def _arg_extreme(op: ops.ArgExtremeOp, x: Array) -> Result:
-    return plain.MEANINGS[type(op)](op, exact_reals(op.input, x))
+    return plain.EVALUATORS[type(op)](op, exact_reals(op.input, x))
 
 
 QUANTIZED: dict[type[Operation], Callable[..., Result]] = {

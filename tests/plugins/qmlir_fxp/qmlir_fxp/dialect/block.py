@@ -68,5 +68,5 @@ def _parts(op: ConvBlockOp, parts: Parts) -> Sequence[SSAValue]:
 
 
 DECOMPOSITIONS: dict[type[Operation], Callable[..., Any]] = {ConvBlockOp: with_types(_parts)}
-MEANINGS: dict[type[Operation], Callable[..., Any]] = {ConvBlockOp: of_parts}
+EVALUATORS: dict[type[Operation], Callable[..., Any]] = {ConvBlockOp: of_parts}
 """What it computes is what its parts compute, on floats and on quantized values."""

@@ -75,8 +75,8 @@ def _limit(op: ops.LimitOp, x: Array) -> tuple[Array]:
     return _held(op, np.clip(x.astype(np.int64), low, high))
 
 
-MEANINGS: dict[type[Operation], Callable[..., Any]] = {
-    **block.MEANINGS,
+EVALUATORS: dict[type[Operation], Callable[..., Any]] = {
+    **block.EVALUATORS,
     ops.ConstantOp: _constant,
     ops.CorrelateOp: _correlate,
     ops.AddBiasOp: _add_bias,

@@ -48,7 +48,7 @@ def _natural(value: int) -> int:
     return value
 
 
-MEANINGS: dict[type[Operation], Callable[[int, int], int]] = {
+EVALUATORS: dict[type[Operation], Callable[[int, int], int]] = {
     arith.AddiOp: lambda a, b: a + b,
     arith.SubiOp: lambda a, b: a - b,
     arith.MuliOp: lambda a, b: a * b,
@@ -75,7 +75,7 @@ def _held(expression: AffineExpr, value: Value, known: Sequence[int | None] = (N
     for point in itertools.product(*ranges):
         values = {**numbers, **dict(zip(block.args, point, strict=True))}
         for op in block.ops:
-            values[op.results[0]] = MEANINGS[type(op)](*(values[operand] for operand in op.operands))
+            values[op.results[0]] = EVALUATORS[type(op)](*(values[operand] for operand in op.operands))
         assert (result if isinstance(result, int) else values[result]) == value(*point)
         assert least(expression, RANGES) <= value(*point)
     return [type(op) for op in block.ops]
