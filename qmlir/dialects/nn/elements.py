@@ -5,11 +5,21 @@ from enum import Flag, auto
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType, Signedness
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.nn.types import StringType
 from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, UniformFloatType
 from qmlir.ir.small_floats import as_small_float
+
+PLAIN_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
+"""The float types that operations compute with."""
+
+
+def verify_precision(precision: Attribute) -> None:
+    """Check that a property which names the type of an intermediate result names one that is computed with."""
+    if not isinstance(precision, PLAIN_FLOATS):
+        raise VerifyException(f"the precision is f16, bf16, f32 or f64, found {precision}")
 
 
 class Kind(Flag):

@@ -115,15 +115,17 @@ class DirectionWeights:
         return self.parts.add(self.prefix + role, build(SliceOp, [value], bounds)).result
 
 
-_PLAIN: dict[str, type[UnaryOp]] = {
-    "Relu": ReluOp,
-    "Tanh": TanhOp,
-    "Sigmoid": SigmoidOp,
-    "Softsign": SoftsignOp,
-    "Softplus": SoftplusOp,
+_OPERATIONS: dict[str, tuple[type[UnaryOp], tuple[str, ...]]] = {
+    "Relu": (ReluOp, ()),
+    "Tanh": (TanhOp, ()),
+    "Sigmoid": (SigmoidOp, ()),
+    "Softsign": (SoftsignOp, ()),
+    "Softplus": (SoftplusOp, ()),
+    "LeakyRelu": (LeakyReluOp, ("alpha",)),
+    "Elu": (EluOp, ("alpha",)),
+    "HardSigmoid": (HardSigmoidOp, ("alpha", "beta")),
 }
-
-_WITH_ALPHA: dict[str, type[UnaryOp]] = {"LeakyRelu": LeakyReluOp, "Elu": EluOp}
+"""Activation functions that are operations, and the parameters that are their properties."""
 
 
 def _affine(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
@@ -145,16 +147,10 @@ def _thresholded_relu(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activati
     return parts.add(f"{gate}/thresholded_relu", build(WhereOp, [passes, x, zero])).result
 
 
-def _hard_sigmoid(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
-    properties = {"alpha": chosen.alpha, "beta": chosen.beta}
-    return parts.add(f"{gate}/hard_sigmoid", build(HardSigmoidOp, [x], properties)).result
-
-
 _SPELLED_OUT: dict[str, Callable[[Parts, str, SSAValue, ops.Activation], SSAValue]] = {
     "Affine": _affine,
     "ScaledTanh": _scaled_tanh,
     "ThresholdedRelu": _thresholded_relu,
-    "HardSigmoid": _hard_sigmoid,
 }
 
 
@@ -162,8 +158,6 @@ def activated(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> S
     """An activation function of `x`, its parts in roles behind `gate`."""
     if chosen.name in _SPELLED_OUT:
         return _SPELLED_OUT[chosen.name](parts, gate, x, chosen)
-    if chosen.name in _WITH_ALPHA:
-        operation, properties = _WITH_ALPHA[chosen.name], {"alpha": chosen.alpha}
-    else:
-        operation, properties = _PLAIN[chosen.name], {}
+    operation, names = _OPERATIONS[chosen.name]
+    properties = {name: getattr(chosen, name) for name in names}
     return parts.add(f"{gate}/{operation.name.partition('.')[2]}", build(operation, [x], properties)).results[0]

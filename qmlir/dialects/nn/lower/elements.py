@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import IndexType, TensorType, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import InterpretationError
@@ -36,6 +36,15 @@ Function = Callable[..., Scalar]
 
 TABLE_BITS = 16
 """A function of one stored value of this many bits is looked up."""
+
+
+def of_scalars(function: Callable[..., Scalar]) -> Function:
+    """`function(*scalars)` for operations whose properties do not matter."""
+
+    def of_their_values(op: Operation, *scalars: Scalar) -> Scalar:
+        return function(*scalars)
+
+    return of_their_values
 
 
 def operand_map(at: Lowering, value: SSAValue) -> AffineMap:

@@ -20,6 +20,7 @@ from qmlir.dialects.nn.lower.elements import (
     Function,
     elementwise,
     identity,
+    of_scalars,
     operand_map,
     reals,
     through_reals,
@@ -42,26 +43,11 @@ def _of_formula(formula: Formula) -> Function:
     return on_scalars
 
 
-def _absolute(op: Operation, x: Scalar) -> Scalar:
-    return x.absolute()
-
-
-def _negative(op: Operation, x: Scalar) -> Scalar:
-    return -x
-
-
 def _sign(op: Operation, x: Scalar) -> Scalar:
     one = x.constant(1)
     negative = x.constant(0) if x.unsigned else x.compare("lt", 0).select(x.constant(-1), 0)
     found = x.compare("gt", 0).select(one, negative)
     return x.compare("ne", x).select(x, found) if x.is_float else found
-
-
-def _binary(name: str) -> Function:
-    def combine(op: Operation, a: Scalar, b: Scalar) -> Scalar:
-        return getattr(a, name)(b)
-
-    return combine
 
 
 def _comparison(predicate: str) -> Function:
@@ -128,9 +114,12 @@ def _rescaled(at: Lowering, values: Sequence[SSAValue], scale: Any, largest: int
     return quantized.compute(at, readings, writing, combined)
 
 
-def _on_one_scale(plain: Function, exact: Function, growth: Callable[..., int]) -> Lower:
-    """Quantized operands of one scale: `exact` on their integers; otherwise `plain`, through floats."""
-    in_general = elementwise(plain)
+def _on_one_scale(function: Function, growth: Callable[[Sequence[int]], int]) -> Lower:
+    """`function` of the integers of quantized operands of one scale; of floats otherwise.
+
+    `growth` gives the largest absolute value of a result from those of the operands.
+    """
+    in_general = elementwise(function)
 
     def lower(op: Any, at: Lowering) -> Sequence[SSAValue] | None:
         elements = _uniform(at, [*op.operands, op.results[0]])
@@ -139,26 +128,26 @@ def _on_one_scale(plain: Function, exact: Function, growth: Callable[..., int]) 
         scales = [_scale(at, value, element) for value, element in zip(op.operands, elements, strict=False)]
         bounds = [_largest(element) for element in elements[:-1]]
         if all(np.all(scales[0] == scale) for scale in scales):
-            return (_rescaled(at, op.operands, scales[0], growth(*bounds), exact),)
+            return (_rescaled(at, op.operands, scales[0], growth(bounds), function),)
         if quantized.requantization_of(at).mode is Mode.F32:
-            return (through_reals(at, plain),)
-        return (_brought_together(op, at, scales, growth, exact),)
+            return (through_reals(at, function),)
+        return (_brought_together(op, at, scales, growth, function),)
 
     return lower
 
 
 def _brought_together(
-    op: ops.BinaryOp, at: Lowering, scales: Sequence[Any], growth: Callable[..., int], exact: Function
+    op: ops.BinaryOp, at: Lowering, scales: Sequence[Any], growth: Callable[[Sequence[int]], int], function: Function
 ) -> SSAValue:
-    """`exact` of integers that are rescaled, in a mode without floats, to one scale first."""
+    """`function` of integers that are rescaled, in a mode without floats, to one scale first."""
     mode = quantized.requantization_of(at)
     common = common_scale(op, *scales)
     readings = [
         _brought(at, value, scale, common, 0 if mode.mode is Mode.SHIFT else headroom(value))
         for value, scale in zip(op.operands, scales, strict=True)
     ]
-    writing = quantized.requantizing(at, 0, common, growth(1 << 31, 1 << 31), identity(at))
-    return quantized.compute(at, readings, writing, lambda *integers: exact(op, *integers))
+    writing = quantized.requantizing(at, 0, common, growth([1 << 31, 1 << 31]), identity(at))
+    return quantized.compute(at, readings, writing, lambda *integers: function(op, *integers))
 
 
 def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, places: int) -> quantized.ScalarRead:
@@ -183,12 +172,12 @@ def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, places: in
 def _mul(op: ops.MulOp, at: Lowering) -> Sequence[SSAValue]:
     elements = _uniform(at, [*op.operands, op.result])
     if elements is None:
-        return (through_reals(at, _binary("__mul__")),)
+        return (through_reals(at, FUNCTIONS[ops.MulOp]),)
     scales = [_scale(at, value, element) for value, element in zip(op.operands, elements, strict=False)]
     largest = _largest(elements[0]) * _largest(elements[1])
     if largest >= 1 << 63:
         raise at.error(f"has products up to {largest}, which 64 bits do not hold: loops take operands of fewer bits")
-    return (_rescaled(at, op.operands, accumulator_scale(*scales), largest, _binary("__mul__")),)
+    return (_rescaled(at, op.operands, accumulator_scale(*scales), largest, FUNCTIONS[ops.MulOp]),)
 
 
 def _clip_quantized(op: ops.ClipOp, at: Lowering) -> Sequence[SSAValue] | None:
@@ -259,10 +248,6 @@ def _compare(predicate: str) -> Lower:
     return lower
 
 
-def _largest_of(*bounds: int) -> int:
-    return max(bounds)
-
-
 _STEP_BITS = 48
 """A remainder takes off so many bits of the quotient at a time: f64 holds each partial quotient with room to spare."""
 
@@ -323,14 +308,6 @@ def _integer_power(base: Scalar, exponent: Scalar) -> Scalar:
     return exponent.compare("lt", 0).select(inverse, result)
 
 
-def _sum_of(*bounds: int) -> int:
-    return sum(bounds)
-
-
-def _quotient(op: Operation, a: Scalar, b: Scalar) -> Scalar:
-    return a / b
-
-
 def _divided(function: Function) -> Lower:
     """`function` of a dividend and a divisor; integers wrap, where `arith` has no quotient of the smallest one and -1.
 
@@ -358,36 +335,28 @@ def _may_hold(at: Lowering, value: SSAValue, number: int) -> bool:
     return known is None or bool((narrowed(known, tensor(value.type).get_element_type()) == number).any())
 
 
-def _chosen(op: Operation, condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
-    return condition.select(a, b)
-
-
 FUNCTIONS: dict[type[Operation], Function] = {
     **{operation: _of_formula(formula) for operation, formula in FORMULAS.items()},
-    ops.AddOp: _binary("__add__"),
-    ops.SubOp: _binary("__sub__"),
-    ops.MulOp: _binary("__mul__"),
-    ops.DivOp: _quotient,
-    ops.MinOp: _binary("minimum"),
-    ops.MaxOp: _binary("maximum"),
-    ops.AbsOp: _absolute,
-    ops.NegOp: _negative,
+    ops.AddOp: of_scalars(Scalar.__add__),
+    ops.SubOp: of_scalars(Scalar.__sub__),
+    ops.MulOp: of_scalars(Scalar.__mul__),
+    ops.DivOp: of_scalars(Scalar.__truediv__),
+    ops.MinOp: of_scalars(Scalar.minimum),
+    ops.MaxOp: of_scalars(Scalar.maximum),
+    ops.AbsOp: of_scalars(Scalar.absolute),
+    ops.NegOp: of_scalars(Scalar.__neg__),
     ops.SignOp: _sign,
     ops.PowOp: _power,
     ops.EqualOp: _comparison("eq"),
-    ops.WhereOp: _chosen,
+    ops.WhereOp: of_scalars(Scalar.select),
 }
 """What operations compute on plain floats, inside a body."""
 
 
-def _by_integers(operation: type[Operation], growth: Callable[..., int]) -> Lower:
-    return _on_one_scale(FUNCTIONS[operation], FUNCTIONS[operation], growth)
-
-
 LOWERINGS: dict[type[Operation], Lower] = {
     **{operation: elementwise(function) for operation, function in FUNCTIONS.items()},
-    **{operation: _by_integers(operation, _sum_of) for operation in (ops.AddOp, ops.SubOp)},
-    **{each: _by_integers(each, _largest_of) for each in (ops.MinOp, ops.MaxOp, ops.AbsOp, ops.NegOp, ReluOp)},
+    **{each: _on_one_scale(FUNCTIONS[each], sum) for each in (ops.AddOp, ops.SubOp)},
+    **{each: _on_one_scale(FUNCTIONS[each], max) for each in (ops.MinOp, ops.MaxOp, ops.AbsOp, ops.NegOp, ReluOp)},
     ops.MulOp: _mul,
     ops.ClipOp: _clip_quantized,
     ops.EqualOp: _compare("eq"),
@@ -396,6 +365,6 @@ LOWERINGS: dict[type[Operation], Lower] = {
     ops.LessOp: _compare("lt"),
     ops.LessOrEqualOp: _compare("le"),
     ops.WhereOp: _where,
-    ops.DivOp: _divided(_quotient),
+    ops.DivOp: _divided(FUNCTIONS[ops.DivOp]),
     ops.ModOp: _divided(_remainder),
 }

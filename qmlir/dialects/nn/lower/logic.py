@@ -5,24 +5,8 @@ from xdsl.ir import Operation
 
 from qmlir.dialects.kernel.lowering.lowering import Lower
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant
-from qmlir.dialects.nn.lower.elements import elementwise
+from qmlir.dialects.nn.lower.elements import elementwise, of_scalars
 from qmlir.dialects.nn.ops import logic as ops
-
-
-def _and(op: Operation, a: Scalar, b: Scalar) -> Scalar:
-    return a & b
-
-
-def _or(op: Operation, a: Scalar, b: Scalar) -> Scalar:
-    return a | b
-
-
-def _xor(op: Operation, a: Scalar, b: Scalar) -> Scalar:
-    return a ^ b
-
-
-def _not(op: Operation, x: Scalar) -> Scalar:
-    return x.logical_not()
 
 
 def _bitwise_not(op: Operation, x: Scalar) -> Scalar:
@@ -53,13 +37,13 @@ def _is_inf(op: ops.IsInfOp, x: Scalar) -> Scalar:
 
 
 LOWERINGS: dict[type[Operation], Lower] = {
-    ops.AndOp: elementwise(_and),
-    ops.OrOp: elementwise(_or),
-    ops.XorOp: elementwise(_xor),
-    ops.NotOp: elementwise(_not),
-    ops.BitwiseAndOp: elementwise(_and),
-    ops.BitwiseOrOp: elementwise(_or),
-    ops.BitwiseXorOp: elementwise(_xor),
+    ops.AndOp: elementwise(of_scalars(Scalar.__and__)),
+    ops.OrOp: elementwise(of_scalars(Scalar.__or__)),
+    ops.XorOp: elementwise(of_scalars(Scalar.__xor__)),
+    ops.NotOp: elementwise(of_scalars(Scalar.logical_not)),
+    ops.BitwiseAndOp: elementwise(of_scalars(Scalar.__and__)),
+    ops.BitwiseOrOp: elementwise(of_scalars(Scalar.__or__)),
+    ops.BitwiseXorOp: elementwise(of_scalars(Scalar.__xor__)),
     ops.BitwiseNotOp: elementwise(_bitwise_not),
     ops.BitShiftOp: elementwise(_bit_shift),
     ops.IsNaNOp: elementwise(_is_nan),

@@ -8,11 +8,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    BFloat16Type,
     BoolAttr,
-    Float16Type,
-    Float32Type,
-    Float64Type,
     FloatAttr,
     IntegerAttr,
     StringAttr,
@@ -33,7 +29,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
-from qmlir.dialects.nn.elements import Kind, plain_type
+from qmlir.dialects.nn.elements import Kind, plain_type, verify_precision
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.operands import check_shape, shape_text
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
@@ -128,9 +124,8 @@ class AttentionOp(NnOp, MultipliesAndAdds):
         for name, window in (("left_window", self.left_window), ("right_window", self.right_window)):
             if window.value.data < -1:
                 raise VerifyException(f"{name} is -1 (all) or a number of keys, found {window.value.data}")
-        floats = Float16Type | BFloat16Type | Float32Type | Float64Type
-        if self.softmax_precision is not None and not isinstance(self.softmax_precision, floats):
-            raise VerifyException(f"the precision is f16, bf16, f32 or f64, found {self.softmax_precision}")
+        if self.softmax_precision is not None:
+            verify_precision(self.softmax_precision)
         if (self.past_key is None) != (self.past_value is None):
             raise VerifyException("past keys and past values are given together")
         if self.past_key is not None and self.lengths is not None:

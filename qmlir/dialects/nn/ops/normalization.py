@@ -11,10 +11,6 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
     FloatAttr,
     IntegerAttr,
     TensorType,
@@ -27,12 +23,10 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import NnOp, OneOperandOp, shapes_agree, tensor_like
-from qmlir.dialects.nn.elements import Kind, plain_type
+from qmlir.dialects.nn.elements import Kind, plain_type, verify_precision
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
-
-_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 
 
 def default_precision(value: SSAValue) -> Attribute:
@@ -88,8 +82,7 @@ class TwoStageOp(NormOp, ABC):
         """The type that `data` is normalized in."""
         if self.precision is None:
             return default_precision(data)
-        if not isinstance(self.precision, _FLOATS):
-            raise VerifyException(f"the precision is f16, bf16, f32 or f64, found {self.precision}")
+        verify_precision(self.precision)
         return self.precision
 
 

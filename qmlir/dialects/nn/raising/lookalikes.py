@@ -30,6 +30,7 @@ from qmlir.dialects.nn.ops.normalization import LayerNormOp, RmsNormOp
 from qmlir.dialects.nn.ops.reduction import ReduceMeanOp, ReduceSumOp
 from qmlir.dialects.nn.ops.softmax import LogSoftmaxOp, SoftmaxOp
 from qmlir.dialects.nn.raising.constants import constant_of
+from qmlir.dialects.nn.raising.spellings import above
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import COMPONENTS
 
@@ -37,17 +38,6 @@ DEPTH = 12
 """How many operations above the last part are looked at: no composite that is recognized has more parts."""
 
 Suggestion = dict[str, Attribute]
-
-
-def _above(root: Operation) -> list[Operation]:
-    """The operations that `root` is computed from, itself first, the nearest first."""
-    found = [root]
-    for op in found:
-        for operand in op.operands:
-            owner = operand.op if isinstance(operand, OpResult) else None
-            if owner is not None and owner not in found and len(found) <= DEPTH:
-                found.append(owner)
-    return found
 
 
 def _defines(value: SSAValue, *operations: type[Operation]) -> bool:
@@ -84,14 +74,14 @@ def _swish(root: Operation) -> Iterator[Suggestion]:
     for value in root.operands:
         if isinstance(value, OpResult) and isinstance(value.op, SigmoidOp):
             yield {}
-            for number in _scalars([operand.owner for op in _above(value.op)[:2] for operand in op.operands
+            for number in _scalars([operand.owner for op in above(value.op, 2) for operand in op.operands
                                     if isinstance(operand.owner, Operation)]):  # fmt: skip
                 yield {"alpha": _number(number)}
 
 
 def _mish(root: Operation) -> Iterator[Suggestion]:
-    above = _above(root)[:4]
-    if any(isinstance(op, SoftplusOp) for op in above):
+    nearby = above(root, 4)
+    if any(isinstance(op, SoftplusOp) for op in nearby):
         yield {}
 
 
@@ -101,17 +91,17 @@ def _hard_swish(root: Operation) -> Iterator[Suggestion]:
 
 
 def _hard_sigmoid(root: Operation) -> Iterator[Suggestion]:
-    numbers = list(dict.fromkeys(_scalars(_above(root)[:6])))
+    numbers = list(dict.fromkeys(_scalars(above(root, 6))))
     for alpha in numbers:
         for beta in numbers:
             yield {"alpha": _number(alpha), "beta": _number(beta)}
 
 
 def _gelu(root: Operation) -> Iterator[Suggestion]:
-    above = _above(root)
-    if any(isinstance(op, ErfOp) for op in above):
+    nearby = above(root, DEPTH + 1)
+    if any(isinstance(op, ErfOp) for op in nearby):
         yield {}
-    if any(isinstance(op, TanhOp) for op in above):
+    if any(isinstance(op, TanhOp) for op in nearby):
         yield {"tanh_approximation": BoolAttr.from_bool(True)}
 
 
@@ -122,7 +112,7 @@ def _axis(axis: int, rank: int) -> Suggestion:
 
 def _sums(root: Operation) -> Iterator[Suggestion]:
     """The axes of sums over one axis."""
-    for op in _above(root)[:4]:
+    for op in above(root, 4):
         if isinstance(op, ReduceSumOp) and len(axes := op.integers("axes") or ()) == 1:
             rank = len(shape_of(op.input))
             yield _axis(axes[0] % rank, rank)
@@ -139,13 +129,13 @@ def _log_softmax(root: Operation) -> Iterator[Suggestion]:
 
 
 def _normalization(root: Operation) -> Iterator[Suggestion]:
-    above = _above(root)
-    if not any(isinstance(op, SqrtOp) for op in above) or not any(isinstance(op, DivOp) for op in above):
+    nearby = above(root, DEPTH + 1)
+    if not any(isinstance(op, SqrtOp) for op in nearby) or not any(isinstance(op, DivOp) for op in nearby):
         return
-    for op in above:
+    for op in nearby:
         if isinstance(op, ReduceMeanOp) and (axes := op.integers("axes")):
             rank = len(shape_of(op.input))
-            for number in dict.fromkeys(_scalars(above)):
+            for number in dict.fromkeys(_scalars(nearby)):
                 epsilon = _number(number)
                 default = LayerNormOp.get_irdl_definition().properties["epsilon"].default_value
                 yield {

@@ -40,6 +40,7 @@ from qmlir.dialects.nn.raising.groups import Raised
 from qmlir.dialects.nn.raising.spellings import (
     Product,
     Rows,
+    above,
     averaged,
     clipped,
     giver,
@@ -83,21 +84,10 @@ class Recognized:
 Recognizer = Callable[[Operation], Recognized | None]
 
 
-def _above(op: Operation, most: int = DEPTH) -> list[Operation]:
-    """The operations that `op` is computed from, itself first, the nearest first."""
-    found = [op]
-    for each in found:
-        for operand in each.operands:
-            owner = giver(operand)
-            if owner is not None and owner not in found and len(found) < most:
-                found.append(owner)
-    return found
-
-
 def _sources(value: SSAValue) -> Iterator[SSAValue]:
     """The values that `value` may be a function of, the farthest first."""
     owner = giver(value)
-    inner = [] if owner is None else [operand for op in _above(owner) for operand in op.operands]
+    inner = [] if owner is None else [operand for op in above(owner, DEPTH) for operand in op.operands]
     for each in (*dict.fromkeys(inner[::-1]), value):
         if constant_of(each) is None and kind_of(element_of(each)) is Kind.FLOAT:
             yield each
@@ -116,7 +106,7 @@ def _affine(value: SSAValue) -> Iterator[tuple[SSAValue, float, float]]:
 
 def _one_and_exp(value: SSAValue) -> SSAValue | None:
     """`z` where `value` is `1 + e^z`."""
-    for op in _above(owner, 3) if (owner := giver(value)) is not None else ():
+    for op in above(owner, 3) if (owner := giver(value)) is not None else ():
         if isinstance(op, ExpOp) and is_polynomial(value, (op.result,), {(0,): 1.0, (1,): 1.0}):
             return op.input
     return None
@@ -146,7 +136,7 @@ def _gate(value: SSAValue) -> tuple[SSAValue, float] | None:
 
 def _gates(root: Operation) -> Iterator[tuple[SSAValue, SSAValue, float, float, float]]:
     """For each gate that `root` may scale: it, what it clips an affine function of, factor, summand, upper bound."""
-    for op in _above(root, 6):
+    for op in above(root, 6):
         gate = op.results[0] if op.results else None
         if gate is None or (found := _gate(gate)) is None:
             continue
@@ -184,7 +174,7 @@ def _swish(root: Operation) -> Recognized | None:
         for x, factor, summand in _affine(exponent):
             if x is root.lhs and not summand:
                 return Recognized(SwishOp, [x], {"alpha": -factor})
-    for op in _above(root, 4):
+    for op in above(root, 4):
         for x, factor, summand in _affine(op.input) if isinstance(op, SigmoidOp) else ():
             if not summand and is_polynomial(value, (x, op.results[0]), {(1, 1): 1.0}):
                 return Recognized(SwishOp, [x], {"alpha": factor})
@@ -193,7 +183,7 @@ def _swish(root: Operation) -> Recognized | None:
 
 def _mish(root: Operation) -> Recognized | None:
     """`x * tanh(softplus(x))`."""
-    for op in _above(root, 4):
+    for op in above(root, 4):
         curve = giver(op.input) if isinstance(op, TanhOp) else None
         if isinstance(curve, SoftplusOp):
             x = curve.input
@@ -207,7 +197,7 @@ _TANH = math.sqrt(2 / math.pi)
 
 def _gelu(root: Operation) -> Recognized | None:
     """`x / 2 * (1 + erf(x / sqrt(2)))`, or `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`."""
-    for op in _above(root, 8):
+    for op in above(root, 8):
         if not isinstance(op, ErfOp | TanhOp):
             continue
         is_tanh = isinstance(op, TanhOp)
@@ -423,7 +413,7 @@ def _normalization(root: Operation) -> Recognized | None:
     if not isinstance(root, AddOp | SubOp | MulOp | DivOp):
         return None
     value = root.results[0]
-    roots = [power(op.results[0]) for op in _above(root) if isinstance(op, SqrtOp | PowOp)]
+    roots = [power(op.results[0]) for op in above(root, DEPTH) if isinstance(op, SqrtOp | PowOp)]
     for inner, exponent in filter(None, roots):
         for scale in _scale_of(inner) if abs(exponent) == 0.5 else ():
             parts = list(terms(value))

@@ -45,6 +45,17 @@ def giver(value: SSAValue) -> Operation | None:
     return value.op if isinstance(value, OpResult) else None
 
 
+def above(root: Operation, most: int) -> list[Operation]:
+    """The operations that `root` is computed from, itself first, the nearest first; `most` of them."""
+    found = [root]
+    for each in found:
+        for operand in each.operands:
+            owner = giver(operand)
+            if owner is not None and owner not in found and len(found) < most:
+                found.append(owner)
+    return found
+
+
 def is_close(number: float, wanted: float) -> bool:
     """Whether a constant is the number `wanted`."""
     return math.isclose(number, wanted, rel_tol=TOLERANCE)
