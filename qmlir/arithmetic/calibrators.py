@@ -1,8 +1,8 @@
 """From statistics of a value to the range that is quantized: what lies outside saturates.
 
 `Statistics` and the `Grid` that the range is for come in, never the values themselves. A `Range` goes out, for
-`schemes.parameters`: no end lies beyond the values seen, and 0. A calibrator is a function whose keyword arguments are
-its options; the tree and packages name theirs in `Contribution.calibrators`.
+`schemes.parameters`: its limits lie inside the observed range, widened to contain 0. A calibrator is a function whose
+keyword arguments are its options; the tree and packages name theirs in `Contribution.calibrators`.
 """
 
 import inspect
@@ -40,13 +40,13 @@ def _some(statistics: Statistics) -> Statistics:
 
 
 def _inside(statistics: Statistics, low: float, high: float) -> Range:
-    """The range, cut off where no values were seen; a rounded mean may lie beside values that are all the same."""
+    """The range, clamped to the observed one; a rounded mean may lie beside values that are all the same."""
     low, high = (min(max(end, statistics.minimum), statistics.maximum) for end in (low, high))
     return Range(low, high)
 
 
 def min_max(statistics: Statistics, grid: Grid, /) -> Range:
-    """The smallest and the largest value seen: nothing saturates. For each channel: `statistics.axis_minima`, …"""
+    """The observed minimum and maximum: nothing saturates. For each channel: `statistics.axis_minima`, …"""
     return Range(_some(statistics).minimum, statistics.maximum)
 
 
@@ -76,7 +76,7 @@ def percentile(statistics: Statistics, grid: Grid, /, *, percent: float = 99.999
     if not 0 < percent <= 100:
         raise ValueError(f"percent is above 0 and at most 100, found {percent}")
     histogram = _some(statistics).histogram
-    outside = statistics.count * (1 - Fraction(str(percent)) / 100)  # 99.9 has no f64; its digits are what was meant
+    outside = statistics.count * (1 - Fraction(str(percent)) / 100)  # 99.9 is no f64: its decimal digits are taken
     if grid.scheme.is_symmetric:
         last = int(np.searchsorted(np.cumsum(_folded(statistics)), statistics.count - int(outside)))
         end = (last + 1) * histogram.width

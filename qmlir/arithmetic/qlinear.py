@@ -8,7 +8,7 @@ Without FMA its sums round each product, and its sigmoid each step; on ARM its s
 - **Sum**: `rne(fma(q_a, r_a, fma(q_b, r_b, c)))`, `r = s / s_y`, `c = z_y - fma(r_a, z_a, r_b * z_b)`; the
   operands of the operator change places where its first one repeats along the innermost axis.
 - **Product**: `rne((q_a - z_a)(q_b - z_b) * m + z_y)`, `m = (s_a * s_b) / s_y`.
-- **Average pool**: `rne(t / count / s_y + z_y)`; `t` adds `s_x * (q - z_x)` up in f32 over the taps, row-major.
+- **Average pool**: `rne(t / count / s_y + z_y)`; `t` adds `s_x * (q - z_x)` up in f32 over the kernel, row-major.
 - **Sigmoid**: a quotient of polynomials, quantized as any real value.
 - **Softmax**: `rne(e * floor(1 / s_y) / t) + z_y`; `e` is a table of powers, `t` adds them up in f32 along the axis.
 

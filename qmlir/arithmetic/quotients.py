@@ -2,7 +2,7 @@
 
 With `high` the reciprocal rounded towards zero and `low` what it lacks, `fma(x, high, x * low)` is `x / s` but for
 about 2^-48 of it. Where it is rounded to an integer that is kept inside limits, only the places between two integers
-matter: there are as many as integers, and each is looked at.
+matter: there are as many as integers, and each is checked.
 """
 
 from fractions import Fraction

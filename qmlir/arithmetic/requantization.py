@@ -2,8 +2,8 @@
 
 Accumulators come in as integers, int64 or Python's own where 64 bits are too few; multipliers and zero points in any
 shape that broadcasts against them, so that per-channel parameters need no other function. Stored values inside the
-limits of the storage type go out, as int64. The formulas are the contract of the project: whoever computes them in
-another way must give the same integers.
+limits of the storage type go out, as int64. The formulas are the contract of the project: any other
+implementation must give the same integers.
 """
 
 import math

@@ -30,7 +30,7 @@ _STORAGE = re.compile(r"(?P<kind>[iu])(?P<bits>[0-9]{1,2})(?:<(?P<low>-?[0-9]+):
 
 
 class RangeError(ValueError):
-    """A range that no parameters follow from. The message does not know the value's name: whoever catches it does."""
+    """A range that no parameters follow from. The caller that catches it adds the name of the value."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Scheme:
             raise ValueError(f"there is no scheme '{name}': accepted are {', '.join(known)}")
         found = known[name].load(Scheme)
         if found.name != name:
-            raise known[name].error(f"it says of itself that it is '{found.name}'")
+            raise known[name].error(f"it calls itself '{found.name}'")
         return found
 
     def __str__(self) -> str:
@@ -239,7 +239,7 @@ def _zero_points(low: F64, high: F64, scales: F64, limits: tuple[int, int], grid
 
 
 def _placed(low: F64, high: F64, grid: Grid, place: Callable[[F64, F64, Grid], Parameters]) -> Parameters:
-    """The parameters that the function of a scheme gives, held to what the scheme says of itself."""
+    """The parameters that the function of a scheme gives, checked against what the scheme declares."""
     storage, scheme = grid.storage, grid.scheme
     known = registry.named("schemes")[scheme.name]
     chosen = known.call(place, low, high, grid)

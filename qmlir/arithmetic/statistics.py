@@ -1,4 +1,4 @@
-"""Statistics of one value that stream and merge: what profiling keeps of the arrays that it sees.
+"""Statistics of one value that stream and merge: what profiling keeps of the arrays that it observes.
 
 Arrays of finite floats come in. Out go minimum, maximum, mean, standard deviation, a histogram, ranges for each index
 of an axis and averages over batches. Memory does not grow with the number of arrays. But for the averages over batches,
@@ -21,7 +21,7 @@ from qmlir.arithmetic.schemes import F64
 
 
 class NotFiniteError(ValueError):
-    """NaN or infinities among values. The message does not know whose values: whoever catches it does."""
+    """NaN or infinities among values. The caller that catches it adds whose values they are."""
 
     def __init__(self, values: npt.NDArray[Any]) -> None:
         flat = values.reshape(-1)
@@ -97,7 +97,7 @@ def _exact(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """What is known of all values seen; of none at first, as `Statistics()`.
+    """What is known of all observed values; `Statistics()` has observed none.
 
     `axis_minima` and `axis_maxima` have shape `[size of the axis]`, and are empty without an axis. Streaming is
     `statistics = statistics.merged(Statistics.of(batch))`.
@@ -132,7 +132,7 @@ class Statistics:
         them at its end. Raises `ValueError` for statistics that have them, and for histograms of different sizes.
         """
         if not self.count or not other.count:
-            # What has seen nothing may be a mere start, without options.
+            # Statistics of no values may be a mere start, without options.
             return other if not self.count else self
         if any(each.axis is not None or each.batches is not None for each in (self, other)):
             raise ValueError("statistics with ranges along an axis or averages over batches do not merge")

@@ -34,7 +34,7 @@ _NO_ARRAYS = (
     ValueError, EOFError, OverflowError, RecursionError, NotImplementedError, KeyError, struct.error,
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError,
 )  # fmt: skip
-"""What zipfile, its decompressors and NumPy raise of bytes that are not what they say."""
+"""What zipfile, its decompressors and NumPy raise for malformed bytes."""
 
 
 class ArchiveRows(Protocol):
@@ -106,7 +106,7 @@ def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     try:
         shape, is_fortran, dtype = read(file)
-    except (TypeError, SyntaxError, tokenize.TokenError) as error:  # NumPy takes it for Python before it looks at it
+    except (TypeError, SyntaxError, tokenize.TokenError) as error:  # NumPy parses it as Python before it checks it
         raise ValueError("no header") from error
     if dtype.hasobject or min(shape, default=0) < 0:
         raise ValueError("no plain array")

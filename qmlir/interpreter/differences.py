@@ -120,7 +120,7 @@ def _shown(value: Any, other: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Seen:
+class TracedValue:
     """A value of a run: what gave it, its numbers, and the width of its integers."""
 
     op: Operation
@@ -146,7 +146,7 @@ class Trace(Listener):
     """
 
     def __init__(self) -> None:
-        self.values: dict[str, Seen] = {}
+        self.values: dict[str, TracedValue] = {}
         self._numbers: Counter[str] = Counter()
 
     @property
@@ -173,7 +173,7 @@ class Trace(Listener):
         self.values.pop(name, None)
         # Memory is written again: the value is kept as it is now.
         if isinstance(value, np.ndarray):
-            self.values[name] = Seen(op, cast(Array, value).copy(), _width(type_))
+            self.values[name] = TracedValue(op, cast(Array, value).copy(), _width(type_))
 
 
 def _first_inside(before: Trace, after: Trace, preservation: Preservation) -> tuple[str, Operation, Difference] | None:
@@ -182,7 +182,7 @@ def _first_inside(before: Trace, after: Trace, preservation: Preservation) -> tu
         if new is None:
             continue
         if name.endswith("]") and before.counts.get(old.op.name) != after.counts.get(new.op.name):
-            continue  # numbers among their like say nothing where some have come or gone
+            continue  # counts of their kind identify nothing where some have come or gone
         difference = _difference_inside(old, new, preservation)
         # What has another type or layout holds the same numbers in another form: it is no difference yet.
         if difference is not None and difference.place is not None:
@@ -190,7 +190,7 @@ def _first_inside(before: Trace, after: Trace, preservation: Preservation) -> tu
     return None
 
 
-def _difference_inside(old: Seen, new: Seen, preservation: Preservation) -> Difference | None:
+def _difference_inside(old: TracedValue, new: TracedValue, preservation: Preservation) -> Difference | None:
     """The first element that differs in the bits that the types have: an integer of 4 bits is held in 8."""
     if old.bits is None or old.bits != new.bits or old.array.shape != new.array.shape:
         return difference_of(old.array, new.array, preservation)

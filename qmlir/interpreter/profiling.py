@@ -88,18 +88,18 @@ def _work(runs: list[Run]) -> _Part | str:
     return ranges, _machine.recorder.taken()
 
 
-def _pieces(runs: Iterable[Run], size: int) -> Iterator[list[Run]]:
+def _chunks(runs: Iterable[Run], size: int) -> Iterator[list[Run]]:
     """Runs in lists of about `size` samples."""
     runs = iter(runs)
     for head in runs:
         yield [head, *islice(runs, max(size // head.samples, 1) - 1)]
 
 
-def _in_order(executor: ProcessPoolExecutor, pieces: Iterator[list[Run]], ahead: int) -> Iterator[tuple[int, _Part]]:
+def _in_order(executor: ProcessPoolExecutor, chunks: Iterator[list[Run]], ahead: int) -> Iterator[tuple[int, _Part]]:
     """The number of samples and the result of each work item, in order; few are read ahead."""
     waiting: deque[tuple[int, Future[_Part | str]]] = deque()
-    for piece in pieces:
-        waiting.append((sum(run.samples for run in piece), executor.submit(_work, piece)))
+    for chunk in chunks:
+        waiting.append((sum(run.samples for run in chunk), executor.submit(_work, chunk)))
         if len(waiting) >= ahead:
             yield _done(*waiting.popleft())
     while waiting:
@@ -122,7 +122,7 @@ def _run_in_processes(
         context = multiprocessing.get_context("spawn")
         executor = ProcessPoolExecutor(processes, context, _start_process, (path, options, registry.plug_ins()))
         try:
-            for samples, (ranges, statistics) in _in_order(executor, _pieces(runs, batch), _AHEAD * processes):
+            for samples, (ranges, statistics) in _in_order(executor, _chunks(runs, batch), _AHEAD * processes):
                 for each in ranges:
                     totals.add_run(each)
                 totals.add_statistics(statistics)

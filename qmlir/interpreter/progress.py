@@ -3,7 +3,7 @@
     with bar("profiling", 512, session.progress) as advance:
         advance(32)
 
-Everything that takes `progress: IO[str] | None` hands it to `bar`. rich is loaded where somebody can see it.
+Everything that takes `progress: IO[str] | None` hands it to `bar`. rich is loaded only for a terminal.
 """
 
 from collections.abc import Generator

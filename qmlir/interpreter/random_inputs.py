@@ -2,7 +2,7 @@
 
 A function comes in; out come arrays by the names of its inputs. An input has the numbers that its type allows: those of
 the storage of a quantized one, those of the range of a profiled one, indices that exist where it is used as indices.
-A draw says whether they are spread over the range, or only where faults hide: ends, and zeros of both signs.
+A draw spreads them over the range, or takes only numbers where faults hide: ends, and zeros of both signs.
 """
 
 import zlib

@@ -13,7 +13,7 @@ from qmlir.arithmetic.functions.steps import Steps, Value
 
 _LN2 = math.log(2)
 _INTEGER = 1.5 * 2.0**52
-"""Added to a float it leaves no bit behind the point: the sum's bits count up with the nearest integer."""
+"""Added to a float it leaves no fraction bits: the sum's bits count up with the nearest integer."""
 _INTEGER_BITS = int(np.float64(_INTEGER).view(np.int64))
 _ONE_BITS = 1023 << 52
 _SQRT_HALF_BITS = int(np.float64(0.5**0.5).view(np.int64))
@@ -103,7 +103,7 @@ def log10(e: Steps, x: Value) -> Value:
 
 
 def power(e: Steps, x: Value, y: Value) -> Value:
-    """`x^y`, of negative `x` for integers `y`; where there is no number, what C says of `pow`."""
+    """`x^y`, of negative `x` for integers `y`; special cases as C's `pow`."""
     x, y = e.wide(x), e.wide(y)
     size = e.absolute(x)
     logarithm = _of_positive(e, size, _log2(e, size))
@@ -127,7 +127,7 @@ def cbrt(e: Steps, x: Value) -> Value:
 # --- Trigonometry -----------------------------------------------------------------------------------------------------
 
 _TWO_OVER_PI = (0x0, 0xA2F9836E4E441529, 0xFC2757D1F534DDC0, 0xDB6295993C439041, 0xFE5163ABDEBBC561)
-"""The bits of 2 / pi behind the point, behind 64 zeros."""
+"""The fraction bits of 2 / pi, after 64 zeros."""
 
 _BELOW_EIGHTH_TURN = 0.7853981
 _LOW_HALF = (1 << 32) - 1
@@ -246,7 +246,7 @@ def atan(e: Steps, x: Value) -> Value:
 
 
 def atan2(e: Steps, y: Value, x: Value) -> Value:
-    """The angle from -pi to pi of the point `(x, y)`; of zeros and infinities, what C says of `atan2`."""
+    """The angle from -pi to pi of the point `(x, y)`; zeros and infinities as C's `atan2`."""
     y, x = e.wide(y), e.wide(x)
     rise, run = e.absolute(y), e.absolute(x)
     are_equal = (rise == run) & ((rise == 0.0) | (rise == np.inf))

@@ -15,7 +15,7 @@ _LN2_SHORT = 0.693359375
 _LN2_REST = -2.12194440e-4
 
 _INTEGER = 1.5 * 2.0**23
-"""Added to a float it leaves no bit behind the point: the sum's bits count up with the nearest integer."""
+"""Added to a float it leaves no fraction bits: the sum's bits count up with the nearest integer."""
 _INTEGER_BITS = int(np.float32(_INTEGER).view(np.int32))
 _ONE_BITS = 127 << 23
 _SQRT_HALF_BITS = int(np.float32(0.5**0.5).view(np.int32))
@@ -95,7 +95,7 @@ def expm1(e: Steps, x: Value) -> Value:
 
 
 def tanh(e: Steps, x: Value) -> Value:
-    """The hyperbolic tangent; behind the polynomial `1 - 2 / (e^(2|x|) + 1)`."""
+    """The hyperbolic tangent: a polynomial near 0, `1 - 2 / (e^(2|x|) + 1)` beyond."""
     square = x * x
     near = polynomial(_TANH_NEAR, square) * square * x + x
     size = e.absolute(x)

@@ -1,7 +1,7 @@
 """The steps that the float functions are made of: what IEEE 754 and two's complement fix to the last bit.
 
 A definition is written once, over `Steps`: on arrays of NumPy it computes, on values of the IR it builds operations.
-Each step rounds once, and none is fused with another, so whoever takes the same steps finds the same bits. A formula is
+Each step rounds once, and none is fused with another, so the same steps give the same bits everywhere. A formula is
 written over `FunctionSteps`, which have the functions too, each rounded as its own definition says.
 """
 

@@ -1,4 +1,4 @@
-"""Statistics as bytes: all that the readable fields of `#calib.stats` do not say, exactly and in little room.
+"""Statistics as bytes: what `#calib.stats` holds besides its readable fields, exact and compact.
 
 Whole numbers of any size take seven bits a byte, negative ones folded between the positive; a run of empty bins of the
 histogram is a zero and its length. Floats are f64, least byte first.

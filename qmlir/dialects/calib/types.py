@@ -1,7 +1,7 @@
 """The statistics that profiling leaves on a value: `#calib.stats<min = …, max = …, mean = …, std = …, count = …>`.
 
 What calibrators need besides (sums, histogram, averages over batches) follows as bytes, `exact = "0x…"`, so that a
-module holds all that was seen of its values, without loss: `StatsAttr.of_statistics` and `StatsAttr.statistics`.
+module holds the recorded statistics of its values without loss: `StatsAttr.of_statistics` and `StatsAttr.statistics`.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _NUMBERS = ("min", "max", "mean", "std")
 
 @irdl_attr_definition
 class StatsAttr(ParametrizedAttribute):
-    """Range, mean, standard deviation and count of the values seen, and the range for each index of one axis.
+    """Range, mean, standard deviation and count of the observed values, and the range for each index of one axis.
 
     Numbers are f64 and print exactly; per-axis ranges are kept as bytes. `exact` is empty where no more is known.
     """
@@ -53,7 +53,7 @@ class StatsAttr(ParametrizedAttribute):
 
     @staticmethod
     def of_statistics(statistics: Statistics) -> "StatsAttr":
-        """The attribute that holds all of `statistics`. Raises `ValueError` where they have seen no values."""
+        """The attribute that holds all of `statistics`. Raises `ValueError` for statistics of no values."""
         axis = -1 if statistics.axis is None else statistics.axis
         exact = pack(statistics.moments, statistics.histogram, statistics.batches)
         return StatsAttr.of(statistics.summary, axis, statistics.axis_minima, statistics.axis_maxima, exact)
@@ -70,7 +70,7 @@ class StatsAttr(ParametrizedAttribute):
 
     @property
     def summary(self) -> Summary:
-        """What the attribute says of all values."""
+        """The summary of all values."""
         low, high, mean, deviation = np.frombuffer(self.numbers.data, dtype="<f8").tolist()
         return Summary(self.count.data, low, high, mean, deviation)
 

@@ -42,7 +42,7 @@ class Kind(Flag):
     computes with them."""
 
     STRING = auto()
-    """Text. No operation takes it unless it says so: nothing that one adds of its own, such as 0, is text."""
+    """Text. An operation has to accept it explicitly: values that operations add, such as padding by 0, are numbers."""
 
     NUMBER = FLOAT | INTEGER | QUANTIZED
     ANY = NUMBER | BOOLEAN

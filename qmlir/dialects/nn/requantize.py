@@ -35,7 +35,7 @@ def _uniform(value: SSAValue) -> UniformQuantizedType | None:
 
 
 def _scales(value: SSAValue) -> Scales:
-    """The scales of a value, f32; none for a type that nobody has given any."""
+    """The scales of a value, f32; none for a type without scales."""
     found = _uniform(value)
     return np.zeros(0, np.float32) if found is None else np.asarray(found.scales, np.float32)
 
@@ -54,20 +54,20 @@ class Accumulator(Enum):
 
 
 class Requantizing(IRDLOperation, abc.ABC):
-    """An operation that may rescale exact integers to the scale of its result, and says by which arithmetic."""
+    """An operation that may rescale exact integers to the scale of its result, and names the arithmetic."""
 
     ACCUMULATOR: ClassVar[Accumulator | None] = None
     """The scale of the exact integers; `None` for an operation that rescales none: it moves or compares integers, or
     computes in floats."""
 
     components = opt_prop_def(DictionaryAttr)
-    """The element types of a composite's parts, by role: then it means exactly its parts with results of those types.
+    """The element types of a composite's parts, by role: it then computes what its parts of these types do.
 
     The last part has the type of the composite's result; constants among the parts are quantized to theirs.
     """
 
     requantize = opt_prop_def(RequantizeAttr)
-    """The arithmetic by which exact integers are rescaled to the result: f32 unless it says another."""
+    """The arithmetic by which exact integers are rescaled to the result; f32 where it is left out."""
 
     def divisors(self) -> npt.NDArray[np.int64]:
         """What a mean divides by, as far as it is known; 1 for anything else."""

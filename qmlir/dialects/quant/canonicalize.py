@@ -63,7 +63,7 @@ ENUMERATED_BITS = 16
 
 
 def _dequantized(value: SSAValue) -> tuple[SSAValue, UniformQuantizedType] | None:
-    """The stored value behind a dequantize cast, and its type, where all its values can be looked at."""
+    """The stored operand of a dequantize cast, and its type, where its values are few enough to enumerate."""
     if not isinstance(value.owner, DequantizeCastOp):
         return None
     stored = value.owner.input
@@ -100,7 +100,7 @@ def is_kept(
 ) -> bool:
     """Whether a value of `source` is the same with and without a rescale to `between`, for all that its storage holds.
 
-    What is the same are the floats, or what they are quantized to in `target`. `is_inside` says that the value lies
+    What is the same are the floats, or what they are quantized to in `target`. `is_inside`: the value lies
     inside the limits of its type.
     """
     low, high = (source.storage_min, source.storage_max) if is_inside else storage_limits(source.storage)

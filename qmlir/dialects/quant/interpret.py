@@ -105,7 +105,7 @@ def _scast(op: StorageCastOp, values: Array) -> tuple[Array]:
     if isinstance(result, StoredType):
         return (_read_bits(values, result.bits, result.is_signed),)
     integer = as_integer(result)
-    assert integer is not None  # the verifier has seen to it
+    assert integer is not None  # verified
     if integer.width.data == 1:
         return (np.asarray(values & 1, np.int8),)
     return (_read_bits(values, integer.width.data, signed=True),)

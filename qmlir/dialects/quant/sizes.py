@@ -25,7 +25,7 @@ from qmlir.ir.small_floats import as_small_float
 
 
 def bits_of(element: Attribute) -> int:
-    """How many bits an element is stored in: 1 for a bool, 64 for an index; 0 where nobody can say, as for text."""
+    """How many bits an element is stored in: 1 for a bool, 64 for an index; 0 for text, which has no width."""
     match element:
         case StoredType() | UniformFloatType():
             return element.bits

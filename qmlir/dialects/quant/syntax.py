@@ -1,6 +1,6 @@
 """Reading and writing the inside of a quantized type: storage, expressed type, scales and zero points.
 
-A literal of thousands of parameters is read in one piece by the JSON reader; token by token only where that
+A literal of thousands of parameters is read at once by the JSON reader; token by token only where that
 fails, so that an error has its line and column. All numbers of a type are formatted together.
 """
 
@@ -175,7 +175,7 @@ def parse_parameter_literal(parser: AttrParser) -> Parameters:
     found = _LITERAL.match(content, start)
     text = found[0].rstrip() if found else ""
     if (parameters := _read_at_once(text)) is not None:
-        # xDSL has no public way to go on behind text that was read without its lexer.
+        # xDSL has no public way to resume after text that was read without its lexer.
         parser._resume_from(start + len(text))  # pyright: ignore[reportPrivateUsage]
         return parameters
     nested = _parse_list(parser, 1)

@@ -113,7 +113,7 @@ def _storage_parameters(storage: IntegerType, limits: tuple[int, int] | None) ->
 
 @irdl_attr_definition
 class AnyQuantizedType(StoredType):
-    """`!quant.any<i8:f32>`: stored as an integer, with parameters that nobody knows yet."""
+    """`!quant.any<i8:f32>`: stored as an integer, with parameters that are not chosen yet."""
 
     name = "quant.any"
 
@@ -150,7 +150,7 @@ class AnyQuantizedType(StoredType):
 
 @irdl_attr_definition
 class CalibratedQuantizedType(QuantizedType):
-    """`!quant.calibrated<f32<-1.2:3.4>>`: a float value whose range has been seen."""
+    """`!quant.calibrated<f32<-1.2:3.4>>`: a float value with its observed range."""
 
     name = "quant.calibrated"
 
@@ -159,7 +159,7 @@ class CalibratedQuantizedType(QuantizedType):
 
     @staticmethod
     def of(minimum: float, maximum: float, expressed: AnyFloat) -> "CalibratedQuantizedType":
-        """The type of values of type `expressed` seen in `[minimum, maximum]`."""
+        """The type of values of type `expressed` with the observed range `[minimum, maximum]`."""
         limits = np.array([minimum, maximum], dtype="<f8")
         return CalibratedQuantizedType(expressed, BytesAttr(limits.tobytes()))
 
@@ -170,17 +170,17 @@ class CalibratedQuantizedType(QuantizedType):
 
     @property
     def minimum(self) -> float:
-        """The smallest value seen."""
+        """The observed minimum."""
         return float(np.frombuffer(self.limits.data, dtype="<f8")[0])
 
     @property
     def maximum(self) -> float:
-        """The largest value seen."""
+        """The observed maximum."""
         return float(np.frombuffer(self.limits.data, dtype="<f8")[1])
 
     def verify(self) -> None:
         verify_expressed(self.expressed)
-        # As upstream, an infinite limit is a type: who derives parameters from it can name the value. NaN is none.
+        # As upstream, infinite limits are accepted: the pass that derives parameters names the value. NaN is not.
         if not self.minimum < self.maximum:
             raise VerifyException(f"illegal min and max: ({self.minimum}:{self.maximum})")
 

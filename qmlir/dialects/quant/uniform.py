@@ -1,4 +1,4 @@
-"""What every quantized type is, and the part of uniform types that says where scales lie: per tensor, axis or block.
+"""What every quantized type is, and the granularity of uniform types: per tensor, axis or block.
 
 Scales are kept as the bytes of f64, so that a type of thousands of channels is built, compared and hashed in
 microseconds. Each is checked against the range of the expressed type, as upstream does.
@@ -92,7 +92,7 @@ def _verify_scales(scales: npt.NDArray[np.float64], expressed: Attribute) -> Non
 
 
 def at_place(place: tuple[int, ...]) -> str:
-    """Where a parameter stands among many."""
+    """The place of a parameter among many, for a message."""
     return f", at {list(place)}" if place else ""
 
 
@@ -213,7 +213,7 @@ class UniformType(QuantizedType):
         _verify_scales(self.scales, self.expressed)
 
     def print_layout(self, printer: Printer) -> None:
-        """Print all that stands behind the storage."""
+        """Print everything after the storage."""
         printer.print_string(":")
         printer.print_attribute(self.expressed)
         match self.granularity:

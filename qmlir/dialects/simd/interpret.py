@@ -1,6 +1,6 @@
 """What the `simd` operations compute, in NumPy: arrays of one axis for vectors, memory as arrays that are written.
 
-A vector may run past the end of a row, as the operations say: it goes on in the memory that the array is a view of, and
+A vector may run past the end of a row: it goes on in the memory that the array is a view of, and
 never past its end.
 """
 
@@ -65,7 +65,7 @@ def _address(array: Array) -> int:
 
 
 def _run(array: Array, place: Place, count: int) -> Array:
-    """A view of `count` elements, one behind the other in memory, from a place on."""
+    """A view of `count` elements, one after the other in memory, from a place on."""
     for index, size in zip(place[:-1], array.shape[:-1], strict=True):
         if not 0 <= index < size:
             raise InterpretationError(f"index {list(place)} is out of bounds of memory of shape {list(array.shape)}")

@@ -212,7 +212,7 @@ class RoundToIntOp(IRDLOperation):
 class NarrowOp(IRDLOperation):
     """Signed integers in a narrower type, saturated to its signed range, or with `unsigned` to its unsigned one.
 
-    Of several vectors of one type the lanes stand one behind the other.
+    Of several vectors of one type the lanes stand one after the other.
     """
 
     name = "simd.narrow"

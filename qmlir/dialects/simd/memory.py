@@ -1,7 +1,7 @@
 """The operations of `simd` between memory and registers.
 
 Places are contiguous along the innermost axis and need no alignment. A vector may run past the end of a row into the
-next one; that it stays inside the memory, or inside the slack behind it, is up to whoever writes the loop.
+next one; that it stays inside the memory, or inside the slack after it, is the task of the pass that makes the loop.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ class LoadOp(PlaceLoadOp):
 
 @irdl_op_definition
 class LoadPartialOp(IRDLOperation):
-    """The first `count` elements from a place on, 0 in the lanes behind them; nothing else is read.
+    """The first `count` elements from a place on, 0 in the lanes after them; nothing else is read.
 
     A count of 0 or less reads nothing, one of more than the lanes reads all of them.
     """
@@ -114,7 +114,7 @@ class StoreOp(IRDLOperation):
 
 @irdl_op_definition
 class StorePartialOp(IRDLOperation):
-    """Write the first `count` lanes from a place on, and nothing behind them."""
+    """Write the first `count` lanes from a place on, and nothing after them."""
 
     name = "simd.store_partial"
 
@@ -135,7 +135,7 @@ class StorePartialOp(IRDLOperation):
 
 @irdl_op_definition
 class PrefetchOp(IRDLOperation):
-    """Ask for the cache line of a place of a memory of one axis, which may lie behind its end: changes no value.
+    """Ask for the cache line of a place of a memory of one axis, which may lie after its end: changes no value.
 
     `level` is that of the cache that it shall come into, 1 the nearest, 2 or 3.
     """
@@ -148,7 +148,7 @@ class PrefetchOp(IRDLOperation):
 
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$memory `[` $index `]` attr-dict `:` type($memory)"
-    # It writes nothing; the effect says that it counts although nobody takes a result of it.
+    # It writes nothing; the effect keeps it although it has no result.
     traits = traits_def(MemoryWriteEffect())
 
     def __init__(self, memory: SSAValue, index: SSAValue, level: int = 1):

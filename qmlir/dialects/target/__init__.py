@@ -1,4 +1,4 @@
-"""The `target` dialect: what the targets of a module accept and keep, as each says of itself, and who computes what."""
+"""The `target` dialect: what the targets of a module accept and keep, and which target computes which function."""
 
 from xdsl.ir import Dialect
 

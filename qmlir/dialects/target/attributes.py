@@ -194,7 +194,7 @@ _TEXTS: Mapping[str, Callable[[Any], str]] = {
 
 @irdl_attr_definition
 class TargetSpecAttr(Data[Description]):
-    """What a target says of itself: `#target.spec<"npu", keep = […], supports = [{op = "nn.conv", …}], …>`."""
+    """The description of a target: `#target.spec<"npu", keep = […], supports = [{op = "nn.conv", …}], …>`."""
 
     name = "target.spec"
 
@@ -222,7 +222,7 @@ class TargetSpecAttr(Data[Description]):
 
 
 def targets_of(module: Operation) -> tuple[Description, ...]:
-    """The targets that a module is made for, the preferred one first; none where nobody said.
+    """The targets that a module is made for, the preferred one first; none where it has no such attribute.
 
     Raises `DiagnosticError` where its attribute is not a list of targets of different names.
     """

@@ -1,7 +1,7 @@
-"""What a target says of itself, as data: what it computes on which types, what it keeps whole, what it wants raised.
+"""The description of a target, as data: what it computes on which types, what it keeps whole, what it wants raised.
 
 A `Description` is plain and hashable, so that it can stand on a module as `#target.spec<…>`: passes ask it, and look
-nothing up. An empty tuple means that nothing is said, and everything accepted; where there are several, the first one
+nothing up. An empty tuple accepts everything; where there are several, the first one
 is what the target has by default.
 """
 
@@ -140,7 +140,7 @@ def _implies(scheme: Scheme, wanted: Scheme) -> bool:
 
 @dataclass(frozen=True)
 class Support:
-    """Operations that a target computes, and how: `op` and `role` are globs, the slots say which types they take.
+    """Operations that a target computes, and how: `op` and `role` are globs, the slots hold the types that they take.
 
     A slot that is left out takes everything. An operation is supported where one of the target's `Support` accepts all
     of it, so that several for one operation are alternatives. `role` is what the operation does in the model's node
@@ -200,7 +200,7 @@ class Support:
 
 @dataclass(frozen=True)
 class Description:
-    """What a target says of itself. Nothing in it is code: it prints and reads back as `#target.spec<…>`."""
+    """The description of a target. Nothing in it is code: it prints and reads back as `#target.spec<…>`."""
 
     name: str
     keep: tuple[str, ...] = ()

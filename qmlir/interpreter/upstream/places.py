@@ -58,7 +58,7 @@ def dynamic_shape(shape: Sequence[int], sizes: Sequence[int]) -> Place:
 
 
 def slices(array: Array, offsets: Place, sizes: Place, strides: Place, type_: Attribute) -> tuple[slice, ...]:
-    """The slices of `array` that offsets, sizes and strides say."""
+    """The slices of `array` with these offsets, sizes and strides."""
     for offset, size, stride, length in zip(offsets, sizes, strides, array.shape, strict=True):
         if stride <= 0 or size < 0:
             raise InterpretationError(f"takes positive strides and sizes, found {list(strides)} and {list(sizes)}")

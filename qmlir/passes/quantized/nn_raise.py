@@ -11,8 +11,8 @@ from xdsl.passes import ModulePass
 
 from qmlir import registry
 from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.raising.candidates import candidates
 from qmlir.dialects.nn.raising.groups import Raised, Refusal, raise_group
-from qmlir.dialects.nn.raising.lookalikes import lookalikes
 from qmlir.dialects.nn.raising.templates import Template, templates
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.dialects.target.description import Description
@@ -97,16 +97,16 @@ class _Raising:
         self._replace(found)
         return found.composite
 
-    def raise_lookalikes(self, roots: Iterable[Operation]) -> None:
+    def raise_candidates(self, roots: Iterable[Operation]) -> None:
         """Raise what computes the same as a composite."""
         for root in roots:
             if root.parent is None:
                 continue
-            for look, properties in lookalikes(root):
-                operation, value = look.composite, root.results[0]
+            for candidate, properties in candidates(root):
+                operation, value = candidate.composite, root.results[0]
                 if not self._wants(operation, root):
                     continue
-                found = self._composed(value, templates(operation, properties, value, nearest=look.nearest))
+                found = self._composed(value, templates(operation, properties, value, nearest=candidate.nearest))
                 if isinstance(found, Raised):
                     set_marks(found.composite, marks_on(root))
                     self._replace(found)
@@ -181,7 +181,7 @@ class NnRaise(ModulePass):
             composites = Legality(illegal_operations=(NnOp,), is_kept=lambda each: each not in borrowed)
             convert_partially(op, [Decompose()], composites, ctx)
         if self.structural:
-            raising.raise_lookalikes(list(op.walk())[::-1])
+            raising.raise_candidates(list(op.walk())[::-1])
         if not self.kinds:
             _apply_patterns(op, targets, ctx)
         for root, remark in raising.remarks.items():

@@ -1,4 +1,4 @@
-"""A batch norm behind a convolution goes into its weights.
+"""A batch norm after a convolution goes into its weights.
 
 `(conv(x, w) + b - mean) * f + bias = conv(x, w * f) + (b - mean) * f + bias` for each output channel, with
 `f = scale / sqrt(variance + epsilon)`. The sums are rounded in another order: the one canonicalization that may move

@@ -22,7 +22,7 @@ from qmlir.ir.provenance import merged_origins, set_origins
 from qmlir.text.weights import ExternalWeightsAttr
 
 FOLD_LIMIT = 1024
-"""The most elements that folding may make: large weights are changed by passes that say so."""
+"""The most elements that folding may make: large weights are only changed by passes for that."""
 
 
 def is_foldable_element(element: Attribute, moves_only: bool) -> bool:
@@ -58,7 +58,7 @@ def folded_constants(op: NnOp) -> list[ConstantOp] | None:
         return None
     try:
         values = evaluate(op, arrays)
-    except (InterpretationError, VerifyException):  # an integer divided by 0, say: whoever runs the operation is told
+    except (InterpretationError, VerifyException):  # for example an integer divided by 0: an error of the run
         return None
     if values is None or any(value.size > FOLD_LIMIT for value in values):
         return None
@@ -115,7 +115,7 @@ class FoldParameters(RewritePattern):
             return
         try:
             replacement = op.specialized(constant_array)
-        except VerifyException:  # two numbers for one, say: whoever runs the operation is told
+        except VerifyException:  # for example two numbers for one: an error of the run
             return
         if replacement is None:
             return

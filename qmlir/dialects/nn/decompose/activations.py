@@ -8,7 +8,7 @@ import math
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.decompose.pieces import Decompose, Results, scalar
+from qmlir.dialects.nn.decompose.operands import Decompose, Results, scalar
 from qmlir.dialects.nn.ops.activations import (
     CeluOp,
     EluOp,

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.decompose.pieces import Decompose, Results, cast, scalar
+from qmlir.dialects.nn.decompose.operands import Decompose, Results, cast, scalar
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.ops.activations import TanhOp
 from qmlir.dialects.nn.ops.attention import AttentionOp
@@ -32,12 +32,12 @@ def _is_plain(op: AttentionOp) -> bool:
         return False
     if DYNAMIC_INDEX in (query[1], key[1], query[3]) or query[1] != key[1]:
         return False
-    # A mask that ends before the keys masks those behind its end.
+    # A mask that ends before the keys masks those after its end.
     return op.mask is None or shape_of(op.mask)[-1] == key[2] != DYNAMIC_INDEX
 
 
 def _causal(op: AttentionOp, parts: Parts) -> SSAValue | None:
-    """Minus infinity for the keys behind each query, where the sizes are known."""
+    """Minus infinity for the keys after each query; `None` where a size is not known."""
     queries, keys = shape_of(op.query)[2], shape_of(op.key)[2]
     element: Attribute = plain_type(element_of(op.query))
     dtype = dense_dtype(element)

@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.accumulators import accumulator_type
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.decompose.pieces import Decompose, Results
+from qmlir.dialects.nn.decompose.operands import Decompose, Results
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp

@@ -3,7 +3,7 @@
 from xdsl.ir import Operation
 
 from qmlir.dialects.nn.base import tensor_like
-from qmlir.dialects.nn.decompose.pieces import Decompose, Results, per_channel
+from qmlir.dialects.nn.decompose.operands import Decompose, Results, per_channel
 from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp, MatMulOp
 from qmlir.dialects.nn.ops.elementwise import AddOp
 from qmlir.ir.builtin_types import shape_of

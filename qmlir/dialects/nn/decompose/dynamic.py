@@ -3,7 +3,7 @@
 from xdsl.ir import Operation
 
 from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.decompose.pieces import Decompose, Results, cast, scalar
+from qmlir.dialects.nn.decompose.operands import Decompose, Results, cast, scalar
 from qmlir.dialects.nn.ops.dynamic import STEPS, STORAGE, DynamicQuantizeOp
 from qmlir.dialects.nn.ops.elementwise import (
     AddOp,

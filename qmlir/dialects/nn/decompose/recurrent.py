@@ -6,9 +6,9 @@
     forget_gate/sum                 then `peephole_mul`, `peephole_sum` and `clip`, where there are such
     forget_gate/sigmoid             or another activation function
 
-The states are `cell/…` and `hidden/…`; the second direction of a bidirectional layer has all of this behind
-`backward/`. Lengths are masks: behind its end a sequence keeps its state, and its hidden states are 0. States are
-`[1, N, H]`, so that no step needs a reshape; the initial state that nobody gives is a zero of `[1, 1, H]`.
+The states are `cell/…` and `hidden/…`; the second direction of a bidirectional layer has all of this after
+`backward/`. Lengths are masks: after its end a sequence keeps its state, and its hidden states are 0. States are
+`[1, N, H]`, so that no step needs a reshape; an initial state that is left out is a zero of `[1, 1, H]`.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,8 +21,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.dynamic_products import DynamicProducts
-from qmlir.dialects.nn.decompose.pieces import Decompose, Results, scalar
-from qmlir.dialects.nn.decompose.recurrent_pieces import DirectionWeights, activated
+from qmlir.dialects.nn.decompose.operands import Decompose, Results, scalar
+from qmlir.dialects.nn.decompose.recurrent_gates import DirectionWeights, activated
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.ops import recurrent as ops
 from qmlir.dialects.nn.ops.constant import ConstantOp
@@ -273,7 +273,7 @@ class Mask:
         )
 
     def output(self, place: int, hidden: SSAValue) -> SSAValue:
-        """The hidden state of a step as the sequence has it: 0 behind the end."""
+        """The hidden state of a step as the sequence has it: 0 after the end."""
         return self.walk.add("hidden/output", build(WhereOp, [self.runs[place], hidden, self.zero]))
 
 

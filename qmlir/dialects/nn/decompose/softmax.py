@@ -2,7 +2,7 @@
 
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.decompose.pieces import Decompose, Results
+from qmlir.dialects.nn.decompose.operands import Decompose, Results
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops.elementwise import DivOp, ExpOp, LogOp, SubOp
 from qmlir.dialects.nn.ops.reduction import ReduceMaxOp, ReduceSumOp

@@ -1,4 +1,4 @@
-"""Equations of Einstein sums: what they say, and the shape that they give."""
+"""Equations of Einstein sums: their terms, and the shape that they give."""
 
 import re
 from collections import Counter

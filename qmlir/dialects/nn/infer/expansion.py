@@ -10,7 +10,7 @@ from qmlir.dialects.nn.infer.movement import normalized_axes
 
 
 class Padding(NamedTuple):
-    """What is added in front of an axis and behind it; negative numbers take elements away."""
+    """The elements added before and after an axis; negative numbers take elements away."""
 
     before: int
     after: int

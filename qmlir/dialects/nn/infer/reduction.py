@@ -28,5 +28,5 @@ def kept_axes(rank: int, axes: Sequence[int], keep_dims: bool) -> dict[int, int]
 
 
 def open_shape(rank: int, count: int, keep_dims: bool) -> tuple[int, ...]:
-    """The shape that a reduction along `count` axes leaves of `rank`, where nobody knows which axes they are."""
+    """The shape that a reduction along `count` axes leaves of `rank`, where the axes are not known."""
     return (DYNAMIC_INDEX,) * (rank if keep_dims else rank - count)

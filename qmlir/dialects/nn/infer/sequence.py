@@ -45,7 +45,7 @@ def resized(type_: AnyTensor, axis: int, size: int | None) -> AnyTensor:
 
 
 def joined_type(tensors: Tensors, axis: int, is_new: bool) -> Tensors:
-    """The type of any number of `tensors` one behind the other along `axis`, which `is_new` or one of theirs."""
+    """The type of any number of `tensors` concatenated along `axis`, or stacked along it where it `is_new`."""
     type_ = ranked_tensor(tensors)
     if type_ is None:
         return tensors

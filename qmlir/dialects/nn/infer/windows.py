@@ -1,4 +1,4 @@
-"""Shapes of convolutions and pools, whose windows slide over the spatial axes, and where each tap of a window falls."""
+"""Shapes of convolutions and pools, whose windows slide over the spatial axes, and where each kernel element falls."""
 
 import math
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ class Windows:
         return self.pads[axis], self.pads[axis + len(self.kernel)]
 
     def extent(self, axis: int) -> int:
-        """Elements from the first to the last tap of a window, dilation included."""
+        """Elements from the first to the last kernel element, dilation included."""
         return (self.kernel[axis] - 1) * self.dilations[axis] + 1
 
 
@@ -93,14 +93,14 @@ def transposed_size(size: int, windows: Windows, axis: int, output_padding: int)
 
 
 class Tap(NamedTuple):
-    """One tap of the windows along one axis: the windows where it falls on an element, and those elements."""
+    """One kernel element along one axis: the windows where it falls on an element of the data, and those elements."""
 
     windows: slice
     elements: slice
 
 
 def taps(windows: Windows, axis: int, size: int, count: int) -> list[Tap]:
-    """Each tap of `count` windows along a spatial axis of `size` elements; on padding it falls on none."""
+    """Each kernel element of `count` windows along a spatial axis of `size` elements; on padding it falls on none."""
     stride, begin = windows.strides[axis], windows.padding(axis)[0]
     found: list[Tap] = []
     for tap in range(windows.kernel[axis]):

@@ -26,7 +26,7 @@ def _behind(past: Array | None, new: Array) -> Array:
 
 
 def _masked(mask: Array, total: int) -> Array:
-    """The bias of a mask, with minus infinity for the keys behind its end."""
+    """The bias of a mask, with minus infinity for the keys after its end."""
     bias = np.where(mask != 0, 0.0, -np.inf) if mask.dtype == np.int8 else mask
     missing = total - mask.shape[-1]
     return np.pad(bias, [(0, 0)] * (mask.ndim - 1) + [(0, missing)], constant_values=-np.inf) if missing else bias

@@ -45,7 +45,7 @@ def settled(total: Array, result: SSAValue, dtype: np.dtype[Any]) -> Array:
 
 
 def _finished(total: Array, bias: Array | None, spatial: int, result: SSAValue, dtype: np.dtype[Any]) -> Array:
-    """`total`, which nobody else holds, with the bias added."""
+    """`total`, with the bias added in place."""
     if dtype.kind in "iu":  # a bias may lie beyond the bound of the products
         total = settled(total, result, dtype)
     if bias is not None:

@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 
 
 def _per_channel(parameter: Array, rank: int) -> Array:
-    """`[C]` as `[C, 1, …]`, which broadcasts along the axes behind the channels."""
+    """`[C]` as `[C, 1, …]`, which broadcasts along the axes after the channels."""
     return parameter.reshape(-1, *(1,) * (rank - 2))
 
 

@@ -1,7 +1,7 @@
-"""What pools compute, one tap at a time; f16 and bf16 in f32, rounded once.
+"""What pools compute, one kernel element at a time; f16 and bf16 in f32, rounded once.
 
-Sums run in f64 over the taps of a window in row-major order, as in `qmlir.arithmetic.ordered_sums`; other pools take
-one axis after the other.
+Sums run in f64 over the elements of a window in row-major order, as in `qmlir.arithmetic.ordered_sums`; other pools
+take one axis after the other.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Windows over the spatial axes of `[N, C, …]` arrays: as a strided view, and tap by tap as slices of the data."""
+"""Windows over the spatial axes of `[N, C, …]` arrays: as a strided view, or as a slice for each kernel element."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -31,7 +31,7 @@ def window_view(data: Array, windows: Windows, counts: tuple[int, ...], fill: An
 
 
 class KernelElement(NamedTuple):
-    """A tap of the kernel, the windows in which it falls on an element, and those elements; for all spatial axes."""
+    """A kernel element, the windows in which it falls on the data, and the elements there; for all spatial axes."""
 
     tap: tuple[int, ...]
     windows: tuple[slice, ...]
@@ -39,7 +39,7 @@ class KernelElement(NamedTuple):
 
 
 def places(windows: Windows, sizes: Sequence[int], counts: Sequence[int]) -> Iterator[KernelElement]:
-    """Every tap of `counts` windows over spatial axes of `sizes`, in row-major order."""
+    """Every kernel element of `counts` windows over spatial axes of `sizes`, in row-major order."""
     along = (
         enumerate(taps(windows, axis, size, count))
         for axis, (size, count) in enumerate(zip(sizes, counts, strict=True))
@@ -53,7 +53,7 @@ def places(windows: Windows, sizes: Sequence[int], counts: Sequence[int]) -> Ite
 
 
 def columns(data: Array, windows: Windows, counts: tuple[int, ...]) -> Array:
-    """The element under each tap of each window, `[N, C, *kernel, *counts]`, 0 where it falls on padding.
+    """The element under each kernel element of each window, `[N, C, *kernel, *counts]`, 0 where it falls on padding.
 
     Windows of one element that stand side by side are the data itself: a view.
     """

@@ -147,7 +147,7 @@ def matrix_product(
 def _windows(at: Lowering, op: ops.ConvOp, padded: SSAValue, counts: Sequence[int], sizes: Sequence[int]) -> SSAValue:
     """The windows of channels-last data, `[group, blocks…, N, windows…, terms of a block…]`.
 
-    Blocks and their terms run along the channels of a group, then along the taps.
+    Blocks and their terms run along the channels of a group, then along the kernel.
     """
     spatial, windows, groups = len(op.windows.kernel), op.windows, op.group_count
     batch, *_, channels = shape_of(padded)

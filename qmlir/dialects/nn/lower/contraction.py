@@ -54,9 +54,9 @@ def _largest_of(at: Lowering, bias: SSAValue | None) -> int:
 
 
 def _refuse_overflow(at: Lowering, scale: npt.ArrayLike, bias: SSAValue | None) -> None:
-    """Refuse a result that is meant to be the sums themselves, where what is constant shows that it does not hold them.
+    """Refuse a result that is the accumulator itself, where constants prove that 32 bits do not hold every sum.
 
-    Any result saturates, but a type that has the scale of the sums says that they are kept as they are.
+    Any result saturates; one that has the scale of the accumulator promises to keep the sums exactly.
     """
     element = quantized.uniform_element(at, at.op.results[0])
     if element is None or element.bits != accumulators.BITS or not element.is_signed or element.zero_points.any():

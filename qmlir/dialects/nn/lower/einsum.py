@@ -110,7 +110,7 @@ def _computing(element: Attribute) -> Attribute:
 
 
 def _alone(sums: _Sums, term: _Term, needed: Callable[[str], bool]) -> _Term:
-    """A term without the labels that nobody else needs, without diagonals, and without sizes that broadcast."""
+    """A term without the labels that no other term needs, without diagonals, and without sizes that broadcast."""
     full = {label for label, size in zip(term.labels, shape_of(term.value), strict=True) if size == sums.sizes[label]}
     kept = tuple(dict.fromkeys(label for label in term.labels if needed(label) and label in full))
     if kept == term.labels:

@@ -1,6 +1,6 @@
 """Operations on elements: which of the ways of `interpret.quantized` one takes, and the structured operation it makes.
 
-Plain values go through the operation's function; quantized ones through exact integers where a rule says so, through a
+Plain values go through the operation's function; quantized ones through exact integers where a rule has them, through a
 table where the function has one operand of at most 16 bits, and through floats otherwise.
 """
 

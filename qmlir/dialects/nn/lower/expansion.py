@@ -78,7 +78,7 @@ def _pad(op: ops.PadOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _read_back(op: ops.PadOp, at: Lowering, kept: SSAValue, low: Sequence[int], high: Sequence[int]) -> SSAValue:
-    """The border is elements of the inside: for each padded axis, a table says which."""
+    """The border is elements of the inside: a table for each padded axis tells which."""
     mode: Any = op.mode.data
     tables: dict[int, Array] = {}
     for axis, (size, before, after) in enumerate(zip(shape_of(kept), low, high, strict=True)):

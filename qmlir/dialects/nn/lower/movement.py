@@ -16,7 +16,7 @@ from qmlir.ir.builtin_types import element_of, shape_of
 
 
 def _same_elements(op: ops.ReshapeOp | ops.SqueezeOp | ops.UnsqueezeOp, at: Lowering) -> Sequence[SSAValue]:
-    """The result's type says what an operand with sizes or axes would."""
+    """The type of the result has the sizes that an operand would give."""
     return (at.reshape(at.value(op.input), at.result_shape()),)
 
 

@@ -1,4 +1,4 @@
-"""Pools: a reduction over the taps of each window, channels last; exact sums and one rounding for quantized means."""
+"""Pools: a reduction over each window, channels last; exact sums and one rounding for quantized means."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -46,7 +46,7 @@ def _reduced(
     body: Callable[[Scalar, Scalar], Scalar],
     unsigned: bool,
 ) -> SSAValue:
-    """`body(element, result so far)` over the taps of each window, `[N, windows…, C]`."""
+    """`body(element, result so far)` over the elements of each window, `[N, windows…, C]`."""
     init = at.fill(found.shape, start[1], start[0])
     inputs = found.inputs(at, padded, unsigned)
     outputs = [(init, found.result_map)]
@@ -98,7 +98,7 @@ def _max_pool_with_indices(op: ops.MaxPoolWithIndicesOp, at: Lowering) -> Sequen
 def _element_number(
     found: SlidingWindows, sizes: Sequence[int], is_column_major: bool, near: Scalar
 ) -> tuple[Scalar, Scalar]:
-    """Whether a tap of a window lies in the data, whose spatial axes have `sizes`, and the number of that element."""
+    """Whether a kernel element lies in the data, whose spatial axes have `sizes`, and the number of that element."""
     builder, windows, spatial = near.builder, found.windows, found.spatial
     is_inside, within, step = constant(builder, 1, i1, unsigned=True), near.constant(0), 1
     axes = range(spatial) if is_column_major else reversed(range(spatial))
@@ -179,7 +179,7 @@ def _computing(element: Attribute) -> AnyFloat:
 
 
 def _plain_mean(at: Lowering, found: SlidingWindows, last: SSAValue, counts: Array) -> SSAValue:
-    """Sums in the order of the taps, in f64 and rounded once, divided by the number of elements of each window."""
+    """Sums in row-major order of the kernel, in f64 and rounded once, over the number of elements of each window."""
     computing = _computing(element_of(last))
     total = _float_sum(at, found, last, lambda value: value)
     dtype = np.float64 if computing == f64 else np.float32

@@ -63,7 +63,7 @@ def _add(op: AddOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _average_pool(op: AveragePoolOp, at: Lowering) -> Sequence[SSAValue]:
-    """The sum over the taps in f32, one after the other."""
+    """The sum over the kernel in f32, one element after the other."""
     source, result, shape = _type(at, op.data), _type(at, op.result), shape_of(op.data)
     counts, target, rank = op.counts(shape[2:]), affine(result), len(shape)
     found = sliding(op.windows, counts, shape)

@@ -269,7 +269,7 @@ class _Way:
         return at.insert(tensor.InsertSliceOp.get(part, whole, sizes, [*offsets, self.way, 0, 0], offsets=dynamic))
 
     def _emit(self, at: Lowering, step: _Step, place: Place, carried: Sequence[SSAValue]) -> list[SSAValue]:
-        """Put the parts of a step where `at` builds; what is carried behind it: its states, then all outputs."""
+        """Put the parts of a step where `at` builds; what is carried after it: its states, then all outputs."""
         values = [*step.after, step.output]
         count = len(step.before)
         stands_for = [
@@ -340,7 +340,7 @@ def _widened(op: ops.Layer, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _take_constants(op: ops.Layer, at: Lowering) -> None:
-    """Let the layer have its constant operands as `nn` constants again, of which the parts take pieces."""
+    """Let the layer have its constant operands as `nn` constants again, of which the parts take slices."""
     for index, operand in enumerate(op.operands):
         known = at.known(operand)
         if known is not None and not isinstance(operand.owner, ConstantOp):

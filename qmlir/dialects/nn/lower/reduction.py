@@ -209,7 +209,7 @@ def _extreme(is_largest: bool) -> Lower:
 
 
 def _arg_extreme(is_largest: bool) -> Lower:
-    """The place of the best element so far, and that element: further results that nobody reads."""
+    """The place of the best element so far, and that element: further results without users."""
 
     def lower(op: ops.ArgExtremeOp, at: Lowering) -> Sequence[SSAValue]:
         rank = len(shape_of(op.input))
@@ -245,7 +245,10 @@ def _places(
     step: Callable[[Sequence[Scalar]], tuple[Scalar, Sequence[Scalar]]],
     count: int = 1,
 ) -> SSAValue:
-    """`step` says of an element and the best before it, `count` scalars each, whether it is better, and its scalars."""
+    """The place of the best element: `step` takes an element and the best before it, `count` scalars each.
+
+    It gives whether the element is better, and its scalars.
+    """
     shape = shape_of(op.input)
     kept, sizes = _kept_map(len(shape), (axis,)), [size for place, size in enumerate(shape) if place != axis]
     start: Number = 0.0 if isinstance(best, AnyFloat) else 0

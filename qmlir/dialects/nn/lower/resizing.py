@@ -1,7 +1,7 @@
 """Resizing: which elements are sampled and with which weights is known, axis by axis, and computed by the evaluator.
 
 The nearest elements of all axes are taken at once: as copies or a slice where they have a pattern, by tables elsewhere.
-Between elements, one operation for each axis sums up the taps.
+Between elements, one operation for each axis takes the weighted sums.
 """
 
 from collections.abc import Mapping, Sequence
@@ -94,7 +94,7 @@ def _is_repetition(table: Array, size: int) -> bool:
 
 
 def _repeated(at: Lowering, value: SSAValue, tables: Mapping[int, Array]) -> SSAValue:
-    """Copies along an axis behind each axis that grows, which the result's shape has in one."""
+    """Copies along an axis after each axis that grows, which the result's shape has in one."""
     before: list[int] = []
     copies: list[int] = []
     result: list[int] = []
@@ -110,7 +110,7 @@ def _repeated(at: Lowering, value: SSAValue, tables: Mapping[int, Array]) -> SSA
 
 
 def _interpolated(op: ops.ResizeOp, at: Lowering, value: SSAValue, axis: Axis) -> SSAValue:
-    """The weighted sums along one axis, tap after tap; taps that weigh nothing anywhere are left out."""
+    """The weighted sums along one axis, one sample after the other; those whose weight is 0 everywhere are left out."""
     number, element = axis.to.axis, element_of(value)
     shape = list(shape_of(value))
     rank, shape[number] = len(shape), axis.to.size

@@ -1,10 +1,10 @@
 """Transposed convolutions as convolutions: no product with a zero is computed.
 
-Element `o` of the result is the sum over the taps `t` with `o + pad = stride * i + dilation * t` of `x[i] * w[t]`. The
-elements of one phase, `(o + pad) mod stride`, have the same taps, and neighbours among them have neighbouring `i`: a
-convolution with these taps in reverse order. Where all phases have as many taps, they are further channels of one
-convolution, which a transpose puts side by side; otherwise each has its own, whose results are put at every
-`stride`-th place.
+Element `o` of the result is the sum over the kernel elements `t` with `o + pad = stride * i + dilation * t` of
+`x[i] * w[t]`. The elements of one phase, `(o + pad) mod stride`, have the same kernel elements, and neighbours among
+them have neighbouring `i`: a convolution with these in reverse order. Where all phases have as many, they are further
+channels of one convolution, which a transpose puts side by side; otherwise each has its own, whose results are put at
+every `stride`-th place.
 """
 
 import math

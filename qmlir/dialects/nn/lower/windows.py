@@ -49,7 +49,7 @@ class SlidingWindows:
 
     @property
     def taps(self) -> tuple[int, ...]:
-        """The iterators over the taps, which are reduced."""
+        """The iterators over the kernel, which are reduced."""
         return tuple(range(2 + self.spatial, self.dims))
 
     @property
@@ -76,7 +76,7 @@ class SlidingWindows:
         return at.pad(last, (*low, 0), (*high, 0), number)
 
     def inputs(self, at: Lowering, padded: SSAValue, unsigned: bool = False) -> list[Input]:
-        """The padded data, and an operand that nobody reads: it says how many taps there are."""
+        """The padded data, and an operand that is not read: its shape is that of the kernel."""
         taps = at.empty(self.windows.kernel, element_of(padded))
         map_ = AffineMap(self.dims, 0, tuple(AffineExpr.dimension(axis) for axis in self.taps))
         return [Input(padded, self.data_map(), unsigned), Input(taps, map_)]

@@ -1,4 +1,4 @@
-"""Activation functions: what stands behind a layer, element by element.
+"""Activation functions: elementwise functions after a layer.
 
 Semantics and the defaults of parameters are those of the ONNX operator of the same name. Each is a function of one
 value, so that on 8-bit quantized values it is a table; `nn.prelu` has a slope for each channel besides.

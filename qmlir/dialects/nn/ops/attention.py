@@ -55,7 +55,7 @@ class AttentionOp(NnOp, MultipliesAndAdds):
     0: `cap(x) = softcap * tanh(x / softcap)`.
 
     The bias is 0, and minus infinity where a key is masked: by `mask` (i1: where it is false; floats are the bias
-    itself; keys behind its end are masked); by `is_causal`, where `t > s + offset`; by `left_window` and
+    itself; keys after its end are masked); by `is_causal`, where `t > s + offset`; by `left_window` and
     `right_window`, where not `-1`, outside `s + offset - left_window <= t <= s + offset + right_window`; by `lengths`,
     where `t >= lengths[b]`. The offset is the length of the past, or `lengths[b] - S`. A query whose keys are all
     masked has the probabilities and the result 0.

@@ -1,6 +1,6 @@
 """Quantization whose parameters are found while the model runs: from the range of the values themselves.
 
-The results are plain tensors, since the type of a quantized one holds its parameters, which nobody knows yet.
+The results are plain tensors, since the type of a quantized one holds its parameters, which only the run knows.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from qmlir.dialects.nn.elements import Kind
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 
 STORAGE = IntegerType(8, Signedness.UNSIGNED)
-"""What values are quantized to."""
+"""The storage type of the result and of its zero point."""
 
 STEPS = 255.0
-"""Into so many the range is cut."""
+"""The number of quantization steps of the range."""
 
 SPANS_OF_ZEROS = {"onnx": 1.0, "onnxruntime": STEPS}
-"""The width of the range that values which are all 0 are taken to have, by who says so."""
+"""The width of the range that is assumed where all values are 0, by the runtime that assumes it."""
 
 
 @irdl_op_definition
@@ -30,7 +30,7 @@ class DynamicQuantizeOp(NnOp):
 
     The range is widened to hold 0: `scale = (max - min) / 255`, `zero_point = round(clip(0 - min / scale, 0, 255))`,
     and the integers are `clip(round(x / scale) + zero_point, 0, 255)`, each step in f32, ties to even. Where all
-    elements are 0, `zeros` says whose scale it is: 1 / 255 as in ONNX's reference (`onnx`), or 1 (`onnxruntime`).
+    elements are 0, `zeros` names the scale: 1 / 255 as in ONNX's reference (`onnx`), or 1 (`onnxruntime`).
     """
 
     name = "nn.dynamic_quantize"
@@ -44,7 +44,7 @@ class DynamicQuantizeOp(NnOp):
 
     @property
     def span_of_zeros(self) -> float:
-        """What is divided by the steps where all elements are 0."""
+        """The width of the range where all elements are 0."""
         return SPANS_OF_ZEROS[self.zeros.data]
 
     def verify_(self) -> None:

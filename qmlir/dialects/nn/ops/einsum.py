@@ -28,7 +28,7 @@ class EinsumOp(NnOp, MultipliesAndAdds):
 
     @property
     def parsed(self) -> Equation:
-        """What the equation says. Raises `VerifyException` where it is none."""
+        """The parsed equation. Raises `VerifyException` for a text that is none."""
         return Equation.parse(self.equation.data)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:

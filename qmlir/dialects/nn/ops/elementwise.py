@@ -38,7 +38,7 @@ class UnaryOp(OneOperandOp, ABC):
 
     @classmethod
     def default_result_type(cls, operand: SSAValue) -> AnyTensor:
-        """The type of the result where nobody chose another."""
+        """The default type of the result."""
         return tensor_like(operand, shape_of(operand))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -264,7 +264,7 @@ class BinaryOp(NnOp, ABC):
 
     @classmethod
     def default_result_type(cls, operand: SSAValue, shape: Sequence[int]) -> AnyTensor:
-        """The type of the result where nobody chose another."""
+        """The default type of the result."""
         return tensor_like(operand, shape)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -426,7 +426,7 @@ class CastOp(OneOperandOp):
     Floats are rounded to the nearest, half-way cases to even. To an integer type a float is truncated towards zero;
     what does not fit loses its higher bits, as ONNX has it for integers, and NaN and infinities give 0. To i1
     everything but 0 is true. To a float of 8 bits or fewer a value is rounded by way of f32; what is beyond its range
-    saturates, unless `saturate` is false. To powers of two (f8E8M0FNU) it is rounded as `round_mode` says: `up` (so
+    saturates, unless `saturate` is false. To powers of two (f8E8M0FNU) it is rounded by `round_mode`: `up` (so
     without it), `down`, or `nearest`, half-way cases up.
     """
 

@@ -89,10 +89,10 @@ class TileOp(MovementOp):
 
 @irdl_op_definition
 class PadOp(MovementOp):
-    """The operand with elements in front and behind along `axes`, along all of them where it names none (ONNX Pad).
+    """The operand with elements added before and after `axes`, before and after all axes without it (ONNX Pad).
 
-    `pads` holds what is added in front of each axis, then what is added behind; a negative number takes elements away,
-    before the others add any. `mode` says what is added: `constant` the `value` (without one: 0, and the zero point
+    `pads` holds the number of elements before each axis, then the number after each; a negative number takes elements
+    away, before the others add any. `mode` is what is added: `constant` the `value` (without one: 0, and the zero point
     where values are quantized), `reflect` the elements mirrored at the outermost one, `edge` the outermost one, `wrap`
     those of the other end.
     """

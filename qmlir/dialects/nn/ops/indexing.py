@@ -51,7 +51,7 @@ class GatherOp(GatheringOp):
 
 @irdl_op_definition
 class GatherElementsOp(GatheringOp):
-    """One element for each index: that of the index's own place, but for `axis`, where the index says (ONNX)."""
+    """One element for each index: that of the index's own place, but for `axis`, whose place is the index (ONNX)."""
 
     name = "nn.gather_elements"
 
@@ -85,7 +85,7 @@ class GatherNDOp(GatheringOp):
 class ScatteringOp(NnOp, ABC):
     """`input` with `updates` at the places that `indices` names.
 
-    `reduction` says what happens to the element that is there: `none` replaces it (of several updates the last one
+    `reduction` is what happens to the element that is there: `none` replaces it (of several updates the last one
     stays), `add`, `mul`, `min` and `max` join the two. Quantized updates have the parameters of the data.
     """
 
@@ -103,7 +103,7 @@ class ScatteringOp(NnOp, ABC):
     reduction = opt_prop_def(StringAttr, StringAttr("none"))
 
     def verify_scatter(self, updates: Sequence[int], axes: dict[int, int]) -> None:
-        """Check the indices, the reduction, and updates of shape `updates` where the data's axes go as `axes` says."""
+        """Check the indices, the reduction, and updates of shape `updates` where the axes of the data go to `axes`."""
         if as_integer(element_of(self.indices)) is None:
             raise VerifyException(f"indices are integers, found {self.indices.type}")
         if self.reduction.data not in self.REDUCTIONS:
@@ -121,7 +121,7 @@ class ScatteringOp(NnOp, ABC):
 
 @irdl_op_definition
 class ScatterElementsOp(ScatteringOp):
-    """One update for each index, at the index's own place, but for `axis`, where the index says (ONNX)."""
+    """One update for each index, at the index's own place, but for `axis`, whose place is the index (ONNX)."""
 
     name = "nn.scatter_elements"
 

@@ -130,7 +130,7 @@ class ReshapeOp(MovementOp):
         return [TensorType(moved_element(element_of(self.input), surviving_axes(before, after)), after)]
 
     def specialized(self, known: KnownValue) -> Replacement | None:
-        """Without the operand `shape`: the result type says it, as far as the operand's own sizes are known."""
+        """Without the operand `shape`, which the result type replaces as far as the operand's own sizes are known."""
         sizes = known(self.shape)
         if sizes is None:
             return None
@@ -314,7 +314,7 @@ class SliceOp(MovementOp):
 
 @irdl_op_definition
 class ConcatOp(NnOp):
-    """Tensors one behind the other along `axis`; quantized operands have one type, which the result has too."""
+    """Tensors one after the other along `axis`; quantized operands have one type, which the result has too."""
 
     name = "nn.concat"
     ACCEPTS: ClassVar[Kind] = Kind.MOVED

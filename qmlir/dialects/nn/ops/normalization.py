@@ -30,7 +30,7 @@ from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 
 
 def default_precision(value: SSAValue) -> Attribute:
-    """The type that `value` is normalized in where nobody says another: f64 for f64, f32 for the other floats."""
+    """The default type that `value` is normalized in: f64 for f64, f32 for the other floats."""
     return f64 if plain_type(element_of(value)) == f64 else f32
 
 

@@ -2,7 +2,7 @@
 
 Sequences are `[T, N, I]` (batch second); weights hold the directions first: `W [D, G*H, I]`, `R [D, G*H, H]`, bias
 `[D, 2*G*H]` (that of `W`, then that of `R`), with gates in ONNX's order (`i, o, f, c` for the LSTM, `z, r, h` for the
-GRU). `lengths [N]` says where each sequence ends: the hidden states behind its end are 0.
+GRU). `lengths [N]` holds where each sequence ends: the hidden states after its end are 0.
 """
 
 from abc import ABC
@@ -77,7 +77,7 @@ They are those of ONNX's operators of the same name; `Affine` and `ScaledTanh`, 
 class RecurrentOp(NnOp, MultipliesAndAdds, ABC):
     """A layer that walks a sequence with a hidden state of `hidden_size` elements.
 
-    Quantized, a layer means its parts, whose types `components` has; weights whose gates have types of their own, which
+    A quantized layer is its parts, whose types `components` has; weights whose gates have types of their own, which
     `components` has too, are `!quant.any`.
 
     `activations` names the functions of each direction, one after another, where they are not the layer's own;

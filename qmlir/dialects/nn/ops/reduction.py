@@ -71,7 +71,7 @@ class ReduceOp(NnOp, ABC):
         return [tensor_like(self.input, reduced_shape(shape, axes, keeps), element)]
 
     def result_element(self, kept: dict[int, int] | None) -> Attribute | None:
-        """The element type of the result, where the axes go as `kept` says; `None` for the plain type of the input."""
+        """The element type of the result, where the kept axes go to `kept`; `None` for the plain type of the input."""
         return None
 
 

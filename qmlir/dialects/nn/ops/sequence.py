@@ -81,7 +81,7 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
     """
 
     PARAMETER: ClassVar[str] = ""
-    """The operand that says where, or into what: the shape of a result may depend on it."""
+    """The operand with the position or the sizes: the shape of a result may depend on it."""
 
     OWNS_TENSORS: ClassVar[bool] = False
     """Whether the sequence is made here, of tensors."""
@@ -189,7 +189,7 @@ class SequenceConstructOp(SequenceOp):
 
 @irdl_op_definition
 class SequenceEmptyOp(SequenceOp):
-    """The sequence of no tensors; its type says of which element type it has none."""
+    """The sequence of no tensors; its type has their element type."""
 
     name = "nn.sequence_empty"
     OWNS_TENSORS: ClassVar[bool] = True
@@ -310,7 +310,7 @@ class SplitToSequenceOp(SequenceOp):
 
 @irdl_op_definition
 class ConcatFromSequenceOp(SequenceOp):
-    """The tensors one behind the other along `axis`, or (`new_axis`) beside one another along a new axis."""
+    """The tensors one after the other along `axis`, or (`new_axis`) beside one another along a new axis."""
 
     name = "nn.concat_from_sequence"
 

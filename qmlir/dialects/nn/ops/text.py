@@ -25,7 +25,7 @@ CASES = ("NONE", "LOWER", "UPPER")
 
 @irdl_op_definition
 class StringNormalizerOp(OneOperandOp):
-    """The strings of a list, or of one row, that are no stop words, in lower or upper case where `case_change` says so.
+    """The strings of a list, or of one row, that are no stop words, changed to the case of `case_change`.
 
     Stop words are told by their letters whatever their case, unless `is_case_sensitive`. Where no string is left, the
     result is one empty string. Case is Unicode's, which depends on no language.

@@ -1,4 +1,4 @@
-"""Constants that decomposing, or folding behind it, moved: put together again.
+"""Constants that decomposing, or folding after it, moved: put together again.
 
 Where the parts would slice, squeeze or reshape an operand and a constant stands there instead, the operand was a
 constant. Which of its elements stand where follows from running the same movement on the numbers of the elements.
@@ -48,9 +48,9 @@ def _without_parameters(element: StoredType) -> AnyQuantizedType:
 
 
 def _elements(candidates: set[Attribute], shape: Sequence[int]) -> Iterator[Attribute]:
-    """The element types that a constant of `shape` may have where its pieces have those of `candidates`.
+    """The element types that a constant of `shape` may have where its slices have those of `candidates`.
 
-    Integers that are stored in one way, and whose parameters differ, are `!quant.any`: the pieces say what they are.
+    Integers that are stored in one way, and whose parameters differ, are `!quant.any`: the slices have their types.
     """
     if len(candidates) != 1:
         stored = {_without_parameters(each) for each in candidates if isinstance(each, StoredType)}
@@ -79,11 +79,11 @@ def _numbers_behind(template: SSAValue, shape: Sequence[int]) -> Array:
     return numbers.reshape(-1)
 
 
-def _filled(shape: Sequence[int], pieces: Sequence[Held], dtype: np.dtype[Any]) -> Array | str:
-    """The elements of a placeholder, from its pieces; 0 where no part takes one, as of a gate that is not computed."""
+def _filled(shape: Sequence[int], slices: Sequence[Held], dtype: np.dtype[Any]) -> Array | str:
+    """The elements of a placeholder, from its slices; 0 where no part takes one, as of a gate that is not computed."""
     data = np.zeros(int(np.prod(shape, dtype=np.int64)), dtype)
     known = np.zeros(data.shape, np.bool_)
-    for template, value in pieces:
+    for template, value in slices:
         places = _numbers_behind(template, shape)
         constant = None if value is None else constant_of(value)
         stored = np.zeros(places.size, dtype) if constant is None else constant.array.reshape(-1)
@@ -95,11 +95,11 @@ def _filled(shape: Sequence[int], pieces: Sequence[Held], dtype: np.dtype[Any]) 
 
 def put_together(held: Sequence[Held]) -> dict[SSAValue, ConstantOp] | str:
     """A constant for each placeholder whose elements the constants of `held` have, or why there is none."""
-    pieces: dict[SSAValue, list[Held]] = defaultdict(list)
+    slices: dict[SSAValue, list[Held]] = defaultdict(list)
     for template, value in held:
-        pieces[movement_chain(template)[0]].append((template, value))
+        slices[movement_chain(template)[0]].append((template, value))
     found: dict[SSAValue, ConstantOp] = {}
-    for placeholder, own in pieces.items():
+    for placeholder, own in slices.items():
         shape = shape_of(placeholder)
         constants = [constant_of(value) for _, value in own if value is not None]
         dtypes = [constant.array.dtype for constant in constants if constant is not None]

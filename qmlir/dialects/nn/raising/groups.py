@@ -76,7 +76,7 @@ class Raised:
             op.erase(safe_erase=False)
 
     def replace(self) -> None:
-        """Put the composite where the group is, and take away what nobody uses then."""
+        """Put the composite in the place of the group, and erase the operations that have no users then."""
         anchor = self.anchor()
         assert anchor is not None
         block = anchor.parent
@@ -109,7 +109,7 @@ def _properties_differ(mine: Operation, other: Operation, besides: Collection[st
 
 
 def _naming_parts(parts: Parts, rules: Rules) -> Rules:
-    """`rules`, whose reasons say which part they speak of."""
+    """`rules`, whose reasons name the part."""
     roles = dict(zip(parts.operations, parts.roles, strict=True))
 
     def named(op: Operation | None, fault: str | None) -> str | None:
@@ -154,7 +154,7 @@ def _template_rules(template: Template) -> Rules:
             return ()
         if is_moved(mine):
             return [(mine, other)]
-        # The biases of a gate are summed at compile time: all of the sum in the first one means the same.
+        # The biases of a gate are summed at compile time: the whole sum in the first one is equivalent.
         if isinstance(mine, OpResult) and isinstance(mine.op, AddOp) and all(map(is_moved, mine.op.operands)):
             return [(mine.op.lhs, other), (mine.op.rhs, None)]
         return ()
@@ -237,9 +237,9 @@ def _hand_on(
     set_origins(composite, origins)
     for placeholder, constant in constants.items():
         own = (value for held, value in found.held if movement_chain(held)[0] is placeholder)
-        pieces = [value.op for value in own if isinstance(value, OpResult)]
-        # Those with a role were made of the operand, and do not say where it came from.
-        set_origins(constant, (origin for origin in merged_origins(pieces) if not origin.role))
+        slices = [value.op for value in own if isinstance(value, OpResult)]
+        # Those with a role were made of the operand: they are not its origin.
+        set_origins(constant, (origin for origin in merged_origins(slices) if not origin.role))
     names = [
         tensor_names(value.op)[value.index]
         if isinstance(value, OpResult) and value.op in found.operations.values()
@@ -269,7 +269,7 @@ def _element_types(template: Template, found: Unification) -> dict[str, Attribut
 
 
 def _counterpart(part: Operation, found: Unification) -> Operation | None:
-    """What stands for a part: an operation, or a piece of a constant of stored integers."""
+    """What stands for a part: an operation, or a slice of a constant of stored integers."""
     if part in found.operations:
         return found.operations[part]
     held = found.values.get(part.results[0]) if len(part.results) == 1 else None
@@ -294,7 +294,7 @@ def _needed(composite: NnOp, parts: Parts, types: Mapping[str, Attribute]) -> di
 
 
 def _type_of_unused(value: SSAValue, found: Unification, plain: Attribute) -> Attribute:
-    """The type of a result that the group does not compute, as nobody uses it: that of the values that it moves."""
+    """The type of a result without users, which the group does not compute: that of the values that it moves."""
     moved = value
     while moved not in found.values and isinstance(moved, OpResult):
         op = moved.op
@@ -455,9 +455,9 @@ def _raise(template: Template, found: Unification) -> Raised | Refusal:
             index: value for index, value in enumerate(results) if isinstance(value, OpResult) and value.op in inner
         }
         reason = _fault_of(composite, types, pairs)
-        pieces = [value.op for _, value in found.held if isinstance(value, OpResult)]
+        slices = [value.op for _, value in found.held if isinstance(value, OpResult)]
         in_order = [found.operations[part] for part in template.parts.operations if part in found.operations]
-        parts = list(dict.fromkeys([*pieces, *in_order]))
+        parts = list(dict.fromkeys([*slices, *in_order]))
         raised = Raised(composite, list(constants.values()), results, parts)
         if reason is None and not _stands(raised):
             reason = "its operands come after operations that need its results"

@@ -63,7 +63,7 @@ from qmlir.ir.decomposition import marks_on, set_marks
 from qmlir.ir.provenance import merged_origins, origins_of, set_origins, set_tensor_names, tensor_names
 
 DEPTH = 20
-"""How many operations above the last one are looked at."""
+"""How many producers of the last operation are searched."""
 
 Array = npt.NDArray[Any]
 Parameter = tuple[Array, SSAValue | None]

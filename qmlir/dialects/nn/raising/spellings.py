@@ -1,8 +1,8 @@
 """What a float value computes, however a model spells it: polynomials, products, sums and means of rows, roots.
 
 Exporters write one function in many ways: a square as a product or a power, a quotient as a product with a reciprocal,
-a reduction that keeps its axes or one that loses them and is reshaped. Each reading here takes all of them; what it
-says holds for real numbers, and for floats to within rounding.
+a reduction that keeps its axes or one that loses them and is reshaped. Each reading here takes all of them; it
+holds for real numbers, and for floats to within rounding.
 """
 
 import math
@@ -37,7 +37,7 @@ TOLERANCE = 4e-7
 """The relative difference of constants that are the same number: they were rounded to f32, some of them twice."""
 
 _LARGEST_NUMBER = 4096
-"""The most elements of a constant that are looked at to find out whether it repeats one number."""
+"""The most elements of a constant that are searched for one repeated number."""
 
 
 def giver(value: SSAValue) -> Operation | None:
@@ -310,7 +310,7 @@ class Product:
         return found if found._add(value, 1.0, is_beside=False) else None
 
     def _add(self, value: SSAValue, exponent: float, *, is_beside: bool) -> bool:
-        """Take `value` to the power of `exponent` in; `is_beside` says that it is known to stand beside its row."""
+        """Take `value` to the power of `exponent` in; `is_beside`: it is known to stand beside its row."""
         if constant_of(value) is not None:
             self.constants.append(value)
             return exponent == 1

@@ -65,8 +65,8 @@ def _plain(value: SSAValue) -> AnyTensor | None:
 def types_around(root: Operation, nearest: int | None = None) -> list[AnyTensor]:
     """The plain types of values that the group of `root` may take from outside, the nearest first.
 
-    Where the operations say of what node they are a part, only what goes into the parts of that node; with `nearest`,
-    what goes into that many operations, whatever they say. A constant may have been reshaped at compile time: then
+    Where the operations have a node of the model, only what goes into the parts of that node; with `nearest`,
+    what goes into that many operations, of any node. A constant may have been reshaped at compile time: then
     its elements in one row are a type too.
     """
     names = {origin.name for origin in origins_of(root) if origin.role and nearest is None}
@@ -124,7 +124,7 @@ def _recurrent_types(operation: type[RecurrentOp], properties: Properties, root:
 
 
 def _presences(operation: type[IRDLOperation], properties: Properties) -> Iterator[tuple[str, ...]]:
-    """The operands that may be there: those that the property says, else with and without the last optional ones."""
+    """The operands that may be there: those that the property names, else with and without the last optional ones."""
     operands = operation.get_irdl_definition().operands
     if any(
         isinstance(definition, VariadicDef) and not isinstance(definition, OptionalDef) for _, definition in operands

@@ -42,7 +42,7 @@ class Unification:
 
 @dataclass(frozen=True)
 class Rules:
-    """What counts as the same; each says what is not, or `None`."""
+    """What counts as the same; each gives the difference, or `None`."""
 
     compare_values: Callable[[SSAValue, SSAValue], str | None]
     compare_operations: Callable[[Operation, Operation], str | None]
@@ -50,7 +50,7 @@ class Rules:
     """Whether a value of the template is a placeholder, which any value of the module may stand for."""
 
     held_by: Callable[[SSAValue, SSAValue], Sequence[Held]] = lambda template, value: ()
-    """What a constant of the module says of placeholders where it stands for values that are moved; or nothing."""
+    """The placeholders whose elements a constant of the module holds, where it stands for values that are moved."""
 
 
 Pending = tuple[Pair, "Pending"] | None

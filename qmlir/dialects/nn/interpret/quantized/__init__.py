@@ -1,4 +1,4 @@
-"""What the `nn` operations compute on quantized values. This page is the statement; `docs/arithmetic.md` explains it.
+"""What the `nn` operations compute on quantized values. This is the specification; `docs/arithmetic.md` explains it.
 
 Values are stored integers `q` and stand for `s * (q - z)`; scales are taken as f32. Integers are exact: int64, or
 Python's where 64 bits are too few. BLAS adds them up only where a bound proves that every partial sum is exact.
@@ -24,9 +24,9 @@ modes with a multiplier take integers of 32 bits, to which `a` saturates first.
    operation's own divisor, window by window.
 4. **Products**: `(q_a - z_a)(q_b - z_b)`, requantized from `s = f32(s_a * s_b)`.
 5. **Comparisons**, and the places of the largest and smallest: of the real values, exactly.
-6. **Everything else**, and what 3 says where the scales differ: each operand dequantized as `quant.dcast` does, the
-   operation in floats, each result quantized as `quant.qcast` does.
-7. **Mode `qlinear`**: the steps of `qmlir.arithmetic.qlinear`, whatever 1 to 6 say.
+6. **Everything else**, and the operations of 3 where the scales differ: each operand dequantized as `quant.dcast`
+   does, the operation in floats, each result quantized as `quant.qcast` does.
+7. **Mode `qlinear`**: the steps of `qmlir.arithmetic.qlinear`, in the place of 1 to 6.
 """
 
 from collections.abc import Callable, Mapping

@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 
 
 def uniform(element: Attribute) -> UniformQuantizedType:
-    """`element`, which has a scale. Raises for `!quant.any`, whose scale nobody knows."""
+    """`element`, which has a scale. Raises for `!quant.any`, whose scale is not known."""
     if not isinstance(element, UniformQuantizedType):
         raise InterpretationError(f"{element} has no scale: only uniform types can be computed with")
     return element

@@ -50,7 +50,7 @@ def _average_pool(op: AveragePoolOp, data: Array) -> tuple[Array]:
     total = np.zeros(taps.shape[:-1], np.float32)
     for tap in range(taps.shape[-1]):
         total = total + taps[..., tap]
-    # With its padding a window counts all its taps, also those that lie beyond the padding.
+    # With its padding a window counts the whole kernel, also what lies beyond the padding.
     counts_padding = bool(op.count_include_pad.value.data)
     count = math.prod(windows.kernel) if counts_padding else covered_elements(windows, counts, sizes, False)
     return _stored(qlinear.moved_mean(total, count, affine(result)), result)

@@ -1,4 +1,4 @@
-"""Parts that decompositions of several families have: scalar constants, parameters for each channel, casts."""
+"""Operands that parts of several families take: scalar constants, parameters for each channel, casts."""
 
 from collections.abc import Callable, Sequence
 
@@ -28,7 +28,7 @@ def scalar(parts: Parts, role: str, value: float, like: SSAValue) -> SSAValue:
 
 
 def per_channel(parts: Parts, role: str, value: SSAValue, rank: int) -> SSAValue:
-    """`[C]` as `[C, 1, …]`, which broadcasts along the axes behind the channels."""
+    """`[C]` as `[C, 1, …]`, which broadcasts along the axes after the channels."""
     if rank == 2:
         return value
     shape = (*shape_of(value), *(1,) * (rank - 2))

@@ -1,4 +1,4 @@
-"""Parts of recurrent layers: a gate's slice of the weights, and the activation functions."""
+"""Gates of recurrent layers: a gate's slice of the weights, and its activation function."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.components import components_of
-from qmlir.dialects.nn.decompose.pieces import scalar
+from qmlir.dialects.nn.decompose.operands import scalar
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops import recurrent as ops
 from qmlir.dialects.nn.ops.activations import (
@@ -61,9 +61,9 @@ class DirectionWeights:
         return self.parts.add(self.prefix + role, constant).result
 
     def _element(self, role: str, source: ConstantOp) -> Attribute:
-        """The element type of a piece of a constant: the constant's, or for stored integers what the components say.
+        """The element type of a slice of a constant: the constant's, or for stored integers that of the components.
 
-        Raises `VerifyException` where nobody says it, or where the integers are stored in another way.
+        Raises `VerifyException` where the components have none, or one with another storage.
         """
         own = element_of(source.result)
         if not isinstance(own, StoredType):
@@ -78,7 +78,7 @@ class DirectionWeights:
         return given
 
     def _sum(self, role: str, source: ConstantOp, first: Array, second: Array) -> SSAValue:
-        """The sum of two pieces of a constant; of stored integers exactly, they have one type."""
+        """The sum of two slices of a constant; of stored integers exactly, they have one type."""
         element = self._element(role, source)
         if not isinstance(element, UniformQuantizedType):
             return self._constant(role, source, (first + second).astype(first.dtype, copy=False))
@@ -155,7 +155,7 @@ _SPELLED_OUT: dict[str, Callable[[Parts, str, SSAValue, ops.Activation], SSAValu
 
 
 def activated(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
-    """An activation function of `x`, its parts in roles behind `gate`."""
+    """An activation function of `x`, its parts in roles that begin with `gate`."""
     if chosen.name in _SPELLED_OUT:
         return _SPELLED_OUT[chosen.name](parts, gate, x, chosen)
     operation, names = _OPERATIONS[chosen.name]

@@ -1,6 +1,6 @@
-"""Which composite an operation may be the last part of, where nobody wrote it down: by what stands around it.
+"""Idiom recognition: the composites that an operation without a mark may be the last part of.
 
-A look is cheap and may be wrong: what it suggests is unified with the group, which proves it. It gives the properties
+A candidate is cheap and may be wrong: it is unified with the group, which proves it. It gives the properties
 that the composite would have; those that follow from constants are read from them.
 """
 
@@ -35,7 +35,7 @@ from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import COMPONENTS
 
 DEPTH = 12
-"""How many operations above the last part are looked at: no composite that is recognized has more parts."""
+"""How many producers of the last part are searched: no composite that is recognized has more parts."""
 
 Suggestion = dict[str, Attribute]
 
@@ -146,35 +146,35 @@ def _normalization(root: Operation) -> Iterator[Suggestion]:
 
 
 @dataclass(frozen=True)
-class Look:
+class Candidate:
     """What a composite's last part is, and which properties it may have for one."""
 
     last: tuple[type[Operation], ...]
     composite: type[NnOp]
     suggest: Callable[[Operation], Iterator[Suggestion]]
     nearest: int
-    """How many operations from the last part upwards take all operands: their types need not be looked for further."""
+    """How many operations from the last part upwards take all operands: their types are not searched for beyond."""
 
 
-LOOKS = (
-    Look((AddOp,), FullyConnectedOp, _fully_connected, 3),
-    Look((AddOp,), ConvOp, _conv, 4),
-    Look((AddOp, MulOp), LayerNormOp, _normalization, DEPTH),
-    Look((MulOp, DivOp), RmsNormOp, _normalization, DEPTH),
-    Look((MulOp,), SwishOp, _swish, 1),
-    Look((MulOp,), MishOp, _mish, 1),
-    Look((MulOp,), HardSwishOp, _hard_swish, 1),
-    Look((MulOp,), GeluOp, _gelu, 1),
-    Look((ClipOp,), HardSigmoidOp, _hard_sigmoid, 1),
-    Look((DivOp,), SoftmaxOp, _softmax, 1),
-    Look((SubOp,), LogSoftmaxOp, _log_softmax, 1),
+CANDIDATES = (
+    Candidate((AddOp,), FullyConnectedOp, _fully_connected, 3),
+    Candidate((AddOp,), ConvOp, _conv, 4),
+    Candidate((AddOp, MulOp), LayerNormOp, _normalization, DEPTH),
+    Candidate((MulOp, DivOp), RmsNormOp, _normalization, DEPTH),
+    Candidate((MulOp,), SwishOp, _swish, 1),
+    Candidate((MulOp,), MishOp, _mish, 1),
+    Candidate((MulOp,), HardSwishOp, _hard_swish, 1),
+    Candidate((MulOp,), GeluOp, _gelu, 1),
+    Candidate((ClipOp,), HardSigmoidOp, _hard_sigmoid, 1),
+    Candidate((DivOp,), SoftmaxOp, _softmax, 1),
+    Candidate((SubOp,), LogSoftmaxOp, _log_softmax, 1),
 )
 """The larger composites first: a hard sigmoid may be the gate of a hard swish."""
 
 
-def lookalikes(root: Operation) -> Iterator[tuple[Look, Suggestion]]:
+def candidates(root: Operation) -> Iterator[tuple[Candidate, Suggestion]]:
     """The composites whose last part `root` may be, with their properties."""
-    for look in LOOKS:
-        if isinstance(root, look.last):
-            for suggestion in look.suggest(root):
-                yield look, suggestion
+    for candidate in CANDIDATES:
+        if isinstance(root, candidate.last):
+            for suggestion in candidate.suggest(root):
+                yield candidate, suggestion
