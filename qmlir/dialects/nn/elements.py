@@ -3,7 +3,16 @@
 import math
 from enum import Flag, auto
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType, Signedness
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    Signedness,
+    f32,
+)
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
@@ -20,6 +29,11 @@ def verify_precision(precision: Attribute) -> None:
     """Check that a property which names the type of an intermediate result names one that is computed with."""
     if not isinstance(precision, PLAIN_FLOATS):
         raise VerifyException(f"the precision is f16, bf16, f32 or f64, found {precision}")
+
+
+def computing_type(element: Attribute) -> Attribute:
+    """The type in which values of a plain type are computed: f32 for shorter floats."""
+    return f32 if isinstance(element, AnyFloat) and not isinstance(element, Float64Type) else element
 
 
 class Kind(Flag):

@@ -1,5 +1,6 @@
 """Quantized tensors: which element types a shape allows, and what their parameters are for each element."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,16 @@ def spread(quantized: UniformType, shape: tuple[int, ...], values: npt.NDArray[A
         return values.reshape(layout)
     for axis, count in enumerate(values.shape):
         values = np.repeat(values, shape[axis] // count if count else 1, axis)
+    return values
+
+
+def same_along(values: npt.NDArray[Any], axes: Iterable[int]) -> npt.NDArray[Any] | None:
+    """Parameters, broadcast or not, with `axes` of size 1; `None` where they differ along one of them."""
+    for axis in axes if values.ndim else ():
+        first = values.take([0], axis=axis) if values.shape[axis] else values
+        if not (values == first).all():
+            return None
+        values = first
     return values
 
 

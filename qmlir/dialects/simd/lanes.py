@@ -27,6 +27,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.simd.base import AnyVector, bits_of, element_of, is_signless, lanes_of, vector, vector_of
 
+SAME_VECTOR = VarConstraint("T", base(VectorType[Attribute]))
+"""The one vector type of all operands and results that have this constraint."""
+
 
 class Signs(StrEnum):
     """How `simd.dot_accumulate` reads its bytes: the first letter is that of `x`, the second that of `w`."""
@@ -217,9 +220,7 @@ class NarrowOp(IRDLOperation):
 
     name = "simd.narrow"
 
-    T: ClassVar = VarConstraint("T", base(VectorType[Attribute]))
-
-    values = var_operand_def(RangeOf(T).of_length(AtLeast(1)))
+    values = var_operand_def(RangeOf(SAME_VECTOR).of_length(AtLeast(1)))
     unsigned = opt_prop_def(UnitAttr)
     result = result_def(VectorType)
 
@@ -249,10 +250,8 @@ class CompareOp(IRDLOperation):
 
     name = "simd.compare"
 
-    T: ClassVar = VarConstraint("T", base(VectorType[Attribute]))
-
-    lhs = operand_def(T)
-    rhs = operand_def(T)
+    lhs = operand_def(SAME_VECTOR)
+    rhs = operand_def(SAME_VECTOR)
     predicate = prop_def(StringAttr)
     result = result_def(VectorType)
 
@@ -284,12 +283,10 @@ class SelectOp(IRDLOperation):
 
     name = "simd.select"
 
-    T: ClassVar = VarConstraint("T", base(VectorType[Attribute]))
-
     condition = operand_def(VectorType)
-    lhs = operand_def(T)
-    rhs = operand_def(T)
-    result = result_def(T)
+    lhs = operand_def(SAME_VECTOR)
+    rhs = operand_def(SAME_VECTOR)
+    result = result_def(SAME_VECTOR)
 
     assembly_format = "$condition `,` $lhs `,` $rhs attr-dict `:` type($condition) `,` type($result)"
     traits = traits_def(Pure())
@@ -305,12 +302,10 @@ class SelectOp(IRDLOperation):
 class InterleaveOp(IRDLOperation):
     """Lanes of two vectors in turn, from one half of each block of lanes; without `block`, of the whole vector."""
 
-    T: ClassVar = VarConstraint("T", base(VectorType[Attribute]))
-
-    lhs = operand_def(T)
-    rhs = operand_def(T)
+    lhs = operand_def(SAME_VECTOR)
+    rhs = operand_def(SAME_VECTOR)
     block = opt_prop_def(IntegerAttr)
-    result = result_def(T)
+    result = result_def(SAME_VECTOR)
 
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format: ClassVar[str | None] = "$lhs `,` $rhs attr-dict `:` type($result)"

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, Float64Type, f32, f64, i64
+from xdsl.dialects.builtin import AnyFloat, f64, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.nn.elements import computing_type
 from qmlir.dialects.nn.infer.einsum import ELLIPSIS, Equation
 from qmlir.dialects.nn.lower.products import Factor, MatrixProduct, dimensions, finish_plain
 from qmlir.dialects.nn.ops import einsum as ops
@@ -105,10 +106,6 @@ class _Sums:
         return self.at.compute([whole], shape, element, rounded)
 
 
-def _computing(element: Attribute) -> Attribute:
-    return f32 if isinstance(element, AnyFloat) and not isinstance(element, Float64Type) else element
-
-
 def _alone(sums: _Sums, term: _Term, needed: Callable[[str], bool]) -> _Term:
     """A term without the labels that no other term needs, without diagonals, and without sizes that broadcast."""
     full = {label for label, size in zip(term.labels, shape_of(term.value), strict=True) if size == sums.sizes[label]}
@@ -165,7 +162,7 @@ def _einsum(op: ops.EinsumOp, at: Lowering) -> Sequence[SSAValue]:
         for label, size in zip(labels, shape_of(value), strict=True):
             sizes[label] = size if sizes.get(label, 1) == 1 else sizes[label]
     element = at.result_element()
-    sums = _Sums(at, sizes, _computing(element), at.signedness(op.inputs[0]))
+    sums = _Sums(at, sizes, computing_type(element), at.signedness(op.inputs[0]))
     terms = [_Term(value, labels) for value, labels in zip(values, operands, strict=True)]
 
     def needed_behind(place: int, label: str) -> bool:

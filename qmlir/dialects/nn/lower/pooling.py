@@ -22,7 +22,7 @@ from qmlir.dialects.nn.lower.elements import between_casts
 from qmlir.dialects.nn.lower.windows import SlidingWindows, channels_first, channels_last, sliding
 from qmlir.dialects.nn.ops import pooling as ops
 from qmlir.dialects.nn.requantize import is_qlinear
-from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.infer import broadcast_parameters, same_along
 from qmlir.dialects.quant.types import storage_limits
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
 
@@ -128,11 +128,9 @@ def _average_pool(op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, at: Lowering)
     if not counts.all():
         raise at.error("has a window that covers no element, and the mean of none is no number")
     scales, zero_points = (np.asarray(each) for each in broadcast_parameters(element, shape))
-    for axis in range(2, scales.ndim):
-        first = scales.take([0], axis=axis)
-        if (scales != first).any():
-            return between_casts(op, at)
-        scales = first
+    scales = same_along(scales, range(2, scales.ndim))
+    if scales is None:
+        return between_casts(op, at)
     order = channels_last(rank)
     low, high = storage_limits(element.storage)
     largest = (high - low) * math.prod(found.windows.kernel)

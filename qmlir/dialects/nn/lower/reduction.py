@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects import math
-from xdsl.dialects.builtin import AnyFloat, Float64Type, IntegerType, f32, f64, i32, i64
+from xdsl.dialects.builtin import AnyFloat, IntegerType, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.dialects.kernel.lowering import loops, quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Number, Scalar, extracted, inserted, position
-from qmlir.dialects.nn.elements import element_limits
+from qmlir.dialects.nn.elements import computing_type, element_limits
 from qmlir.dialects.nn.lower.elements import identity
 from qmlir.dialects.nn.lower.exact_reals import ExactReading, ExactReal, exact_reals
 from qmlir.dialects.nn.ops import reduction as ops
-from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.infer import broadcast_parameters, same_along
 from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import element_of, shape_of
 
@@ -50,11 +50,6 @@ class _Reduction:
     after: Step = _same
     in_float: bool = False
     """Whether integers are computed with in f64."""
-
-
-def _computing(element: Attribute) -> Attribute:
-    """The type that elements are computed in."""
-    return f32 if isinstance(element, AnyFloat) and not isinstance(element, Float64Type) else element
 
 
 def _kept_map(rank: int, gone: Sequence[int]) -> AffineMap:
@@ -95,7 +90,7 @@ def _reduce(rule: _Reduction, is_mean: bool = False) -> Lower:
         element = quantized.uniform_element(at, op.input)
         plain: Attribute = element_of(at.value(op.input)) if element is None else element.expressed
         is_integer = not isinstance(plain, AnyFloat)
-        computing: Attribute = f64 if is_integer and rule.in_float else _computing(plain)
+        computing: Attribute = f64 if is_integer and rule.in_float else computing_type(plain)
         wide: Attribute = f64 if isinstance(computing, AnyFloat) else computing
         if is_integer and is_mean:
             wide = i64
@@ -128,12 +123,9 @@ def _exact_sum(op: ops.ReduceOp, at: Lowering, gone: Sequence[int], is_mean: boo
         return None
     shape = shape_of(op.input)
     scales, _ = broadcast_parameters(element, shape)
-    scale = np.asarray(scales, np.float32)
-    for axis in gone if scale.ndim else ():
-        first = scale.take([0], axis=axis)
-        if not (scale == first).all():
-            return None
-        scale = first
+    scale = same_along(np.asarray(scales, np.float32), gone)
+    if scale is None:
+        return None
     count = numbers.prod(shape[axis] for axis in gone)
     if is_mean and not count:
         raise at.error("takes the mean of no elements, which is no number")
@@ -161,7 +153,7 @@ def _log_sum_exp(op: ops.ReduceLogSumExpOp, at: Lowering) -> Sequence[SSAValue]:
     gone, shape = op.reduced_axes(len(shape_of(op.input))), shape_of(op.input)
     element = quantized.uniform_element(at, op.input)
     plain = element_of(at.value(op.input)) if element is None else element.expressed
-    computing: Attribute = f64 if isinstance(plain, IntegerType) else _computing(plain)
+    computing: Attribute = f64 if isinstance(plain, IntegerType) else computing_type(plain)
     largest = _combined(at, op.input, gone, _Reduction(_same, Scalar.maximum, -numbers.inf), computing, computing)
     kept, every = _kept_map(len(shape), gone), AffineMap.identity(len(shape))
     reading = quantized.real(at, op.input, every)
@@ -233,7 +225,7 @@ _BETTER = {(True, True): "ge", (True, False): "gt", (False, True): "le", (False,
 def _is_ordered(value: SSAValue, element: UniformQuantizedType, axis: int) -> bool:
     """Whether the stored integers along `axis` have the order of the real values."""
     parameters = broadcast_parameters(element, shape_of(value))
-    return all(each.ndim == 0 or bool((each == each.take([0], axis)).all()) for each in parameters)
+    return all(same_along(each, (axis,)) is not None for each in parameters)
 
 
 def _places(
@@ -281,7 +273,7 @@ def _place_of_number(
             better = (better & was_nan.logical_not()) | (is_nan if takes_last else is_nan & was_nan.logical_not())
         return better, [candidate]
 
-    computing: Attribute = _computing(element_of(reading.inputs[0].value))
+    computing: Attribute = computing_type(element_of(reading.inputs[0].value))
     return _places(op, at, axis, reading.inputs, computing, step)
 
 
@@ -305,7 +297,7 @@ def _scan(combine: Callable[[Scalar, Scalar], Scalar], neutral: int) -> Lower:
         shape = shape_of(op.input)
         axis, size = op.scanned_axis(len(shape)), shape[op.scanned_axis(len(shape))]
         value = at.value(op.input)
-        computing = _computing(element_of(value))
+        computing = computing_type(element_of(value))
         exclusive, reverse = bool(op.exclusive.value.data), bool(op.reverse.value.data)
 
         def step(builder: ArithBuilder, point: Sequence[Scalar], carried: SSAValue) -> SSAValue:

@@ -259,17 +259,15 @@ class BinaryOp(NnOp, ABC):
     result = result_def(TensorType)
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue, result_type: Attribute | None = None):
-        shape = broadcast_shapes(shape_of(lhs), shape_of(rhs))
-        super().__init__(operands=[lhs, rhs], result_types=[result_type or self.default_result_type(lhs, shape)])
+        super().__init__(operands=[lhs, rhs], result_types=[result_type or self.default_result_type(lhs, rhs)])
 
     @classmethod
-    def default_result_type(cls, operand: SSAValue, shape: Sequence[int]) -> AnyTensor:
+    def default_result_type(cls, lhs: SSAValue, rhs: SSAValue) -> AnyTensor:
         """The default type of the result."""
-        return tensor_like(operand, shape)
+        return tensor_like(lhs, broadcast_shapes(shape_of(lhs), shape_of(rhs)))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
-        shape = broadcast_shapes(shape_of(self.lhs), shape_of(self.rhs))
-        return [self.default_result_type(self.lhs, shape)]
+        return [self.default_result_type(self.lhs, self.rhs)]
 
 
 @irdl_op_definition
@@ -357,8 +355,8 @@ class ComparisonOp(BinaryOp, ABC):
     """A comparison of real values; the result is i1."""
 
     @classmethod
-    def default_result_type(cls, operand: SSAValue, shape: Sequence[int]) -> AnyTensor:
-        return TensorType(i1, shape)
+    def default_result_type(cls, lhs: SSAValue, rhs: SSAValue) -> AnyTensor:
+        return TensorType(i1, broadcast_shapes(shape_of(lhs), shape_of(rhs)))
 
 
 @irdl_op_definition

@@ -51,16 +51,6 @@ class Centred:
     integers: npt.NDArray[np.int64]
     scale: npt.NDArray[np.float32]
 
-    def scale_along(self, axes: Sequence[int]) -> npt.NDArray[np.float32] | None:
-        """The scales with `axes` of size 1; `None` where they differ along one of them."""
-        scale = self.scale
-        for axis in axes if scale.ndim else ():
-            first = scale.take([0], axis=axis) if scale.shape[axis] else scale
-            if not (scale == first).all():
-                return None
-            scale = first
-        return scale
-
 
 def centred(value: SSAValue, stored: Array) -> Centred:
     """The stored integers of `value` without their zero point."""

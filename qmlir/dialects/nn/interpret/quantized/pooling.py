@@ -15,6 +15,7 @@ from qmlir.dialects.nn.interpret.quantized.parameters import Centred, centred, r
 from qmlir.dialects.nn.interpret.quantized.reduction import exact_sum
 from qmlir.dialects.nn.interpret.windows import window_view
 from qmlir.dialects.nn.ops import pooling
+from qmlir.dialects.quant.infer import same_along
 
 Array = npt.NDArray[Any]
 Result = tuple[Array] | None
@@ -28,7 +29,7 @@ def _counts(op: pooling.PoolOp, data: Array) -> tuple[int, ...]:
 
 def _mean(op: NnOp, operand: Centred, total: Array, count: Array | int) -> Result:
     """The requantized means of sums `total` over `count` elements of one scale."""
-    scale = operand.scale_along(range(2, total.ndim))
+    scale = same_along(operand.scale, range(2, total.ndim))
     if scale is None:
         return None
     if not np.all(count):

@@ -13,6 +13,7 @@ from qmlir.arithmetic.requantization import magnitude, widened
 from qmlir.dialects.nn.interpret import reduction as plain
 from qmlir.dialects.nn.interpret.quantized.parameters import centred, exact_reals, rescaled
 from qmlir.dialects.nn.ops import reduction as ops
+from qmlir.dialects.quant.infer import same_along
 
 Array = npt.NDArray[Any]
 Result = tuple[Array, ...] | None
@@ -28,7 +29,7 @@ def exact_sum(integers: Array, axes: tuple[int, ...], keep_dims: bool = True) ->
 def _reduction(is_mean: bool) -> Callable[..., Result]:
     def evaluator(op: ops.ReduceOp, x: Array, axes: Array | None) -> Result:
         operand, gone = centred(op.input, x), op.reduced_axes(x.ndim, axes)
-        scale = operand.scale_along(gone)
+        scale = same_along(operand.scale, gone)
         if scale is None:
             return None
         total = exact_sum(operand.integers, gone)
