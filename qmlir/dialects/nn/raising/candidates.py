@@ -146,7 +146,7 @@ def _normalization(root: Operation) -> Iterator[Suggestion]:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class RaisingCandidate:
     """What a composite's last part is, and which properties it may have for one."""
 
     last: tuple[type[Operation], ...]
@@ -157,22 +157,22 @@ class Candidate:
 
 
 CANDIDATES = (
-    Candidate((AddOp,), FullyConnectedOp, _fully_connected, 3),
-    Candidate((AddOp,), ConvOp, _conv, 4),
-    Candidate((AddOp, MulOp), LayerNormOp, _normalization, DEPTH),
-    Candidate((MulOp, DivOp), RmsNormOp, _normalization, DEPTH),
-    Candidate((MulOp,), SwishOp, _swish, 1),
-    Candidate((MulOp,), MishOp, _mish, 1),
-    Candidate((MulOp,), HardSwishOp, _hard_swish, 1),
-    Candidate((MulOp,), GeluOp, _gelu, 1),
-    Candidate((ClipOp,), HardSigmoidOp, _hard_sigmoid, 1),
-    Candidate((DivOp,), SoftmaxOp, _softmax, 1),
-    Candidate((SubOp,), LogSoftmaxOp, _log_softmax, 1),
+    RaisingCandidate((AddOp,), FullyConnectedOp, _fully_connected, 3),
+    RaisingCandidate((AddOp,), ConvOp, _conv, 4),
+    RaisingCandidate((AddOp, MulOp), LayerNormOp, _normalization, DEPTH),
+    RaisingCandidate((MulOp, DivOp), RmsNormOp, _normalization, DEPTH),
+    RaisingCandidate((MulOp,), SwishOp, _swish, 1),
+    RaisingCandidate((MulOp,), MishOp, _mish, 1),
+    RaisingCandidate((MulOp,), HardSwishOp, _hard_swish, 1),
+    RaisingCandidate((MulOp,), GeluOp, _gelu, 1),
+    RaisingCandidate((ClipOp,), HardSigmoidOp, _hard_sigmoid, 1),
+    RaisingCandidate((DivOp,), SoftmaxOp, _softmax, 1),
+    RaisingCandidate((SubOp,), LogSoftmaxOp, _log_softmax, 1),
 )
 """The larger composites first: a hard sigmoid may be the gate of a hard swish."""
 
 
-def candidates(root: Operation) -> Iterator[tuple[Candidate, Suggestion]]:
+def candidates(root: Operation) -> Iterator[tuple[RaisingCandidate, Suggestion]]:
     """The composites whose last part `root` may be, with their properties."""
     for candidate in CANDIDATES:
         if isinstance(root, candidate.last):
