@@ -194,7 +194,7 @@ def _computed(op: Operation, reasons: Mapping[str, str]) -> Computed | None:
 def coverage(module: ModuleOp, reasons: Mapping[str, str] | None = None) -> Coverage:
     """What `module` computes on quantized values and what in float.
 
-    `reasons` says by key why something is in float (`float_reasons`); what it does not say is told from the operation.
+    `reasons` has by key why an operation is in float (`float_reasons`); other reasons follow from the operation.
     A contraction of quantized operands multiplies integers; a composite that says the types of its parts is counted as
     those parts.
     """

@@ -55,7 +55,7 @@ def granularity_of(type_: UniformQuantizedType) -> str:
 
 @dataclass(frozen=True)
 class _Fault:
-    """What is wrong with a value, and how much of it is right: what is nearest to being accepted is told."""
+    """What is wrong with a value, and how much of it is right: messages name the nearest accepted type."""
 
     right: int
     text: str

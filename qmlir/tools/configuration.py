@@ -308,8 +308,8 @@ def configured(
 ) -> argparse.Namespace | int:
     """The arguments of a command, from the command line and from the configuration, or an exit code.
 
-    `build` makes the parser of the command, `commands` are the names of all. `tell` is told which file says some of
-    them, unless they ask for quiet. Raises `DiagnosticError` where the configuration says what nothing understands.
+    `build` makes the parser of the command, `commands` are the names of all. `tell` is called with the file that gives
+    options, unless they ask for quiet. Raises `DiagnosticError` where the configuration has unknown keys or values.
     """
     first = build()
     _relax(first, forget_defaults=True)

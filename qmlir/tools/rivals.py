@@ -198,7 +198,7 @@ def rivals(
     Of a float ONNX file our f32 and our int8, which a few samples of `data` (or random ones) calibrate; of a folder of
     `qmlir quantize` the same two; of anything else what it is. `against` are packages of peers, for ONNX files, and
     `folder` is where files are written for them. `shapes` fixes inputs whose sizes are open; an open batch is 1. `say`
-    is told what takes its time. Raises `DiagnosticError` for what cannot be run, and for a peer that is missing.
+    is called before each long step. Raises `DiagnosticError` for what cannot be run, and for a peer that is missing.
     """
     for package in against:
         peer_of(package)  # before anything takes its time

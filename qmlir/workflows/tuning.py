@@ -313,7 +313,7 @@ def tune(
     wanted = checked_isa(isa, threads)
     path = store_path(wanted, threads)
     known = dict(read_store(path, on_trouble).kernels)
-    write_store(path, known)  # what cannot be kept is told before it takes its time
+    write_store(path, known)  # an unwritable store is an error before the search
     chosen = kernels_of(specialize(module, function=function), function, wanted, threads)[:kernels]
     found: list[FoundKernel] = []
     remaining, begun = 0, time.monotonic()

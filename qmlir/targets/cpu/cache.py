@@ -199,7 +199,7 @@ def _built_aside(build: Callable[[Path], None]) -> Entry:
 def entry(key: str, build: Callable[[Path], None], on_trouble: Callable[[str], None]) -> Entry:
     """The entry of `key`, built by `build(folder)` where it is missing, damaged or not the user's own.
 
-    Where the cache cannot be written, `on_trouble` is told why, and the entry lasts as long as the process. Raises
+    Where the cache cannot be written, `on_trouble` gets the reason, and the entry lasts as long as the process. Raises
     `DiagnosticError` where nothing can be written anywhere, and for a size of the cache that is no number.
     """
     limit = size_limit()  # before anything is built

@@ -113,7 +113,7 @@ def write_package(folder: Path, source: str, constants: Mapping[str, npt.NDArray
 
 
 OnKernel = Callable[[str, int, int], None]
-"""Is told the name of each kernel before it is compiled, its number, and how many there are."""
+"""Is called with the name of each kernel before it is compiled, its number, and how many there are."""
 
 
 def _tell(runtime: Any, on_kernel: OnKernel, count: int) -> None:

@@ -21,7 +21,7 @@ from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, Tuning, tuning_
 from qmlir.text.weights import write_atomically
 
 OnTrouble = Callable[[str], None]
-"""Is told why something is left out."""
+"""Is called with the reason why something is left out."""
 
 
 def store_path(isa: str, threads: int) -> Path:
@@ -35,7 +35,7 @@ def store_path(isa: str, threads: int) -> Path:
 
 
 def read_store(path: Path, on_trouble: OnTrouble) -> Tuning:
-    """What is kept at `path`; nothing, and `on_trouble` is told why, where that is not the user's own or damaged."""
+    """The store at `path`; empty, with a call of `on_trouble`, where it is not the user's own or damaged."""
     nothing = Tuning({})
     try:
         for each in (path.parent, path):

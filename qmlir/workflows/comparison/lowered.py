@@ -1,7 +1,7 @@
 """A quantized module taken down to the integer level or to loops, as a subject with the quantized module's names.
 
 Below the quantized level a value is an array of plain integers, maybe with its channels last, that one kernel writes
-for several nodes. Which value it is, is told by provenance; what it stands for, by the quantized module's type.
+for several nodes. Provenance identifies the value; the type in the quantized module gives its scale and zero point.
 """
 
 from collections import Counter

@@ -68,7 +68,7 @@ def _untold(name: str) -> None:
 
 
 on_kernel: Callable[[str], None] = _untold
-"""Is told the name of each kernel before it is compiled, or loaded."""
+"""Is called with the name of each kernel before it is compiled, or loaded."""
 
 
 class Kernel:
