@@ -88,8 +88,8 @@ def default_environment() -> Environment:
     rows: set[str] = set()
     for package in registry.packages():
         if package.name == registry.OURS:
-            every_pass = dict(registry.pass_factories())
-            environment.add(package, Universe(all_dialects=registry.UNIVERSE.all_dialects, all_passes=every_pass))
+            own = Universe(all_dialects=registry.UNIVERSE.all_dialects, all_passes=registry.pass_factories())
+            environment.add(package, own)
             continue
         replaced = registry.UPSTREAM_REPLACED if package.name == registry.UPSTREAM else ()
         for row in package.universes:

@@ -5,7 +5,6 @@ and written as ONNX in the same way: where that gives the nodes that are there, 
 Where it does not, because the graph or the metadata was edited, the nodes are imported as those of any other model.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -25,7 +24,7 @@ from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.onnx.export import metadata
 from qmlir.onnx.export.containers import held_types, plain_tensor_type
-from qmlir.onnx.export.emission import ExportForm, NeedsOpsetError, Settings
+from qmlir.onnx.export.emission import NeedsOpsetError, Settings
 from qmlir.onnx.export.functions import flattened
 from qmlir.onnx.export.metadata import Reader, UnreadableError
 from qmlir.onnx.export.naming import hint_of
@@ -96,19 +95,12 @@ class Restoration:
         graph = flattened(model.proto)
         opsets = [each.version for each in model.proto.opset_import if each.domain in ("", "ai.onnx")]
         try:
-            header = metadata.Header(**json.loads(said))
-            settings = Settings(
-                ExportForm(header.form),
-                header.opset,
-                exact=None if header.exact is None else bool(header.exact),
-                functions=bool(header.functions),
-                signed=bool(header.signed),
-            )
-        except (TypeError, ValueError):
-            _warn(f"{model.name}: its metadata is of no version that is known, and is ignored")
+            settings = metadata.settings_of(said)
+        except (TypeError, ValueError, KeyError):
+            _warn(f"{model.name}: its metadata is of no version that this compiler reads, and is ignored")
             return None
-        if header.version != metadata.VERSION or opsets != [header.opset]:
-            _warn(f"{model.name}: its metadata is of another version or operator set, and is ignored")
+        if opsets != [settings.opset]:
+            _warn(f"{model.name}: its metadata is of operator set {settings.opset}, not of its own, and is ignored")
             return None
         infos = {each.name: each for each in (*graph.value_info, *graph.output, *graph.input)}
         return Restoration(model, graph, settings, Reader(), infos, {each.name: each for each in graph.initializer})

@@ -7,10 +7,9 @@ in the order of their names. A later row of the same name is ignored with a warn
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
-from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
@@ -38,45 +37,12 @@ from qmlir.registry.package import (
 from qmlir.registry.tree import DIALECTS, PASSES, TREE, UPSTREAM_REPLACED
 
 __all__ = [
-    "CONTRIBUTIONS_GROUP",
-    "DIALECTS",
-    "INTERFACE",
-    "ONNX_EXPORTERS_GROUP",
-    "ONNX_IMPORTERS_GROUP",
-    "OURS",
-    "PASSES",
-    "TREE",
-    "UNIVERSE",
-    "UNIVERSE_GROUP",
-    "UPSTREAM",
-    "UPSTREAM_REPLACED",
-    "Contribution",
-    "Named",
-    "Package",
-    "PackageError",
-    "continue_with",
-    "decompositions",
-    "dialect_factories",
-    "evaluators",
-    "in_package",
-    "inserted_passes",
-    "keys_of",
-    "load",
-    "look_up_all",
-    "lowerings",
-    "named",
-    "of_package",
-    "onnx_exporters",
-    "onnx_importers",
-    "outside",
-    "package_of",
-    "packages",
-    "pass_factories",
-    "patterns",
-    "plug_ins",
-    "plugged",
-    "plugin",
-    "table",
+    "CONTRIBUTIONS_GROUP", "DIALECTS", "INTERFACE", "ONNX_EXPORTERS_GROUP", "ONNX_IMPORTERS_GROUP", "OURS",
+    "PASSES", "TREE", "UNIVERSE", "UNIVERSE_GROUP", "UPSTREAM", "UPSTREAM_REPLACED", "Contribution", "Named",
+    "Package", "PackageError", "continue_with", "decompositions", "in_package",
+    "inserted_passes", "keys_of", "load", "look_up_all", "lowerings", "evaluators", "named", "of_package",
+    "onnx_exporters", "onnx_importers", "outside", "package_of", "packages", "pass_factories", "patterns", "plug_ins",
+    "plugged", "plugin", "table",
 ]  # fmt: skip
 
 _Rows = Iterable[tuple[Package, str]]
@@ -246,22 +212,13 @@ def inserted_passes(point: str) -> Iterator[tuple[Package, str]]:
     return ((package, text) for package in packages() for name, text in package.rows("stages") if name == point)
 
 
-def _loader(row: str) -> Callable[[], Any]:
-    return lambda: load(row)
-
-
-def dialect_factories() -> Iterator[tuple[str, Callable[[], Dialect]]]:
-    """Name and lazy constructor of each dialect of the tree."""
-    return ((name, _loader(row)) for name, row in DIALECTS.items())
-
-
-def pass_factories() -> Iterator[tuple[str, Callable[[], type[ModulePass]]]]:
+def pass_factories() -> dict[str, Callable[[], type[ModulePass]]]:
     """Name and lazy constructor of each pass of the tree."""
-    return ((name, _loader(row)) for name, row in PASSES.items())
+    return {name: partial(load, row) for name, row in PASSES.items()}
 
 
 UNIVERSE = Universe(
-    all_dialects=dict(dialect_factories()),
-    all_passes={name: factory for name, factory in pass_factories() if name not in UPSTREAM_REPLACED},
+    all_dialects={name: partial(load, row) for name, row in DIALECTS.items()},
+    all_passes={name: factory for name, factory in pass_factories().items() if name not in UPSTREAM_REPLACED},
 )
 """What xDSL's own tools see of this package, through the `xdsl.universe` entry point."""

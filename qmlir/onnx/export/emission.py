@@ -70,11 +70,11 @@ class Settings:
     casts may round another way, and in each form no product of signed integers. Where it is not said: the same for
     sessions of ONNX Runtime with optimizations, which fuse some casts. `False` leaves everything between casts."""
 
-    signed: bool = False
-    """Whether signed integers of 8 bits stay signed where ONNX Runtime has products of unsigned ones only."""
-
     functions: bool = False
     """Whether the parts of a composite are written as a local function."""
+
+    signed: bool = False
+    """Whether signed integers of 8 bits stay signed where ONNX Runtime has products of unsigned ones only."""
 
 
 class NeedsOpsetError(DiagnosticException):

@@ -173,12 +173,10 @@ class _ModuleExporter:
         for pair in cast(ArrayAttr[ArrayAttr[StringAttr]], given.get("nn.metadata", ArrayAttr([]))):
             key, value = pair
             model.metadata_props.add(key=key.data, value=value.data)
-        settings = self.settings
-        header = metadata.Header(
-            str(settings.form), settings.opset, settings.exact, settings.functions, settings.signed
-        )
         rest = DictionaryAttr({key: value for key, value in given.items() if key not in _DROPPED})
-        metadata.write(model, {metadata.EXPORT: header.text(), metadata.MODULE: metadata.attribute_text(rest)})
+        metadata.write(
+            model, {metadata.EXPORT: metadata.header(self.settings), metadata.MODULE: metadata.attribute_text(rest)}
+        )
         if "nn.producer" not in given:
             metadata.write(model, {metadata.PRODUCER: ""})
         return model

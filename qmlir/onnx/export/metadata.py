@@ -6,7 +6,7 @@ says its quantized type and its statistics; the graph and the model say what a m
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict
 from io import StringIO
 from typing import Any, cast
 
@@ -19,13 +19,14 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from qmlir.dialects.calib.types import StatsAttr
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.onnx.export.emission import ExportForm, Settings
 from qmlir.text.parsing import LineTable, ModuleParser
 from qmlir.text.printing import ModulePrinter, PrintOptions, Weights
 
 PREFIX = "qmlir."
 
 EXPORT = "qmlir.export"
-"""Model: the version of this page, the form and the options, as JSON."""
+"""Model: the settings of the export and the version of these keys, as JSON."""
 
 MODULE = "qmlir.module"
 """Model: the attributes of the module, but for those that are the model's own metadata and producer."""
@@ -60,20 +61,18 @@ STATISTICS = {name: f"qmlir.{name}" for name in ("min", "max", "mean", "std", "c
 VERSION = 1
 
 
-@dataclass(frozen=True)
-class Header:
-    """What an export says of itself."""
+def header(settings: Settings) -> str:
+    """The value of `qmlir.export`."""
+    return json.dumps({**asdict(settings), "version": VERSION})
 
-    form: str
-    opset: int
-    exact: bool | None
-    functions: bool
-    signed: bool
-    version: int = VERSION
 
-    def text(self) -> str:
-        """The value of `qmlir.export`."""
-        return json.dumps(self.__dict__)
+def settings_of(text: str) -> Settings:
+    """The settings in a value of `qmlir.export`. Raises `ValueError`, `TypeError` or `KeyError` for any other text."""
+    said: dict[str, Any] = dict(json.loads(text))
+    if said.pop("version") != VERSION:
+        raise ValueError("another version")
+    said["form"] = ExportForm(said["form"])
+    return Settings(**said)
 
 
 def attribute_text(attribute: Attribute) -> str:
