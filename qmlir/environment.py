@@ -50,7 +50,7 @@ class Environment:
     def _free(
         self, kind: str, new: Mapping[str, Callable[[], _T]], package: registry.Package, taken: dict[str, list[str]]
     ) -> dict[str, Callable[[], _T]]:
-        """What of `new` has a name that nobody took, who owns it from now on; the others are added to `taken`."""
+        """The entries of `new` whose names are free, now owned by the package; the others are added to `taken`."""
         free: dict[str, Callable[[], _T]] = {}
         for name, factory in new.items():
             key = f"{kind} '{name}'"

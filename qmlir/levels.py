@@ -63,28 +63,28 @@ LEVELS: dict[str, Level] = {
     for level in (
         Level(
             "graph", _EVERYWHERE | {"nn"}, Element.PLAIN, "ONNX import",
-            "one op for one ONNX node, names kept as provenance",
+            "one operation for each ONNX node, whose name is its provenance",
         ),
         Level(
             "primitive", _EVERYWHERE | {"nn"}, Element.PLAIN, "nn-decompose",
-            "only ops that the target keeps, or primitives", composites=False,
+            "primitives, and composites that the target keeps", composites=False,
         ),
         Level(
             "profiled", _EVERYWHERE | {"nn", "calib"}, Element.PLAIN | Element.CALIBRATED, "calib-apply-profile",
-            "every float value has a range",
+            "every float value has a recorded range",
         ),
         Level(
             "quantized", _EVERYWHERE | {"nn", "quant"}, Element.PLAIN | Element.CALIBRATED | Element.QUANTIZED,
-            "quant-assign-types, quant-propagate-types", "same ops; the types decide",
+            "quant-assign-types, quant-propagate-types", "the same operations on quantized types",
         ),
         Level(
             "integer", _EVERYWHERE | _STRUCTURED | {"scf", "tensor"}, Element.PLAIN, "convert-nn-to-kernel",
-            "no quant type is left; zero points, multipliers and clamps are explicit",
+            "no quantized types; zero points, multipliers and clamps are explicit",
         ),
         Level(
             "scheduled", _EVERYWHERE | _STRUCTURED | {"memref", "scf"}, Element.PLAIN,
             "kernel-bufferize, kernel-outline, kernel-share, kernel-plan-memory",
-            "epilogues fused, weights packed, one arena; the schedule is an attribute", containers=_BUFFERS,
+            "fused epilogues, packed weights, buffers in one arena; schedules are attributes", containers=_BUFFERS,
         ),
         Level(
             "loops", _EVERYWHERE | {"scf", "memref", "arith", "math", "simd", "team", "vector"}, Element.PLAIN,

@@ -62,7 +62,7 @@ class NamedPipeline:
     def text(self, *stages: str, **values: str) -> str:
         """The pipeline as `-p` takes it, or only the named stages; `<name>` in a stage becomes the value of `name`.
 
-        Raises `DiagnosticError` where a package inserts what is no pass, or says a point that is none.
+        Raises `DiagnosticError` if a package inserts an unknown pass, or names an unknown point.
         """
         for package, point, message in unknown_points():
             pipeline = point.partition(".")[0]
@@ -73,7 +73,7 @@ class NamedPipeline:
     def for_targets(self, targets: Iterable[Target]) -> "NamedPipeline":
         """This pipeline with the passes that `targets` want at its points.
 
-        Raises `DiagnosticError` where a target names a point that is none.
+        Raises `DiagnosticError` if a target names an unknown point.
         """
         known = {point for pipeline in PIPELINES.values() for point, _ in pipeline.points()}
         added: dict[str, list[str]] = {}
@@ -111,7 +111,7 @@ def _inserted(point: str) -> Iterator[str]:
 
 
 def unknown_points() -> Iterator[tuple[registry.Package, str, str]]:
-    """Each point that a package says and no pipeline has, with a message."""
+    """Each point that a package names and no pipeline has, with a message."""
     known = [point for pipeline in PIPELINES.values() for point, _ in pipeline.points()]
     for package in registry.packages():
         for point, _ in package.rows("stages"):
@@ -123,24 +123,24 @@ CLEAN = "canonicalize,cse,dce"
 
 IMPORT = NamedPipeline(
     "import",
-    "a model that came quantized, operations between casts, to one whose operations compute on integers",
+    "a model that was imported with quantize and dequantize casts to one whose operations compute on integers",
     (
         Stage(
             "raise",
             "quant-propagate-types,dce",
-            "an operation between casts becomes one on quantized types, with one rounding",
+            "an operation between a dequantize and a quantize cast becomes one on quantized types, with one rounding",
         ),
     ),
 )
 
 PROFILE = NamedPipeline(
     "profile",
-    "a lowered model to one that records what its values are: what is run on samples, and then thrown away",
+    "a lowered model to one that records statistics of its values when it runs on samples",
     (
         Stage(
             "observe",
             "calib-insert-observers<options>",
-            "an observer for each value that is quantized, under the key of the profile",
+            "each value that will be quantized gets an observer, under its key in the profile",
         ),
     ),
     defaults={"options": ""},
@@ -150,37 +150,39 @@ QUANTIZE = NamedPipeline(
     "quantize",
     "a float model to one whose values have quantized types",
     (
-        Stage("target", "<targets>", "what targets say of themselves is put on the module, where any are named"),
+        Stage("target", "<targets>", "the module gets the descriptions of the targets, if any are named"),
         Stage(
             "lower",
             f"canonicalize,cse,nn-recognize<keep>,nn-decompose<keep>,{CLEAN}",
-            "what spells a composite that stays whole becomes it; the others become parts that are profiled one by one",
+            "parts of a composite in `keep` become that composite; other composites are decomposed into parts",
         ),
-        Stage("profile", 'calib-apply-profile{profile="<profile>"}', "what a run saw becomes the types of values"),
-        Stage("decide", "quant-assign-types<options>", "every value gets its quantized type"),
-        Stage("propagate", "quant-propagate-types", "what moves values keeps their types"),
+        Stage("profile", 'calib-apply-profile{profile="<profile>"}', "recorded ranges become the types of values"),
+        Stage("decide", "quant-assign-types<options>", "each value gets its quantized type"),
+        Stage("propagate", "quant-propagate-types", "operations that only move values keep their quantized types"),
         Stage(
-            "raise", f"nn-raise,{CLEAN}", "parts become the composites that they came from, with all their parameters"
+            "raise",
+            f"nn-raise,{CLEAN}",
+            "parts become the composites that they came from, with the types of all parts",
         ),
-        Stage("rescale", "<requantize>", "each operation rescales as its target does, where any are named"),
+        Stage("rescale", "<requantize>", "each operation requantizes in the mode of its target, if any are named"),
     ),
     defaults={"targets": "", "requantize": ""},
 )
 
 COMPILE = NamedPipeline(
     "compile",
-    "a module of known shapes to loops over registers, in one arena",
+    "a module of static shapes to loops over register tiles, with one memory arena",
     (
         Stage(
             "lower",
             f"{CLEAN},convert-nn-to-kernel,kernel-verify-hand-made,{CLEAN}",
-            "stored integers, every rounding in the open; what people wrote computes what it stands for",
+            "stored integers with explicit roundings; custom kernels are checked against what they replace",
         ),
         Stage(
             "fuse",
             f"kernel-propagate-layout,kernel-fuse,kernel-tabulate,kernel-narrow,kernel-analyze-ranges,"
             f"kernel-simplify-rounding,math-expand,{CLEAN}",
-            "channels last throughout, chains of elements in one kernel; every sum is proven to fit",
+            "layouts become channels-last, elementwise chains are fused; accumulators are proven not to overflow",
         ),
         Stage(
             "schedule",
@@ -188,17 +190,17 @@ COMPILE = NamedPipeline(
             'kernel-split-rows{isa="<isa>"},kernel-split-tables{isa="<isa>"},'
             'kernel-assign-schedule{isa="<isa>" threads=<threads><tuned>},kernel-pack,'
             "kernel-fill-borders",
-            "algorithms and tiles from the tables of the instruction set, weights in the layout that they want",
+            "algorithms and tile sizes come from the tables of the instruction set; weights are packed for them",
         ),
         Stage(
             "bufferize",
             "kernel-bufferize,kernel-outline,kernel-share,kernel-plan-memory",
-            "memory for every tensor, planned in one arena; a function for each kernel",
+            "tensors become buffers in one arena; each kernel becomes a function",
         ),
         Stage(
             "loops",
             f"convert-kernel-to-loops,simd-legalize,{CLEAN},kernel-mark-read-only,team-divide",
-            "loops over register tiles; what is only read, and what each thread does and awaits",
+            "kernels become loops over register tiles, divided among threads; read-only arguments are marked",
         ),
     ),
     defaults={"tuned": ""},
@@ -209,7 +211,7 @@ PIPELINES: Mapping[str, NamedPipeline] = {pipeline.name: pipeline for pipeline i
 
 
 def kept_composites() -> tuple[str, ...]:
-    """The composites that `quantize` keeps whole where nobody says it or names a target: those of the host."""
+    """The composites that `quantize` keeps whole by default, without `keep` and targets: those of the host."""
     return find_target(HOST).keep
 
 
@@ -220,13 +222,13 @@ class QuantizeSettings(TypedDict, total=False):
     """
 
     target: str | Sequence[str]
-    """The targets to quantize for, the preferred one first, `npu,cpu`: they say what is left out here, and what may be.
+    """The targets to quantize for, the preferred one first: `npu,cpu`. They give the defaults of the other settings.
 
-    Without any the module names none, and everything is as the CPU has it.
+    Without a target, everything is quantized for the CPU.
     """
 
     keep: Sequence[str]
-    """The composites that stay whole while the others become parts, by kind or node: else those of the targets."""
+    """The composites that are not decomposed, by kind or by node; by default those of the targets."""
 
     activations: str
     """The storage of activations, `i8` (the default), `u8`, `i16`, `i4`, `i2<-1:1>`, …"""
@@ -235,7 +237,7 @@ class QuantizeSettings(TypedDict, total=False):
     """The storage of weights, `i8<-127:127>` (the default), `i4`, …"""
 
     accumulator: str
-    """The storage of sums before a bias, `i32` (the default), …"""
+    """The storage of accumulators, `i32` (the default), …"""
 
     scheme: str
     """Of activations: `asymmetric` (the default), `symmetric`, `asymmetric_pow2`, `symmetric_pow2`, or a package's."""
@@ -244,16 +246,16 @@ class QuantizeSettings(TypedDict, total=False):
     """Of weights: `symmetric` is the default."""
 
     granularity: str
-    """Of weights: `channel` (the default), `tensor`, `block:N`; where it is empty, the recipe says it."""
+    """Of weights: `channel` (the default), `tensor`, `block:N`; if it is empty, the recipe decides."""
 
     calibrator: str
-    """How a range comes of what was seen: `min_max` (the default), or another of the tree's or of a package's."""
+    """How statistics give a range: `min_max` (the default), or another calibrator of the tree or of a package."""
 
     recipe: RecipeSource
     """A TOML file of rules for chosen values, or its text as a `RecipeText`."""
 
     assert_all_quantized: bool
-    """Whether it is an error, which lists all of it, that something is left in float."""
+    """Whether operations that stay in float are an error, which lists them."""
 
 
 def quantize_options(settings: QuantizeSettings, *, has_targets: bool = False) -> dict[str, str | bool]:

@@ -24,7 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 HOST = "cpu"
-"""The target that computes what no other one does, and everything where nobody names a target."""
+"""The target of everything that no other target computes, and the default."""
 
 Array = npt.NDArray[Any]
 
@@ -93,7 +93,7 @@ class Target(Description):
     """
 
     defaults: Mapping[str, str] = field(default_factory=dict[str, str], hash=False, kw_only=True)
-    """What stands for `<name>` in `lowering` where nobody says it."""
+    """The default of each `<name>` in `lowering`."""
 
     stages: Mapping[str, str] = field(default_factory=dict[str, str], hash=False, kw_only=True)
     """Points of the named pipelines, such as `quantize.decide.before`, to the text of passes that run there for it.

@@ -22,7 +22,7 @@ def paused_collection() -> Generator[None]:
 
 @contextmanager
 def rare_collection(objects: int) -> Generator[None]:
-    """Inside the block the collector looks each time when there are so many objects more, of which few are garbage."""
+    """Inside the block the collector runs only after each `objects` new objects: few of them are garbage."""
     first, *others = gc.get_threshold()
     gc.set_threshold(max(first, objects) if first else 0, *others)  # 0 is off
     try:

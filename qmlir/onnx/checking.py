@@ -179,7 +179,7 @@ def _check_attributes(node: NodeProto, schema: defs.OpSchema) -> None:
             raise node_error(node, f"gives the attribute '{name}' twice")
         seen.add(name)
         if name.startswith("__"):
-            continue  # ONNX: for whoever wrote them, and part of no operator
+            continue  # ONNX reserves these names for tools: they are part of no operator
         _check_known(node, attribute, set(declared))
         found, accepted = attribute_kind(attribute.type), declared_kind(declared[name])
         if found != accepted:

@@ -34,7 +34,7 @@ class Functions:
     def check_size(self, nodes: Iterable[NodeProto]) -> None:
         """Raise `DiagnosticError` where `nodes` with all that they call become more than `MAX_NODES` nodes.
 
-        Each function is counted once, whoever calls it: functions that call others twice double at each level.
+        Each function is counted once, whatever calls it: functions that call others twice double at each level.
         """
         sizes: dict[int, int] = {}
 

@@ -1,7 +1,7 @@
 """Between signed values of a restored module and the unsigned integers that an exported model holds for them.
 
-Nodes that somebody changed or added read and give the tensors of the model; what was restored has the types of the
-module.
+Nodes that were edited or added after the export read and give the tensors of the model; restored operations have the
+types of the module.
 """
 
 from collections.abc import Sequence

@@ -273,7 +273,7 @@ class _ModelImporter:
     def _import_node(
         self, node: NodeProto, inputs: tuple[SSAValue | None, ...], scope: _Scope, builder: GraphBuilder
     ) -> Sequence[SSAValue | None]:
-        """The values of the node's outputs; `None` for one that nobody names."""
+        """The values of the node's outputs; `None` for one that the model does not name."""
         origin = self._origin(node, scope)
         function = self.functions.find(node)
         if function is not None:

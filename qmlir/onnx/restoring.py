@@ -195,7 +195,7 @@ class Restoration:
                 return True
             said = metadata.entries(step.nodes[0])
             if metadata.OPERATION not in said:
-                # An Identity for an output that is another one's value, or a node that somebody added.
+                # An Identity for an output that is another one's value, or a node that was added after the export.
                 return False
             self._operation(step, said, values, builder)
         except (*FAULTS, DisagreesError) as error:

@@ -1,6 +1,6 @@
 """Where a size comes from: a list of sizes at run time may hold those of a tensor that is at hand.
 
-`x.reshape(x.size(0), -1)` comes as a list whose first number nobody knows; that it is the size of axis 0 of `x` tells
+`x.reshape(x.size(0), -1)` comes as a list whose first number is unknown; that it is the size of axis 0 of `x` tells
 the other one. A size is followed through the operations that make the list, and from there through those that leave
 an axis of a tensor as it is.
 """

@@ -78,7 +78,7 @@ SUB_BYTE: dict[int, int] = {
     TensorProto.FLOAT6E2M3: 6,
     TensorProto.FLOAT6E3M2: 6,
 }
-"""ONNX's data types that are packed, one value behind the other from the lowest bit on, and the bits of each."""
+"""ONNX's data types that are packed, from the lowest bit on, and the bits of each value."""
 
 SINCE: dict[int, int] = {
     TensorProto.FLOAT4E2M1: 23,

@@ -54,7 +54,7 @@ def check_attribute(attribute: Attribute) -> None:
 
 
 def check_depth(depth: int) -> None:
-    """Refuse types and attributes that stand in each other so many times."""
+    """Refuse types and attributes that are nested `depth` deep, if that is more than the limit."""
     if depth > _DEEPEST:
         raise ValueError(f"the text is nested too deeply: {_DEEPEST} types and attributes inside each other are most")
 
@@ -110,7 +110,7 @@ class Growth:
         self._aliases.add(id(attribute))
 
     def use(self, attribute: Attribute, depth: int) -> None:
-        """`attribute` is named, by an alias maybe, inside so many others."""
+        """`attribute` is named, by an alias maybe, inside `depth` others."""
         if id(attribute) in self._aliases:
             parts, deepest = self._sizes[id(attribute)]
             check_depth(depth + deepest)

@@ -106,7 +106,7 @@ class Outgoing:
 
     prefix: str = ""
     elements: Mapping[SSAValue, Attribute] = field(default_factory=dict[SSAValue, Attribute])
-    """Element types of operands and results that are not held as their own type says: f32 behind a dequantization."""
+    """Element types of operands and results that are not held as their own type says: f32 after a dequantization."""
 
     _known: dict[tuple[Any, ...], str] = field(default_factory=dict[tuple[Any, ...], str])
 

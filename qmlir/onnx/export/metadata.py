@@ -56,7 +56,7 @@ HINT = "qmlir.name"
 """Value: its name in the text of the module, where it is not that of the tensor."""
 
 STATISTICS = {name: f"qmlir.{name}" for name in ("min", "max", "mean", "std", "count")}
-"""Value: what was seen of it, as decimal numbers. The whole of it is the attribute `calib.stats` of the operation."""
+"""Value: its recorded statistics, as decimal numbers; the operation has all of them in `calib.stats`."""
 
 VERSION = 1
 

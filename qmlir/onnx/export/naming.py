@@ -17,7 +17,7 @@ class ValueNames:
         self._taken = set(reserved)
 
     def take(self, *wishes: str) -> str:
-        """The first wish, with a number behind it where it is taken."""
+        """The first wish that is free; otherwise the first one with a number after it."""
         first = next((wish for wish in wishes if wish), "value")
         for wish in wishes:
             if wish and wish not in self._taken:

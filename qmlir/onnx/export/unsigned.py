@@ -160,7 +160,7 @@ def _shift(out: Outgoing, name: str, element: Attribute, *, up: bool, output: st
 
 @dataclass
 class Twin:
-    """An operation on the types that its values are held in, and what is to be done before and behind it."""
+    """An operation on the types that its values are held in, and what is to be done before and after it."""
 
     source: Operation
     op: Operation
@@ -227,7 +227,7 @@ class Twin:
             for result, name in zip(self.source.results, out.outputs, strict=True)
         ]
 
-    def behind(self, out: Outgoing, inner: list[str], unsigned: AbstractSet[SSAValue]) -> None:
+    def after(self, out: Outgoing, inner: list[str], unsigned: AbstractSet[SSAValue]) -> None:
         """Write what brings the results into the types in which they are held."""
         for result, name, own in zip(self.source.results, inner, out.outputs, strict=True):
             if self._changes(result, unsigned):

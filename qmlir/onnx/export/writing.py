@@ -73,7 +73,7 @@ def _write_twin(
         raise
     finally:
         twin.discard()
-    twin.behind(out, outputs, unsigned)
+    twin.after(out, outputs, unsigned)
 
 
 def _constant(out: Outgoing, op: ConstantOp, *, is_unsigned: bool) -> TensorProto:

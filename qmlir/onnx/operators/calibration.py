@@ -13,7 +13,7 @@ from qmlir.onnx.export.emission import Exporter, Outgoing
 from qmlir.onnx.export.forms.casts import dequantize, quantize
 
 CAST_BITS = 16
-"""QuantizeLinear has integers of up to so many bits."""
+"""The widest integers of QuantizeLinear, in bits."""
 
 
 def _fake_quant(out: Outgoing, op: FakeQuantOp) -> None:

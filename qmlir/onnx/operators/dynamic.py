@@ -69,7 +69,7 @@ def _known(node: Node, index: int, name: str) -> Array:
 
 
 def _rows(node: Node, index: int, name: str, rows: int, columns: int) -> Array:
-    """The elements of a constant as a matrix of so many rows and columns."""
+    """The elements of a constant as a matrix of shape `[rows, columns]`."""
     found = _known(node, index, name)
     if found.size != rows * columns:
         raise node.error(f"takes {name} as {rows} by {columns} elements, found the shape {list(found.shape)}")
@@ -113,7 +113,7 @@ def _matmul_n_bits(node: Node) -> SSAValue:
 # --- A recurrent layer ------------------------------------------------------------------------------------------------
 
 _SCALES = {1: 8, 2: 10}
-"""By the input of weights that of their scale, in front of that of their zero point."""
+"""Input of weights to input of their scale; the next input is their zero point."""
 
 
 def _layer_weights(node: Node, index: int) -> SSAValue:

@@ -58,7 +58,7 @@ def _batch_norm_of_elements(node: Node, data: SSAValue, parameters: list[SSAValu
     """`spatial = 0`, before version 9: every element of an instance has parameters of its own, as a channel has."""
     shape = shape_of(data)
     if DYNAMIC_INDEX in shape[1:]:
-        raise node.error(f"spatial = 0 needs known sizes behind the batch, found {data.type}")
+        raise node.error(f"spatial = 0 needs static sizes after the batch, found {data.type}")
     count = math.prod(shape[1:])
     flat = [node.reshaped(value, (count,)) for value in parameters]
     return node.reshaped(_batch_norm_op(node, node.reshaped(data, (shape[0], count)), flat), shape)

@@ -45,8 +45,8 @@ def _lp_pool(node: Node) -> SSAValue:
 def _without_ceil_mode(op: ops.PoolOp) -> list[int] | None:
     """Padding that gives the windows of `ceil_mode` without it, where runtimes count those in different ways.
 
-    A last window that starts in the padding behind is none; ONNX Runtime infers a shape with it. `None` where there is
-    no such window, where sizes are open, or where padding counts.
+    A last window that starts in the padding at the end does not count; ONNX Runtime infers a shape with it. `None` if
+    there is no such window, where sizes are unknown, or where padding counts.
     """
     sizes, windows = shape_of(op.data)[2:], op.windows
     if not op.ceil_mode.value.data or DYNAMIC_INDEX in sizes or _counts_padding(op):

@@ -311,7 +311,7 @@ def _export_qcast(out: Outgoing, op: QuantizeCastOp) -> None:
 
 
 def _would_be_fused(op: QuantizeCastOp, element: UniformQuantizedType) -> bool:
-    """Whether ONNX Runtime may put an operator on integers in the place of a float one in front of the cast.
+    """Whether ONNX Runtime may put an operator on integers in the place of a float one before the cast.
 
     What the module computes in floats stays in floats, whatever the form: ONNX Runtime quantizes float weights anew by
     a rule of its own (core/optimizer/qdq_transformer/weight_bias_quantization.cc).
@@ -334,7 +334,7 @@ def _export_dcast(out: Outgoing, op: DequantizeCastOp) -> None:
 
 
 def _would_be_moved(op: DequantizeCastOp, element: UniformQuantizedType) -> bool:
-    """Whether ONNX Runtime repeats the cast behind a float operation that only moves what it gives.
+    """Whether ONNX Runtime repeats the cast after a float operation that only moves what it gives.
 
     The QuantizeLinear that it adds there says a type, which another of its passes then changes for signed integers, so
     that the model does not load (core/optimizer/qdq_transformer/qdq_propagation.cc, qdq_s8_to_u8.cc).

@@ -126,7 +126,7 @@ def _attributes(op: Any, flag: str) -> dict[str, Any]:
 
 
 def _exporter(op_type: str, states: Sequence[str], flag: str = "") -> Exporter:
-    """The exporter of a layer with these operands behind the lengths, and its own `flag`."""
+    """The exporter of a layer with these operands after the lengths, and its own `flag`."""
 
     def exporter(out: Outgoing, op: Any) -> None:
         names = ("data", "weight", "recurrence", "bias", "lengths", *states)
@@ -157,7 +157,7 @@ def _dynamic_lstm(out: Outgoing, op: ops.DynamicLstmOp) -> None:
         if points.ndim > scales.ndim or (points.ndim > 1 and (points != expected).any()):
             raise out.error(f"has weights of {element}: DynamicQuantizeLSTM has one zero point a direction")
         weights.append(out.transposed(out.name(weight), 3))
-        # Each of its own: ONNX Runtime makes them unsigned under a name of theirs, and fails where two have one.
+        # Not shared: ONNX Runtime makes each unsigned under a name derived from its own, and fails if two have one.
         held = container(element)
         parameters.append(out.constant(scales, f32))
         parameters.append(out.tensor(plain_proto(out.fresh("c"), points, held)))

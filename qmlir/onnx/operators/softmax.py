@@ -31,7 +31,7 @@ def _over_trailing_axes(node: Node, operation: type[ops.SoftmaxLikeOp], axis: in
     if len(spread) <= 1:
         return node.add(operation, value, axis=axis + (spread[0] if spread else 0)).results[0]
     last = DYNAMIC_INDEX if DYNAMIC_INDEX in tail else math.prod(tail)
-    # 0 copies a size: the sizes in front of `axis` need not be known.
+    # 0 copies a size: the sizes before `axis` need not be known.
     target = node.add_constant(np.array([0] * axis + [-1], np.int64), i64)
     flat = node.reshaped(value, [*shape[:axis], last], target)
     result = node.add(operation, flat, axis=-1).results[0]

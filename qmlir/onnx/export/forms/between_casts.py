@@ -104,7 +104,7 @@ def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
 
 
 def _hidden(out: Outgoing, name: str, shape: Sequence[int]) -> str:
-    """The same value behind a Reshape to its own shape, which ONNX Runtime does not look through.
+    """The same value after a Reshape to its own shape, which ONNX Runtime does not look through.
 
     An open size stays what it is by a 0; several do, too.
     """
@@ -115,7 +115,7 @@ def _hidden(out: Outgoing, name: str, shape: Sequence[int]) -> str:
 def is_hidden_factor(op: Operation, value: SSAValue) -> bool:
     """Whether a factor is of parameters that ONNX Runtime fuses into an operator which then refuses them.
 
-    It takes a product behind the DequantizeLinear of 8 bits for a QLinearConv or QLinearMatMul. Those know no blocks,
+    It takes a product after the DequantizeLinear of 8 bits for a QLinearConv or QLinearMatMul. Those know no blocks,
     and a QLinearMatMul has scales of columns only for a matrix (`IsBQuantParamSupported` in
     core/providers/cpu/quantization/matmul_integer_base.h): a run fails.
     """
@@ -128,10 +128,10 @@ def is_hidden_factor(op: Operation, value: SSAValue) -> bool:
 
 
 def _transposed_before(out: Outgoing, op: Operation) -> str | None:
-    """The right factor, its stored integers transposed in front of the DequantizeLinear; `None` where it is as it is.
+    """The right factor, its stored integers transposed before the DequantizeLinear; `None` where it is as it is.
 
     Behind it, ONNX Runtime puts casts of its own around the Transpose, fails on those of signed integers and fuses none
-    into a QLinearMatMul. What is packed or has blocks stays behind: no Transpose takes 4 bits everywhere.
+    into a QLinearMatMul. What is packed or has blocks is transposed after it: no Transpose takes 4 bits everywhere.
     """
     if not isinstance(op, contraction.MatMulOp):
         return None

@@ -27,7 +27,7 @@ from qmlir.onnx.export.emission import Outgoing
 Array = npt.NDArray[Any]
 
 WIDE_BITS = 32
-"""Values of so many bits have no QuantizeLinear."""
+"""The width, in bits, of values that have no QuantizeLinear."""
 
 
 def uniform(out: Outgoing, element: Attribute) -> UniformQuantizedType:
@@ -170,7 +170,7 @@ def _limited(out: Outgoing, name: str, element: UniformQuantizedType, shape: tup
 def kept_apart(
     out: Outgoing, name: str, value: SSAValue, element: UniformQuantizedType, output: str | None = None
 ) -> str:
-    """Real values behind a Max that changes none of their integers.
+    """Real values after a Max that changes none of their integers.
 
     It stands between an operator and its QuantizeLinear, or DequantizeLinear and an operator: ONNX Runtime puts no
     operator of its own in their place, and moves no cast across.

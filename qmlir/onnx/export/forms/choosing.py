@@ -32,7 +32,7 @@ Exporters = Mapping[type[Operation], Exporter]
 
 
 def exporter_of(out: Outgoing, op: Operation, exporters: Exporters) -> Exporter:
-    """The exporter of an operation. Raises `DiagnosticError` where nobody brings one."""
+    """The exporter of an operation. Raises `DiagnosticError` if there is none."""
     found = exporters.get(type(op))
     if found is None:
         raise out.error(

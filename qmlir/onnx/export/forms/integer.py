@@ -53,7 +53,7 @@ OPEN_SIZE = 1 << 16
 """What a size that is not known is taken for in bounds."""
 
 TABLE_BITS = 16
-"""Functions of values of so many bits are tables."""
+"""The widest values whose functions are written as tables, in bits."""
 
 
 # Contractions
@@ -301,7 +301,7 @@ def _average_pool(out: Outgoing, op: pooling.AveragePoolOp) -> bool:
     slides = attributes_of(op, "strides dilations")
     sums = out.node("Conv", [value, kernel], group=shape[1], pads=[*windows.pads[:spatial], *ends], **slides)
     total = Exact(sums, i32, bound)
-    # Further windows than there are would fit behind padding that no window needs.
+    # Further windows than there are would fit after padding that no window needs.
     count: Array = covered if covered.min() != covered.max() else np.asarray(covered.flat[0])
     rescaled(out, op, Exact(out.cast(total.name, i32), i32, bound), scale, count)
     return True

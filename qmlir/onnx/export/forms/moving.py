@@ -35,7 +35,7 @@ DIRECT: tuple[type[Operation], ...] = (
 """Operations whose operators take integers of any width in every runtime."""
 
 CAST_BITS = 16
-"""Values of up to so many bits come out of a dequantization and a quantization as they were."""
+"""The widest values, in bits, that a dequantization and a quantization give back unchanged."""
 
 
 def _is_stored(value: SSAValue) -> bool:

@@ -28,7 +28,7 @@ _MOST_TERMS = (2**31 - 1) // _LARGEST**2
 """So many products of bytes, less their zero points, fit into 32 bits."""
 
 _BITS = 17
-"""Stored integers of 16 bits less their zero point have so many, with their sign."""
+"""The bits of a stored integer of 16 bits minus its zero point, with the sign."""
 
 
 @dataclass(frozen=True)
