@@ -4,7 +4,6 @@ A quantized value is a tensor of its integers, in the smallest type that ONNX's 
 bits. Constants of 4 bits and less are packed where they are only dequantized.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -115,12 +114,6 @@ def has_onnx_type(type_: Attribute) -> bool:
         return type_.tensors.get_element_type() in DATA_TYPES
     ranked = ranked_tensor(type_)
     return ranked is not None and data_type(ranked.get_element_type()) is not None
-
-
-def element_bytes(type_: AnyTensor) -> int:
-    """How many bytes the elements of a constant take."""
-    dtype = dense_dtype(held_element(type_.get_element_type()))
-    return math.prod(type_.get_shape()) * (1 if dtype is None else dtype.itemsize)
 
 
 def is_integer(element: Attribute) -> bool:

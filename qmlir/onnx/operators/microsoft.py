@@ -113,14 +113,6 @@ def _unary(operation: type[NnOp], properties: Callable[[Node], dict[str, Any]]) 
     return importer
 
 
-def _qlinear(node: Node) -> dict[str, Any]:
-    return {"requantize": QLINEAR}
-
-
-def _alpha(node: Node) -> dict[str, Any]:
-    return {"alpha": float(np.float32(node.attribute("alpha", 0.01)))}
-
-
 def _softmax(node: Node) -> SSAValue:
     """QLinearSoftmax: over one axis, or where `opset` names a version before 13 over the trailing ones together."""
     opset, rank = node.attribute("opset"), len(node.shape())
@@ -277,8 +269,10 @@ IMPORTERS: dict[str, Importer] = {
         "QLinearAveragePool": _average_pool,
         "QLinearGlobalAveragePool": _global_average_pool,
         "QLinearConcat": _concat,
-        "QLinearSigmoid": _unary(activations.SigmoidOp, _qlinear),
-        "QLinearLeakyRelu": _unary(activations.LeakyReluOp, _alpha),
+        "QLinearSigmoid": _unary(activations.SigmoidOp, lambda node: {"requantize": QLINEAR}),
+        "QLinearLeakyRelu": _unary(
+            activations.LeakyReluOp, lambda node: {"alpha": float(np.float32(node.attribute("alpha", 0.01)))}
+        ),
         "QLinearWhere": _where,
         "QLinearSoftmax": _softmax,
     }.items()
