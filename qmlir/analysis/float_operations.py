@@ -39,9 +39,8 @@ _STRUCTURAL = frozenset({"builtin", "func", "scf", "tensor", "memref", "cf"})
 
 _MOVES = frozenset(
     {
-        "arith.constant", "arith.select", "linalg.fill", "linalg.generic", "linalg.yield", "linalg.index",
-        "kernel.yield", "kernel.reshape", "vector.broadcast", "simd.load", "simd.load_partial", "simd.store",
-        "simd.store_partial", "simd.load_group_splat", "simd.select", "simd.gather", "simd.interleave_low",
+        "arith.select", "linalg.fill", "linalg.generic", "kernel.reshape", "vector.broadcast", "simd.load",
+        "simd.load_partial", "simd.store", "simd.store_partial", "simd.select", "simd.gather", "simd.interleave_low",
         "simd.interleave_high", "simd.prefetch",
     }
 )  # fmt: skip
@@ -82,7 +81,7 @@ def _is_constant(op: Operation) -> bool:
 def _quantized_reason(op: NnOp) -> str | None:
     """Why an operation on quantized values computes on floats; `None` where it does not."""
     if op.components is not None:
-        return None if _has_integer_mode(op) else "has parts that may do so"
+        return None if _has_integer_mode(op) else "has parts that may compute on floats"
     if op.quantization_slots().shares_parameters:
         return None
     data = [value for value in op.data_operands() if isinstance(element_of(value), StoredType)]

@@ -167,3 +167,96 @@ func.func @main(%x: memref<4xf32>, %y: memref<4xf32>) {
   func.call @back(%b, %y) : (memref<4xi8>, memref<4xf32>) -> ()
   func.return
 }
+// -----
+// An operation with parts of their own computes on integers only where its mode does.
+!x = !quant.uniform<i8:f32, 0.25>
+func.func @parts(%x: tensor<2x!x>) -> tensor<2x!x> {
+  %0 = nn.swish %x {components = {sigmoid = !x}, requantize = #kernel.requantize<shift, even>} : tensor<2x!x>
+  func.return %0 : tensor<2x!x>
+}
+// -----
+!x = !quant.uniform<i8:f32, 0.25>
+func.func @parts(%x: tensor<2x!x>) -> tensor<2x!x> {
+  // expected-error@+1 {{'nn.swish' op has parts that may compute on floats, between}}
+  %0 = nn.swish %x {components = {sigmoid = !x}} : tensor<2x!x>
+  func.return %0 : tensor<2x!x>
+}
+// -----
+// What only moves floats is not named, though it stands first: what made them of integers is.
+func.func private @moves(%x: memref<8xf32>, %y: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %on = arith.constant true
+  %all = vector.broadcast %on : i1 to vector<4xi1>
+  %first = arith.constant 0 : i32
+  %firsts = vector.broadcast %first : i32 to vector<4xi32>
+  simd.prefetch %x[%c0] : memref<8xf32>
+  %shaped = kernel.reshape %x : memref<8xf32> to memref<2x4xf32>
+  %0 = simd.load %shaped[%c0, %c0] : memref<2x4xf32> to vector<4xf32>
+  %1 = simd.load_partial %x[%c4], %c4 : memref<8xf32> to vector<4xf32>
+  %2 = simd.gather %x[%firsts] : memref<8xf32>, vector<4xi32> to vector<4xf32>
+  %3 = simd.select %all, %0, %1 : vector<4xi1>, vector<4xf32>
+  %4 = simd.interleave_low %3, %2 : vector<4xf32>
+  %5 = simd.interleave_high %4, %3 : vector<4xf32>
+  simd.store %5, %y[%c0] : vector<4xf32>, memref<8xf32>
+  simd.store_partial %5, %y[%c4], %c4 : vector<4xf32>, memref<8xf32>
+  %6 = memref.load %x[%c0] : memref<8xf32>
+  %7 = memref.load %x[%c4] : memref<8xf32>
+  %8 = arith.select %on, %6, %7 : f32
+  %9 = vector.broadcast %8 : f32 to vector<4xf32>
+  simd.store %9, %y[%c0] : vector<4xf32>, memref<8xf32>
+  linalg.fill ins(%8 : f32) outs(%y : memref<8xf32>)
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : memref<8xf32>) outs(%y : memref<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  func.return
+}
+func.func @main(%x: memref<8xi8>, %y: memref<8xi8>) {
+  %c0 = arith.constant 0 : index
+  %before = memref.alloc() : memref<8xf32>
+  %after = memref.alloc() : memref<8xf32>
+  %0 = memref.load %x[%c0] : memref<8xi8>
+  // expected-error@+1 {{'arith.sitofp' op (conv1) computes on floats, between}}
+  %1 = arith.sitofp %0 {origin = "conv1"} : i8 to f32
+  memref.store %1, %before[%c0] : memref<8xf32>
+  func.call @moves(%before, %after) : (memref<8xf32>, memref<8xf32>) -> ()
+  %2 = memref.load %after[%c0] : memref<8xf32>
+  %3 = arith.fptosi %2 : f32 to i8
+  memref.store %3, %y[%c0] : memref<8xi8>
+  func.return
+}
+// -----
+// A product of floats that stands first is named, though it has no result: it writes memory.
+func.func private @product(%x: memref<1x2xf32>, %y: memref<1x1xf32>) {
+  // expected-error@+1 {{'kernel.matmul' op (conv1) computes on floats, between}}
+  kernel.matmul ins(%x, %x : memref<1x2xf32>, memref<1x2xf32>) outs(%y : memref<1x1xf32>) attributes {origin = "conv1"} {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  }
+  func.return
+}
+func.func @main(%x: memref<1x2xi8>, %y: memref<1x1xi8>) {
+  %c0 = arith.constant 0 : index
+  %before = memref.alloc() : memref<1x2xf32>
+  %after = memref.alloc() : memref<1x1xf32>
+  %0 = memref.load %x[%c0, %c0] : memref<1x2xi8>
+  %1 = arith.sitofp %0 : i8 to f32
+  memref.store %1, %before[%c0, %c0] : memref<1x2xf32>
+  func.call @product(%before, %after) : (memref<1x2xf32>, memref<1x1xf32>) -> ()
+  %2 = memref.load %after[%c0, %c0] : memref<1x1xf32>
+  %3 = arith.fptosi %2 : f32 to i8
+  memref.store %3, %y[%c0, %c0] : memref<1x1xi8>
+  func.return
+}
+// -----
+// Floats that a region takes are no factors: the region is named for what it does with them.
+func.func @region_of_floats(%x: tensor<2x4xi8>, %w: tensor<3x4xi8>, %s: tensor<3xf32>) -> tensor<2x3xi8> {
+  %0 = kernel.matmul ins(%x, %w : tensor<2x4xi8>, tensor<3x4xi8>) epilogue(%s : tensor<3xf32>) -> tensor<2x3xi8> attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>]} {
+  ^bb0(%acc: i32, %scale: f32):
+    // expected-error@+1 {{'kernel.requantize' op requantizes by a product of floats (mode f32), between}}
+    %r = kernel.requantize %acc, %scale {mode = #kernel.requantize<f32>, zero_point = 0 : i64, minimum = -128 : i64, maximum = 127 : i64} : i32, f32 -> i8
+    kernel.yield %r : i8
+  }
+  func.return %0 : tensor<2x3xi8>
+}

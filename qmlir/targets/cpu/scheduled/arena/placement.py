@@ -6,6 +6,7 @@ buffers are placed one by one, each in the smallest gap between those that live 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -52,12 +53,10 @@ def place(buffers: Sequence[Lifetime]) -> ArenaPlan:
 
 def most_alive(buffers: Sequence[Lifetime]) -> int:
     """The most bytes that live at one step: no arena is smaller."""
-    steps = 2 + max((each.end for each in buffers), default=-1)
-    changes = np.zeros(steps, np.int64)
-    for each in buffers:
-        changes[each.start] += aligned(each.size)
-        changes[each.end + 1] -= aligned(each.size)
-    return int(np.cumsum(changes).max(initial=0))
+    begun = [(each.start, aligned(each.size)) for each in buffers]
+    ended = [(each.end + 1, -aligned(each.size)) for each in buffers]
+    # What ends before a step comes in front of what begins there.
+    return max(accumulate(size for _, size in sorted([*begun, *ended])), default=0)
 
 
 def _placed_in_order(buffers: Sequence[Lifetime], order: Order) -> ArenaPlan:
