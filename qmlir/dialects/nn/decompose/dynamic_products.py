@@ -5,7 +5,7 @@ knows is corrected for, `sum (a - z) w = sum a w - z sum w`.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -68,8 +68,8 @@ class DynamicProducts:
     def rows(self, parts: Adds, role: str, value: SSAValue, place: tuple[int, int, int]) -> SSAValue:
         """Rows of constant weights `[D, rows, terms]`: of direction `way`, from `start` on, `count` of them."""
         way, start, count = place
-        constant, element = value.owner, element_of(value)
-        if not isinstance(constant, ConstantOp) or not isinstance(element, UniformQuantizedType):
+        constant, element = value.owner, cast(UniformQuantizedType, element_of(value))  # as the operation verifies
+        if not isinstance(constant, ConstantOp):
             raise VerifyException(f"takes constant weights, found {value.type}")
         rows, shape = slice(start, start + count), shape_of(value)
         stored = constant.array[way, rows]

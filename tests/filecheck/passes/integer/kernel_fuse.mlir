@@ -230,3 +230,33 @@ func.func @one_window(%x: tensor<4xi8>) -> tensor<1xi8> {
   } -> tensor<1xi8>
   func.return %1 : tensor<1xi8>
 }
+
+// The number of an iterator is asked for where the element is computed: also in what it is fused into.
+// CHECK-LABEL: @places(
+// CHECK-SAME: [[X:%.+]]: tensor<2x3xi32>) -> tensor<2x3xi32>
+// CHECK: linalg.generic
+// CHECK: [[R:%.+]] = linalg.generic {{.*}} ins([[X]] : tensor<2x3xi32>)
+// CHECK-NEXT: ^bb0([[A:%.+]]: i32, {{%.+}}: i32):
+// CHECK-NEXT: [[I:%.+]] = linalg.index 1 : index
+// CHECK-NEXT: [[J:%.+]] = arith.index_cast [[I]] : index to i32
+// CHECK-NEXT: [[S:%.+]] = arith.addi [[A]], [[J]] : i32
+// CHECK-NEXT: [[P:%.+]] = arith.muli [[S]], [[S]] : i32
+// CHECK-NEXT: linalg.yield [[P]] : i32
+// CHECK-NEXT: } -> tensor<2x3xi32>
+// CHECK-NEXT: func.return [[R]] : tensor<2x3xi32>
+func.func @places(%x: tensor<2x3xi32>) -> tensor<2x3xi32> {
+  %e = tensor.empty() : tensor<2x3xi32>
+  %0 = linalg.generic {indexing_maps = [#last, #last], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2x3xi32>) outs(%e : tensor<2x3xi32>) {
+  ^bb0(%a: i32, %o: i32):
+    %i = linalg.index 1 : index
+    %j = arith.index_cast %i : index to i32
+    %s = arith.addi %a, %j : i32
+    linalg.yield %s : i32
+  } -> tensor<2x3xi32>
+  %1 = linalg.generic {indexing_maps = [#last, #last], iterator_types = ["parallel", "parallel"]} ins(%0 : tensor<2x3xi32>) outs(%e : tensor<2x3xi32>) {
+  ^bb0(%a: i32, %o: i32):
+    %s = arith.muli %a, %a : i32
+    linalg.yield %s : i32
+  } -> tensor<2x3xi32>
+  func.return %1 : tensor<2x3xi32>
+}

@@ -150,3 +150,23 @@ func.func @shuffled(%x: tensor<1x2x3x4xi8>) -> tensor<1x2x3x4xi8> {
   } -> tensor<1x2x3x4xi8>
   func.return %4 : tensor<1x2x3x4xi8>
 }
+
+// Slices whose places are operands stay where they are, behind the transpose.
+// CHECK-LABEL: @places_as_operands(
+// CHECK: [[MOVED:%.+]] = linalg.generic
+// CHECK: tensor.extract_slice [[MOVED]][0, 0, {{%.+}}, 1] [1, 4, 1, 2] [1, 1, 1, 1] : tensor<1x4x2x3xi8>
+// CHECK: tensor.insert_slice [[MOVED]] into {{%.+}}[0, 0, 0, {{%.+}}] [1, 4, 2, 3] [1, 1, 1, 1] : tensor<1x4x2x3xi8>
+func.func @places_as_operands(%x: tensor<1x2x3x4xi8>) -> (tensor<1x4x1x2xi8>, tensor<1x4x2x6xi8>) {
+  %e = tensor.empty() : tensor<1x4x2x3xi8>
+  %0 = linalg.generic {indexing_maps = [#to_first, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x : tensor<1x2x3x4xi8>) outs(%e : tensor<1x4x2x3xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    linalg.yield %a : i8
+  } -> tensor<1x4x2x3xi8>
+  %at = arith.constant 1 : index
+  %1 = "tensor.extract_slice"(%0, %at) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>, static_offsets = array<i64: 0, 0, -9223372036854775808, 1>, static_sizes = array<i64: 1, 4, 1, 2>, static_strides = array<i64: 1, 1, 1, 1>}> : (tensor<1x4x2x3xi8>, index) -> tensor<1x4x1x2xi8>
+  %zero = arith.constant 0 : i8
+  %g = tensor.empty() : tensor<1x4x2x6xi8>
+  %2 = linalg.fill ins(%zero : i8) outs(%g : tensor<1x4x2x6xi8>) -> tensor<1x4x2x6xi8>
+  %3 = "tensor.insert_slice"(%0, %2, %at) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, static_offsets = array<i64: 0, 0, 0, -9223372036854775808>, static_sizes = array<i64: 1, 4, 2, 3>, static_strides = array<i64: 1, 1, 1, 1>}> : (tensor<1x4x2x3xi8>, tensor<1x4x2x6xi8>, index) -> tensor<1x4x2x6xi8>
+  func.return %1, %3 : tensor<1x4x1x2xi8>, tensor<1x4x2x6xi8>
+}

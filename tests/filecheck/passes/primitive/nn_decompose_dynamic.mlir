@@ -13,6 +13,12 @@ func.func @lstm(%x: tensor<1x1x1xf32>) -> tensor<1x1x1xf32> {
   func.return %l : tensor<1x1x1xf32>
 }
 
+// Weights that only the run knows have no sums that are known: the layer stays.
+func.func @weights_at_run_time(%x: tensor<1x1x1xf32>, %w: tensor<1x4x1x!quant.uniform<i8:f32, 1.0>>) -> tensor<1x1x1xf32> {
+  %h, %l, %c = nn.dynamic_lstm %x, %w, %w {hidden_size = 1} : (tensor<1x1x1xf32>, tensor<1x4x1x!quant.uniform<i8:f32, 1.0>>, tensor<1x4x1x!quant.uniform<i8:f32, 1.0>>) -> (tensor<1x1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>)
+  func.return %l : tensor<1x1x1xf32>
+}
+
 // CHECK: !q0 = !quant.uniform<i8:f32, 1.000000e+00>
 // CHECK-NEXT: !q1 = !quant.uniform<u8:f32, 1.000000e+00>
 // CHECK-NEXT: !q2 = !quant.uniform<i32:f32, 1.000000e+00>
@@ -187,3 +193,6 @@ func.func @lstm(%x: tensor<1x1x1xf32>) -> tensor<1x1x1xf32> {
 // CHECK-NEXT: [[V142:%.+]] = nn.tanh [[V132]] : tensor<1x1x1xf32> {origin = "lstm", role = "hidden/tanh"}
 // CHECK-NEXT: [[V143:%.+]] = nn.mul [[V141]], [[V142]] : tensor<1x1x1xf32> {origin = "lstm", role = "hidden/product", composite = {op = "nn.dynamic_lstm", result = 1 : i64, properties = {hidden_size = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>}}}
 // CHECK-NEXT: func.return [[V143]] : tensor<1x1x1xf32>
+// CHECK-LABEL: @weights_at_run_time(
+// CHECK-SAME: [[V0:%.+]]: tensor<1x1x1xf32>, [[V1:%.+]]: tensor<1x4x1x!q0>)
+// CHECK-NEXT: nn.dynamic_lstm [[V0]], [[V1]], [[V1]] {hidden_size = 1}
