@@ -228,3 +228,38 @@ func.func @main(%x: memref<4xf32>, %y: memref<4xf32> {nn.result}, %z: memref<4xf
 // CHECK: [[M:%.+]] = arith.maximumf {{%.+}}, [[LOW]] : f32
 // CHECK-NEXT: arith.minimumf [[M]], [[HIGH]] : f32
 // CHECK-NOT: bounded_too
+
+// -----
+
+// A number that something is divided by stays in its kernel, whatever else it is used for.
+func.func private @divided(%x: memref<4xi32>, %y: memref<4xi32> {kernel.may_overwrite = array<i64: 0>}) {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : memref<4xi32>) outs(%y : memref<4xi32>) {
+  ^bb0(%a: i32, %old: i32):
+    %n = arith.constant 3 : i32
+    %m = arith.addi %a, %n : i32
+    %q = arith.divsi %m, %n : i32
+    linalg.yield %q : i32
+  }
+  func.return
+}
+func.func private @divided_too(%x: memref<4xi32>, %y: memref<4xi32> {kernel.may_overwrite = array<i64: 0>}) {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : memref<4xi32>) outs(%y : memref<4xi32>) {
+  ^bb0(%a: i32, %old: i32):
+    %n = arith.constant 5 : i32
+    %m = arith.addi %a, %n : i32
+    %q = arith.divsi %m, %n : i32
+    linalg.yield %q : i32
+  }
+  func.return
+}
+func.func @main(%x: memref<4xi32>, %y: memref<4xi32> {nn.result}, %z: memref<4xi32> {nn.result}) {
+  func.call @divided(%x, %y) : (memref<4xi32>, memref<4xi32>) -> ()
+  func.call @divided_too(%x, %z) : (memref<4xi32>, memref<4xi32>) -> ()
+  func.return
+}
+// CHECK-LABEL: @divided(
+// CHECK: arith.constant 3 : i32
+// CHECK-LABEL: @divided_too(
+// CHECK: arith.constant 5 : i32
+// CHECK: func.call @divided(
+// CHECK-NEXT: func.call @divided_too(
