@@ -37,12 +37,11 @@ from qmlir.registry.package import (
 from qmlir.registry.tree import DIALECTS, PASSES, TREE, UPSTREAM_REPLACED
 
 __all__ = [
-    "CONTRIBUTIONS_GROUP", "DIALECTS", "INTERFACE", "ONNX_EXPORTERS_GROUP", "ONNX_IMPORTERS_GROUP", "OURS",
-    "PASSES", "TREE", "UNIVERSE", "UNIVERSE_GROUP", "UPSTREAM", "UPSTREAM_REPLACED", "Contribution", "Named",
-    "Package", "PackageError", "continue_with", "decompositions", "in_package",
-    "inserted_passes", "keys_of", "load", "look_up_all", "lowerings", "evaluators", "named", "of_package",
-    "onnx_exporters", "onnx_importers", "outside", "package_of", "packages", "pass_factories", "patterns", "plug_ins",
-    "plugged", "plugin", "table",
+    "CONTRIBUTIONS_GROUP", "DIALECTS", "INTERFACE", "ONNX_EXPORTERS_GROUP", "ONNX_IMPORTERS_GROUP", "OURS", "PASSES",
+    "TREE", "UNIVERSE", "UNIVERSE_GROUP", "UPSTREAM", "UPSTREAM_REPLACED", "Contribution", "Named", "Package",
+    "PackageError", "continue_with", "decompositions", "evaluators", "in_package", "inserted_passes", "keys_of",
+    "load", "look_up_all", "lowerings", "named", "of_package", "onnx_exporters", "onnx_importers", "outside",
+    "package_of", "packages", "pass_factories", "patterns", "plug_ins", "plugged", "plugin", "table",
 ]  # fmt: skip
 
 _Rows = Iterable[tuple[Package, str]]
