@@ -34,7 +34,7 @@ from qmlir.dialects.nn.ops import (
     softmax,
     text,
 )
-from qmlir.ir.interfaces import ReadsShapesOnly
+from qmlir.ir.interfaces import ReadsShapesOnly, Slot
 from qmlir.onnx.export.emission import WINDOWS, Exporter, Outgoing, attribute_names, attributes_of
 from qmlir.onnx.node import Importer, Node
 
@@ -75,7 +75,9 @@ class Mirrored:
                 is_scalar = name in operation.SCALARS
                 properties[name] = node.moved_parameter(name, place, is_scalar=is_scalar)
                 continue
-            takes_quantized = reads_shapes or (slots.shares_parameters and slots.operands.get(name) is not None)
+            takes_quantized = reads_shapes or (
+                slots.shares_parameters and slots.operands.get(name, Slot.INPUT) is not None
+            )
             read: Callable[[int], SSAValue] = node.quantized if takes_quantized else node.input
             if isinstance(kinds[name], OptionalDef) and (place >= len(node.inputs) or node.inputs[place] is None):
                 continue
