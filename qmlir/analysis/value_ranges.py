@@ -153,9 +153,8 @@ class ValueRanges:
             return self._block(block, [*inputs, *initial])
         if None in _steps(op):
             return self._carried(block, inputs, initial)
-        terms = math.prod(
-            steps or 0 for steps, kind in zip(_steps(op), kinds, strict=True) if kind is IteratorType.REDUCTION
-        )
+        steps = cast(list[int], _steps(op))
+        terms = math.prod(each for each, kind in zip(steps, kinds, strict=True) if kind is IteratorType.REDUCTION)
         sums = [self._sum(block, place, len(inputs), inputs, initial, terms) for place in range(len(outputs))]
         if None not in sums:
             found = cast(list[Interval], sums)

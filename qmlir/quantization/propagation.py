@@ -217,8 +217,9 @@ class NarrowLimited(RewritePattern):
             return
         value, result = op.operands[0], op.results[0]
         wide, narrow = element_type(value.type), element_type(result.type)
-        if not (isinstance(wide, UniformQuantizedType) and isinstance(narrow, UniformQuantizedType)):
+        if not isinstance(narrow, UniformQuantizedType):
             return
+        assert isinstance(wide, UniformQuantizedType)  # verified: both are quantized, or neither
         if wide == narrow or not value.has_one_use() or not _rounds_to_its_type(value) or not _contains(wide, narrow):
             return
         old = value.type

@@ -126,7 +126,7 @@ def _is_left_alone(node: ast.AST) -> bool:
             return True
         case ast.Call():
             return _name(node) in _SILENT
-        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.Subscript(value=ast.Name(id="Callable")):
             return True
         case ast.FunctionDef(name="__str__" | "__repr__"):
             return True

@@ -25,6 +25,7 @@ CHANGES = [
     ("a[-2]", ["return a[-3]"]),
     ("f'{a + 1}'", []),  # words
     ("op_error(a, b)", []),
+    ("Callable[[A, B], C]", []),  # the name of a type
 ]
 
 

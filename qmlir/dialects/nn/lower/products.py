@@ -163,7 +163,7 @@ class Contraction(ABC):
         arguments = [Scalar(argument, builder, flag) for argument, flag in zip(block.args, flags, strict=True)]
         block.add_op(YieldOp(body(*arguments).value))
         per_channel = self.w.zero_points
-        has_several = per_channel.size > 1 and bool((per_channel != per_channel[0]).any())
+        has_several = bool((per_channel != per_channel[0]).any())
         op = self.operation(
             self.x.value,
             self.w.value,

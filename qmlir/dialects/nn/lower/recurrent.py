@@ -343,7 +343,7 @@ def _take_constants(op: ops.Layer, at: Lowering) -> None:
     """Let the layer have its constant operands as `nn` constants again, of which the parts take slices."""
     for index, operand in enumerate(op.operands):
         known = at.known(operand)
-        if known is not None and not isinstance(operand.owner, ConstantOp):
+        if known is not None:
             constant = ConstantOp.of(known, tensor_type(operand.type))
             at.rewriter.insert(constant)
             op.operands[index] = constant.result

@@ -319,7 +319,7 @@ class Product:
             self.others.append(value)
             return exponent == 1
         found, inner = power(row(value)), giver(row(value))
-        if isinstance(inner, MulOp | DivOp | PowOp | SqrtOp | ReciprocalOp) and inner is not op:
+        if isinstance(inner, MulOp | DivOp | PowOp | ReciprocalOp) and inner is not op:
             is_beside = is_beside or self.rows.fits(value)
             return is_beside and self._add(row(value), exponent, is_beside=True)
         if found is not None and found[1] == -1:

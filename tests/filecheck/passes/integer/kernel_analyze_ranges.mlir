@@ -87,6 +87,18 @@ func.func @wraps(%x: tensor<1x2xi16>, %w: tensor<1x2xi8>, %b: tensor<1xi32>, %m:
   func.return %0 : tensor<1x1xi8>
 }
 // -----
+// The largest sums alone leave i32.
+func.func @wraps_above(%x: tensor<1x1xi8>, %w: tensor<1x1xi8>) -> tensor<1x1xi32> {
+  %b = arith.constant dense<2147480000> : tensor<1xi32>
+  // expected-remark @+1 {{sums lie in [-16256, 16384]; with what is added in [-2147483648, 2147483647]; the epilogue may wrap; operands in [-128, 127] by [-128, 127] fit pairs of i16}}
+  %0 = kernel.matmul ins(%x, %w : tensor<1x1xi8>, tensor<1x1xi8>) epilogue(%b : tensor<1xi32>) -> tensor<1x1xi32> attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>]} {
+  ^bb0(%acc: i32, %e: i32):
+    %1 = arith.addi %acc, %e : i32
+    kernel.yield %1 : i32
+  }
+  func.return %0 : tensor<1x1xi32>
+}
+// -----
 // Bytes of 255 by 16 bits: 16 bits do not hold the transformed weights.
 func.func @wide(%x: tensor<1x4x4x1xi8>, %w: tensor<1x3x3x1xi16>) -> tensor<1x2x2x1xi32> {
   // expected-remark @+1 {{sums lie in [-75202560, 75200265]; operands in [0, 255] by [-32768, 32767] fit pairs of i16; F(2x2, 3x3) with [-510, 1020] by [-294912, 294907] and sums in [-300810240, 300801060] don't fit}}

@@ -118,6 +118,25 @@ func.func @flattened(%x: tensor<1x1x2x2xi8>) -> (tensor<1x2xi32>, tensor<1x2xi32
   func.return %2, %3 : tensor<1x2xi32>, tensor<1x2xi32>
 }
 
+// Rows that changed places are no order of terms: the weights stay.
+// CHECK-LABEL: @rows_exchanged(
+// CHECK: arith.constant dense<{{\[\[}}1, 2, 3, 4]]> : tensor<1x4xi8>
+// CHECK: kernel.matmul
+func.func @rows_exchanged(%x: tensor<2x3x2x2xi8>) -> tensor<3x2x1xi32> {
+  %e = tensor.empty() : tensor<3x2x2x2xi8>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d1, d0, d3, d2)>, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x : tensor<2x3x2x2xi8>) outs(%e : tensor<3x2x2x2xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    linalg.yield %a : i8
+  } -> tensor<3x2x2x2xi8>
+  %1 = kernel.reshape %0 : tensor<3x2x2x2xi8> to tensor<3x2x4xi8>
+  %w = arith.constant dense<[[1, 2, 3, 4]]> : tensor<1x4xi8>
+  %2 = kernel.matmul ins(%1, %w : tensor<3x2x4xi8>, tensor<1x4xi8>) -> tensor<3x2x1xi32> {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return %2 : tensor<3x2x1xi32>
+}
+
 // Channels that are divided into groups stay beside each other: one transpose is left of three.
 // CHECK-LABEL: @shuffled(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x2x3x4xi8>) -> tensor<1x2x3x4xi8>

@@ -38,3 +38,20 @@ builtin.module attributes {target.specs = [#dsp]} {
 // CHECK-NEXT: [[V8:%.+]] = nn.transpose [[V5]] {permutation = [1, 0]} : (tensor<2x3xf32>) -> tensor<3x2xf32> {origin = "wide_moved"}
 // CHECK-NEXT: [[V9:%.+]] = nn.reshape [[V2]] : (tensor<2x3xf32>) -> tensor<6xf32> {origin = "nobody"}
 // CHECK-NEXT: func.return [[V4]], [[V7]], [[V8]], [[V9]] : tensor<3x2x!q2>, tensor<2x3x!q2>, tensor<3x2xf32>, tensor<6xf32>
+
+// -----
+!x = !quant.uniform<i8:f32, 0.5>
+!u = !quant.uniform<i16:f32, 0.5>
+// Nor is a value that is limited made in the narrower type, where no target makes it there.
+#limited = #target.spec<"limited", supports = [{op = "nn.relu", input = {storages = [i8, i16]}}, {op = "nn.neg", output = {storages = [i16]}}]>
+builtin.module attributes {target.specs = [#limited]} {
+  // CHECK-LABEL: @limited(
+  // CHECK-NEXT: nn.neg {{.+}} : tensor<2x!q0>
+  // CHECK-NEXT: nn.relu {{.+}} : (tensor<2x!q0>) -> tensor<2x!q1>
+  // CHECK-NEXT: func.return
+  func.func @limited(%x: tensor<2x!u>) -> tensor<2x!x> {
+    %0 = nn.neg %x : tensor<2x!u>
+    %1 = nn.relu %0 : (tensor<2x!u>) -> tensor<2x!x>
+    func.return %1 : tensor<2x!x>
+  }
+}

@@ -347,3 +347,25 @@ func.func @rows_of_tables(%x: memref<8xi8>, %z: memref<8x8xi8>, %t: memref<8x256
   }
   func.return
 }
+
+// A row that is shorter than a byte has values is no such memory.
+// CHECK-LABEL: @shorter_rows(
+// CHECK-NOT: simd.gather
+// CHECK: memref.load {{.*}} : memref<8x128xi8>
+// CHECK-NOT: simd.gather
+// CHECK: func.return
+func.func @shorter_rows(%z: memref<8x8xi8>, %t: memref<8x128xi8>, %u: memref<8x8xi8>) {
+  linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%z : memref<8x8xi8>) outs(%u : memref<8x8xi8>)
+      attrs = {kernel.schedule = #kernel.schedule<variant = "lanes", lanes = 4>} {
+  ^bb0(%a: i8, %o: i8):
+    %row = linalg.index 0 : index
+    %byte = arith.extui %a : i8 to i32
+    %one = arith.constant 1 : i32
+    %upper = arith.shrui %byte, %one : i32
+    %place = arith.index_cast %upper : i32 to index
+    %found = memref.load %t[%row, %place] : memref<8x128xi8>
+    linalg.yield %found : i8
+  }
+  func.return
+}

@@ -99,6 +99,45 @@ func.func @old_value_is_used(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
   func.return %1, %0 : tensor<4xi8>, tensor<4xi8>
 }
 
+// A destination whose old elements nobody reads is not copied where the result needs memory of its own.
+func.func @unread_destination(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
+  %e = tensor.empty() : tensor<4xi8>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : tensor<4xi8>) outs(%e : tensor<4xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %s = arith.addi %a, %a : i8
+    linalg.yield %s : i8
+  } -> tensor<4xi8>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : tensor<4xi8>) outs(%0 : tensor<4xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %s = arith.muli %a, %a : i8
+    linalg.yield %s : i8
+  } -> tensor<4xi8>
+  func.return %0, %1 : tensor<4xi8>, tensor<4xi8>
+}
+
+// Over what the operation reads itself: element by element at one place, but not one place beside it.
+func.func @over_what_is_read(%x: tensor<8xi8>) -> tensor<4xi8> {
+  %e = tensor.empty() : tensor<8xi8>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : tensor<8xi8>) outs(%e : tensor<8xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %s = arith.addi %a, %a : i8
+    linalg.yield %s : i8
+  } -> tensor<8xi8>
+  %low = tensor.extract_slice %0[0] [4] [1] : tensor<8xi8> to tensor<4xi8>
+  %high = tensor.extract_slice %0[1] [4] [1] : tensor<8xi8> to tensor<4xi8>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%low : tensor<4xi8>) outs(%high : tensor<4xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %s = arith.muli %a, %a : i8
+    linalg.yield %s : i8
+  } -> tensor<4xi8>
+  %2 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%1 : tensor<4xi8>) outs(%1 : tensor<4xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %s = arith.muli %a, %o : i8
+    linalg.yield %s : i8
+  } -> tensor<4xi8>
+  func.return %2 : tensor<4xi8>
+}
+
 // A sum begins in the memory that was filled. A slice is a view, and is copied only where it must be reshaped.
 func.func @reduction_and_slices(%x: tensor<4x6xi8>) -> (tensor<4xi8>, tensor<12xi8>) {
   %zero = arith.constant 0 : i8
@@ -271,6 +310,26 @@ func.func @caller() -> tensor<4xi8> {
 // CHECK-NEXT: linalg.fill ins([[V3]] : i8) outs([[V1]] : memref<4xi8>)
 // CHECK-NEXT: memref.store [[V5]], [[V1]][[[V4]]] : memref<4xi8>
 // CHECK-NEXT: func.return
+// CHECK-LABEL: @unread_destination(
+// CHECK-SAME: [[V0:%.+]]: memref<4xi8>, [[V1:%.+]]: memref<4xi8> {nn.result}, [[V2:%.+]]: memref<4xi8> {nn.result})
+// CHECK-NEXT: linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins([[V0]] : memref<4xi8>) outs([[V1]] : memref<4xi8>) {
+// CHECK-NEXT: ^bb0([[V3:%.+]]: i8, [[V4:%.+]]: i8):
+// CHECK-NEXT: arith.addi
+// CHECK-NEXT: linalg.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins([[V0]] : memref<4xi8>) outs([[V2]] : memref<4xi8>) {
+// CHECK-NEXT: ^bb0([[V5:%.+]]: i8, [[V6:%.+]]: i8):
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: linalg.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return
+// CHECK-LABEL: @over_what_is_read(
+// CHECK-SAME: [[V0:%.+]]: memref<8xi8>, [[V1:%.+]]: memref<4xi8> {nn.result})
+// CHECK: [[V2:%.+]] = memref.subview {{.+}}[0] [4] [1]
+// CHECK: linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins([[V2]] : memref<4xi8, strided<[1]>>) outs([[V1]] : memref<4xi8>) {
+// CHECK: linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins([[V1]] : memref<4xi8>) outs([[V1]] : memref<4xi8>) {
+// CHECK-NOT: linalg.generic
+// CHECK: func.return
 // CHECK-LABEL: @reduction_and_slices(
 // CHECK-SAME: [[V0:%.+]]: memref<4x6xi8>, [[V1:%.+]]: memref<4xi8> {nn.result}, [[V2:%.+]]: memref<12xi8> {nn.result})
 // CHECK-NEXT: [[V3:%.+]] = arith.constant 0 : i8

@@ -160,13 +160,14 @@ def blocked(blocks: str, scales: str, storage: str = "i4", expressed: str = "f32
         (blocked("0:3, 1:2", "{0.1:1, 0.2:-3}, {0.3, 0.007:5}, {0.05, 1.0}"), (9, 4)),
         (blocked("1:1", "{0.1, 0.2, 0.3, 0.4}", "i8"), (9, 4)),
         (blocked("1:1", "{0.1:255, 0.2:7, 0.3, 0.4}", "u8"), (9, 4)),
+        (blocked("0:3", "{0.0001:-32768}, {0.0003:32767}, {0.0002}", "i16"), (9, 4)),
         (blocked("0:9", "{0.1}", "u8"), (9, 4)),
         (blocked("0:9", "{0.1}", "i8", "f16"), (9, 4)),
         (blocked("1:3", "{{0.1}, {0.3}, {0.05}}, {{0.2}, {0.7}, {0.01}}", "i8").replace("1:3", "0:1, 1:3"), (2, 9, 4)),
     ],
 )  # fmt: skip
 def test_products_with_blocks(weights: str, shape: tuple[int, ...], is_constant: bool) -> None:
-    ranges = {"<i4": (-8, 7, "i4"), "<i8": (-128, 127, "i8"), "<u8": (0, 255, "ui8")}
+    ranges = {"<i4": (-8, 7, "i4"), "<i8": (-128, 127, "i8"), "<u8": (0, 255, "ui8"), "<i16": (-32768, 32767, "i16")}
     (low, high, storage) = next(found for name, found in ranges.items() if name in weights)
     expressed = "f16" if "f16" in weights else "f32"
     given = stored(shape, weights, low, high, storage) if is_constant else tensor(shape, weights)
