@@ -151,10 +151,8 @@ def _shrinking(counts: I64, levels: int) -> Iterator[tuple[int, int]]:
     start, end = 0, counts.size
     while end - start >= levels:
         yield start, end
-        if end - start < levels + 2:
-            return
-        both, left = counts[start] + counts[end - 1], counts[start] + counts[start + 1]
-        right = counts[end - 1] + counts[end - 2]
+        both, left = counts[start] + counts[end - 1], counts[start : start + 2].sum()
+        right = counts[end - 2 : end].sum()
         if both <= left and both <= right:
             start, end = start + 1, end - 1
         elif left <= right:

@@ -119,6 +119,13 @@ def test_a_device_that_is_worth_little_is_left_out() -> None:
     assert [dear.place(phase) for phase in best_plan(dear)] == [HOST, HOST]
 
 
+def test_what_a_part_takes_is_made_there_where_that_costs_less() -> None:
+    """An argument of 5 in front of the part, or an operation that costs 1 more there and takes an argument of 1."""
+    nodes = [CostNode({HOST: 0, 1: 1}), CostNode({HOST: 100, 1: 0})]
+    values = [Value(None, (0,), False, 1), Value(0, (1,), False, 5), Value(1, (), True, 1)]
+    assert expanded(Problem(nodes, values, 2), (0, 1), 1) == (1, 1)
+
+
 def test_what_waits_without_a_value_is_not_before_it() -> None:
     nodes = [CostNode({1: 0}), CostNode({HOST: 0}), CostNode({1: 0})]
     values = [Value(None, (0, 2), False, 1), Value(0, (), True, 1), Value(1, (), True, 1), Value(2, (), True, 1)]

@@ -252,3 +252,27 @@ func.func @halves(%x: tensor<1x6xi8>) -> tensor<1x1xi32> {
 // CHECK-NEXT: ^bb0([[V7:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V7]] : i32
 // CHECK: func.return [[V6]] : tensor<1x1xi32>
+
+// An input that is a result of the function under another shape may lie in the caller's memory, and is copied too.
+func.func @returned_under_another_shape(%y: tensor<1x3xi8>) -> (tensor<1x2xi32>, tensor<3xi8>) {
+  %e = tensor.empty() : tensor<1x3xi8>
+  %x = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<1x3xi8>) outs(%e : tensor<1x3xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %s = arith.addi %a, %a : i8
+    linalg.yield %s : i8
+  } -> tensor<1x3xi8>
+  %r = kernel.reshape %x : tensor<1x3xi8> to tensor<3xi8>
+  %w = arith.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi8>
+  %0 = kernel.matmul ins(%x, %w : tensor<1x3xi8>, tensor<2x3xi8>) -> tensor<1x2xi32> attributes {
+    schedule = #kernel.schedule<variant = "u8s8_dot", lanes = 2, k_unroll = 4>} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0, %r : tensor<1x2xi32>, tensor<3xi8>
+}
+// CHECK-LABEL: @returned_under_another_shape(
+// CHECK: arith.addi
+// CHECK: [[COPY:%.+]] = linalg.generic {{.+}} : tensor<1x3xi8>) outs({{.+}} : tensor<1x3xi8>) {
+// CHECK-NEXT: ^bb0([[A:%.+]]: i8, {{%.+}}: i8):
+// CHECK-NEXT: linalg.yield [[A]] : i8
+// CHECK: kernel.packed_matmul ins([[COPY]],

@@ -85,18 +85,21 @@ def test_what_is_no_sum_keeps_its_order(body: str) -> None:
 _COMBINED = {
     "arith.addi": np.add.reduce, "arith.muli": np.multiply.reduce, "arith.andi": np.bitwise_and.reduce,
     "arith.ori": np.bitwise_or.reduce, "arith.xori": np.bitwise_xor.reduce, "arith.maxsi": np.maximum.reduce,
-    "arith.minsi": np.minimum.reduce,
+    "arith.minsi": np.minimum.reduce, "arith.maxui": np.maximum.reduce, "arith.minui": np.minimum.reduce,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", _COMBINED)
 @pytest.mark.parametrize("dtype", [np.int8, np.int32])
-def test_integers_in_any_order(name: str, dtype: Any) -> None:
+@pytest.mark.parametrize(("common", "possible"), [(0b1010001, -1), (0, 0b1011011), (-128, -2), (0, 0)])
+def test_integers_in_any_order(name: str, dtype: Any, common: int, possible: int) -> None:
+    """Terms that share bits, or lack some: whatever comes in beside them shows."""
     element = f"i{8 * np.dtype(dtype).itemsize}"
     module = _loops(_sum(21, element, element, f"%r = {name} %a, %o : {element}"))
-    x = np.random.default_rng(0).integers(-128, 128, 21).astype(dtype)
-    y = np.array([3], dtype)
-    expected = _COMBINED[name](np.append(x, y), dtype=dtype)
+    x = (np.random.default_rng(0).integers(-128, 128, 21) & possible | common).astype(dtype)
+    y = np.array([3 & possible | common], dtype)
+    terms = np.append(x, y)
+    expected = _COMBINED[name](terms.view(f"u{terms.itemsize}") if name.endswith("ui") else terms).astype(dtype)
     Interpreter(module).call("main", [x, y])
     assert y[0] == expected
     assert any(isinstance(op, LoadOp) for op in module.walk())
