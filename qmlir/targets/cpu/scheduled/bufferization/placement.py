@@ -73,13 +73,13 @@ class _Placer:
     def place_in_slice(self, insertion: tensor.InsertSliceOp) -> None:
         aliases = self.aliases
         root = aliases.place(insertion.source)
-        if not aliases.is_in_place(insertion, 0) or root in self.found.in_slices or not is_static(insertion):
+        if not aliases.is_in_place(insertion, 0) or not is_static(insertion):
             return
         writer = aliases.buffers.get(root)
         family = aliases.family(root)
         if writer is None or writer.parent is not insertion.parent or family.is_reshaped:
             return
-        if family.last_use > aliases.position[insertion] or family is aliases.family(insertion.dest):
+        if family.last_use > aliases.position[insertion]:
             return
         begin = self._beginning(insertion)
         if begin is None:
