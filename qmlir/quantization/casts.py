@@ -35,13 +35,13 @@ def _origins(value: SSAValue) -> Sequence[Origin]:
     return origins_of(value.owner) if isinstance(value.owner, Operation) else ()
 
 
-def quantized_constant(constant: ConstantOp, type_: UniformQuantizedType) -> ConstantOp:
+def quantized_constant(constant: SSAValue, type_: UniformQuantizedType) -> ConstantOp:
     """`constant` with the integers that `quant.qcast` would give, computed now; its provenance stays."""
-    array = constant_array(constant.result)
+    array = constant_array(constant)
     assert array is not None
-    stored = ConstantOp.of(quantize(array, type_), TensorType(type_, shape_of(constant.result)))
-    set_origins(stored, origins_of(constant))
-    stored.result.name_hint = constant.result.name_hint
+    stored = ConstantOp.of(quantize(array, type_), TensorType(type_, shape_of(constant)))
+    set_origins(stored, _origins(constant))
+    stored.result.name_hint = constant.name_hint
     return stored
 
 
@@ -89,7 +89,7 @@ def insert_casts(decisions: Decisions) -> None:
         assert isinstance(constant, ConstantOp)
         key = (constant, type_)
         if key not in made:
-            stored = quantized_constant(constant, type_)
+            stored = quantized_constant(constant.result, type_)
             dequantized = DequantizeCastOp(stored.result, _plain(constant.result))
             set_origins(dequantized, origins_of(constant))
             Rewriter.insert_op([stored, dequantized], InsertPoint.after(constant))

@@ -10,7 +10,6 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
@@ -47,8 +46,8 @@ class QuantizeFloatBias(RewritePattern):
         if not {Slot.INPUT, Slot.WEIGHT, Slot.BIAS} <= set(places) or not op.results[0].uses:
             return
         bias = op.operands[places[Slot.BIAS]]
-        array, constant = constant_array(bias), bias.owner
-        if array is None or not isinstance(constant, ConstantOp) or not is_float(bias):
+        array = constant_array(bias)
+        if array is None or not is_float(bias):
             return
         sources = (dequantized_from(op.operands[places[slot]]) for slot in (Slot.INPUT, Slot.WEIGHT))
         data, weight = (None if source is None else element_type(source.type) for source in sources)
@@ -64,7 +63,7 @@ class QuantizeFloatBias(RewritePattern):
         if type_ is None:
             self._stays(op, "no i32 with the scale of its sums of products holds it")
             return
-        stored = quantized_constant(constant, type_)
+        stored = quantized_constant(bias, type_)
         error, step = np.abs(stored.array * type_.scales - array.astype(np.float64)).max(initial=0), result.scales.min()
         if error > step / 2:
             self._stays(
@@ -74,7 +73,7 @@ class QuantizeFloatBias(RewritePattern):
             )
             return
         real = DequantizeCastOp(stored.result, bias.type)
-        set_origins(real, origins_of(constant))
+        set_origins(real, origins_of(stored))
         rewriter.insert([stored, real])
         op.operands[places[Slot.BIAS]] = real.result
         rewriter.notify_op_modified(op)

@@ -11,7 +11,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
@@ -98,13 +97,9 @@ class QuantizeConstant(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeCastOp, rewriter: PatternRewriter, /) -> None:
-        constant = op.input.owner
         type_ = element_type(op.result.type)
-        if not isinstance(constant, ConstantOp) or not isinstance(type_, UniformQuantizedType):
-            return
-        if constant_array(constant.result) is None:
-            return
-        rewriter.replace(op, quantized_constant(constant, type_))
+        if constant_array(op.input) is not None and isinstance(type_, UniformQuantizedType):
+            rewriter.replace(op, quantized_constant(op.input, type_))
 
 
 PATTERNS: tuple[RewritePattern, ...] = (QuantizeConstant(), FuseCasts())

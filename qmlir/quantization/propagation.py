@@ -98,7 +98,7 @@ class MoveDequantizeDown(RewritePattern):
     def _stored(value: SSAValue, element: UniformQuantizedType, made: list[Operation]) -> SSAValue | None:
         """A float constant as a constant of type `element`, where that changes none of its numbers."""
         array = constant_array(value)
-        if array is None or not isinstance(value.owner, ConstantOp) or element.granularity is not Granularity.TENSOR:
+        if array is None or element.granularity is not Granularity.TENSOR:
             return None
         try:
             is_same = dequantize(quantize(array, element), element).tobytes() == array.tobytes()  # so that -0.0 is not
@@ -106,7 +106,7 @@ class MoveDequantizeDown(RewritePattern):
             return None
         if not is_same:
             return None
-        stored = quantized_constant(value.owner, element)
+        stored = quantized_constant(value, element)
         made.append(stored)
         return stored.result
 

@@ -194,3 +194,15 @@ func.func @rescaled(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>, %b: tensor<3x!qua
   %3 = quant.qcast %2 : tensor<7xf32> to tensor<7x!quant.uniform<i8:f32, 0.25:-3>>
   func.return %3 : tensor<7x!quant.uniform<i8:f32, 0.25:-3>>
 }
+
+// What only the run knows has no integers of the type: the parts stay floats.
+// CHECK-LABEL: @joined_with_floats(
+// CHECK-SAME: [[V0:%.+]]: tensor<2x!q{{.+}}>, [[V1:%.+]]: tensor<2xf32>) -> tensor<4xf32>
+// CHECK-NEXT: [[V2:%.+]] = quant.dcast [[V0]]
+// CHECK-NEXT: [[V3:%.+]] = nn.concat [[V2]], [[V1]] {axis = 0} : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+// CHECK-NEXT: func.return [[V3]] : tensor<4xf32>
+func.func @joined_with_floats(%x: tensor<2x!x>, %y: tensor<2xf32>) -> tensor<4xf32> {
+  %0 = quant.dcast %x : tensor<2x!x> to tensor<2xf32>
+  %1 = nn.concat %0, %y {axis = 0} : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+  func.return %1 : tensor<4xf32>
+}

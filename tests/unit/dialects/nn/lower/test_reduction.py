@@ -5,7 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tests.unit.dialects.nn.lower.driver import check
+from qmlir.interpreter.run import interpret
+from tests.unit.dialects.nn.lower.driver import check, lowered, module_of
 
 I8 = "!quant.uniform<i8:f32, 0.05:-3>"
 U8 = "!quant.uniform<u8:f32, 0.02:128>"
@@ -35,6 +36,27 @@ def test_reductions(name: str, element: str) -> None:
         [f"tensor<6x3x{element}>"],
         [f"tensor<3x{element}>"],
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "element", "columns", "expected"),
+    [
+        ("l2", "ui8", [(200, 200), (3, 4), (0, 0)], [255, 5, 0]),
+        ("l2", "i8", [(-128, -128), (-3, 4), (127, 0)], [127, 5, 127]),
+        ("log_sum", "i8", [(0, 0), (1, 1), (127, 127)], [-128, 0, 5]),
+        ("log_sum", "ui8", [(0, 0), (1, 1), (255, 255)], [0, 0, 6]),
+    ],
+)
+def test_floats_that_no_integer_stands_for(
+    name: str, element: str, columns: list[tuple[int, int]], expected: list[int]
+) -> None:
+    """By hand: roots and logarithms without what is behind the point, and the nearest integer of the type outside."""
+    module = module_of(
+        f"nn.reduce_{name} {{axes = array<i64: 0>}}", [f"tensor<2x3x{element}>"], [f"tensor<1x3x{element}>"]
+    )
+    stored = np.uint8 if element == "ui8" else np.int8
+    (found,) = interpret(lowered(module), [np.array(columns, stored).T]).values()
+    np.testing.assert_array_equal(found, [expected])
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "max"])
