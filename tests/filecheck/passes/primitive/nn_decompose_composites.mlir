@@ -143,3 +143,26 @@ func.func @attention_with_past(%q: tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> {
   %0, %1, %2, %3 = nn.attention %q, %q, %q, _, %q, %q : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>) -> (tensor<1x1x2x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x2x4xf32>) {origin = "attn"}
   func.return %0 : tensor<1x1x2x4xf32>
 }
+
+// One size that only the run knows is what a reshape finds; two, or the channels that are to be divided, keep it whole.
+// CHECK-LABEL: @groups_of_one_unknown_size(
+// CHECK: nn.reshape {{%.+}} : (tensor<?x4x3xf32>) -> tensor<?x2x2x3xf32>
+// CHECK: nn.reshape {{%.+}} : (tensor<?x2x2x3xf32>) -> tensor<?x4x3xf32>
+func.func @groups_of_one_unknown_size(%x: tensor<?x4x3xf32>, %s: tensor<4xf32>) -> tensor<?x4x3xf32> {
+  %0 = nn.group_norm %x, %s, %s {groups = 2} : (tensor<?x4x3xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4x3xf32>
+  func.return %0 : tensor<?x4x3xf32>
+}
+
+// CHECK-LABEL: @groups_of_two_unknown_sizes(
+// CHECK-NEXT: {{%.+}} = nn.group_norm
+func.func @groups_of_two_unknown_sizes(%x: tensor<?x4x?xf32>, %s: tensor<4xf32>) -> tensor<?x4x?xf32> {
+  %0 = nn.group_norm %x, %s, %s {groups = 2} : (tensor<?x4x?xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4x?xf32>
+  func.return %0 : tensor<?x4x?xf32>
+}
+
+// CHECK-LABEL: @groups_of_unknown_channels(
+// CHECK-NEXT: {{%.+}} = nn.group_norm
+func.func @groups_of_unknown_channels(%x: tensor<1x?x3xf32>, %s: tensor<?xf32>) -> tensor<1x?x3xf32> {
+  %0 = nn.group_norm %x, %s, %s {groups = 2} : (tensor<1x?x3xf32>, tensor<?xf32>, tensor<?xf32>) -> tensor<1x?x3xf32>
+  func.return %0 : tensor<1x?x3xf32>
+}

@@ -32,6 +32,10 @@ CONSTANTS = """
 CENTRED = "m = ReduceMean<axes=[-1]>(x) d = Sub(x, m)"
 VARIANCE = f"{CENTRED} s = Mul(d, d) v = ReduceMean<axes=[-1]>(s) e = Add(v, eps)"
 SQUARES = "s = Mul(x, x) v = ReduceMean<axes=[-1]>(s) e = Add(v, eps)"
+LESS = (
+    "s = Mul(x, x) a = ReduceMean<axes=[-1]>(s) v0 = Sub(a, q) v = Max(zero, v0) e = Add(v, eps) r = Sqrt(e)"
+    " y = Div(d, r)"
+)
 
 FORMS = {
     # softmax
@@ -231,6 +235,20 @@ NEAR_MISSES = {
     "another scale of the mean": (
         "layer_norm",
         f"{VARIANCE} r = Sqrt(e) i = Reciprocal(r) f = Mul(i, g) p = Mul(x, f) q = Mul(m, i) y = Sub(p, q)",
+    ),
+    "a mean that is not divided": (
+        "layer_norm",
+        f"{VARIANCE} r = Sqrt(e) i = Reciprocal(r) p = Mul(x, i) y = Sub(p, m)",
+    ),
+    "a mean times the data": (
+        "layer_norm",
+        f"{VARIANCE} r = Sqrt(e) i = Reciprocal(r) p = Mul(x, i) q = Mul(m, i) t = Mul(q, x) y = Sub(p, t)",
+    ),
+    "squares less another power of the mean": ("layer_norm", f"{CENTRED} q = Pow(m, three) {LESS}"),
+    "squares less the mean": ("layer_norm", f"{CENTRED} q = Identity(m) {LESS}"),
+    "squares less another value's mean": (
+        "layer_norm",
+        f"{CENTRED} z = Mul(x, half) w = Sin(z) n = ReduceMean<axes=[-1]>(w) q = Mul(n, n) {LESS}",
     ),
     "a norm along two axes": ("lp_norm", "n = ReduceL2<axes=[1,2]>(x) y = Div(x, n)"),
     "a norm that is limited from above": ("lp_norm", "n = ReduceL2<axes=[-1]>(x) a = Min(n, six) y = Div(x, a)"),
