@@ -38,3 +38,15 @@ func.func @text(%x: tensor<4x!nn.string>) -> tensor<2x2x!nn.string> {
   %0 = nn.reshape %x : (tensor<4x!nn.string>) -> tensor<2x2x!nn.string>
   func.return %0 : tensor<2x2x!nn.string>
 }
+// -----
+func.func @paddings_at_run_time(%x: tensor<2xi8>, %p: tensor<2xi64>) -> tensor<4xi8> {
+  // expected-error @+1 {{'nn.pad' op takes its paddings and axes as properties in loops, found operands}}
+  %0 = nn.pad %x, _, %p {axes = [0]} : (tensor<2xi8>, tensor<2xi64>) -> tensor<4xi8>
+  func.return %0 : tensor<4xi8>
+}
+// -----
+func.func @padded_axes_at_run_time(%x: tensor<2xi8>, %a: tensor<1xi64>) -> tensor<4xi8> {
+  // expected-error @+1 {{'nn.pad' op takes its paddings and axes as properties in loops, found operands}}
+  %0 = nn.pad %x, _, _, %a {pads = [1, 1]} : (tensor<2xi8>, tensor<1xi64>) -> tensor<4xi8>
+  func.return %0 : tensor<4xi8>
+}

@@ -81,3 +81,21 @@ func.func @of_a_constant() -> tensor<4xf32> {
   %3 = nn.div %one, %2 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
   func.return %3 : tensor<4xf32>
 }
+
+// Parts in another block than the last one are not taken out of theirs.
+// CHECK-LABEL: @in_two_blocks(
+// CHECK: nn.exp
+// CHECK-NEXT: nn.reduce_sum
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: nn.div
+func.func @in_two_blocks(%x: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
+  %0 = nn.exp %x : tensor<4xf32> {origin = "exp"}
+  %1 = nn.reduce_sum %0 {axes = [0]} : (tensor<4xf32>) -> tensor<1xf32> {origin = "sum"}
+  %2 = scf.if %c -> (tensor<4xf32>) {
+    %3 = nn.div %0, %1 : (tensor<4xf32>, tensor<1xf32>) -> tensor<4xf32> {origin = "div"}
+    scf.yield %3 : tensor<4xf32>
+  } else {
+    scf.yield %0 : tensor<4xf32>
+  }
+  func.return %2 : tensor<4xf32>
+}
