@@ -44,14 +44,15 @@ def _with_one_zero_point(at: Lowering, weight: SSAValue) -> Factor:
     if zero_points.size == 1:
         return Factor(own, element, at.signedness(weight), zero_points, known)
     wide = IntegerType(16 if element.bits < 16 else 32 if element.bits < 32 else 64)
+    none = np.zeros(1, np.int64)
     if known is not None:
         integers = integers_of(known, element_of(own), is_unsigned=at.signedness(weight))
         centred = (integers - _parameters(at, weight)[1]).astype(f"i{wide.bitwidth // 8}")
-        return Factor(at.constant(centred, wide), None, False, np.zeros(1, np.int64), centred)
+        return Factor(at.constant(centred, wide), element=None, is_unsigned=False, zero_points=none, known=centred)
     shape = shape_of(own)
     reading = quantized.centred(at, weight, AffineMap.identity(len(shape)))
     value = at.compute(reading.inputs, shape, wide, lambda *scalars: reading.read(scalars).to(wide))
-    return Factor(value, None, False, np.zeros(1, np.int64))
+    return Factor(value, element=None, is_unsigned=False, zero_points=none)
 
 
 def _laid_out(at: Lowering, own: Factor, shapes: Sequence[Sequence[int]], order: Sequence[int]) -> Factor:

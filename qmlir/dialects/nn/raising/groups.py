@@ -296,10 +296,9 @@ def _needed(composite: NnOp, parts: Parts, types: Mapping[str, Attribute]) -> di
 def _type_of_unused(value: SSAValue, found: Unification, plain: Attribute) -> Attribute:
     """The type of a result without users, which the group does not compute: that of the values that it moves."""
     moved = value
-    while moved not in found.values and isinstance(moved, OpResult):
-        op = moved.op
-        if not isinstance(op, NnOp) or not op.quantization_slots().shares_parameters or not op.operands:
-            break
+    while moved not in found.values and isinstance(op := moved.owner, NnOp) and op.operands:
+        if not op.quantization_slots().shares_parameters:
+            return plain
         moved = op.data_operands()[0]
     known = found.values.get(moved)
     return plain if known is None else TensorType(cast(Any, element_of(known)), tensor(plain).get_shape())
