@@ -6,7 +6,7 @@
 // CHECK-LABEL: @bytes(
 // CHECK-SAME: [[X:%.+]]: tensor<1x4xi8>) -> tensor<1x2xi32>
 // CHECK-NEXT: [[W:%.+]] = arith.constant dense<{{\[\[}}{{\[\[}}20, 21, 22, 23, 24, 25, 26, 27]]]]> : tensor<1x1x1x8xi8>
-// CHECK-NEXT: kernel.matmul ins([[X]], [[W]] : tensor<1x4xi8>, tensor<1x1x1x8xi8>) -> tensor<1x2xi32>
+// CHECK-NEXT: kernel.packed_matmul ins([[X]], [[W]] : tensor<1x4xi8>, tensor<1x1x1x8xi8>) -> tensor<1x2xi32>
 func.func @bytes(%x: tensor<1x4xi8>) -> tensor<1x2xi32> {
   %w = arith.constant dense<[[120, 121, 122, 123], [124, 125, 126, 127]]> : tensor<2x4xi8>
   %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<2x4xi8>) -> tensor<1x2xi32> attributes {
@@ -22,7 +22,7 @@ func.func @bytes(%x: tensor<1x4xi8>) -> tensor<1x2xi32> {
 // CHECK-LABEL: @pairs(
 // CHECK-SAME: [[X:%.+]]: tensor<1x4xi8>) -> tensor<1x2xi32>
 // CHECK: arith.constant dense<{{.*}}-228, -100, -97, -96{{.*}}-99, -98, -95, 27{{.*}} : tensor<1x1x2x4xi16>
-// CHECK: kernel.matmul ins({{%.+}}, {{%.+}} : tensor<1x4xi16>, tensor<1x1x2x4xi16>) -> tensor<1x2xi32>
+// CHECK: kernel.packed_matmul ins({{%.+}}, {{%.+}} : tensor<1x4xi16>, tensor<1x1x2x4xi16>) -> tensor<1x2xi32>
 func.func @pairs(%x: tensor<1x4xi8>) -> tensor<1x2xi32> {
   %w = arith.constant dense<[[-128, 0, 1, 2], [3, 4, 5, 127]]> : tensor<2x4xi8>
   %0 = kernel.matmul ins(%x, %w : tensor<1x4xi8>, tensor<2x4xi8>) -> tensor<1x2xi32> attributes {
