@@ -12,8 +12,8 @@ from qmlir.analysis.contraction_ranges import constant_of
 from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.dialects.kernel.ops import EpilogueOp
 
-_ROUNDING = 1 + 2.0**-20
-"""More than the rounding of an operation adds, in f32 or a wider type; f64 computes the bounds."""
+_ROUNDING = 1 + float(np.finfo(np.float32).eps)
+"""Twice what the rounding of an operation adds in f32, or in a wider type; f64 computes the bounds."""
 
 
 class Magnitudes:

@@ -237,7 +237,7 @@ class KernelSimplifyRounding(ModulePass):
             if isinstance(each, math.RoundEvenOp) and (rounding := _Rounding.of(each)) is not None:
                 _replace_quotient(rounding)
         for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
+            if isinstance(function, FuncOp):
                 _saturate(function)
 
 

@@ -79,8 +79,8 @@ def _of_each_block(at: Lowering, x: Factor, w: Factor, scale: Array) -> SSAValue
     return product.build(at, f32, factor.inputs, body)
 
 
-def _summed(at: Lowering, parts: SSAValue, axis: int, order: Sequence[int]) -> SSAValue:
-    """The f32 sum of `parts` over `axis`, in ascending order from 0; the other axes in `order`."""
+def _summed(at: Lowering, parts: SSAValue, order: Sequence[int]) -> SSAValue:
+    """The f32 sum of `parts` over the axes that are not in `order`, that of the result, in ascending order from 0."""
     shape, rank = shape_of(parts), len(shape_of(parts))
     init = at.fill([shape[each] for each in order], f32, 0.0)
 
@@ -88,7 +88,8 @@ def _summed(at: Lowering, parts: SSAValue, axis: int, order: Sequence[int]) -> S
         return so_far + part
 
     part = Input(parts, AffineMap.identity(rank))
-    return at.generic([part], [(init, dimensions(rank, order))], add, (axis,))[0]
+    gone = [axis for axis in range(rank) if axis not in order]
+    return at.generic([part], [(init, dimensions(rank, order))], add, gone)[0]
 
 
 def _quantized(at: Lowering, total: Input, bias: SSAValue | None) -> SSAValue:
@@ -136,8 +137,7 @@ def matrix_product(
     turned = (*range(rank - 2), rank - 1, rank - 2, rank)
     data = at.transpose(at.reshape(x.value, [*batches, rows, count, size]), turned)
     parts = _of_each_block(at, x.at_value(data), w, scales.swapaxes(-1, -2))
-    axis = len(batches)
-    total = _summed(at, parts, axis, [each for each in range(len(by_block)) if each != axis])
+    total = _summed(at, parts, [each for each in range(len(by_block)) if each != len(batches)])
     whole = at.reshape(total, at.result_shape())
     return _quantized(at, Input(whole, AffineMap.identity(len(at.result_shape()))), bias)
 
@@ -185,7 +185,7 @@ def conv(op: ops.ConvOp, at: Lowering, padded: Factor) -> SSAValue:
     scales = scales.reshape(groups, count, channels // groups, size)[..., 0]
     windows = _windows(at, op, padded.value, counts, sizes)
     x = padded.at_value(at.reshape(windows, (groups, count, rows, size)))
-    total = _summed(at, _of_each_block(at, x, w, scales), 1, (2, 0, 3))
+    total = _summed(at, _of_each_block(at, x, w, scales), (2, 0, 3))
     last = at.reshape(total, (results[0], *results[2:], channels))
     rank = len(results)
     return _quantized(at, Input(last, dimensions(rank, [0, *range(2, rank), 1])), op.bias)

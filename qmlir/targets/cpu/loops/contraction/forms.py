@@ -76,12 +76,6 @@ def _constant(emit: Emitter, op: arith.ConstantOp, values: Sequence[SSAValue]) -
     return emit.constant(cast(Any, op.value).value.data, op.result.type)
 
 
-_INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-_FLOAT_PREDICATES = (
-    "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true",
-)  # fmt: skip
-
-
 def _compare(predicates: Sequence[str]) -> Form:
     return Form(lambda emit, op, values: emit.compare(predicates[int(op.predicate.value.data)], values[0], values[1]))
 
@@ -117,8 +111,8 @@ FORMS: Mapping[type[Operation], Form] = {
     arith.FPToSIOp: Form(_to_integer),
     math.FmaOp: Form(_fused),
     arith.ConstantOp: Form(_constant, writes_scalars=True),
-    arith.CmpiOp: _compare(_INTEGER_PREDICATES),
-    arith.CmpfOp: _compare(_FLOAT_PREDICATES),
+    arith.CmpiOp: _compare(arith.CMPI_COMPARISON_OPERATIONS),
+    arith.CmpfOp: _compare(arith.CMPF_COMPARISON_OPERATIONS),
     arith.SelectOp: Form(lambda emit, op, values: emit.select(*values)),
     math.RoundEvenOp: Form(lambda emit, op, values: emit.round_even(*values)),
     RequantizeOp: Form(
