@@ -135,6 +135,24 @@ def test_what_waits_without_a_value_is_not_before_it() -> None:
     assert len({best_plan(apart)[0], best_plan(apart)[2]}) == 2
 
 
+@pytest.mark.parametrize("plan", [(0, 1), (1, 2)], ids=["down from a user", "up to a source"])
+def test_a_step_moves_what_is_next_to_the_phase_into_it(plan: tuple[int, ...]) -> None:
+    problem = Problem([CostNode({HOST: 0, 1: 0})] * 2, [Value(0, (1,), False, 5)], 2)
+    assert problem.cost(plan) == 5
+    assert expanded(problem, plan, 1) == (1, 1)
+
+
+def test_a_phase_in_the_middle_is_found() -> None:
+    """An operation that shares an input with the second part of three can be in each: no first plan has it there."""
+    nodes = [CostNode({each % 2: 0}) for each in range(6)] + [CostNode({1: 0})]
+    values = [Value(each, (each + 1,), False, 1) for each in range(5)]
+    values += [Value(5, (), True, 1), Value(None, (3, 6), False, 10), Value(6, (), True, 1)]
+    problem = Problem(nodes, values, 2)
+    plan = best_plan(problem)
+    assert plan[6] == plan[3]
+    assert problem.cost(plan) == 17
+
+
 def test_nothing_to_divide() -> None:
     assert best_plan(Problem([], [], 2)) == ()
 

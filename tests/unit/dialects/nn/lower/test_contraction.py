@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import IntegerType, i32, i64
+from xdsl.dialects.builtin import IntegerType, f16, f32, i32, i64
 
 from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp
 from qmlir.interpreter.run import interpret
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.preservation import EVERY_BIT, ROUNDED, Preservation
 from tests.unit.dialects.nn.lower.driver import check, lowered, module_of, tensor
 
@@ -359,6 +360,14 @@ def test_large_sums_are_matrix_products() -> None:
 def kernels_of(operation: str, operands: list[str], result: str) -> list[ContractionOp]:
     """The kernels that an operation becomes."""
     return [op for op in lowered(module_of(operation, operands, [result])).walk() if isinstance(op, ContractionOp)]
+
+
+def test_a_product_of_sums_and_of_an_operand_has_one_type() -> None:
+    """Sums of f16 stay f32 until the end; the operand that comes next is made f32, not the sums once more."""
+    operands = [tensor((2, 3), "f16"), tensor((3, 4), "f16"), tensor((4, 5), "f16")]
+    first, second = kernels_of('nn.einsum {equation = "ij,jk,kl->il"}', operands, tensor((2, 5), "f16"))
+    assert [element_of(first.x), element_of(first.w)] == [f16, f16]
+    assert [element_of(second.x), element_of(second.w)] == [f32, f32]
 
 
 @pytest.mark.parametrize(

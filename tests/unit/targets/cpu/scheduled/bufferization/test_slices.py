@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import MemRefType, TensorType, i8
+from xdsl.dialects.builtin import IndexType, MemRefType, TensorType, i8
 from xdsl.dialects.tensor import ExtractSliceOp
 from xdsl.utils.test_value import create_ssa_value
 
@@ -47,6 +47,14 @@ def test_disjoint(seed: int) -> None:
     assert not (meet and are_disjoint(first, second))
     if all(step == 1 for op in (first, second) for step in op.static_strides.get_values()):
         assert are_disjoint(first, second) != meet
+
+
+def test_where_a_slice_begins_is_not_known() -> None:
+    source, offset = create_ssa_value(TensorType(i8, SHAPE)), create_ssa_value(IndexType())
+    known = ExtractSliceOp(source, [0, 0], [2, 2], [1, 1], TensorType(i8, (2, 2)))
+    unknown = ExtractSliceOp(source, [offset, 4], [2, 2], [1, 1], TensorType(i8, (2, 2)))
+    assert not are_disjoint(known, unknown)
+    assert not are_disjoint(unknown, known)
 
 
 @pytest.mark.parametrize("seed", range(50))
