@@ -15,7 +15,8 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from qmlir.analysis.intervals import Interval, constant_elements, range_of_array, signed, times, unsigned
 from qmlir.arithmetic.exact_sums import limits_of_sums
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, EpilogueOp, MatMulOp, shaped
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.winograd import F2, TAPS, Algorithm, Matrix, WinogradOp, transformed
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.text.elements import integers_of

@@ -10,7 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from qmlir.analysis.contraction_ranges import constant_of
 from qmlir.analysis.value_ranges import ValueRanges
-from qmlir.dialects.kernel.ops import EpilogueOp
+from qmlir.dialects.kernel.contraction import EpilogueOp
 
 _ROUNDING = 1 + float(np.finfo(np.float32).eps)
 """Twice what the rounding of an operation adds in f32, or in a wider type; f64 computes the bounds."""

@@ -21,7 +21,8 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
-from qmlir.dialects.kernel.ops import EpilogueOp, shaped
+from qmlir.dialects.kernel.contraction import EpilogueOp
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.rows import RowReduceOp, row_reductions
 from qmlir.ir.builtin_types import as_dense, memref_type, ranked_tensor
 from qmlir.ir.provenance import merged_origins, set_origins

@@ -31,7 +31,8 @@ from qmlir.analysis.intervals import (
     transfer,
     wrapped,
 )
-from qmlir.dialects.kernel.ops import ContractionOp, EpilogueOp, RequantizeOp, ReshapeOp, YieldOp
+from qmlir.dialects.kernel.contraction import ContractionOp, EpilogueOp
+from qmlir.dialects.kernel.ops import RequantizeOp, ReshapeOp, YieldOp
 from qmlir.ir.builtin_types import ranked_tensor
 
 _MOST_ROUNDS = 4

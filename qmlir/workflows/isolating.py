@@ -11,10 +11,11 @@ from xdsl.ir.affine import AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
+from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.lowering.types import integer_types
-from qmlir.dialects.kernel.ops import ContractionOp, shaped
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 

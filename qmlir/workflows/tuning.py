@@ -19,7 +19,8 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.ir.diagnostics import op_error, text_error, without_remarks

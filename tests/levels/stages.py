@@ -15,7 +15,8 @@ from xdsl.dialects.linalg.ops import GenericOp
 
 from qmlir.analysis.readings import ranges_of
 from qmlir.dialects.kernel.attributes import isa_names
-from qmlir.dialects.kernel.ops import ContractionOp, shaped
+from qmlir.dialects.kernel.contraction import ContractionOp
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.environment import default_environment
 from qmlir.interpreter.differences import Changed, changed_output, first_changed
 from qmlir.interpreter.run import interpret

@@ -2,19 +2,10 @@
 
 from xdsl.ir import Dialect
 
-from qmlir.dialects.kernel import by_rows, hand_made, packed_ops, rows, winograd
+from qmlir.dialects import operations_in
+from qmlir.dialects.kernel import by_rows, contraction, hand_made, ops, packed_ops, rows, winograd
 from qmlir.dialects.kernel.attributes import ATTRIBUTES
-from qmlir.dialects.kernel.ops import OPERATIONS
 
 Kernel = Dialect(
-    "kernel",
-    [
-        *OPERATIONS,
-        *winograd.OPERATIONS,
-        *packed_ops.OPERATIONS,
-        *hand_made.OPERATIONS,
-        *rows.OPERATIONS,
-        *by_rows.OPERATIONS,
-    ],
-    list(ATTRIBUTES),
+    "kernel", operations_in(ops, contraction, winograd, packed_ops, hand_made, rows, by_rows), list(ATTRIBUTES)
 )

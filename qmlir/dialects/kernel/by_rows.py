@@ -240,5 +240,3 @@ def _meaning(frame: Any, op: ByRowsOp, outs: tuple[Any, ...]) -> tuple[Any, ...]
 
 
 EVALUATORS = {ByRowsOp: RunsRegions(_meaning)}
-
-OPERATIONS: tuple[type[Operation], ...] = (ByRowsOp,)

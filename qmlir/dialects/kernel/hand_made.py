@@ -356,5 +356,3 @@ def _as_signless(op: Operation, array: Any, element: Attribute) -> Array:
 
 
 EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {HandMadeOp: ByOperation(_choose)}
-
-OPERATIONS: tuple[type[Operation], ...] = (HandMadeOp,)

@@ -26,17 +26,8 @@ from qmlir.arithmetic.requantization import (
     saturate,
 )
 from qmlir.dialects.kernel import by_rows, hand_made, packed_ops, rows
-from qmlir.dialects.kernel.ops import (
-    ContractionOp,
-    ConvOp,
-    EpilogueOp,
-    JoinOp,
-    MatMulOp,
-    RequantizeOp,
-    ReshapeOp,
-    scalar_of,
-    shaped,
-)
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
+from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp, ReshapeOp, scalar_of, shaped
 from qmlir.dialects.kernel.packed import packed_sums
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.kernel.winograd import WinogradOp, winograd_sums
@@ -213,7 +204,7 @@ EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
     ConvOp: _contraction(_conv_sums),
     JoinOp: _join,
     MatMulOp: _contraction(_matmul_sums),
-    **dict.fromkeys(packed_ops.OPERATIONS, RunsRegions(_packed)),
+    **dict.fromkeys(packed_ops.PACKED.values(), RunsRegions(_packed)),
     RequantizeOp: _requantize,
     ReshapeOp: _reshape,
     WinogradOp: _contraction(_winograd_sums),

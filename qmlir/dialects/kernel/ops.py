@@ -1,26 +1,14 @@
-"""The operations of the `kernel` dialect: contractions with a scalar epilogue, requantization, reinterpretation.
-
-A contraction computes `acc = sum (x - z_x)(w - z_w)` exactly for each element of its result and hands it to its region
-as a scalar, with one element of each further operand; what the region yields is the result. Those on packed operands
-are in `packed_ops.py`. On tensors it has a result,
-on memory the operand `outs`. Integers are signless: the operation says which operands are read as unsigned.
-"""
+"""Operations of the `kernel` dialect on scalars and shapes: requantization, wider integers, reinterpretation."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    AnyFloat,
-    ArrayAttr,
-    DenseArrayBase,
     IntegerAttr,
     IntegerType,
     MemRefType,
     TensorType,
-    UnitAttr,
     VectorType,
     f32,
     i8,
@@ -28,31 +16,23 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.utils import AbstractYieldOperation
-from xdsl.ir import Attribute, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     IRDLOperation,
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    opt_result_def,
     prop_def,
-    region_def,
     result_def,
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import EffectInstance, IsTerminator, MemoryEffectKind, Pure, RecursiveMemoryEffect
+from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.arithmetic.requantization import Mode
-from qmlir.dialects.kernel.attributes import RequantizeAttr, ScheduleAttr
-from qmlir.ir.builtin_types import integer_list
-from qmlir.ir.interfaces import Destination, DestinationStyle, MultipliesAndAdds
+from qmlir.dialects.kernel.attributes import RequantizeAttr
 
 
 def shaped(value: SSAValue) -> tuple[tuple[int, ...], Attribute]:
@@ -208,315 +188,3 @@ class JoinOp(IRDLOperation):
             raise VerifyException(
                 f"makes an i32 or f32 of {self.COUNT} bytes, found {len(self.parts)} for {self.result.type}"
             )
-
-
-class ReadsAndWritesMemory(RecursiveMemoryEffect):
-    """What the region does, and on memory reads of the operands and writes of `outs`."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
-        effects = super().get_effects(op)
-        if effects is None or not isinstance(op, EpilogueOp) or op.outs is None:
-            return effects
-        read = {EffectInstance(MemoryEffectKind.READ, value) for value in op.operands if value is not op.outs}
-        return {*effects, *read, EffectInstance(MemoryEffectKind.WRITE, op.outs)}
-
-
-class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
-    """Exact sums of products of a data operand `x` and a weight operand `w`, and an epilogue for each sum.
-
-    `epilogue` are further operands with a map each, from the dimensions of the result to theirs, as in
-    `linalg.generic`. `schedule` is a hint how loops are made of it: no number depends on it.
-    """
-
-    x = operand_def()
-    w = operand_def()
-    epilogue = var_operand_def()
-    outs = opt_operand_def()
-
-    input_unsigned = opt_prop_def(UnitAttr)
-    epilogue_maps = prop_def(ArrayAttr[AffineMapAttr], default_value=ArrayAttr[AffineMapAttr](()))
-    schedule = opt_prop_def(ScheduleAttr)
-
-    body = region_def("single_block")
-    result = opt_result_def()
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    traits = traits_def(ReadsAndWritesMemory())
-
-    @property
-    def target(self) -> SSAValue:
-        """What is written: the result, or the memory `outs`."""
-        value = self.outs if self.result is None else self.result
-        assert value is not None
-        return value
-
-    @property
-    def accumulator_type(self) -> Attribute:
-        """The type of the exact sum."""
-        return self.body.block.args[0].type
-
-    def sum_shape(self) -> tuple[int, ...]:
-        """The shape of the result, from those of the operands. Raises `VerifyException` where they do not fit."""
-        raise NotImplementedError
-
-    def terms(self) -> int:
-        """How many products each sum has."""
-        raise NotImplementedError
-
-    def channels(self) -> int:
-        """How many output channels there are."""
-        return shaped(self.target)[0][-1]
-
-    def multiply_adds(self) -> int:
-        return math.prod(self.sum_shape()) * self.terms()
-
-    @property
-    def first_of_epilogue(self) -> int:
-        """Which operand is the first of the epilogue's."""
-        return len(self.operands) - len(self.epilogue) - (self.outs is not None)
-
-    def segments(self, epilogue: int, outs: int) -> dict[str, Attribute]:
-        """The property that says how many operands are what, with so many of the epilogue and so many `outs`."""
-        name = "operandSegmentSizes"
-        *before, _, _ = integer_list(cast(DenseArrayBase[IntegerType], self.properties[name]))
-        return {name: DenseArrayBase.from_list(i32, [*before, epilogue, outs])}
-
-    def destinations(self) -> Sequence[Destination]:
-        return [Destination(None if self.outs is None else len(self.operands) - 1)]
-
-    def on_memory(self, memory: Callable[[SSAValue], SSAValue], outs: Sequence[SSAValue]) -> Operation:
-        return type(self).create(
-            operands=[*(memory(value) for value in self.operands if value is not self.outs), *outs],
-            properties={**self.properties, **self.segments(len(self.epilogue), len(outs))},
-            attributes=dict(self.attributes),
-            regions=[self.detach_region(self.body)],
-        )
-
-    def may_overwrite(self, operand: int, destination: int) -> bool:
-        """An epilogue operand that has an element for each of the result is read where that is written."""
-        first = self.first_of_epilogue
-        if not first <= operand < first + len(self.epilogue):
-            return False
-        map_ = self.epilogue_maps.data[operand - first].data
-        return map_ == AffineMap.identity(map_.num_dims)
-
-    def verify_(self) -> None:
-        if (self.result is None) == (self.outs is None):
-            raise VerifyException("has a result on tensors, or writes the memory of 'outs', one of them")
-        holders = TensorType if self.outs is None else MemRefType
-        for value in (*self.operands, *self.results):
-            if not isinstance(value.type, holders):
-                raise VerifyException(f"works on tensors only or on memory only, found {value.type}")
-        self._verify_properties()
-        self._verify_operands()
-        self._verify_epilogue()
-
-    def _verify_properties(self) -> None:
-        """Raise `VerifyException` for properties that are wrong whatever the operands are."""
-
-    def _verify_operands(self) -> None:
-        shape, _ = shaped(self.target)
-        if self.sum_shape() != shape:
-            raise VerifyException(f"computes a result of the shape {list(self.sum_shape())}, found {list(shape)}")
-
-    def _verify_epilogue(self) -> None:
-        elements = [shaped(value)[1] for value in (self.x, self.w)]
-        accumulator = self.accumulator_type
-        is_float = [isinstance(element, AnyFloat) for element in elements]
-        if is_float[0] != is_float[1] or is_float[0] != isinstance(accumulator, AnyFloat):
-            raise VerifyException(
-                f"sums products of integers in integers and of floats in floats, found {elements[0]} by {elements[1]} "
-                f"in {accumulator}"
-            )
-        accumulators = (i32, i64)
-        if not is_float[0] and accumulator not in accumulators:
-            raise VerifyException(f"sums in i32 or i64, found {accumulator}")
-        shape, element = shaped(self.target)
-        if len(self.epilogue_maps) != len(self.epilogue):
-            raise VerifyException(f"has {len(self.epilogue)} epilogue operands and {len(self.epilogue_maps)} maps")
-        for argument, value, attribute in zip(
-            self.body.block.args[1:], self.epilogue, self.epilogue_maps, strict=False
-        ):
-            sizes, own = shaped(value)
-            if argument.type != own:
-                raise VerifyException(f"an epilogue operand of {value.type} comes as {argument.type}")
-            map_ = attribute.data
-            if map_.num_symbols:
-                raise VerifyException(f"the map {map_} has symbols, and nothing says what they are")
-            if map_.num_dims != len(shape) or len(map_.results) != len(sizes):
-                raise VerifyException(f"the map {map_} does not take {len(shape)} dimensions to those of {value.type}")
-            for expression, size in zip(map_.results, sizes, strict=True):
-                if isinstance(expression, AffineDimExpr) and size < shape[expression.position]:
-                    raise VerifyException(f"the map {map_} reads beyond {value.type} for a result of {list(shape)}")
-        if len(self.body.block.args) != 1 + len(self.epilogue):
-            raise VerifyException(f"its region takes the sum and {len(self.epilogue)} elements of epilogue operands")
-        last = self.body.block.last_op
-        if not isinstance(last, YieldOp):
-            raise VerifyException("its region ends in kernel.yield")
-        if [value.type for value in last.arguments] != [element]:
-            found = ", ".join(str(value.type) for value in last.arguments)
-            raise VerifyException(f"its region yields {found}, the result has {element}")
-
-
-class ContractionOp(EpilogueOp):
-    """Sums of `(x - z_x)(w - z_w)`. `weight_zero_points` are those of each output channel, where they differ."""
-
-    x = operand_def()
-    w = operand_def()
-    weight_zero_points = opt_operand_def()
-    epilogue = var_operand_def()
-    outs = opt_operand_def()
-
-    input_zero_point = prop_def(IntegerAttr, default_value=IntegerAttr(0, i32))
-    weight_zero_point = prop_def(IntegerAttr, default_value=IntegerAttr(0, i32))
-    weight_unsigned = opt_prop_def(UnitAttr)
-
-    assembly_format: ClassVar[str | None] = (
-        "`ins` `(` $x `,` $w `:` type($x) `,` type($w) `)` "
-        "(`weight_zero_points` `(` $weight_zero_points^ `:` type($weight_zero_points) `)`)? "
-        "(`epilogue` `(` $epilogue^ `:` type($epilogue) `)`)? "
-        "(`outs` `(` $outs^ `:` type($outs) `)`)? (`->` type($result)^)? attr-dict-with-keyword $body"
-    )
-
-    def __init__(
-        self,
-        x: SSAValue,
-        w: SSAValue,
-        body: Region,
-        *,
-        result_type: Attribute | None = None,
-        outs: SSAValue | None = None,
-        epilogue: Sequence[tuple[SSAValue, AffineMap]] = (),
-        weight_zero_points: SSAValue | None = None,
-        zero_points: tuple[int, int] = (0, 0),
-        unsigned: tuple[bool, bool] = (False, False),
-        properties: Mapping[str, Attribute] | None = None,
-    ):
-        own: dict[str, Attribute] = {
-            **(properties or {}),
-            "input_zero_point": IntegerAttr(zero_points[0], i32),
-            "weight_zero_point": IntegerAttr(zero_points[1], i32),
-            "epilogue_maps": ArrayAttr([AffineMapAttr(map_) for _, map_ in epilogue]),
-        }
-        for name, flag in zip(("input_unsigned", "weight_unsigned"), unsigned, strict=True):
-            if flag:
-                own[name] = UnitAttr()
-        super().__init__(
-            operands=[
-                x,
-                w,
-                [] if weight_zero_points is None else weight_zero_points,
-                [value for value, _ in epilogue],
-                [] if outs is None else outs,
-            ],
-            properties=own,
-            regions=[body],
-            result_types=[[] if result_type is None else [result_type]],
-        )
-
-    def _verify_operands(self) -> None:
-        super()._verify_operands()
-        if self.weight_zero_points is not None:
-            sizes, element = shaped(self.weight_zero_points)
-            if sizes != (self.channels(),) or element != i32:
-                raise VerifyException(
-                    f"takes {self.channels()} weight zero points of i32, found {self.weight_zero_points.type}"
-                )
-
-
-@irdl_op_definition
-class MatMulOp(ContractionOp):
-    """Products of matrices: `x` `[…, M, K]` with `w` `[…, N, K]`, or `[N, K]` for all batches, to `[…, M, N]`."""
-
-    name = "kernel.matmul"
-
-    def terms(self) -> int:
-        return shaped(self.x)[0][-1]
-
-    def sum_shape(self) -> tuple[int, ...]:
-        x, w = list(shaped(self.x)[0]), list(shaped(self.w)[0])
-        if len(x) < 2 or len(w) not in (2, len(x)):
-            raise VerifyException(f"takes x of two dimensions or more and w of two or as many, found {x} and {w}")
-        if len(w) > 2 and w[:-2] != x[:-2]:
-            raise VerifyException(f"has batches {x[:-2]} of x and {w[:-2]} of w")
-        if x[-1] != w[-1]:
-            raise VerifyException(f"sums {x[-1]} terms of x and {w[-1]} of w")
-        return (*x[:-1], w[-2])
-
-
-class WindowedOp(EpilogueOp):
-    """What convolutions have, channels last: `x` `[N, spatial…, C]`, padded, to `[N, …, O]`."""
-
-    strides = prop_def(DenseArrayBase[IntegerType])
-    dilations = prop_def(DenseArrayBase[IntegerType])
-    groups = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
-
-    @staticmethod
-    def windows(strides: Sequence[int], dilations: Sequence[int], groups: int = 1) -> dict[str, Attribute]:
-        """The properties that a convolution has besides those of every contraction."""
-        return {
-            "strides": DenseArrayBase.from_list(i64, strides),
-            "dilations": DenseArrayBase.from_list(i64, dilations),
-            "groups": IntegerAttr(groups, i64),
-        }
-
-    @property
-    def group_count(self) -> int:
-        """Into how many groups the channels are divided."""
-        return self.groups.value.data
-
-    def window(self) -> tuple[int, ...]:
-        """The taps along each axis."""
-        raise NotImplementedError
-
-    def positions(self) -> tuple[int, ...]:
-        """How many places along each axis the window has in `x`."""
-        axes = zip(shaped(self.x)[0][1:-1], self.window(), self._strides, self._dilations, strict=True)
-        return tuple(max((size - (taps - 1) * dilation - 1) // stride + 1, 0) for size, taps, stride, dilation in axes)
-
-    @property
-    def _strides(self) -> tuple[int, ...]:
-        return tuple(integer_list(self.strides))
-
-    @property
-    def _dilations(self) -> tuple[int, ...]:
-        return tuple(integer_list(self.dilations))
-
-    def _verify_properties(self) -> None:
-        super()._verify_properties()
-        strides, dilations = list(self._strides), list(self._dilations)
-        spatial = len(shaped(self.x)[0]) - 2
-        if len(strides) != len(dilations):
-            raise VerifyException(f"takes {spatial} strides and dilations, found {strides} and {dilations}")
-        if min(*strides, *dilations, self.group_count) < 1:
-            raise VerifyException("strides, dilations and groups must be 1 or more")
-
-
-@irdl_op_definition
-class ConvOp(WindowedOp, ContractionOp):
-    """Convolutions, channels last: `x` `[N, spatial…, C]`, padded, by `w` `[O, taps…, C / groups]`, to `[N, …, O]`."""
-
-    name = "kernel.conv"
-
-    def window(self) -> tuple[int, ...]:
-        return shaped(self.w)[0][1:-1]
-
-    def terms(self) -> int:
-        return math.prod(shaped(self.w)[0][1:])
-
-    def sum_shape(self) -> tuple[int, ...]:
-        x, w = list(shaped(self.x)[0]), list(shaped(self.w)[0])
-        strides, dilations = list(self._strides), list(self._dilations)
-        if len(x) < 3 or len(w) != len(x):
-            raise VerifyException(f"takes x and w of three dimensions or more, as many each, found {x} and {w}")
-        if {len(strides), len(dilations)} != {len(x) - 2}:
-            raise VerifyException(f"takes {len(x) - 2} strides and dilations, found {strides} and {dilations}")
-        if x[-1] != w[-1] * self.group_count or w[0] % self.group_count:
-            raise VerifyException(
-                f"has {x[-1]} input and {w[0]} output channels for {self.group_count} groups of {w[-1]}"
-            )
-        return (x[0], *self.positions(), w[0])
-
-
-OPERATIONS: tuple[type[Operation], ...] = (ConvOp, JoinOp, MatMulOp, RequantizeOp, ReshapeOp, YieldOp)

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, i32
-from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, EpilogueOp, MatMulOp, WindowedOp, shaped
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp, WindowedOp
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.kernel.winograd import ByAlgorithmOp, WinogradOp
 from qmlir.ir.builtin_types import integer_list
@@ -187,5 +187,3 @@ PACKED: Mapping[type[ContractionOp], type[PackedOp]] = {
     ConvOp: PackedConvOp, MatMulOp: PackedMatMulOp, WinogradOp: PackedWinogradOp,
 }  # fmt: skip
 """What a contraction becomes when its operands are packed."""
-
-OPERATIONS: tuple[type[Operation], ...] = tuple(PACKED.values())

@@ -171,5 +171,3 @@ def reduced(op: RowReduceOp, value: Any) -> tuple[Any]:
 
 
 EVALUATORS = {RowMaxOp: reduced, RowSumOp: reduced}
-
-OPERATIONS: tuple[type[Operation], ...] = (RowMaxOp, RowSumOp)

@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i8, i16,
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.kernel.ops import ContractionOp, EpilogueOp, shaped
+from qmlir.dialects.kernel.contraction import ContractionOp, EpilogueOp
+from qmlir.dialects.kernel.ops import shaped
 
 Array = npt.NDArray[Any]
 Matrix = tuple[tuple[int, ...], ...]
@@ -270,6 +271,3 @@ def _part_sums(x: Array, w: Array, form: Algorithm) -> Array:
     scattered = scaled.reshape(step, step, batch, *tiles, -1).transpose(2, 3, 0, 4, 1, 5)
     result = scattered.reshape(batch, tiles[0] * step, tiles[1] * step, -1)
     return np.ascontiguousarray(result[:, : sizes[0], : sizes[1]])
-
-
-OPERATIONS = (WinogradOp,)

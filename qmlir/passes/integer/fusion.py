@@ -47,7 +47,8 @@ from qmlir.analysis.readings import (
     with_rows_along,
 )
 from qmlir.analysis.shapes import only_unit_axes_differ, real_axes
-from qmlir.dialects.kernel.ops import ContractionOp, EpilogueOp, ReshapeOp, shaped
+from qmlir.dialects.kernel.contraction import ContractionOp, EpilogueOp
+from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.ir.builtin_types import as_dense, as_integer
 from qmlir.ir.provenance import hand_on_fused
 from qmlir.text.elements import dense_array

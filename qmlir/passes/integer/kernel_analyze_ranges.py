@@ -13,7 +13,8 @@ from xdsl.passes import ModulePass
 from qmlir.analysis.contraction_ranges import Winograd, centred_input, centred_weights, winograd
 from qmlir.analysis.intervals import EMPTY, EXACT_F32, Interval, bits_of, signed_range
 from qmlir.analysis.value_ranges import ValueRanges, may_wrap
-from qmlir.dialects.kernel.ops import ContractionOp, RequantizeOp
+from qmlir.dialects.kernel.contraction import ContractionOp
+from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count

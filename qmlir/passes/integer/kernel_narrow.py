@@ -23,7 +23,7 @@ from qmlir.analysis.readings import (
     readings_of,
     with_element,
 )
-from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.simd.base import bits_of, is_signless
 from qmlir.ir.builtin_types import tensor as tensor_of
 from qmlir.ir.preservation import EVERY_BIT, Preservation

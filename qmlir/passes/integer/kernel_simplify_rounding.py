@@ -18,8 +18,9 @@ from qmlir.analysis.magnitudes import Magnitudes
 from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.arithmetic.quotients import reciprocal_parts, rounds_alike
 from qmlir.arithmetic.requantization import Mode
+from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
-from qmlir.dialects.kernel.ops import ContractionOp, RequantizeOp
+from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 from qmlir.passes.integer.scalar_simplification import constant_of

@@ -34,7 +34,8 @@ from qmlir.analysis.readings import (
     with_rows_along,
 )
 from qmlir.analysis.shapes import common_groups, only_unit_axes_differ, real_axes
-from qmlir.dialects.kernel.ops import MatMulOp, ReshapeOp
+from qmlir.dialects.kernel.contraction import MatMulOp
+from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.ir.builtin_types import AnyTensor, dense, integer_list, ranked_tensor
 from qmlir.ir.provenance import merged_origins, origins_of, set_origins
 from qmlir.passes.integer.fusion import EraseUnused, ReadThrough

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
 
-from qmlir.dialects.kernel.ops import EpilogueOp
+from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.profiles.keys import functions_of

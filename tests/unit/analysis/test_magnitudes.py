@@ -10,7 +10,7 @@ from xdsl.ir import Block
 
 from qmlir.analysis.magnitudes import Magnitudes
 from qmlir.analysis.value_ranges import ValueRanges
-from qmlir.dialects.kernel.ops import MatMulOp
+from qmlir.dialects.kernel.contraction import MatMulOp
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.text.parsing import parse_module

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.dialects.kernel.attributes import ScheduleAttr
-from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.signature import inputs_of

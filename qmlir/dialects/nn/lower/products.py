@@ -19,10 +19,11 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from qmlir.arithmetic.integers import integer_limits
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, YieldOp
+from qmlir.dialects.kernel.ops import YieldOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.text.elements import integers_of

@@ -8,7 +8,7 @@ every processor.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.winograd import Algorithm
 
 ALIGNMENT = 64

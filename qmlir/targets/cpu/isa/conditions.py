@@ -8,7 +8,8 @@ from xdsl.dialects.builtin import AnyFloat, NoneAttr, i32
 from xdsl.ir import SSAValue
 
 from qmlir.arithmetic.integers import integer_limits
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.winograd import F4
 from qmlir.ir.builtin_types import as_dense, as_integer
 from qmlir.text.elements import dense_array, integers_of

@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import AnyFloat, i32
 
 from qmlir.analysis.contraction_ranges import known_weights
 from qmlir.dialects.kernel.attributes import ScheduleAttr
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.variants import variant_named
 from qmlir.dialects.kernel.winograd import ALGORITHMS, Algorithm
 from qmlir.targets.cpu.isa import instruction_set

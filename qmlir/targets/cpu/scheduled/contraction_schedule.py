@@ -8,7 +8,8 @@ import math
 from xdsl.dialects.builtin import AnyFloat
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.variants import variant_named
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.dialects.simd.base import bits_of

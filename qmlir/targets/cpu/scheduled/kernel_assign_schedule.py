@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
 from qmlir.dialects.kernel.attributes import TARGET, TUNED, TargetAttr
-from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.variants import SCALAR, variant_names
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.preservation import EVERY_BIT, Preservation

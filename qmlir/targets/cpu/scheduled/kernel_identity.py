@@ -10,7 +10,8 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Attribute, Operation
 
-from qmlir.dialects.kernel.ops import ContractionOp, RequantizeOp, YieldOp
+from qmlir.dialects.kernel.contraction import ContractionOp
+from qmlir.dialects.kernel.ops import RequantizeOp, YieldOp
 from qmlir.targets.cpu.isa import instruction_set
 
 _NUMBERS = ("schedule", "operandSegmentSizes", "epilogue_maps", "input_zero_point", "weight_zero_point")

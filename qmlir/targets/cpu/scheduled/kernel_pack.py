@@ -23,10 +23,11 @@ from xdsl.traits import ConstantLike
 from qmlir.analysis.readings import is_movement
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.lowering.types import integer_types
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, ReshapeOp, shaped
+from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.dialects.kernel.packed_ops import PACKED, PackedOp
 from qmlir.dialects.kernel.variants import SCALAR, Variant
 from qmlir.ir.preservation import ROUNDED, Preservation

@@ -16,7 +16,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from qmlir.analysis.readings import Structured
-from qmlir.dialects.kernel.ops import EpilogueOp
+from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.simd.memory import BYTE_VALUES
 from qmlir.ir.builtin_types import dense, ranked_tensor
 from qmlir.ir.preservation import EVERY_BIT, Preservation

@@ -15,9 +15,10 @@ from qmlir.analysis.contraction_ranges import Winograd, centred_weights, known_w
 from qmlir.analysis.intervals import EMPTY
 from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.dialects.kernel.attributes import TUNED
+from qmlir.dialects.kernel.contraction import ConvOp
 from qmlir.dialects.kernel.lowering.lowering import Lowering
 from qmlir.dialects.kernel.lowering.types import integer_types
-from qmlir.dialects.kernel.ops import ConvOp, shaped
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.winograd import ALGORITHMS, F2, VARIANTS, Algorithm, WinogradOp, part_counts
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.preservation import EVERY_BIT, Preservation

@@ -17,9 +17,10 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.analysis.readings import is_movement, output_maps, permutation_of, readings_of
 from qmlir.dialects.kernel.attributes import LayoutAttr
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, constant_array, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp, shaped
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import product_weights, window_weights, winograd_weights
 from qmlir.dialects.kernel.variants import Array, WeightLayout
 from qmlir.dialects.kernel.winograd import WinogradOp

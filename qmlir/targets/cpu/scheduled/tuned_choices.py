@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
-from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, op_error
 from qmlir.targets.cpu.scheduled.candidates import candidates
 from qmlir.targets.cpu.scheduled.kernel_identity import kernel_identity

@@ -6,7 +6,8 @@
 from collections.abc import Mapping, Sequence
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
-from qmlir.dialects.kernel.ops import ConvOp, shaped
+from qmlir.dialects.kernel.contraction import ConvOp
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.variants import variant_named
 from qmlir.dialects.kernel.winograd import F2, F4, F4_TAPS, Algorithm, WinogradOp
 from qmlir.targets.cpu.isa import instruction_set

@@ -5,7 +5,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.requantization import Mode, Ties
 from qmlir.dialects.kernel.attributes import RequantizeAttr, ScheduleAttr
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError

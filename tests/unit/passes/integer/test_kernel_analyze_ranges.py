@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from qmlir.analysis.contraction_ranges import winograd
 from qmlir.analysis.value_ranges import ValueRanges
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
 from qmlir.dialects.kernel.winograd import ALGORITHMS
 from qmlir.environment import default_environment
 from qmlir.interpreter.machine import Listener

@@ -12,7 +12,8 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
-from qmlir.dialects.kernel.ops import EpilogueOp, YieldOp, scalar_of, shaped
+from qmlir.dialects.kernel.contraction import EpilogueOp
+from qmlir.dialects.kernel.ops import YieldOp, scalar_of, shaped
 from qmlir.dialects.simd.memory import StoreOp, StorePartialOp
 from qmlir.targets.cpu.loops.affine import Index, emit_place
 from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form, is_held, written_on

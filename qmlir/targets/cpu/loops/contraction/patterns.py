@@ -3,7 +3,7 @@
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from qmlir import registry
-from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.diagnostics import op_error

@@ -8,7 +8,8 @@ from xdsl.dialects.builtin import AnyFloat, IndexType
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, shaped
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.ir.builtin_types import integer_list
 from qmlir.targets.cpu.loops.affine import Index
 from qmlir.targets.cpu.loops.contraction.epilogue import for_each, write_element

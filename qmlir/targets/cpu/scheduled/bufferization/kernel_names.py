@@ -7,8 +7,9 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.ir import Block, Operation
 
+from qmlir.dialects.kernel.contraction import MatMulOp, WindowedOp
 from qmlir.dialects.kernel.hand_made import HandMadeOp
-from qmlir.dialects.kernel.ops import MatMulOp, WindowedOp, shaped
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedMatMulOp
 from qmlir.dialects.kernel.winograd import ByAlgorithmOp
 from qmlir.ir.builtin_types import integer_list

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import IntegerType, f16, f32, i32, i64
 
-from qmlir.dialects.kernel.ops import ContractionOp, ConvOp, MatMulOp
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.interpreter.run import interpret
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.preservation import EVERY_BIT, ROUNDED, Preservation

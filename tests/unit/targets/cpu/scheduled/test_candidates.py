@@ -4,7 +4,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.kernel.attributes import isa_names
-from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.variants import variant_named
 from qmlir.environment import default_environment
 from qmlir.targets.cpu.scheduled.candidates import candidates

@@ -11,7 +11,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr, isa_names
-from qmlir.dialects.kernel.ops import ContractionOp
+from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.kernel.variants import variant_names
 from qmlir.dialects.simd.memory import PrefetchOp
