@@ -52,7 +52,7 @@ def _sum_square(x: Array, axes: tuple[int, ...]) -> Array:
 
 
 def _in_float(function: Reduction) -> Reduction:
-    """Integers are computed with in f64; fractions of the result are cut off."""
+    """Integers are computed with in f64; fractions of the result are cut off, and what is outside saturates."""
 
     def computed(x: Array, axes: tuple[int, ...]) -> Array:
         return function(x.astype(np.float64) if is_integral(x) else x, axes)
@@ -79,7 +79,11 @@ def _reduction(function: Reduction) -> Evaluator:
     def evaluator(op: ops.ReduceOp, x: Array, axes: Array | None) -> tuple[Array]:
         gone = op.reduced_axes(x.ndim, axes)
         with np.errstate(all="ignore"):  # what IEEE gives for the logarithm of 0 or an overflow is the answer
-            result = narrowed(function(widened(x), gone).astype(x.dtype), element_of(op.input))
+            found = function(widened(x), gone)
+            if is_integral(x) and not is_integral(found):
+                low, high = element_limits(element_of(op.input))
+                found = np.minimum(np.where(found >= low, found, low), high)
+            result = narrowed(found.astype(x.dtype), element_of(op.input))
         return (result if op.keeps_axes else result.squeeze(gone),)
 
     return evaluator
