@@ -1,8 +1,8 @@
 // RUN: qmlir-opt %s -p kernel-bufferize,kernel-outline | filecheck %s
+// RUN: qmlir-opt %s --verify-each=exec -p kernel-bufferize,kernel-outline,verify-level{level=scheduled},kernel-outline
 // RUN: qmlir-opt %s --pass-statistics -p kernel-bufferize -o %t.bufferized 2>&1 | filecheck %s --check-prefix=STATISTICS
 
 // STATISTICS: kernel-bufferize: {{.*}}1 tensors written into a slice
-// RUN: qmlir-opt %s --verify-each=exec -p kernel-bufferize,kernel-outline,verify-level{level=scheduled},kernel-outline
 
 // Two layers of one shape share a kernel, which stands for both; a third one has another constant in its body. A loop
 // is one kernel. What is a part of something is passed as memory that may begin anywhere, so that where does not matter.
