@@ -6,12 +6,12 @@
 // MODULE-NEXT:     dialects: extra
 // MODULE-NEXT:     passes: no-tanh
 // MODULE-NEXT:     patterns: nn.canonicalize
-// MODULE-NEXT:     meanings: extra
+// MODULE-NEXT:     evaluators: extra
 // MODULE-NEXT:     stages: compile.lower.before
 // MODULE-NEXT:     calibrators: half
 
 // RUN: qmlir-opt %s --load-plugin tests.support.contributing --list-pipelines | filecheck %s --check-prefix=PIPELINES
-// PIPELINES:      compile: a module of known shapes
+// PIPELINES:      compile: a module of static shapes
 // PIPELINES-NEXT:     compile.lower.before: no-tanh  [tests.support.contributing]
 // PIPELINES-NEXT:   lower: canonicalize
 
