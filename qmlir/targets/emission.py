@@ -43,12 +43,6 @@ def emitted(target: Target, module: ModuleOp, **values: str) -> str | bytes:
     return emit_for(target, lower_for(target, module, **values))
 
 
-def emitted_parts(target: Target, module: ModuleOp, **values: str) -> dict[str, str | bytes]:
-    """What `target` emits of each part that was given to it, by the names of the parts."""
-    names = (name for name, owner in parts_of(module).items() if owner == target.name)
-    return {name: emitted(target, part_module(module, name), **values) for name in names}
-
-
 def has_parts(folder: str | PathLike[str]) -> bool:
     """Whether `folder` is a saved program of several targets."""
     found = read_json(Path(folder) / MANIFEST)

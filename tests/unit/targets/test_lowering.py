@@ -11,7 +11,7 @@ from qmlir.environment import default_environment, plugins
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.pipelines import COMPILE
 from qmlir.target import find_target
-from qmlir.targets.emission import emitted, emitted_parts, part_module, parts_of
+from qmlir.targets.emission import emitted, part_module, parts_of
 from qmlir.targets.lowering import emit_for, execute_for, lower_for, lowering_text
 from qmlir.text.parsing import parse_module
 
@@ -83,8 +83,8 @@ def test_a_row_that_names_no_function() -> None:
 def test_parts_are_emitted_one_by_one() -> None:
     module = _module()
     assert parts_of(module) == {"main_toy_0": "toy", "main_bytes_0": "bytes"}
-    assert emitted_parts(find_target("toy"), module) == {"main_toy_0": "main_toy_0: nn.relu func.return\n"}
-    assert emitted_parts(find_target("bytes"), module) == {"main_bytes_0": b"main_bytes_0: func.return\n"}
+    assert emitted(find_target("toy"), part_module(module, "main_toy_0")) == "main_toy_0: nn.relu func.return\n"
+    assert emitted(find_target("bytes"), part_module(module, "main_bytes_0")) == b"main_bytes_0: func.return\n"
     assert emitted(find_target("toy"), part_module(module, "main_bytes_0")) == "main_bytes_0: func.return\n"
     with pytest.raises(DiagnosticError, match="no part 'main_toy_1', did you mean 'main_toy_0'"):
         part_module(module, "main_toy_1")

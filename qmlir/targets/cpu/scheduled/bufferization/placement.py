@@ -2,9 +2,10 @@
 
 A tensor whose last use is `insert_slice` is written straight into the destination: concatenations and padding then move
 nothing. The destination must be one chain from an empty tensor: fills, and insertions of slices that have no element in
-common, each value used once. What the chain begins with moves in front of the operation that writes the tensor. What an
-iteration of a loop leaves for the next is written where that looks for it, if nobody reads there any more. A tensor
-that the function returns, itself or under another shape, is written into the memory of that result.
+common, each value used once, so that each is written over the one before. What the chain begins with moves in front of
+the operation that writes the tensor. What an iteration of a loop leaves for the next is written where that looks for
+it, if nobody reads there any more. A tensor that the function returns, itself or under another shape, is written into
+the memory of that result.
 """
 
 from collections.abc import Sequence
@@ -73,7 +74,7 @@ class _Placer:
     def place_in_slice(self, insertion: tensor.InsertSliceOp) -> None:
         aliases = self.aliases
         root = aliases.place(insertion.source)
-        if not aliases.is_in_place(insertion, 0) or not is_static(insertion):
+        if not is_static(insertion):
             return
         writer = aliases.buffers.get(root)
         family = aliases.family(root)

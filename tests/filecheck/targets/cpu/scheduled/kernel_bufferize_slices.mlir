@@ -50,7 +50,7 @@ func.func @somewhere(%x: tensor<4xi8>, %i: index) -> tensor<8xi8> {
 // It is read under another shape, too, which a slice does not have.
 // CHECK-LABEL: @under_another_shape(
 // CHECK: [[OWN:%.+]] = memref.alloc() {alignment = 64 : i64} : memref<2x2xi8>
-// CHECK-NEXT: linalg.{{.+}} outs([[OWN]] : memref<2x2xi8>)
+// CHECK-NEXT: linalg.fill {{.+}} outs([[OWN]] : memref<2x2xi8>)
 func.func @under_another_shape(%x: tensor<2x2xi8>) -> (tensor<2x6xi8>, tensor<4xi8>) {
   %v = arith.constant 7 : i8
   %e = tensor.empty() : tensor<2x2xi8>
