@@ -45,7 +45,8 @@ def _interval(value: SSAValue, depth: int) -> Interval:
         return constant_interval(op)
     if isinstance(op, RequantizeOp):
         return wrapped_interval(Interval(*op.limits), _bits(value))
-    if op is None or not depth or op.dialect_name() != "arith":
+    # A float that became an integer of few bits goes on in these bits: passes behind this one look for them.
+    if op is None or not depth or op.dialect_name() != "arith" or isinstance(op, arith.FPToSIOp | arith.FPToUIOp):
         return range_of_type(value.type)
     found = transfer(op, [_interval(operand, depth - 1) for operand in op.operands])
     return range_of_type(value.type) if found is None else found

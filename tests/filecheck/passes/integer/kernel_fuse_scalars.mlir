@@ -42,6 +42,27 @@ func.func @through_i8(%x: tensor<4xi32>) -> tensor<4xi32> {
   func.return %0 : tensor<4xi32>
 }
 
+// A float that becomes an integer of 16 bits goes on in these, whatever its limits are: that one is looked up.
+// CHECK-LABEL: @float_in_16_bits(
+// CHECK: arith.fptosi {{.+}} : f32 to i32
+// CHECK-NEXT: arith.trunci {{.+}} : i32 to i16
+// CHECK-NEXT: arith.extsi {{.+}} : i16 to i32
+func.func @float_in_16_bits(%x: tensor<4xf32>) -> tensor<4xi32> {
+  %e = tensor.empty() : tensor<4xi32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%e : tensor<4xi32>) {
+  ^bb0(%a: f32, %o: i32):
+    %low = arith.constant -100.0 : f32
+    %high = arith.constant 100.0 : f32
+    %b = arith.maximumf %a, %low : f32
+    %c = arith.minimumf %b, %high : f32
+    %d = arith.fptosi %c : f32 to i32
+    %f = arith.trunci %d : i32 to i16
+    %g = arith.extsi %f : i16 to i32
+    linalg.yield %g : i32
+  } -> tensor<4xi32>
+  func.return %0 : tensor<4xi32>
+}
+
 // One number more at either end is another one as i8.
 // CHECK-LABEL: @beyond_i8(
 // CHECK: arith.trunci
