@@ -1,8 +1,8 @@
 """Named pipelines as data: stages, each with what it is for, and points where a package puts passes of its own.
 
 A pipeline prints as the `-p` text that reproduces it. A package's `Contribution` maps `<pipeline>.<stage>.before` or
-`<pipeline>.<stage>.after` to the text of passes; they run there in the order of the packages' names. What is no point
-is an error of every pipeline that it could be meant for.
+`<pipeline>.<stage>.after` to the text of passes; they run there in the order of the packages' names. What is not a
+point is an error of every pipeline that it could be meant for.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -81,7 +81,7 @@ class NamedPipeline:
             for point, passes in target.stages.items():
                 if point not in known:
                     near = nearest_name(point, known)
-                    raise text_error(f"target '{target.name}': '{point}' is no point of a pipeline{near}")
+                    raise text_error(f"target '{target.name}': '{point}' is not a point of a pipeline{near}")
                 added.setdefault(point, []).append(passes)
 
         def with_added(stage: Stage) -> Stage:
@@ -116,7 +116,7 @@ def unknown_points() -> Iterator[tuple[registry.Package, str, str]]:
     for package in registry.packages():
         for point, _ in package.rows("stages"):
             if point not in known:
-                yield package, point, f"'{point}' is no point of a pipeline{nearest_name(point, known)}"
+                yield package, point, f"'{point}' is not a point of a pipeline{nearest_name(point, known)}"
 
 
 CLEAN = "canonicalize,cse,dce"
@@ -175,7 +175,7 @@ COMPILE = NamedPipeline(
     (
         Stage(
             "lower",
-            f"{CLEAN},convert-nn-to-kernel,kernel-verify-hand-made,{CLEAN}",
+            f"{CLEAN},convert-nn-to-kernel,kernel-verify-custom,{CLEAN}",
             "stored integers with explicit roundings; custom kernels are checked against what they replace",
         ),
         Stage(
@@ -261,7 +261,7 @@ class QuantizeSettings(TypedDict, total=False):
 def quantize_options(settings: QuantizeSettings, *, has_targets: bool = False) -> dict[str, str | bool]:
     """Those of `settings` that are options of `quant-assign-types`; defaults are left out where targets have their own.
 
-    Raises `TypeError` for what is no setting.
+    Raises `TypeError` for what is not a setting.
     """
     known = QuantizeSettings.__annotations__
     for name in settings:
@@ -290,7 +290,7 @@ def _options(values: Mapping[str, str | bool]) -> str:
 def pipeline_values(settings: QuantizeSettings, *, has_targets: bool = False) -> dict[str, str]:
     """What stands for `<name>` in the pipeline `quantize` by `settings`; `has_targets`: the module names some itself.
 
-    Raises `TypeError` for what is no setting, and `DiagnosticError` for what is no target.
+    Raises `TypeError` for what is not a setting, and `DiagnosticError` for what is not a target.
     """
     targets = target_text(settings)
     has_targets = has_targets or bool(targets)

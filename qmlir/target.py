@@ -152,7 +152,7 @@ def function_of_target(target: Target, row: str) -> Callable[..., Any]:
     except (ImportError, AttributeError) as error:
         raise text_error(f"target '{target.name}': '{row}' does not load: {error}") from error
     if not callable(found):
-        raise text_error(f"target '{target.name}': '{row}' is no function")
+        raise text_error(f"target '{target.name}': '{row}' is not a function")
     return found
 
 

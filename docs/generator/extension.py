@@ -90,7 +90,7 @@ def page() -> str:
         table(("interface", "methods", "summary"), rows).rstrip(),
         "## Points of pipelines",
         "`Contribution.stages` inserts passes before or after a stage ([passes](passes.md#pipelines)). An unknown\n"
-        "point is an error of the pipeline that names the package, and so is a text that is no pipeline.\n"
+        "point is an error of the pipeline that names the package, and so is a text that is not a pipeline.\n"
         "`qmlir-opt --list-pipelines` shows the inserted passes.",
         table(("before", "the stage", "after"), _points()).rstrip(),
     ]

@@ -162,7 +162,7 @@ def faults(cells: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     for column, name in sorted(holes - set(given)):
         yield f"{name} has nothing for '{column}', and no reason says why"
     for column, name in sorted(set(given) - holes):
-        yield f"a reason says why {name} has nothing for '{column}', but it is no hole"
+        yield f"a reason says why {name} has nothing for '{column}', but it is not a hole"
     for column, name in sorted({each for each in given if given.count(each) > 1}):
         yield f"two reasons say why {name} has nothing for '{column}'"
 

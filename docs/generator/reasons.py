@@ -23,8 +23,8 @@ _NOT_QUANTIZED: Mapping[str, Sequence[str]] = {
         "nn.reduce_log_sum_exp", "nn.reduce_sum_square", "nn.cum_sum", "nn.cum_prod", "nn.lp_pool", "nn.global_lp_pool",
         "nn.einsum", "nn.local_response_norm", "nn.hardmax", "nn.rotary_embedding", "nn.non_zero",
     ),
-    "a sequence is no tensor of numbers": _SEQUENCES,
-    "text is no number": _TEXT,
+    "a sequence is not a tensor of numbers": _SEQUENCES,
+    "text is not a number": _TEXT,
 }  # fmt: skip
 
 REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {

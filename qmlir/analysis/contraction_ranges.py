@@ -17,7 +17,7 @@ from qmlir.analysis.intervals import Interval, constant_elements, range_of_array
 from qmlir.arithmetic.exact_sums import limits_of_sums
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
 from qmlir.dialects.kernel.ops import shaped
-from qmlir.dialects.kernel.winograd import F2, TAPS, Algorithm, Matrix, WinogradOp, transformed
+from qmlir.dialects.kernel.winograd import F2, KERNEL_SIZE, Algorithm, Matrix, WinogradOp, transformed
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.text.elements import integers_of
 
@@ -172,7 +172,7 @@ def winograd(
     if not isinstance(op, ConvOp) or op.group_count != 1:
         return None
     taps = shaped(op.w)[0][1:-1]
-    if set(taps) != {TAPS} or {*integer_list(op.strides), *integer_list(op.dilations)} != {1}:
+    if set(taps) != {KERNEL_SIZE} or {*integer_list(op.strides), *integer_list(op.dilations)} != {1}:
         return None
     left, right = centred_input(op, x), centred_weights(op, w)
     if left is None or right is None:

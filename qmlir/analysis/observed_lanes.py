@@ -1,8 +1,8 @@
 """Which lanes of a vector are observed: they reach memory, a scalar, or another block.
 
-A row that is no whole number of vectors ends in a partial one. Behind its end a load gives 0, whatever the elements of
-the row exclude: a quotient there may be NaN, which is no integer. Compiled code computes such lanes and stores none of
-them. They are poison as LLVM has it, and harm nothing unless they are observed.
+A row that is not a whole number of vectors ends in a partial one. Behind its end a load gives 0, whatever the elements
+of the row exclude: a quotient there may be NaN, which is not an integer. Compiled code computes such lanes and stores
+none of them. They are poison as LLVM has it, and harm nothing unless they are observed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -166,7 +166,7 @@ class ValueRanges:
     def _sum(
         self, block: Block, place: int, first: int, inputs: list[Interval], initial: list[Interval], terms: int
     ) -> Interval | None:
-        """What an output holds during and after a sum of so many terms; `None` where it is no sum."""
+        """What an output holds during and after a sum of so many terms; `None` where it is not a sum."""
         argument, last = block.args[first + place], cast(Operation, block.last_op)
         addition = last.operands[place].owner
         uses = list(argument.uses)

@@ -76,7 +76,7 @@ def percentile(statistics: Statistics, grid: Grid, /, *, percent: float = 99.999
     if not 0 < percent <= 100:
         raise ValueError(f"percent is above 0 and at most 100, found {percent}")
     histogram = _some(statistics).histogram
-    outside = statistics.count * (1 - Fraction(str(percent)) / 100)  # 99.9 is no f64: its decimal digits are taken
+    outside = statistics.count * (1 - Fraction(str(percent)) / 100)  # 99.9 is not an f64: its decimal digits are taken
     if grid.scheme.is_symmetric:
         last = int(np.searchsorted(np.cumsum(_folded(statistics)), statistics.count - int(outside)))
         end = (last + 1) * histogram.width

@@ -26,7 +26,7 @@ def compared_integers(predicate: str, lhs: Any, rhs: Any, signed: Reading, unsig
 
 
 def is_nan(value: Any) -> Any:
-    """Where `value` is no number."""
+    """Where `value` is not a number."""
     return value != value
 
 

@@ -234,10 +234,10 @@ def requantize_shift(
 
 
 def power_of_two_shift(multiplier: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """The shift that multiplies by `multiplier`. Raises where it is no power of two."""
+    """The shift that multiplies by `multiplier`. Raises where it is not a power of two."""
     fraction, exponent = np.frexp(np.asarray(multiplier, np.float64))
     if not (fraction == 0.5).all():
-        raise ValueError(f"a ratio of scales of {np.asarray(multiplier)} is no power of two, which shifts need")
+        raise ValueError(f"a ratio of scales of {np.asarray(multiplier)} is not a power of two, which shifts need")
     return (1 - exponent).astype(np.int64)
 
 

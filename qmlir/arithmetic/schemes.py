@@ -118,7 +118,7 @@ class Storage:
         """`i8`, `u4`, `i2<-1:1>`. Raises `ValueError`."""
         found = _STORAGE.fullmatch(text.replace(" ", ""))
         if found is None:
-            raise ValueError(f"'{text}' is no storage type: iN and uN are, 1 to 32 bits, as i8, u4 or i2<-1:1>")
+            raise ValueError(f"'{text}' is not a storage type: iN and uN are, 1 to 32 bits, as i8, u4 or i2<-1:1>")
         limits = None if found["low"] is None else (int(found["low"]), int(found["high"]))
         return Storage(int(found["bits"]), found["kind"] == "i", limits)
 
@@ -253,9 +253,9 @@ def _placed(low: F64, high: F64, grid: Grid, place: Callable[[F64, F64, Grid], P
         is_f32 = scales.astype(np.float32).astype(np.float64) == scales
     faults = {
         f"other shapes than that of the ranges, {low.shape}": {scales.shape, zero_points.shape} != {low.shape},
-        "a scale that is no normal f32 number above 0": not np.all(is_f32 & (scales >= SMALLEST_SCALE)),
+        "a scale that is not a normal f32 number above 0": not np.all(is_f32 & (scales >= SMALLEST_SCALE)),
         f"a zero point outside {storage}": not np.all(is_stored),
-        "a scale that is no power of two": not np.all(is_power),
+        "a scale that is not a power of two": not np.all(is_power),
         "another zero point than a symmetric one": not np.all(is_centered),
     }
     for fault, is_there in faults.items():

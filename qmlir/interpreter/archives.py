@@ -121,7 +121,7 @@ def _told(path: Path) -> Generator[None]:
     except OSError as error:
         raise text_error(f"cannot read '{path}': {error.strerror or 'it is damaged'}") from error
     except _NO_ARRAYS as error:
-        raise text_error(f"cannot read '{path}': it is no .npy or .npz file of plain arrays, or damaged") from error
+        raise text_error(f"cannot read '{path}': it is not a .npy or .npz file of plain arrays, or damaged") from error
 
 
 def _archived(path: Path) -> Iterator[tuple[str, ArchiveRows]]:

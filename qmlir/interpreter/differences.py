@@ -184,7 +184,7 @@ def _first_inside(before: Trace, after: Trace, preservation: Preservation) -> tu
         if name.endswith("]") and before.counts.get(old.op.name) != after.counts.get(new.op.name):
             continue  # counts of their kind identify nothing where some have come or gone
         difference = _difference_inside(old, new, preservation)
-        # What has another type or layout holds the same numbers in another form: it is no difference yet.
+        # What has another type or layout holds the same numbers in another form: it is not a difference yet.
         if difference is not None and difference.place is not None:
             return name, new.op, difference
     return None

@@ -142,7 +142,7 @@ def random_inputs(
     """Arrays for the inputs of `function`, by name; those of `given` are taken as they are.
 
     An unknown size is small: the same everywhere under one name, and one more for each name. Raises `DiagnosticError`
-    for an input that is no tensor.
+    for an input that is not a tensor.
     """
     sizes: dict[str, int] = {}
     found: dict[str, Any] = {}

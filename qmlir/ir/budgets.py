@@ -48,14 +48,14 @@ def over(name: str, found: int | None = None) -> str:
 
 
 def out_of_memory(error: MemoryError) -> str:
-    """The message of a failed allocation, which is no fault of its caller."""
+    """The message of a failed allocation, which is not a fault of its caller."""
     text = " ".join(str(error).split())
     return f"memory does not suffice: {text}" if text else "memory does not suffice"
 
 
 @contextmanager
 def budgets(values: Mapping[str, int]) -> Generator[None]:
-    """Inside the `with` block these budgets have other numbers. Raises `DiagnosticError` for what is no budget."""
+    """Inside the `with` block these budgets have other numbers. Raises `DiagnosticError` for what is not a budget."""
     for name, number in values.items():
         if name not in BUDGETS:
             raise text_error(

@@ -71,7 +71,7 @@ def check_text(message: Message) -> None:
                 for text in (value,) if isinstance(value, str | bytes) else value:
                     if isinstance(text, bytes):
                         kind = each.DESCRIPTOR.name.removesuffix("Proto").lower()
-                        raise model_error(f"the {field.name} {text!r} of a {kind} is no UTF-8 text")
+                        raise model_error(f"the {field.name} {text!r} of a {kind} is not UTF-8 text")
 
 
 _TENSOR_FIELDS = tuple(
@@ -220,7 +220,7 @@ def check_standard(model: OnnxModel, held: set[str]) -> None:
     try:
         cast(Any, checker).check_model(_without_weights(model, held).SerializeToString())
     except checker.ValidationError as error:
-        raise model_error(f"{model.name} is no valid ONNX model: {reason_of(error)}") from error
+        raise model_error(f"{model.name} is not a valid ONNX model: {reason_of(error)}") from error
 
 
 def _without_weights(model: OnnxModel, held: set[str]) -> ModelProto:

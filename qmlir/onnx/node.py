@@ -274,4 +274,4 @@ def _text(data: bytes, attribute: AttributeProto, node: Node) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise node.error(f"the attribute '{attribute.name}' is {data!r}, which is no UTF-8 text") from error
+        raise node.error(f"the attribute '{attribute.name}' is {data!r}, which is not UTF-8 text") from error

@@ -46,8 +46,8 @@ def declared_type(info: ValueInfoProto) -> AnyTensor | None:
 def input_ports(graph: GraphProto, shapes: Mapping[str, Sequence[int]]) -> list[Port]:
     """The inputs of the graph that no initializer gives, with `shapes` in place of what the model leaves open.
 
-    A size that has a name is fixed wherever that name stands. Raises `DiagnosticError` for an input that is no tensor
-    of a known element type and rank, nor a sequence of tensors, and for shapes that do not fit.
+    A size that has a name is fixed wherever that name stands. Raises `DiagnosticError` for an input that is not a
+    tensor of a known element type and rank, nor a sequence of tensors, and for shapes that do not fit.
     """
     given = {each.name for each in graph.initializer}
     infos = [info for info in graph.input if info.name not in given]

@@ -39,7 +39,7 @@ def read_model(source: Path | ModelProto) -> OnnxModel:
         raise model_error(f"cannot read '{source}': {error.strerror}") from error
     model = _parsed_text(source, content) if source.suffix in TEXT_SUFFIXES else _parsed(source, content)
     if not model.ir_version or not model.opset_import or not model.HasField("graph"):
-        raise model_error(f"'{source}' is no ONNX model: it lacks its version, its operator sets or its graph")
+        raise model_error(f"'{source}' is not an ONNX model: it lacks its version, its operator sets or its graph")
     return OnnxModel(model, str(source), source.parent)
 
 
@@ -48,7 +48,7 @@ def _parsed(source: Path, content: bytes) -> ModelProto:
     try:
         model.ParseFromString(content)
     except DecodeError as error:
-        raise model_error(f"'{source}' is no ONNX model: it is cut off, or no protobuf at all") from error
+        raise model_error(f"'{source}' is not an ONNX model: it is cut off, or no protobuf at all") from error
     return model
 
 
@@ -56,16 +56,16 @@ def _parsed_text(source: Path, content: bytes) -> ModelProto:
     try:
         return parser.parse_model(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise model_error(f"cannot read '{source}': byte {error.start} is no UTF-8 text") from error
+        raise model_error(f"cannot read '{source}': byte {error.start} is not UTF-8 text") from error
     except parser.ParseError as error:
         reason = " ".join(str(error).split())
-        raise model_error(f"'{source}' is no ONNX model in text: {reason}") from error
+        raise model_error(f"'{source}' is not an ONNX model in text: {reason}") from error
 
 
 def external_file(tensor: TensorProto, directory: Path | None) -> tuple[Path, int, int]:
     """The file beside the model in which a tensor lies, the first of its bytes and how many they are.
 
-    Raises `DiagnosticError` for a file that is not there, that is reached through links or that is no plain file (to
+    Raises `DiagnosticError` for a file that is not there, that is reached through links or that is not a plain file (to
     read it might not end), and for bytes beyond its end.
     """
     entries = {entry.key: entry.value for entry in tensor.external_data}

@@ -241,7 +241,7 @@ class _PipelineParser:
         name = self.expect_word("a pass")
         if self.take_if("("):
             if "." not in name.text:
-                self.fail(name, f"'{name.text}' is no operation to run passes on; options of a pass stand in {{…}}")
+                self.fail(name, f"'{name.text}' is not an operation to run passes on; options of a pass stand in {{…}}")
             self.depth += 1
             if self.depth > _DEEPEST:
                 self.fail(name, f"pipelines stand in each other more than {_DEEPEST} times")

@@ -16,7 +16,7 @@ def run_pipeline(
 ) -> ModuleOp:
     """Run the passes of `text` on `module`, in place, and return it. `given` are the values of `Pipeline.given`.
 
-    Raises `DiagnosticError` for a text that is no pipeline, and where a pass fails.
+    Raises `DiagnosticError` for a text that is not a pipeline, and where a pass fails.
     """
     environment = default_environment()
     pipeline = parse_pipeline(text, environment.passes).given(**given)

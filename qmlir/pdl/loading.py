@@ -156,7 +156,7 @@ class _Reader:
         root = rewrite.root if rewrite.root is not None else operations[-1].op
         owner = root.owner
         if not isinstance(owner, pdl.OperationOp):
-            raise op_error(rewrite, "rewrites what is no pdl.operation of its pattern")
+            raise op_error(rewrite, "rewrites what is not a pdl.operation of its pattern")
         matcher = Matcher(root, operations, constraints, frozenset(commutative))
         root_name = None if owner.opName is None else owner.opName.data
         natives = dict(self._natives(rewrite))

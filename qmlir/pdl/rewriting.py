@@ -219,7 +219,7 @@ def with_inferred_types(name: pdl.OperationOp, op: InferResultTypes) -> Operatio
 
 
 def check_property(name: pdl.OperationOp, ctx: Context, key: str, value: Attribute) -> None:
-    """Raise `DiagnosticError` where `value` is no attribute for the property `key` of what the pattern makes."""
+    """Raise `DiagnosticError` where `value` is not an attribute for the property `key` of what the pattern makes."""
     assert name.opName is not None
     kind = ctx.get_optional_op(name.opName.data)
     if kind is None or not issubclass(kind, IRDLOperation):

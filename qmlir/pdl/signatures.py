@@ -3,8 +3,8 @@
 A parameter's annotation gives the PDL values that it accepts and what the function receives: `Operation` an operation,
 `SSAValue` a value, `Typed` the type of a value or a type, `UniformQuantizedType` the quantized type among these,
 `Attribute` an attribute, and `int`, `float`, `str`, `bool` and tuples of integers or texts the content of an attribute.
-A first parameter `PatternRewriter` is no argument of the pattern: the function receives the rewriter. The annotation of
-the result gives the results.
+A first parameter `PatternRewriter` is not an argument of the pattern: the function receives the rewriter. The
+annotation of the result gives the results.
 """
 
 import inspect

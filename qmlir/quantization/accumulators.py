@@ -57,7 +57,7 @@ class Accumulators:
     def moved_to(self, members: Sequence[SSAValue]) -> SSAValue | None:
         """The one of `members`, a group of values that share a type, which is a sum that the others are moved from.
 
-        `None` where the group is no such sum, or is taken by operations that want it rounded.
+        `None` where the group is not such a sum, or is taken by operations that want it rounded.
         """
         inside = set(members)
         givers = [
@@ -90,7 +90,7 @@ class Accumulators:
         return self._sums[op]
 
     def product_type(self, op: Quantizable) -> UniformQuantizedType | None:
-        """The type of the sums of products of `op`; `None` where it is no contraction, or one of blocks."""
+        """The type of the sums of products of `op`; `None` where it is not a contraction, or one of blocks."""
         weight, data = place_of(op, Slot.WEIGHT), place_of(op, Slot.INPUT)
         slots = op.quantization_slots()
         if weight is None or data is None or slots.weight_channel_axis is None:

@@ -141,7 +141,7 @@ class _Decider:
         slots = slots_of(op)
         wanted = self.recipe.quantizes(op, (*slots.values(), Slot.OUTPUT))
         if not op.accepts_quantized_values():
-            return "has no meaning on quantized values"
+            return "is not supported on quantized values"
         if not wanted:
             self.decisions.kept_in_float.add(op)
             return "is left in float by the recipe"
@@ -422,7 +422,7 @@ def decide(function: FuncOp, recipe: Recipe, targets: Sequence[Description] = ()
     """The types of the values of `function` by `recipe`, such that one of `targets` computes each operation.
 
     Float values need a profiled range (`!quant.calibrated`) where they are computed or come in, unless it follows from
-    the operation; what has none, has no meaning on its quantized types, or is computed by no target is left in float.
+    the operation; what has none, is not supported on its quantized types, or is computed by no target is left in float.
     Raises `DiagnosticError` where no parameters follow from a range, and where a rule asks for what no target has.
     """
     refused: dict[Operation, str] = {}

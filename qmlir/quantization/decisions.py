@@ -32,7 +32,7 @@ class Decisions:
     """The type of each constant operand, by its user and its place there."""
 
     biases: Types = field(default_factory=dict[tuple[Operation, int], UniformQuantizedType])
-    """The type in which a bias that is no constant is added, by its user and its place there."""
+    """The type in which a bias that is not a constant is added, by its user and its place there."""
 
     left_in_float: dict[Operation, str] = field(default_factory=dict[Operation, str])
     """The operations on floats that compute in float, with the reason."""

@@ -49,7 +49,7 @@ class GranularityChoice:
         if (found := _BLOCK.fullmatch(text)) is not None and int(found[1]) > 0:
             return GranularityChoice(block=int(found[1]))
         if text not in ("tensor", "channel"):
-            raise ValueError(f"'{text}' is no granularity: {', '.join(GRANULARITIES)} are accepted")
+            raise ValueError(f"'{text}' is not a granularity: {', '.join(GRANULARITIES)} are accepted")
         return GranularityChoice(is_channel=text == "channel")
 
 
@@ -230,7 +230,7 @@ def _setting(name: str, key: str, value: Any) -> Any:
     except ValueError as error:
         names = {"scheme": scheme_names(), "rule": tuple(Arithmetic)}.get(key)
         accepted = f": {', '.join(names)} are accepted" if names else ""
-        reason = f"{value!r} is no {key}{accepted}" if accepted else str(error)
+        reason = f"{value!r} is not a {key}{accepted}" if accepted else str(error)
         raise _rule_error(name, reason) from error
 
 
@@ -316,7 +316,7 @@ def read_rules(source: RecipeSource) -> list[Rule]:
     try:
         content = tomllib.loads(recipe.text)
     except (ValueError, RecursionError) as error:
-        raise text_error(f"'{path}' is no TOML: {error}") from error
+        raise text_error(f"'{path}' is not TOML: {error}") from error
     for key in content:
         if key != "rule":
             raise text_error(

@@ -37,7 +37,7 @@ def place_of(op: Quantizable, wanted: Slot) -> int | None:
 
 
 def may_be_quantized(op: Operation) -> bool:
-    """Whether `op` has a meaning on quantized values, and no recipe wants it in float."""
+    """Whether `op` is supported on quantized values, and no recipe wants it in float."""
     return isinstance(op, Quantizable) and op.accepts_quantized_values() and KEEP_FLOAT not in op.attributes
 
 

@@ -131,7 +131,7 @@ FIELDS: Mapping[str, Room] = {
     "pdl": Room(RowForm.FILES, "name to a file of PDL patterns inside a package, `package:path/of/file.mlir`"),
     "kernels": Room(
         RowForm.NAMES,
-        "name to a `HandMade` (`qmlir/dialects/kernel/hand_made.py`): a custom kernel in numba, and the operations "
+        "name to a `CustomKernel` (`qmlir/dialects/kernel/custom.py`): a custom kernel in numba, and the operations "
         "that it replaces",
     ),
     "isas": Room(

@@ -227,7 +227,7 @@ def _module(text: str) -> Any:
         raise ImportError(f"there is another module '{name}': give the file another name")
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ImportError("it is no file of Python")
+        raise ImportError("it is not a file of Python")
     module = module_from_spec(spec)
     sys.modules[name] = module  # so that rows name what is in it
     try:

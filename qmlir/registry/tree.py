@@ -46,7 +46,7 @@ PASSES: Mapping[str, str] = {
     "kernel-split-rows": "qmlir.targets.cpu.scheduled.kernel_split_rows:KernelSplitRows",
     "kernel-split-tables": "qmlir.targets.cpu.scheduled.kernel_split_tables:KernelSplitTables",
     "kernel-tabulate": "qmlir.passes.integer.kernel_tabulate:KernelTabulate",
-    "kernel-verify-hand-made": "qmlir.passes.integer.kernel_verify_hand_made:KernelVerifyHandMade",
+    "kernel-verify-custom": "qmlir.passes.integer.kernel_verify_custom:KernelVerifyCustom",
     "kernel-winograd": "qmlir.targets.cpu.scheduled.kernel_winograd:KernelWinograd",
     "math-expand": "qmlir.targets.cpu.loops.math_expand:MathExpand",
     "nn-decompose": "qmlir.passes.primitive.nn_decompose:NnDecompose",
@@ -168,7 +168,7 @@ TREE = Contribution(
         "splat_fma": "qmlir.targets.cpu.variants.splat:SPLAT_FMA",
         "winograd": "qmlir.targets.cpu.variants.winograd:WINOGRAD",
         "winograd_f4": "qmlir.targets.cpu.variants.winograd:WINOGRAD_F4",
-        "winograd_f4_taps": "qmlir.targets.cpu.variants.winograd:WINOGRAD_F4_TAPS",
+        "winograd_f4_bytes": "qmlir.targets.cpu.variants.winograd:WINOGRAD_F4_BYTES",
     },
     built_for=INTERFACE,
 )

@@ -47,7 +47,7 @@ def _bytes(types: Iterable[AnyTensor]) -> int:
 
 
 def _constant_types(op: Operation) -> list[AnyTensor] | None:
-    """The result types, `None` where one is no tensor of numbers."""
+    """The result types, `None` where one is not a tensor of numbers."""
     types = [type_ for each in op.result_types if (type_ := ranked_tensor(each)) is not None]
     is_held = all(dense_dtype(storage_element(type_.get_element_type())) is not None for type_ in types)
     return types if is_held and len(types) == len(op.results) else None

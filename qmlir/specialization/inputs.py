@@ -39,7 +39,7 @@ def shape_text(shape: Sequence[int]) -> str:
 
 
 def check_known_inputs(function: FuncOp, names: Iterable[str]) -> None:
-    """Raise `DiagnosticError` for a name that is no input of `function`."""
+    """Raise `DiagnosticError` for a name that is not an input of `function`."""
     inputs = [port.name for port in inputs_of(function)]
     for name in names:
         if name not in inputs:

@@ -33,7 +33,7 @@ def parse_shapes(entries: Sequence[str]) -> dict[str, tuple[int, ...]]:
     for entry, name, text in _named(entries, "shape"):
         sizes = [] if text == "scalar" else text.split("x")
         if not name or not all(size.isdecimal() for size in sizes):
-            raise text_error(f"'{entry}' is no shape of an input: name=1x3x224x224 is accepted")
+            raise text_error(f"'{entry}' is not a shape of an input: name=1x3x224x224 is accepted")
         shapes[name] = tuple(map(int, sizes))
     return shapes
 
@@ -48,11 +48,11 @@ def parse_numbers(entries: Sequence[str]) -> dict[str, tuple[int | float, ...]]:
     values: dict[str, tuple[int | float, ...]] = {}
     for entry, name, text in _named(entries, "value"):
         if not name:
-            raise text_error(f"'{entry}' is no value of an input: name=2x-1 is accepted")
+            raise text_error(f"'{entry}' is not a value of an input: name=2x-1 is accepted")
         try:
             values[name] = tuple(map(_number, text.split("x"))) if text else ()
         except ValueError as error:
-            raise text_error(f"'{entry}' is no value of an input: name=2x-1 is accepted") from error
+            raise text_error(f"'{entry}' is not a value of an input: name=2x-1 is accepted") from error
     return values
 
 

@@ -137,7 +137,7 @@ def _set_arguments(function: FuncOp, types: Sequence[AnyTensor], given: Mapping[
         argument = retype(block.args[place], type_)
         if port.name not in given:
             attributes[place] = _without_sizes(attributes[place])
-            if given:  # a place is no name any more
+            if given:  # a place is not a name any more
                 attributes[place][NAME] = StringAttr(port.name)
             continue
         constant = ConstantOp.of(np.ascontiguousarray(given[port.name]), type_)

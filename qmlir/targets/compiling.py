@@ -21,8 +21,8 @@ PARTITION = "quant-partition"
 def partitioned(module: ModuleOp, target: str | Sequence[str]) -> ModuleOp:
     """A clone of a quantized module in which `target` have parts of their own; the CPU computes what is left.
 
-    A module that is partitioned already stays as it is. Raises `DiagnosticError` for what is no target, and where the
-    module was partitioned for others.
+    A module that is partitioned already stays as it is. Raises `DiagnosticError` for what is not a target, and where
+    the module was partitioned for others.
     """
     targets = find_targets(target)
     clone = module.clone()

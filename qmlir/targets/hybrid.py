@@ -242,7 +242,9 @@ def _check_calls(module: ModuleOp, function: FuncOp) -> None:
     for op in function.walk():
         callee = functions.get(op.callee.root_reference.data) if isinstance(op, CallOp) else None
         if callee is not None and target_of(callee) is None:
-            raise op_error(op, f"calls @{callee.sym_name.data}, which is no part: inline it before it is partitioned")
+            raise op_error(
+                op, f"calls @{callee.sym_name.data}, which is not a part: inline it before it is partitioned"
+            )
 
 
 def load_parts(folder: str | PathLike[str], running: Running | None = None) -> HybridProgram:

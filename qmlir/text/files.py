@@ -23,7 +23,7 @@ def read_regular(path: str | PathLike[str], limit: int = -1) -> bytes:
     """The bytes of a regular file, at most `limit` where that is not negative. Raises `OSError` for anything else."""
     with open(path, "rb", opener=_at_once) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file", os.fspath(path))
+            raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
         return file.read(limit)
 
 

@@ -487,4 +487,4 @@ def read_source(path: Path) -> str:
     except OSError as error:
         raise text_error(f"cannot read '{path}': {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise text_error(f"cannot read '{path}': byte {error.start} is no UTF-8 text") from error
+        raise text_error(f"cannot read '{path}': byte {error.start} is not UTF-8 text") from error

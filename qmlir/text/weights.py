@@ -131,7 +131,7 @@ class WeightsReader:
             root = self.directory.resolve()
             path = (root / name).resolve()
         except ValueError as error:
-            raise WeightsError(f"weights file {name!r} is no file name: {error}") from error
+            raise WeightsError(f"weights file {name!r} is not a file name: {error}") from error
         if not path.is_relative_to(root):
             raise WeightsError(f"weights file '{name}' lies outside the folder of the module")
         try:
@@ -141,7 +141,7 @@ class WeightsReader:
         except OSError as error:
             raise WeightsError(f"weights file '{name}' cannot be read: {error.strerror}") from error
         except SafetensorError as error:
-            raise WeightsError(f"weights file '{name}' is no safetensors file: {error}") from error
+            raise WeightsError(f"weights file '{name}' is not a safetensors file: {error}") from error
 
 
 def _dense(weights: ExternalWeightsAttr, data: bytes) -> AnyDense:

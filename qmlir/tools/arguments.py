@@ -169,7 +169,7 @@ def load_model(
 
 @contextmanager
 def labels_beside_data(arguments: argparse.Namespace) -> Generator[None]:
-    """Add a hint to the error about an array of `--data` that is no input: it may hold the labels.
+    """Add a hint to the error about an array of `--data` that is not an input: it may hold the labels.
 
     For commands that have `--data` and `--labels`.
     """

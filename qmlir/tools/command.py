@@ -61,7 +61,7 @@ def guarded(streams: Streams, body: Callable[[], int], show: Callable[[Diagnosti
             where = f" '{error.filename}'" if error.filename else ""
             say(Diagnostic(Severity.ERROR, f"cannot write{where}: {error.strerror}"))
         except UnicodeDecodeError as error:
-            say(Diagnostic(Severity.ERROR, f"cannot read {STDIN}: byte {error.start} is no UTF-8 text"))
+            say(Diagnostic(Severity.ERROR, f"cannot read {STDIN}: byte {error.start} is not UTF-8 text"))
     return 1
 
 

@@ -161,7 +161,7 @@ class SettingPlace:
                 "the file with --config"
             )
         if trust is Trust.BESIDE_MODEL and not path.is_file() and not path.is_dir():
-            raise self.wrong(f"names '{path}', which is no file and no folder")
+            raise self.wrong(f"names '{path}', which is not a file and no folder")
         if writes and path.exists() and not path.is_dir() and not _is_ours(path):
             raise self.wrong(
                 f"names '{path}', which is there and is not known to be of qmlir: say it on the command line, or "
@@ -198,7 +198,7 @@ def _read(source: Source, commands: Iterable[str]) -> Mapping[str, Mapping[str, 
     except OSError as error:
         raise text_error(f"cannot read '{path}': {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise text_error(f"'{path}' is no TOML: {error}") from error
+        raise text_error(f"'{path}' is not TOML: {error}") from error
     known = [COMMON, *commands]
     for name, table in content.items():
         if name not in known:
@@ -333,7 +333,7 @@ def configured(
 
 
 def _relative(action: argparse.Action, text: str, folder: Path) -> str:
-    """A path as it has to be written into a file in `folder`; what is no path stays as it is."""
+    """A path as it has to be written into a file in `folder`; what is not a path stays as it is."""
     if action.metavar not in PATHS:
         return text
     name, equals, path = _path_in(action.metavar, text)

@@ -33,7 +33,7 @@ def _files(folder: Traversable, above: PurePosixPath) -> Iterator[tuple[PurePosi
 def check_name(name: str) -> None:
     """Raise `DiagnosticError` where a new dialect cannot have this name."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
-        raise text_error(f"'{name}' is no name for a dialect: small letters, digits and '_' are accepted")
+        raise text_error(f"'{name}' is not a name for a dialect: small letters, digits and '_' are accepted")
     if name in default_environment().dialects:
         raise text_error(f"there is a dialect '{name}' already")
 

@@ -13,7 +13,7 @@ from qmlir.ir.budgets import BUDGETS
 def _row(text: str) -> tuple[str, int]:
     name, equals, number = text.partition("=")
     if not equals or name not in BUDGETS or not number.isdecimal():
-        raise argparse.ArgumentTypeError(f"'{text}' is no NAME=NUMBER, with a name of {', '.join(BUDGETS)}")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a NAME=NUMBER, with a name of {', '.join(BUDGETS)}")
     return name, int(number)
 
 

@@ -1,4 +1,4 @@
-"""`qmlir-translate`: between modules and what is no module: ONNX models in and out, what targets emit out.
+"""`qmlir-translate`: between modules and what is not a module: ONNX models in and out, what targets emit out.
 
 The result goes to standard output or `-o`, everything else to standard error. Exit codes as of every tool.
 """

@@ -152,7 +152,7 @@ def _from_folder(folder: QuantizedFolder, request: _Request) -> Rivals:
 
 
 def _from_module(module: ModuleOp, request: _Request) -> Rivals:
-    request.refuse_peers("it is no ONNX file")
+    request.refuse_peers("it is not an ONNX file")
     fixed = _fixed(module, request.shapes)
     inputs = _samples(fixed, request.data)[0]
     request.add(GIVEN, fixed, inputs)

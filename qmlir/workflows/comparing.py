@@ -93,7 +93,7 @@ def _compiled(path: Path, name: str, at: _Opening) -> Subject:
 
 def _in_onnx_runtime(path: Path, name: str, at: _Opening, *, options: OrtOptions = EXACT) -> Subject:
     if path.suffix not in ONNX_SUFFIXES:
-        raise text_error(f"'{path}' is no ONNX model: ONNX Runtime runs .onnx files")
+        raise text_error(f"'{path}' is not an ONNX model: ONNX Runtime runs .onnx files")
     return OnnxRuntimeSubject(path, name, options=options, shapes=at.shapes)
 
 

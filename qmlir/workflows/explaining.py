@@ -39,7 +39,8 @@ def explain(
     `node` is the name of a node, a provenance key (`fc1/matmul`), or the name of a tensor, an input or a weight.
     Kernels are those for `isa`, `threads`, and the `shapes` of inputs whose sizes are open.
 
-    Raises `DiagnosticError` for what is no such folder, and, with near names, for a name that the model does not have.
+    Raises `DiagnosticError` for what is not such a folder, and, with near names, for a name that the model does not
+    have.
     """
     found = QuantizedFolder.open(folder)
     beside = _beside_the_recipe(found)

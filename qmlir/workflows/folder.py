@@ -106,7 +106,7 @@ def _summary(folder: Path) -> dict[str, Any] | None:
 def _read_summary(folder: Path) -> dict[str, Any]:
     found = _summary(folder)
     if found is None:
-        raise text_error(f"'{folder}' is no folder of qmlir quantize: it has no {SUMMARY} of one")
+        raise text_error(f"'{folder}' is not a folder of qmlir quantize: it has no {SUMMARY} of one")
     return found
 
 
@@ -146,7 +146,7 @@ def check_file(path: Path) -> None:
 def _check_parent(path: Path) -> None:
     parent = next(each for each in path.absolute().parents if each.exists())
     if not parent.is_dir():
-        raise text_error(f"cannot write '{path}': '{parent}' is no folder")
+        raise text_error(f"cannot write '{path}': '{parent}' is not a folder")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise text_error(f"cannot write '{path}': no permission to write into '{parent}'")
 

@@ -36,7 +36,7 @@ def partition(
     a border costs its bytes plus `setup`. With an `intensity` a device gets an operation only for at least that
     many multiply-adds per byte over its border; parts of fewer than `minimum` operations stay on the host.
 
-    Raises `DiagnosticError` for what is no target or no such number, and where neither `target` nor the module says
+    Raises `DiagnosticError` for what is not a target or no such number, and where neither `target` nor the module says
     a target.
     """
     try:

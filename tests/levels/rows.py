@@ -479,4 +479,4 @@ ROWS: tuple[Row, ...] = (
     Row("layer_norm", _between_casts(_layer_norm)),
     Row("float_add", _between_casts(_float_add), 0.5),
 )
-"""Every operation with a meaning on quantized values, and some floats between casts."""
+"""Every operation with quantized semantics, and some floats between casts."""

@@ -102,7 +102,7 @@ COMMANDS: dict[str, Command] = {
     sys.executable: _process(sys.executable),
     **{name: _process(name) for name in _PROCESSES},
 }
-"""Name to command. What is not here is no command of a RUN line, even where the machine has it."""
+"""Name to command. What is not here is not a command of a RUN line, even where the machine has it."""
 
 
 def run_command(words: Sequence[str], stdin: str) -> Result:

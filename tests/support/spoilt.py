@@ -6,7 +6,7 @@ from xdsl.ir import Dialect, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition
 from xdsl.universe import Universe
 
-from qmlir.dialects.kernel.hand_made import HandMade
+from qmlir.dialects.kernel.custom import CustomKernel
 from qmlir.dialects.kernel.lowering.lowering import Lowering
 from qmlir.dialects.nn.ops.elementwise import UnaryOp
 from qmlir.registry import INTERFACE, Contribution
@@ -82,7 +82,7 @@ NOT_IMPORTED = {"my::Raises": raises, "my::Nothing": writes_nothing, "my::Number
 NOT_EXPORTED = {RaisesOp: raises, NothingOp: writes_nothing}
 DECOMPOSITIONS = {RaisesOp: raises, OneValueOp: one_value, NothingOp: nothing, NoValueOp: no_value}
 LOWERINGS = {**DECOMPOSITIONS, OtherTypeOp: other_type}
-KERNEL = HandMade(FitsOp, "tests.support.spoilt:raises", raises)
+KERNEL = CustomKernel(FitsOp, "tests.support.spoilt:raises", raises)
 
 _OPERATIONS: list[type[Operation]] = [RaisesOp, OneValueOp, NothingOp, OtherTypeOp, NoValueOp, FitsOp, VerifierOp]
 UNIVERSE = Universe(all_dialects={"spoilt": lambda: Dialect("spoilt", _OPERATIONS)})

@@ -27,7 +27,7 @@ def emit_bytes(module: ModuleOp) -> bytes:
 
 
 def emit_nothing(module: ModuleOp) -> None:
-    """What is no emission."""
+    """What is not emission."""
 
 
 TOY = Target(

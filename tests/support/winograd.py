@@ -1,4 +1,4 @@
-"""Convolutions of 3x3 taps next to each other as text, with their sums, tap by tap in NumPy."""
+"""Convolutions of 3x3 kernels next to each other as text, with their sums, tap by tap in NumPy."""
 
 import numpy as np
 

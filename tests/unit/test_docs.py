@@ -53,7 +53,7 @@ def _in_process_of_its_own(words: Sequence[str], stdin: str) -> Result:
 
 
 def _command_of(command: str) -> str:
-    """The first word that is no assignment of a variable."""
+    """The first word that is not an assignment of a variable."""
     return next(word for word in words_of(command)[0] if not _ASSIGNMENT.match(word))
 
 

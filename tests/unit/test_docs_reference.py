@@ -71,7 +71,7 @@ def test_a_hole_without_a_reason_is_a_fault_and_so_is_a_reason_without_a_hole() 
     cells["nn.unique"]["lower"] = "yes"
     assert list(faults(cells)) == [
         "nn.relu has nothing for 'lower', and no reason says why",
-        "a reason says why nn.unique has nothing for 'lower', but it is no hole",
+        "a reason says why nn.unique has nothing for 'lower', but it is not a hole",
     ]
 
 

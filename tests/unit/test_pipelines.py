@@ -65,12 +65,12 @@ def test_processes_of_a_run_have_its_plug_ins() -> None:
         (
             {"quantize.decid.after": "cse"},
             QUANTIZE,
-            "'quantize.decid.after' is no point of a pipeline, did you mean 'quantize.decide.after'?",
+            "'quantize.decid.after' is not a point of a pipeline, did you mean 'quantize.decide.after'?",
         ),
         (
             {"quantise.decide.after": "cse"},
             COMPILE,
-            "'quantise.decide.after' is no point of a pipeline, did you mean 'quantize.decide.after'?",
+            "'quantise.decide.after' is not a point of a pipeline, did you mean 'quantize.decide.after'?",
         ),
         (
             {"import.raise.before": "no-pass"},

@@ -165,7 +165,7 @@ def _quarter_turns(e: Steps, size: Value) -> tuple[Value, Value]:
         return e.where(after_128, w[place + 2], e.where(after_64, w[place + 1], e.constant(w[place], start)))
 
     first, second, third = word(0), word(1), word(2)
-    # Moved by 63 - offset and 1, since by 64 is no shift.
+    # Moved by 63 - offset and 1, since by 64 is not a shift.
     top = (first << offset) | e.shift_in_zeros(e.shift_in_zeros(second, 1), 63 - offset)
     rest = (second << offset) | e.shift_in_zeros(e.shift_in_zeros(third, 1), 63 - offset)
     product = mantissa * top + e.shift_in_zeros(mantissa * e.shift_in_zeros(rest, 32), 32)

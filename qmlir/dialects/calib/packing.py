@@ -19,7 +19,7 @@ FORMAT = 1
 """The first byte: what the others mean."""
 
 _LARGEST_EXPONENT = 1 << 13
-"""Denominators of sums of squares of f64 are at most 2^2148; a larger one is no statistics."""
+"""Denominators of sums of squares of f64 are at most 2^2148; a larger one is not statistics."""
 
 _FLOAT = struct.Struct("<d")
 

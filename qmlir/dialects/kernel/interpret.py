@@ -25,7 +25,7 @@ from qmlir.arithmetic.requantization import (
     requantize_single_round,
     saturate,
 )
-from qmlir.dialects.kernel import by_rows, hand_made, packed_ops, rows
+from qmlir.dialects.kernel import by_rows, custom, packed_ops, rows
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
 from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp, ReshapeOp, scalar_of, shaped
 from qmlir.dialects.kernel.packed import packed_sums
@@ -199,7 +199,7 @@ def _join(op: JoinOp, parts: tuple[Any, ...]) -> tuple[Any]:
 
 EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
     **by_rows.EVALUATORS,
-    **hand_made.EVALUATORS,
+    **custom.EVALUATORS,
     **rows.EVALUATORS,
     ConvOp: _contraction(_conv_sums),
     JoinOp: _join,

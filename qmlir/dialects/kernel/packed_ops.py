@@ -119,7 +119,7 @@ class PackedMatMulOp(PackedOp):
     def _verify_operands(self) -> None:
         super()._verify_operands()
         if self.layout.variant.is_lanewise:
-            raise VerifyException(f"is no depthwise convolution, which '{self.layout.variant.name}' loops are for")
+            raise VerifyException(f"is not a depthwise convolution, which '{self.layout.variant.name}' loops are for")
 
 
 @irdl_op_definition
@@ -132,16 +132,17 @@ class PackedConvOp(WindowedOp, PackedOp):
 
     name = "kernel.packed_conv"
 
-    taps = prop_def(DenseArrayBase[IntegerType])
+    kernel_shape = prop_def(DenseArrayBase[IntegerType])
 
     def window(self) -> tuple[int, ...]:
-        return tuple(integer_list(self.taps))
+        return tuple(integer_list(self.kernel_shape))
 
     def terms(self) -> int:
         return math.prod(self.window()) * (shaped(self.x)[0][-1] // self.group_count)
 
     def sum_shape(self) -> tuple[int, ...]:
-        x, axes = shaped(self.x)[0], [list(integer_list(each)) for each in (self.taps, self.strides, self.dilations)]
+        x, given = shaped(self.x)[0], (self.kernel_shape, self.strides, self.dilations)
+        axes = [list(integer_list(each)) for each in given]
         if len(x) < 3 or {len(each) for each in axes} != {len(x) - 2} or min(axes[0]) < 1:
             found = f"found {axes[0]}, {axes[1]} and {axes[2]}"
             raise VerifyException(f"takes {len(x) - 2} taps, strides and dilations for x {list(x)}, {found}")
@@ -158,14 +159,14 @@ class PackedConvOp(WindowedOp, PackedOp):
         super()._verify_operands()
         channels = self.group_count, shaped(self.x)[0][-1]
         if self.layout.variant.is_lanewise and channels != (self.channels(),) * 2:
-            raise VerifyException(f"is no depthwise convolution, which '{self.layout.variant.name}' loops are for")
+            raise VerifyException(f"is not a depthwise convolution, which '{self.layout.variant.name}' loops are for")
 
 
 @irdl_op_definition
 class PackedWinogradOp(ByAlgorithmOp, PackedOp):
-    """Convolutions of 3x3 taps by one of Winograd's algorithms, as `kernel.winograd` has them, by packed weights.
+    """Convolutions of 3x3 kernels by one of Winograd's algorithms, as `kernel.winograd` has them, by packed weights.
 
-    The layout is that of `[1, O, 4, 4, C]`, `[1, O, 6, 6, C]` or, of `f4_taps`, `[1, O, 3, 3, C]`, by the variant of
+    The layout is that of `[1, O, 4, 4, C]`, `[1, O, 6, 6, C]` or, of `f4_bytes`, `[1, O, 3, 3, C]`, by the variant of
     the algorithm.
     """
 

@@ -1,4 +1,4 @@
-"""`kernel.winograd`: convolutions of 3x3 taps by Winograd's algorithms in integers, and their matrices.
+"""`kernel.winograd`: convolutions of 3x3 kernels by Winograd's algorithms in integers, and their matrices.
 
 F(m x m, 3 x 3) gets m by m sums from tiles of m + 2 by m + 2 elements of each channel: `A^T (U * (B^T d B)) A`, where
 `*` multiplies element by element and sums over the channels. F(2x2, 3x3) needs 16 products for what the window takes 36
@@ -23,7 +23,7 @@ from qmlir.dialects.kernel.ops import shaped
 Array = npt.NDArray[Any]
 Matrix = tuple[tuple[int, ...], ...]
 
-TAPS = 3
+KERNEL_SIZE = 3
 """Taps of the window along each axis."""
 
 
@@ -57,7 +57,7 @@ class Algorithm:
     odd: int
     shift: int
 
-    takes_taps: bool = False
+    takes_bytes: bool = False
     """Whether weights come as taps of a byte, and the loops transform them."""
 
     @property
@@ -73,21 +73,21 @@ class Algorithm:
     @property
     def weight_size(self) -> int:
         """Elements of the weights along each axis, as `kernel.winograd` takes them."""
-        return TAPS if self.takes_taps else self.tile
+        return KERNEL_SIZE if self.takes_bytes else self.tile
 
     @property
     def weight_element(self) -> IntegerType:
         """What one of these is held in."""
-        return i8 if self.takes_taps else i16
+        return i8 if self.takes_bytes else i16
 
     def taken(self, weights: Array) -> Array:
         """Taps `[O, 3, 3, C]` as `kernel.winograd` takes them."""
         wide = weights.astype(np.int64)
-        return wide.astype(np.int8) if self.takes_taps else transformed(self.weights, wide, (1, 2)).astype(np.int16)
+        return wide.astype(np.int8) if self.takes_bytes else transformed(self.weights, wide, (1, 2)).astype(np.int16)
 
     def title(self, axes: int = 2) -> str:
         """F(2x2, 3x3) and so on."""
-        return f"F({'x'.join([str(self.step)] * axes)}, {'x'.join([str(TAPS)] * axes)})"
+        return f"F({'x'.join([str(self.step)] * axes)}, {'x'.join([str(KERNEL_SIZE)] * axes)})"
 
     @property
     def shift_of_sums(self) -> int:
@@ -100,9 +100,9 @@ class Algorithm:
         found = pow(self.odd**2, -1, 1 << 32)
         return found - (found >> 31 << 32)
 
-    def sums_of_taps(self, weights: Array) -> Array:
+    def sums_of_weights(self, weights: Array) -> Array:
         """The plain sum of the taps `[O, C]` of weights as they are taken: one element of transformed ones has it."""
-        if self.takes_taps:
+        if self.takes_bytes:
             return weights.astype(np.int64).sum(axis=(1, 2))
         place = next(index for index, row in enumerate(self.weights) if len(set(row)) == 1)
         return weights[:, place, place].astype(np.int64) // self.weights[place][0] ** 2
@@ -127,16 +127,16 @@ F4 = Algorithm(
     odd=3, shift=3,
 )  # fmt: skip
 
-F4_TAPS = Algorithm(
-    "f4_taps", "winograd_f4_taps",
+F4_BYTES = Algorithm(
+    "f4_bytes", "winograd_f4_bytes",
     input=F4.input,
     weights=((1, 0, 0), (1, 1, 1), (1, -1, 1), (1, 2, 4), (1, -2, 4), (0, 0, 1)),
     output=((6, -4, -4, 1, 1, 0), (0, -4, 4, 2, -2, 0), (0, -4, -4, 4, 4, 0), (0, -4, 4, 8, -8, 24)),
-    odd=3, shift=3, takes_taps=True,
+    odd=3, shift=3, takes_bytes=True,
 )  # fmt: skip
 """What is common to a row of `F4.weights` is in the columns of `output`: it is done once for all channels."""
 
-ALGORITHMS: Mapping[str, Algorithm] = {each.name: each for each in (F2, F4, F4_TAPS)}
+ALGORITHMS: Mapping[str, Algorithm] = {each.name: each for each in (F2, F4, F4_BYTES)}
 """The algorithms by name."""
 
 VARIANTS: Mapping[str, Algorithm] = {each.variant: each for each in ALGORITHMS.values()}
@@ -168,7 +168,7 @@ class ByAlgorithmOp(EpilogueOp):
         return self.parts.value.data
 
     def terms(self) -> int:
-        return TAPS * TAPS * shaped(self.x)[0][-1]
+        return KERNEL_SIZE * KERNEL_SIZE * shaped(self.x)[0][-1]
 
     def multiply_adds(self) -> int:
         """Those of the convolution: what is computed, not how."""
@@ -184,7 +184,7 @@ class ByAlgorithmOp(EpilogueOp):
         x, tile = list(shaped(self.x)[0]), self.form.tile
         if len(x) != 4 or min(x[1:-1]) < tile:
             raise VerifyException(f"takes images of {tile} elements or more along each axis, found {x[1:-1]}")
-        return (x[0], *(size - TAPS + 1 for size in x[1:-1]), self.channels())
+        return (x[0], *(size - KERNEL_SIZE + 1 for size in x[1:-1]), self.channels())
 
     def _verify_properties(self) -> None:
         super()._verify_properties()
@@ -209,10 +209,10 @@ class ByAlgorithmOp(EpilogueOp):
 
 @irdl_op_definition
 class WinogradOp(ByAlgorithmOp, ContractionOp):
-    """Convolutions of 3x3 taps, each next to the other: `x` `[N, H + 2, W + 2, C]`, padded, to `[N, H, W, O]`.
+    """Convolutions of 3x3 kernels, each next to the other: `x` `[N, H + 2, W + 2, C]`, padded, to `[N, H, W, O]`.
 
     `w` are weights of i16, transformed by the algorithm's `G`: `[O, 4, 4, C]` by `f2`, F(2x2, 3x3), and `[O, 6, 6, C]`
-    by `f4`, F(4x4, 3x3); `f4_taps` takes the weights themselves, `[O, 3, 3, C]` of i8, and transforms them. The sum
+    by `f4`, F(4x4, 3x3); `f4_bytes` takes the weights themselves, `[O, 3, 3, C]` of i8, and transforms them. The sum
     that the epilogue gets is `(A^T m A) >> 2` of `f2`, `((A^T m A) / 9) >> 6` of the others, where `m = sum over C of
     u * (B^T d B)`, `u` the transformed weights, and a division by 9 is a product with its inverse modulo 2^32: the
     transform of the input is held in 16 bits and all else in 32, both wrap. With more than one of `parts` the channels
@@ -247,7 +247,7 @@ def part_counts(channels: int, form: Algorithm) -> tuple[int, ...]:
 
 def winograd_sums(x: Array, w: Array, form: Algorithm, parts: int = 1) -> Array:
     """The sums of images `[N, H + 2, W + 2, C]` by weights as `kernel.winograd` takes them."""
-    taken = transformed(form.weights, w.astype(np.int64), (1, 2)) if form.takes_taps else w
+    taken = transformed(form.weights, w.astype(np.int64), (1, 2)) if form.takes_bytes else w
     pieces = zip(np.split(x, parts, axis=-1), np.split(taken, parts, axis=-1), strict=True)
     sums = [_part_sums(*piece, form).astype(np.int64) for piece in pieces]
     return np.asarray(sum(sums)).astype(np.int32)
@@ -258,7 +258,7 @@ def winograd_sums(x: Array, w: Array, form: Algorithm, parts: int = 1) -> Array:
 def _part_sums(x: Array, w: Array, form: Algorithm) -> Array:
     """The sums by transformed weights."""
     batch, height, width, channels = x.shape
-    sizes, step, tile = (height - TAPS + 1, width - TAPS + 1), form.step, form.tile
+    sizes, step, tile = (height - KERNEL_SIZE + 1, width - KERNEL_SIZE + 1), form.step, form.tile
     tiles = [-(-size // step) for size in sizes]
     padded = np.pad(x.astype(np.int64), [(0, 0), *((0, -size % step) for size in sizes), (0, 0)])
     windows = np.lib.stride_tricks.sliding_window_view(padded, (tile, tile), axis=(1, 2))

@@ -113,7 +113,7 @@ def accumulator_type(op: Operation) -> UniformQuantizedType | None:
 def refuted_limits(op: Operation, bias: SSAValue | None, known: Known) -> Limits | None:
     """The limits of the sums of `op`, bias included, where data of its type take them beyond 32 bits; `None` otherwise.
 
-    Data keep the range that their type promises here, and a bias that is no constant adds nothing.
+    Data keep the range that their type promises here, and a bias that is not a constant adds nothing.
     """
     found = _products(op)
     elements = None if found is None else found.elements()

@@ -54,7 +54,7 @@ def _check_scheme(text: str) -> None:
 
 def _check_granularity(text: str) -> None:
     if text not in ("tensor", "channel") and not _BLOCK.fullmatch(text):
-        raise ValueError(f"'{text}' is no granularity: tensor, channel, block and block:N are accepted")
+        raise ValueError(f"'{text}' is not a granularity: tensor, channel, block and block:N are accepted")
 
 
 @cache
@@ -224,7 +224,7 @@ class Description:
     def check(self) -> None:
         """Raise `ValueError` for a value that is not accepted."""
         if not _NAME.fullmatch(self.name):
-            raise ValueError(f"'{self.name}' is no name of a target: letters, digits, '_', '.' and '-' are accepted")
+            raise ValueError(f"'{self.name}' is not a name of a target: letters, digits, '_', '.' and '-' are accepted")
         for support in self.supports:
             support.check()
         for text in self.requantize:

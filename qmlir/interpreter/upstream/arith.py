@@ -243,8 +243,8 @@ def _float_to_integer(is_signed: bool) -> Function:
         fits = (whole >= (-(2.0**bits) if is_signed else 0.0)) & (whole < 2.0**bits)
         if not fits.all():
             first = np.asarray(value)[~fits].flat[0]
-            kind = "signed" if is_signed else "unsigned"
-            raise InterpretationError(f"{first} of type {source} is no {kind} value of type {target}")
+            kind = "a signed" if is_signed else "an unsigned"
+            raise InterpretationError(f"{first} of type {source} is not {kind} value of type {target}")
         integers = np.asarray(whole).astype(np.int64 if is_signed else np.uint64)
         return wrap(integers if is_array(value) else int(integers), target)
 

@@ -66,7 +66,7 @@ def _allocate(op: memref.AllocOp | memref.AllocaOp, sizes: Place, symbols: Place
 def _strided(buffer: Array, offset: int, shape: Place, strides: Place) -> Array:
     """A view into a buffer, by numbers that count elements."""
     size = buffer.itemsize
-    bits = buffer.view(f"u{size}")  # bf16 is no type of a Python buffer
+    bits = buffer.view(f"u{size}")  # bf16 is not a type of a Python buffer
     try:
         found = np.ndarray(shape, bits.dtype, bits, offset * size, tuple(stride * size for stride in strides))
     except (TypeError, ValueError) as error:  # NumPy holds the view against the buffer's size
@@ -173,7 +173,7 @@ def _reshaped(array: Array, shape: Sequence[int]) -> Array:
         return array.reshape(tuple(shape), copy=False)
     except ValueError as error:
         raise InterpretationError(
-            f"memory of shape {list(array.shape)} and strides {_strides_of(array)} is no memory of shape {list(shape)}"
+            f"memory of shape {list(array.shape)} and strides {_strides_of(array)} is not memory of shape {list(shape)}"
         ) from error
 
 

@@ -23,7 +23,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir import registry
 from qmlir.dialects.check.ops import ExpectCloseOp, ExpectEqOp
-from qmlir.dialects.kernel.hand_made import HandMadeOp, hand_made_for, hand_made_kernels
+from qmlir.dialects.kernel.custom import CustomOp, custom_kernel_for, custom_kernels
 from qmlir.dialects.kernel.lowering.lowering import Lowering, no_lowering
 from qmlir.dialects.kernel.lowering.types import integer_types, is_unsigned, small_float_of
 from qmlir.dialects.nn.requantize import decompose
@@ -50,13 +50,13 @@ def _parts_of(op: Operation, rewriter: PatternRewriter) -> Sequence[SSAValue] | 
 
 def _by_hand(op: Operation, at: Lowering) -> Sequence[SSAValue] | None:
     """The results of a call of the custom kernel for such operations; `None` where there is none."""
-    kernel = hand_made_for(op)
+    kernel = custom_kernel_for(op)
     if kernel is None:
         return None
     evaluator = evaluator_of(op)
     if evaluator is None or isinstance(evaluator, RunsRegions):
         raise at.error(f"has the kernel '{kernel.function}', and no meaning on arrays that it is held to")
-    call = HandMadeOp.of(op, kernel, [at.value(operand) for operand in op.operands])
+    call = CustomOp.of(op, kernel, [at.value(operand) for operand in op.operands])
     at.insert(call)
     return call.results
 
@@ -88,8 +88,8 @@ class Lower(RewritePattern):
 
 
 def _attributes_of(type_: Attribute, is_quantized: bool) -> DictionaryAttr:
-    """What a caller must know of an argument or result: that its integers have no sign, that one bit is no Boolean,
-    that integers are the bits of small floats, and that NaN is no number."""
+    """What a caller must know of an argument or result: that its integers have no sign, that one bit is not a Boolean,
+    that integers are the bits of small floats, and that NaN is not a number."""
     element = element_type(type_)
     if isinstance(element, AnyFloat | CalibratedQuantizedType) and is_quantized:
         return DictionaryAttr({REFUSES_NAN: UnitAttr()})
@@ -177,7 +177,7 @@ class ConvertNnToKernel(ModulePass):
         handed_on = (FuncOp, CallOp, ReturnOp, ExpectEqOp, ExpectCloseOp)
         legality = Legality(
             illegal_dialects=frozenset({"nn", "quant", "calib"}),
-            illegal_operations=(*registry.lowerings(), *registry.decompositions(), *hand_made_kernels()),
+            illegal_operations=(*registry.lowerings(), *registry.decompositions(), *custom_kernels()),
             accepted="operations that a dialect or a package has a lowering or a kernel for",
             types=types,
         )

@@ -89,5 +89,5 @@ class NnDecompose(ModulePass):
         known = dict.fromkeys((*(kind.partition(".")[2] for kind in kinds), *kinds, *nodes))
         for pattern in dict.fromkeys(self.keep):
             if not any(fnmatchcase(name, pattern) for name in known):
-                message = f"nn-decompose keep: '{pattern}' is no kind of composite and no node of the model"
+                message = f"nn-decompose keep: '{pattern}' is not a kind of composite and no node of the model"
                 emit(Diagnostic(Severity.WARNING, message + nearest_name(pattern, known)))

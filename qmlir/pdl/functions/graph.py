@@ -94,7 +94,7 @@ def elements(value: SSAValue) -> Attribute:
     """The elements of an `nn.constant`, as they are stored."""
     constant = _constant(value)
     if constant is None:
-        raise ValueError("the value is no nn.constant: use the constraint 'is_constant' before")
+        raise ValueError("the value is not an nn.constant: use the constraint 'is_constant' before")
     return constant.value
 
 

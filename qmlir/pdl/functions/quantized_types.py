@@ -303,7 +303,7 @@ def shift(output: UniformQuantizedType, *inputs: UniformQuantizedType) -> Attrib
     """
     found = _shift(output, inputs)
     if found is None:
-        raise ValueError("requantizing is no shift: use the constraint 'is_shift' before")
+        raise ValueError("requantizing is not a shift: use the constraint 'is_shift' before")
     return _numbers(found)
 
 

@@ -30,7 +30,7 @@ _LARGEST_EXPONENT = 1 << 13
 
 
 class ProfileError(ValueError):
-    """A text is no profile; the message says why."""
+    """A text is not a profile; the message says why."""
 
 
 def _tool() -> str:
@@ -64,7 +64,7 @@ class Profile:
         try:
             return Profile.from_text(read_source(Path(path)))
         except ProfileError as error:
-            raise text_error(f"'{path}' is no profile: {error}") from error
+            raise text_error(f"'{path}' is not a profile: {error}") from error
 
     def to_text(self) -> str:
         """The text of the file."""

@@ -2,7 +2,7 @@
 
 It holds code. So an entry runs only where its folder belongs to the user, no other user may write it, and its manifest
 says that it was built for this key and has the digest of every file; anything else is built anew. A cache in a place
-that is no folder, or that others may write, is not used: entries then last as long as the process. Entries are built
+that is not a folder, or that others may write, is not used: entries then last as long as the process. Entries are built
 aside and moved into place in one step, so that several processes may build the same one, and what a process left that
 was killed is removed after a day. Folder: `QMLIR_CACHE_DIR`, or `qmlir` in the user's cache folder; size:
 `QMLIR_CACHE_SIZE` in MiB, 2048 where nothing is said.
@@ -49,7 +49,7 @@ def cache_directory() -> Path:
 
 
 def size_limit() -> int:
-    """The bytes that entries may take together. Raises `DiagnosticError` where the variable is no number."""
+    """The bytes that entries may take together. Raises `DiagnosticError` where the variable is not a number."""
     given = number_in(SIZE_VARIABLE, "MiB", DEFAULT_MEBIBYTES)
     return (DEFAULT_MEBIBYTES if given is None else given) << 20
 
@@ -200,7 +200,7 @@ def entry(key: str, build: Callable[[Path], None], on_trouble: Callable[[str], N
     """The entry of `key`, built by `build(folder)` where it is missing, damaged or not the user's own.
 
     Where the cache cannot be written, `on_trouble` gets the reason, and the entry lasts as long as the process. Raises
-    `DiagnosticError` where nothing can be written anywhere, and for a size of the cache that is no number.
+    `DiagnosticError` where nothing can be written anywhere, and for a size of the cache that is not a number.
     """
     limit = size_limit()  # before anything is built
     try:

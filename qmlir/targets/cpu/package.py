@@ -197,7 +197,7 @@ def load_package(
         raise text_error(str(error)) from error
     except SyntaxError as error:
         forget(name)
-        raise text_error(f"{error.filename} is damaged: line {error.lineno} is no Python") from error
+        raise text_error(f"{error.filename} is damaged: line {error.lineno} is not Python") from error
     except ModuleNotFoundError as error:  # of a custom kernel
         forget(name)
         raise text_error(f"{folder} calls functions of the module '{error.name}', which is not installed") from error

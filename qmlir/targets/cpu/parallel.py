@@ -26,7 +26,7 @@ _LINES_EACH = 1000
 
 
 def process_limit() -> int:
-    """How many processes may compile at once. Raises `DiagnosticError` where the variable is no number."""
+    """How many processes may compile at once. Raises `DiagnosticError` where the variable is not a number."""
     given = number_in(PROCESSES_VARIABLE, "processes", 2)
     if given is not None:
         return given

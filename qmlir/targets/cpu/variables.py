@@ -8,7 +8,7 @@ from qmlir.ir.diagnostics import text_error
 def number_in(variable: str, of: str, example: int) -> int | None:
     """The whole number in `variable`, `None` where nothing is said; `of` says what it counts.
 
-    Raises `DiagnosticError` for what is no number from 0 on.
+    Raises `DiagnosticError` for what is not a number from 0 on.
     """
     text = os.environ.get(variable, "").strip()
     if text and not text.isdecimal():

@@ -13,7 +13,7 @@ TITLES: Mapping[str, str] = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVIN
 
 
 def is_installed(package: str) -> bool:
-    """Whether a peer is here. Raises `DiagnosticError` for what is no peer."""
+    """Whether a peer is here. Raises `DiagnosticError` for what is not a peer."""
     if package not in TITLES:
         raise text_error(f"no peer '{package}'{nearest_name(package, TITLES)}, there are {', '.join(TITLES)}")
     return find_spec(package) is not None

@@ -83,7 +83,7 @@ class Comparison:
 
     def below(self, bound_db: float) -> Iterator[ValueComparison]:
         """All values and outputs below `bound_db` but those that saturate on purpose, in order."""
-        # Not `< bound`: a ratio that is no number is below, too.
+        # Not `< bound`: a ratio that is not a number is below, too.
         return (each for each in (*self.values, *self.outputs) if not each.is_limited and not each.sqnr_db >= bound_db)
 
     def worst(self, count: int) -> tuple[ValueComparison, ...]:
@@ -144,7 +144,7 @@ def _pairs(reference: Subject, candidate: Subject) -> list[_Pair]:
     theirs = {name.key: name for name in candidate.names}
     keys = matched(reference.names, candidate.names)
     pairs = (_Pair(name, theirs[keys[name.key]]) for name in reference.names if name.key in keys)
-    # An input that both take as it is given is no result of either.
+    # An input that both take as it is given is not a result of either.
     return [pair for pair in pairs if not pair.reference.operation == pair.candidate.operation == INPUT]
 
 

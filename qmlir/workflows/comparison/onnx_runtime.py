@@ -36,8 +36,8 @@ class OnnxRuntimeSubject:
 
     Without graph optimization (`EXACT`) all its float tensors are values, and what it computes is what the model says.
     With any, nodes become others while tensors are watched as little as possible: then only the outputs are values.
-    `shapes` fixes sizes of inputs that the model leaves open. Raises `DiagnosticError` where the file is no model, or
-    where ONNX Runtime is not installed or cannot run it.
+    `shapes` fixes sizes of inputs that the model leaves open. Raises `DiagnosticError` where the file is not a model,
+    or where ONNX Runtime is not installed or cannot run it.
     """
 
     def __init__(

@@ -102,7 +102,7 @@ class Facts:
 
     @property
     def operation(self) -> Operation:
-        """The operation of a node that is no port."""
+        """The operation of a node that is not a port."""
         assert self.node.operation is not None
         return self.node.operation
 

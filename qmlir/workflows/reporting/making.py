@@ -72,7 +72,7 @@ def _module(model: Model, shapes: Mapping[str, Sequence[int]] | None) -> ModuleO
         return model
     path = Path(fspath(model))
     if path.is_dir():
-        raise text_error(f"'{path}' is no folder of qmlir quantize, which has a summary.json of one")
+        raise text_error(f"'{path}' is not a folder of qmlir quantize, which has a summary.json of one")
     return load(path, shapes=shapes)
 
 

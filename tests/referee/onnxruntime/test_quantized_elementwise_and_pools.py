@@ -93,7 +93,7 @@ def _through_float(sheet: Sheet, draw: Draw) -> None:
         other = rescale(other, other.scale * 3)
     data, second = draw.stored(x, *shape), draw.stored(other, *shape)
     op_type = draw.rng.choice(list(THROUGH_FLOAT))
-    if op_type == "Div":  # 0 / 0 is no number to quantize
+    if op_type == "Div":  # 0 / 0 is not a number to quantize
         instead = other.storage_min if other.zero_point > other.storage_min else other.storage_max
         second[second == other.zero_point] = instead
     theirs = sheet.node(op_type, dequantized(sheet, data, x), dequantized(sheet, second, other))

@@ -310,10 +310,10 @@ MOVED = of_channels("MOVED", [1.0, 2.0], [0, 1], is_strict=True)
 
 REFUSED = {
     "ONE": r"other shapes than that of the ranges, \(2,\)",
-    "TINY": "a scale that is no normal f32 number above 0",
-    "FINE": "a scale that is no normal f32 number above 0",
+    "TINY": "a scale that is not a normal f32 number above 0",
+    "FINE": "a scale that is not a normal f32 number above 0",
     "OUTSIDE": "a zero point outside i8",
-    "THIRD": "a scale that is no power of two",
+    "THIRD": "a scale that is not a power of two",
     "MOVED": "another zero point than a symmetric one",
 }
 """Schemes that give the second of two channels what they may not give, and what is said of it."""

@@ -86,7 +86,7 @@ def test_what_holds_no_plain_array(tmp_path: Path, data: bytes, is_zipped: bool)
         _zip(path, {"a.npy": data})
     else:
         path.write_bytes(data)
-    assert "it is no .npy or .npz file of plain arrays, or damaged" in _refused(path)
+    assert "it is not a .npy or .npz file of plain arrays, or damaged" in _refused(path)
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])

@@ -92,7 +92,7 @@ def test_inputs_are_read_from_a_file(tmp_path: Path) -> None:
     np.savez(tmp_path / "inputs.npz", x=np.arange(4, dtype=np.float32))
     assert inputs_in(tmp_path / "inputs.npz")["x"].tolist() == [0, 1, 2, 3]
     (tmp_path / "broken.npz").write_bytes(b"PK no archive")
-    with pytest.raises(DiagnosticError, match=r"broken.npz': it is no .npy or .npz file of plain arrays"):
+    with pytest.raises(DiagnosticError, match=r"broken.npz': it is not a .npy or .npz file of plain arrays"):
         inputs_in(tmp_path / "broken.npz")
 
 

@@ -83,7 +83,7 @@ def test_inputs_are_not_written() -> None:
         "kernel.conv ins(%x, %f : memref<1x2x2x1xi8>, memref<1x1x1x1xi8>) outs(%y : memref<1x2x2x1xi8>) attributes {\n"
         "strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>} {\n^bb0(%s: i32):\n"
         "%t = arith.trunci %s : i32 to i8\nkernel.yield %t : i8\n}",
-        'kernel.hand_made "a:b" ins(%x : memref<1x2x2x1xi8>) outs(%y : memref<1x2x2x1xi8>) computes {op = "nn.abs",\n'
+        'kernel.custom "a:b" ins(%x : memref<1x2x2x1xi8>) outs(%y : memref<1x2x2x1xi8>) computes {op = "nn.abs",\n'
         "operands = [tensor<1x2x2x1xi8>], results = [tensor<1x2x2x1xi8>]}",
     ],
 )

@@ -237,7 +237,7 @@ VALID = model_of([RELU]).SerializeToString()
     [b"", b"\n", b"no protobuf at all", b"\x08", bytes(range(256)), VALID[: len(VALID) // 2], b"[1, 2]", b"\xff" * 99],
 )
 def test_no_model(content: bytes, tmp_path: Path) -> None:
-    assert "is no ONNX model" in refused(_write(tmp_path, content))
+    assert "is not an ONNX model" in refused(_write(tmp_path, content))
 
 
 @pytest.mark.parametrize("end", range(1, len(VALID), 7))
@@ -257,9 +257,9 @@ def test_missing_file(tmp_path: Path) -> None:
         ("z=2x3", "the model has no input 'z'"),
         ("x=2x4", "input 'x' has the shape 2x3, not 2x4"),
         ("x=2", "input 'x' has the shape 2x3, not 2"),
-        ("x", "'x' is no shape of an input"),
-        ("x=2xa", "'x=2xa' is no shape of an input"),
-        ("x=2x-1", "'x=2x-1' is no shape of an input"),
+        ("x", "'x' is not a shape of an input"),
+        ("x=2xa", "'x=2xa' is not a shape of an input"),
+        ("x=2x-1", "'x=2x-1' is not a shape of an input"),
     ],
 )
 def test_wrong_shapes(shape: str, message: str, tmp_path: Path) -> None:
@@ -315,4 +315,4 @@ def test_input_files_that_hold_code_arerefused(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array([print], dtype=object), allow_pickle=True)
     code, said = _run(path, "--input", f"x={tmp_path / 'x.npy'}")
     assert code == 1
-    assert "is no .npy or .npz file of plain arrays" in said
+    assert "is not a .npy or .npz file of plain arrays" in said

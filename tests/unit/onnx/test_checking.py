@@ -106,9 +106,9 @@ WRONG_MODELS: dict[str, tuple[ModelProto, str]] = {
         model_of([_referring("alpha")]),
         "LeakyRelu node 'n1': the attribute 'alpha' is 'slope' of a function, outside of any function",
     ),
-    "attribute that is no text": (
+    "attribute that is not a text": (
         model_of([node_of("Gelu", ["x"], approximate=b"t\xff")]),
-        "Gelu node 'n1': the attribute 'approximate' is b't\\xff', which is no UTF-8 text",
+        "Gelu node 'n1': the attribute 'approximate' is b't\\xff', which is not UTF-8 text",
     ),
     "attribute of a quantized operator of ONNX Runtime": (
         model_of([_microsoft("QLinearLeakyRelu", ["x", "x", "x", "x"], alfa=0.5)]),
@@ -256,4 +256,4 @@ def test_names_that_are_no_text(place: str, tmp_path: Path) -> None:
     path.write_bytes(model.SerializeToString().replace(b"NAME", b"N\xff\xfeE"))
     said = refused(path)
     assert "b'N\\xff\\xfeE' of a" in said
-    assert "is no UTF-8 text" in said
+    assert "is not UTF-8 text" in said

@@ -151,7 +151,7 @@ def test_half_precision(dtype: Any, is_constant: bool) -> None:
 @pytest.mark.parametrize(
     ("x", "scale", "attributes", "expected"),
     [
-        # 2049 is no f16: it is 2048 where the division is in f16.
+        # 2049 is not an f16: it is 2048 where the division is in f16.
         (np.float32([2049.0]), np.float32(1.0), {}, [2049]),
         (np.float32([2049.0]), np.float16(1.0), {}, [2048]),
         (np.float32([2049.0]), np.float16(1.0), {"precision": TensorProto.FLOAT}, [2049]),

@@ -70,7 +70,7 @@ def _holds(name: str, types: list[str], attributes: list[str]) -> bool:
     try:
         return function([*map(_type, types), *map(_attribute, attributes)]) is not None
     except TypeError:
-        return False  # as the search for a pattern has it: nothing holds of what is no number
+        return False  # as the search for a pattern has it: nothing holds of what is not a number
 
 
 @pytest.mark.parametrize(("name", "types", "attributes"), HOLDS)

@@ -288,7 +288,7 @@ def test_a_recurrent_layer_is_left_whole() -> None:
     with pytest.raises(DiagnosticError, match="1 operation left in float") as error:
         run_passes(module.clone(), "quant-assign-types{assert_all_quantized=true}")
     assert [note.message for note in error.value.diagnostic.notes] == [
-        "'nn.lstm' op has no meaning on quantized values"
+        "'nn.lstm' op is not supported on quantized values"
     ]
     text = module_text(run_passes(module, "quant-assign-types"))
     assert "quant.qcast" not in text

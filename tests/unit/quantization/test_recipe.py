@@ -143,8 +143,8 @@ def test_wrong_values_name_the_file_and_the_rule(tmp_path: Path) -> None:
         ("storage = 8", "storage is a string, found 8"),
         ("quantize = 'no'", "quantize is true or false, found 'no'"),
         ("origin = 3\nstorage = 'i8'", "origin is a string, found 3"),
-        ("granularity = 'block:0'", "'block:0' is no granularity: tensor, channel, block:N are accepted"),
-        ("rule = 'tflite'", "'tflite' is no rule: onnxruntime, glow are accepted"),
+        ("granularity = 'block:0'", "'block:0' is not a granularity: tensor, channel, block:N are accepted"),
+        ("rule = 'tflite'", "'tflite' is not a rule: onnxruntime, glow are accepted"),
         ("calibrator = 3", "calibrator is a name, or a table with a name and options, found 3"),
     ]:
         path.write_text(f"[[rule]]\nstorage = 'i8'\n[[rule]]\n{text}\n")

@@ -167,7 +167,7 @@ def test_a_reason_that_nobody_gave() -> None:
         "%x: tensor<2x3xf32>",
     )
     (row,) = coverage(module).left_in_float
-    assert (row.key, row.reason) == ("nn.einsum", "has no meaning on quantized values")
+    assert (row.key, row.reason) == ("nn.einsum", "is not supported on quantized values")
     assert float_reasons([Decisions((), left_in_float={only(module): "because"})]) == {"nn.einsum": "because"}
 
 

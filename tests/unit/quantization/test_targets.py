@@ -97,7 +97,9 @@ def test_a_module_that_names_its_targets_needs_no_setting(model: ModuleOp, data:
 def test_passes_that_a_target_wants_run_for_it_alone(model: ModuleOp, data: dict[str, np.ndarray]) -> None:
     assert "origin = " not in module_text(qmlir.quantize(model, data, target="staged,cpu"))
     assert "origin = " in module_text(qmlir.quantize(model, data, target="toy,cpu"))
-    message = r"target 'misplaced': 'quantize.decided.before' is no point of a pipeline, did you mean 'quantize.decide"
+    message = (
+        r"target 'misplaced': 'quantize.decided.before' is not a point of a pipeline, did you mean 'quantize.decide"
+    )
     with pytest.raises(DiagnosticError, match=message):
         qmlir.quantize(model, data, target="misplaced")
 

@@ -282,7 +282,7 @@ def test_a_point_that_no_pipeline_has_is_an_error_of_the_package(raising: Path) 
     done = _run(raising, "qmlir", "quantize", MODEL, "--shape", "image=1x4", "--data", MODEL, "-o", "x.mlir")
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
         1,
-        "error: package 'raising 1.1': 'quantize.lowr.before' is no point of a pipeline, "
+        "error: package 'raising 1.1': 'quantize.lowr.before' is not a point of a pipeline, "
         "did you mean 'quantize.lower.before'? (QMLIR_WITHOUT=raising leaves it out)",
     )
 

@@ -200,7 +200,7 @@ def test_options() -> None:
     np.testing.assert_array_equal(found["e"], np.array([2**63 - 1, -1]), strict=True)
     np.testing.assert_array_equal(found["s"], np.array([0.5, 2], np.float32), strict=True)
     for entries, message in (
-        (["k=one"], "'k=one' is no value of an input: name=2x-1 is accepted"),
+        (["k=one"], "'k=one' is not a value of an input: name=2x-1 is accepted"),
         (["k=1", "k=2"], "the value of 'k' is given twice"),
         (["k=1x2"], "a number or a list of numbers can be given here"),
         (["m=1"], "a number or a list of numbers can be given here"),
@@ -208,7 +208,7 @@ def test_options() -> None:
     ):
         with pytest.raises(DiagnosticError, match=message):
             parse_values(function, entries)
-    with pytest.raises(DiagnosticError, match="'x=3xa' is no shape of an input: name=1x3x224x224 is accepted"):
+    with pytest.raises(DiagnosticError, match="'x=3xa' is not a shape of an input: name=1x3x224x224 is accepted"):
         parse_shapes(["x=3xa"])
     with pytest.raises(DiagnosticError, match="no function '@man': the module has @main"):
         function_of(module_of("func.func @main() { func.return }"), "man")

@@ -186,7 +186,7 @@ def test_a_call_of_what_is_no_part() -> None:
       func.return %0 : tensor<2xf32>
     }
     """)
-    with pytest.raises(DiagnosticError, match="calls @callee, which is no part: inline it before it is partitioned"):
+    with pytest.raises(DiagnosticError, match="calls @callee, which is not a part: inline it before it is partitioned"):
         compile_parts(module, "main", Running())
 
 

@@ -76,7 +76,7 @@ def test_what_is_not_emitted(name: str, message: str) -> None:
 
 
 def test_a_row_that_names_no_function() -> None:
-    with pytest.raises(DiagnosticError, match=r"target 'broken': 'tests\.support.targets:TOY' is no function"):
+    with pytest.raises(DiagnosticError, match=r"target 'broken': 'tests\.support.targets:TOY' is not a function"):
         execute_for(find_target("broken"), _module())
 
 

@@ -27,13 +27,13 @@ def test_nothing_waits_for_a_pipe(tmp_path: Path) -> None:
     """Where it is in the place of any file that is looked for beside another."""
     for name in (SUMMARY, "parts.json", "w.safetensors", "state"):
         os.mkfifo(tmp_path / name)
-    with pytest.raises(OSError, match="it is no regular file"):
+    with pytest.raises(OSError, match="it is not a regular file"):
         read_regular(tmp_path / SUMMARY)
     assert not QuantizedFolder.holds(tmp_path)
     assert not has_parts(tmp_path)
     assert Measurements("key", tmp_path / "state").known == 0
     text = '%0 = nn.constant #nn.weights<"w.safetensors", "w0", "sha256:"> : tensor<4xf32>'
-    with pytest.raises(DiagnosticError, match=r"'w\.safetensors' cannot be read: it is no regular file"):
+    with pytest.raises(DiagnosticError, match=r"'w\.safetensors' cannot be read: it is not a regular file"):
         parse_module(default_environment().new_context(), text, directory=tmp_path)
 
 
@@ -49,7 +49,7 @@ def test_names_that_are_none(tmp_path: Path, name: str) -> None:
     content = {"format": "qmlir-quantized", "stem": name}
     (tmp_path / SUMMARY).write_text(json.dumps(content))
     assert not QuantizedFolder.holds(tmp_path)
-    with pytest.raises(DiagnosticError, match="is no folder of qmlir quantize"):
+    with pytest.raises(DiagnosticError, match="is not a folder of qmlir quantize"):
         QuantizedFolder.open(tmp_path)
 
 

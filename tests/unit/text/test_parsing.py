@@ -173,13 +173,13 @@ def test_altered_weights(saved: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"\xff" * 100, b"\x10\x00\x00\x00\x00\x00\x00\x00{"])
 def test_weights_of_another_format(saved: Path, content: bytes) -> None:
     saved.with_suffix(".safetensors").write_bytes(content)
-    assert "is no safetensors file" in _load_error(saved)
+    assert "is not a safetensors file" in _load_error(saved)
 
 
 def test_cut_off_weights(saved: Path) -> None:
     weights = saved.with_suffix(".safetensors")
     weights.write_bytes(weights.read_bytes()[:-10])
-    assert "is no safetensors file" in _load_error(saved)
+    assert "is not a safetensors file" in _load_error(saved)
 
 
 @pytest.mark.parametrize("name", ["../other.safetensors", "/etc/hostname", "sub/../../x.safetensors"])

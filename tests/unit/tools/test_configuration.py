@@ -122,7 +122,7 @@ def test_another_file(tmp_path: Path) -> None:
         ("[quantize]\nstrict = 1", r"strict in \[quantize\] is true or false, found 1"),
         ("[quantize]\ndata = 1", r"data in \[quantize\] is a string, found 1"),
         ("[quantize]\ndata = 'a'\nprofile = 'b'", "data and profile exclude each other"),
-        ("[quantize", "is no TOML"),
+        ("[quantize", "is not TOML"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -230,7 +230,7 @@ def test_one_file_is_read_and_told(folders: tuple[Path, Path]) -> None:
         ("data = '../work/secret.npz'", "outside of the folder of a file beside the model"),
         ("data = 'elsewhere/secret.npz'", "outside of the folder of a file beside the model"),
         ("data = '/etc/passwd'", "outside of the folder of a file beside the model"),
-        ("data = 'pipe'", "which is no file and no folder"),
+        ("data = 'pipe'", "which is not a file and no folder"),
         ("scheme = 'one\\u001b[31m'", "scheme in [quantize] is one line of text"),
     ],
 )
@@ -288,7 +288,7 @@ def test_what_a_file_in_the_working_directory_lets_be_written(
 
 def test_nothing_waits_for_a_pipe_in_its_place(folders: tuple[Path, Path]) -> None:
     os.mkfifo(folders[1] / "qmlir.toml")
-    with pytest.raises(DiagnosticError, match="it is no regular file"):
+    with pytest.raises(DiagnosticError, match="it is not a regular file"):
         found_from(folders[1] / "m.onnx", "--data", "x", "-o", "out")
 
 

@@ -41,8 +41,8 @@ def test_the_tests_of_a_new_package_pass(tmp_path: Path, name: str) -> None:
     ("name", "message"),
     [
         ("nn", "there is a dialect 'nn' already"),
-        ("3x", "'3x' is no name for a dialect: small letters, digits and '_' are accepted"),
-        ("class", "'class' is no name for a dialect: small letters, digits and '_' are accepted"),
+        ("3x", "'3x' is not a name for a dialect: small letters, digits and '_' are accepted"),
+        ("class", "'class' is not a name for a dialect: small letters, digits and '_' are accepted"),
     ],
 )
 def test_names_that_are_refused(tmp_path: Path, name: str, message: str) -> None:

@@ -107,10 +107,13 @@ REFUSED: list[tuple[str, Callable[[], Any]]] = [
     ("no runtime 'onnxrutime', did you mean 'onnxruntime'", lambda: qmlir.compare("onnxrutime:m.onnx", MODEL, DATA)),
     ("cannot read 'none.onnx': No such file", lambda: qmlir.compare("none.onnx", MODEL, DATA)),
     ("cannot read 'none.onnx': No such file", lambda: qmlir.compare("compiled:none.onnx", MODEL, DATA)),
-    ("is no ONNX model: ONNX Runtime runs .onnx files", lambda: qmlir.compare(f"onnxruntime:{__file__}", MODEL, DATA)),
+    (
+        "is not an ONNX model: ONNX Runtime runs .onnx files",
+        lambda: qmlir.compare(f"onnxruntime:{__file__}", MODEL, DATA),
+    ),
     ("a program does not say what its outputs are", lambda: qmlir.compare(len, len, DATA)),
     ("what has the type int can't be compared", lambda: qmlir.compare(3, MODEL, DATA)),  # type: ignore[arg-type]
-    ("is no folder of qmlir quantize", lambda: qmlir.compare(MODEL.parent, MODEL, DATA)),
+    ("is not a folder of qmlir quantize", lambda: qmlir.compare(MODEL.parent, MODEL, DATA)),
     ("has no input 'picture'", lambda: qmlir.compare(MODEL, MODEL, {"picture": IMAGES})),
 ]
 

@@ -22,7 +22,7 @@ func.func @main() {
 
 def test_weight_bytes() -> None:
     module: ModuleOp = parse_module(default_environment().new_context(), TEXT, "test")
-    # 3 of 4, of 8 and of 2 bytes; 5 of 4 bits, packed; 5 of 1 byte; the shape is no weight.
+    # 3 of 4, of 8 and of 2 bytes; 5 of 4 bits, packed; 5 of 1 byte; the shape is not a weight.
     assert weight_bytes(module) == 12 + 24 + 6 + 3 + 5
 
 

@@ -87,7 +87,7 @@ def _rms_norm(op: RmsNormOp, parts: Parts) -> Results:
 def _instance_norm(op: InstanceNormOp, parts: Parts) -> Results:
     """Centre each channel of each instance, divide by the deviation, scale, shift."""
     rank = len(shape_of(op.data))
-    if rank == 2:  # the mean over no axes is no reduction
+    if rank == 2:  # the mean over no axes is not a reduction
         return None
     normalized = _standardized(parts, op.data, range(2, rank), op.epsilon)
     factor, offset = (per_channel(parts, role, value, rank) for role, value in (("scale", op.scale), ("bias", op.bias)))

@@ -27,7 +27,7 @@ class Equation:
         operands = tuple(left.split(","))
         for term in (*operands, right):
             if _TERM.fullmatch(term) is None:
-                raise VerifyException(f"'{term}' is no term of an equation: it has letters, and '...' at most once")
+                raise VerifyException(f"'{term}' is not a term of an equation: it has letters, and '...' at most once")
         counts = Counter(letter for term in operands for letter in term if letter != ".")
         if not arrow:
             once = sorted(letter for letter, count in counts.items() if count == 1)

@@ -42,7 +42,7 @@ def padded_shape(shape: Sequence[int], pads: Sequence[Padding]) -> tuple[int, ..
 
 
 def unchanged_axes(before: Sequence[int], after: Sequence[int]) -> dict[int, int]:
-    """The axes whose size stays, aligned at the end; an unknown size is no size that stays."""
+    """The axes whose size stays, aligned at the end; an unknown size is not a size that stays."""
     offset = len(after) - len(before)
     return {
         axis: axis + offset

@@ -44,7 +44,7 @@ def moved_element(element: Attribute, axis_map: dict[int, int] | None) -> Attrib
 def transposed_shape(shape: Sequence[int], permutation: Sequence[int]) -> tuple[int, ...]:
     """`shape` with its axes in the order of `permutation`."""
     if sorted(permutation) != list(range(len(shape))):
-        raise VerifyException(f"{list(permutation)} is no permutation of the {len(shape)} axes")
+        raise VerifyException(f"{list(permutation)} is not a permutation of the {len(shape)} axes")
     return tuple(shape[axis] for axis in permutation)
 
 

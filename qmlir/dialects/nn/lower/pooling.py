@@ -126,7 +126,7 @@ def _average_pool(op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, at: Lowering)
     if element is None or quantized.uniform_element(at, op.result) is None:
         return (at.transpose(_plain_mean(at, found, last, counts), channels_first(rank)),)
     if not counts.all():
-        raise at.error("has a window that covers no element, and the mean of none is no number")
+        raise at.error("has a window that covers no element, and the mean of none is not a number")
     scales, zero_points = (np.asarray(each) for each in broadcast_parameters(element, shape))
     scales = same_along(scales, range(2, scales.ndim))
     if scales is None:

@@ -214,8 +214,8 @@ class LpNormOp(OneOperandOp):
 class LocalResponseNormOp(OneOperandOp):
     """`x / (bias + alpha / size * sum(x^2))^beta`, the sum over `size` neighbouring channels (ONNX LRN).
 
-    A neighbourhood reaches `(size - 1) / 2` channels to both sides, where that is no integer rounded down to the lower
-    channels and up to the higher ones, as far as there are channels.
+    A neighbourhood reaches `(size - 1) / 2` channels to both sides, where that is not an integer rounded down to the
+    lower channels and up to the higher ones, as far as there are channels.
     """
 
     name = "nn.local_response_norm"

@@ -336,7 +336,7 @@ class Product:
 
 
 def terms(value: SSAValue, most: int = 3) -> Iterator[tuple[SSAValue, bool]]:
-    """The terms of a sum, each with whether it is added; a value that is no sum is its only term."""
+    """The terms of a sum, each with whether it is added; a value that is not a sum is its only term."""
     queue = [(value, True)]
     while queue:
         term, is_added = queue.pop(0)

@@ -6,7 +6,7 @@ holds, of which it has 3.6 times the bytes: it has no row.
 
 from dataclasses import replace
 
-from qmlir.dialects.kernel.winograd import F4, F4_TAPS
+from qmlir.dialects.kernel.winograd import F4, F4_BYTES
 from qmlir.targets.cpu.isa import conditions
 from qmlir.targets.cpu.isa.avx2_vnni import AVX2_VNNI
 from qmlir.targets.cpu.isa.base import DOT_PAIRS, DOT_US, MULTIPLY_PAIRS, Gain, RegisterTile, Row
@@ -58,7 +58,7 @@ AVX512_VNNI = replace(
             "32x32x16 0.94",
         ),
         Gain(
-            F4_TAPS, _fills_lines,
+            F4_BYTES, _fills_lines,
             "Zen 4: 0.80 of the time of four bytes a lane at 7x7x512, 0.81 at 7x7x256; 10x10x256, 1.92 times "
             "as much, 1.16",
         ),

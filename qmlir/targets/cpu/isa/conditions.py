@@ -85,7 +85,7 @@ def takes_depthwise_pairs(op: ContractionOp) -> bool:
 
 
 def takes_bytes(op: ContractionOp) -> bool:
-    """The same for what is no depthwise convolution."""
+    """The same for what is not a depthwise convolution."""
     return _is_of_bytes(op) and not is_depthwise(op)
 
 
@@ -150,7 +150,7 @@ def takes_pairs(op: ContractionOp) -> bool:
 
 
 def takes_floats(op: ContractionOp) -> bool:
-    """Whether it sums floats, and is no depthwise convolution."""
+    """Whether it sums floats, and is not a depthwise convolution."""
     return isinstance(op.accumulator_type, AnyFloat) and not is_depthwise(op)
 
 

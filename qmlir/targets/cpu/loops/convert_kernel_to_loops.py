@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 
 from qmlir import registry
 from qmlir.dialects.kernel.attributes import SCHEDULE
-from qmlir.dialects.kernel.hand_made import HandMadeOp
+from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.ir.conversion import Legality, convert
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.statistics import count
@@ -34,7 +34,7 @@ PATTERNS = (
 
 def _is_done(op: Operation) -> bool:
     """Whether a loop stays one, as nothing says that threads divide it; what a person wrote is called as it is."""
-    return isinstance(op, HandMadeOp) or (isinstance(op, scf.ForOp) and SCHEDULE not in op.attributes)
+    return isinstance(op, CustomOp) or (isinstance(op, scf.ForOp) and SCHEDULE not in op.attributes)
 
 
 _LEGALITY = Legality(

@@ -17,7 +17,7 @@ from qmlir.targets.cpu.loops.emitter import Emitter
 
 
 def function_name(op: Operation) -> str | None:
-    """The name of the function of f32 or a shorter float that `op` computes, `None` where it is no such operation."""
+    """The name of the function of f32 or a shorter float that `op` computes, `None` where it is another one."""
     dialect, _, name = op.name.partition(".")
     is_function = dialect == math.Math.name and name in FUNCTIONS
     return name if is_function and scalar_of(op.results[0].type) in (f32, f16, bf16) else None

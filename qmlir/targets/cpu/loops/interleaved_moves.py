@@ -27,7 +27,7 @@ _LANES = (64, 32, 16)
 
 
 def turns_of(nest: Nest, plan: Plan, lanes: int) -> int:
-    """How many elements of each row one step takes, at most `lanes`; 0 where the nest is no such movement."""
+    """How many elements of each row one step takes, at most `lanes`; 0 where the nest is not such a movement."""
     if len(plan.order) < 2 or plan.carried < len(plan.order) or len(nest.inputs) != 1 or not _is_movement(nest):
         return 0
     (source,), (target,) = nest.inputs, nest.outputs

@@ -6,7 +6,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.kernel.hand_made import HandMadeOp
+from qmlir.dialects.kernel.custom import CustomOp
 
 _VIEWS: tuple[type[Operation], ...] = (
     memref.SubviewOp,
@@ -45,7 +45,7 @@ def is_written(value: SSAValue) -> bool:
                 continue
             case memref.CopyOp() if use.index == 0:
                 continue
-            case HandMadeOp() if use.index < len(op.inputs):
+            case CustomOp() if use.index < len(op.inputs):
                 continue
             case _ if op.name in _READERS:
                 continue

@@ -24,7 +24,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator, MemoryEffectKind, get_effects, is_side_effect_free
 
 from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
-from qmlir.dialects.kernel.hand_made import HandMadeOp
+from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.dialects.team.ops import THREADS, ChunksOp, SingleOp, TeamOperation
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
@@ -132,7 +132,7 @@ def _read_within(made: TeamOperation, readings: Sequence[Operation]) -> None:
 def _single(ops: Sequence[Operation], custom: frozenset[str] = frozenset()) -> SingleOp:
     """The operations as one thread's work; `custom` names the functions that run custom kernels."""
     is_first = any(
-        isinstance(op, HandMadeOp) or (isinstance(op, CallOp) and op.callee.root_reference.data in custom) for op in ops
+        isinstance(op, CustomOp) or (isinstance(op, CallOp) and op.callee.root_reference.data in custom) for op in ops
     )
     for op in ops:
         op.detach()
@@ -367,5 +367,5 @@ class TeamDivide(ModulePass):
             _divide_kernel(found)
         if divided:
             kernels = functions.items()
-            custom = {name for name, each in kernels if any(isinstance(inner, HandMadeOp) for inner in each.walk())}
+            custom = {name for name, each in kernels if any(isinstance(inner, CustomOp) for inner in each.walk())}
             _divide_main(main, divided, frozenset(custom), target.threads)

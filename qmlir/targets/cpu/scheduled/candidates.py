@@ -32,7 +32,7 @@ _MOST_HEIGHTS = 3
 
 
 def has_winograd_form(op: ConvOp, form: Algorithm) -> bool:
-    """Whether an algorithm takes a convolution: constant weights of 3x3 taps beside each other, and a tile."""
+    """Whether an algorithm takes a convolution: constant weights of 3x3 kernels beside each other, and a tile."""
     shape, taps = shaped(op.target)[0], shaped(op.w)[0][1:-1]
     return (
         op.outs is None

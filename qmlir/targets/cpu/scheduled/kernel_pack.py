@@ -208,7 +208,7 @@ def _replacement(
     for name in ("schedule", "input_unsigned") if layout.variant.is_centred else ("schedule",):
         properties.pop(name, None)
     if isinstance(op, ConvOp):
-        properties["taps"] = DenseArrayBase.from_list(i64, op.window())
+        properties["kernel_shape"] = DenseArrayBase.from_list(i64, op.window())
     if hint is not None:
         properties["schedule"] = hint
     properties |= {

@@ -1,4 +1,4 @@
-"""`kernel-winograd`: convolutions of 3x3 taps by one of Winograd's algorithms, where that is exact, and faster."""
+"""`kernel-winograd`: convolutions of 3x3 kernels by one of Winograd's algorithms, where that is exact, and faster."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _CONV_ONLY = ("strides", "dilations", "groups", "weight_zero_point", "weight_uns
 """The properties of a convolution that are the same in each that becomes one of these."""
 
 
-AlgorithmName = Literal["f2", "f4", "f4_taps"]
+AlgorithmName = Literal["f2", "f4", "f4_bytes"]
 
 
 def _asked(op: ConvOp) -> Sequence[Algorithm]:
@@ -53,7 +53,7 @@ def _refused(op: ConvOp, bounds: Winograd | None) -> str:
         return f"multiplies {shaped(op.x)[1]} by {shaped(op.w)[1]}, accepted are i8 and i16 by integers"
     if op.accumulator_type != i32:
         return f"sums in {op.accumulator_type}, accepted is i32"
-    if bounds.form.takes_taps:
+    if bounds.form.takes_bytes:
         taps = centred_weights(op, EMPTY)
         if taps is None or not taps.within(-128, 127):
             return f"multiplies by weights in {taps}, accepted are 8 bits"
@@ -114,7 +114,7 @@ def _rewrite(op: ConvOp, form: Algorithm, parts: int) -> None:
 
 @dataclass(frozen=True)
 class KernelWinograd(ModulePass):
-    """Compute convolutions of 3x3 taps by Winograd's algorithms where they are proven exact, and faster on `isa`.
+    """Compute convolutions of 3x3 kernels by Winograd's algorithms where they are proven exact, and faster on `isa`.
 
     Taken are convolutions of two axes with stride 1, dilation 1, one group and constant weights, by F(2x2, 3x3) or
     F(4x4, 3x3). The proof is that of `kernel-analyze-ranges`: 16 bits hold the transformed inputs and weights, 32 four
@@ -123,7 +123,7 @@ class KernelWinograd(ModulePass):
     one table, from which the fastest that is exact is taken; where none is, a remark says so and the convolution stays
     direct. With `always` that table is not asked and it is `algorithm`, and not where a schedule on the convolution, or
     the file `tuned` of `qmlir tune` for so many `threads`, says what loops it becomes. The weights are transformed
-    here, by matrices of integers, or with `f4_taps` by the loops.
+    here, by matrices of integers, or with `f4_bytes` by the loops.
 
     Before (run with `always=true`):
 

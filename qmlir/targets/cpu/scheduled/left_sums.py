@@ -80,7 +80,7 @@ def shifted_bias(bias: Array, weights: Sequence[Array], spare: int) -> Array | N
 
 
 def shifted_scale(scale: Array, spare: int) -> Array | None:
-    """The scale `2^spare` times as small, `None` where it is no number of full precision then."""
+    """The scale `2^spare` times as small, `None` where it is not a number of full precision then."""
     small = np.ldexp(scale, -spare).astype(scale.dtype)
     is_normal = np.isfinite(scale) & ((np.abs(small) >= np.finfo(scale.dtype).tiny) | (scale == 0))
     return small if bool(is_normal.all()) else None

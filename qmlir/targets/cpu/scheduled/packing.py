@@ -122,7 +122,7 @@ def _rows(op: ContractionOp, rank: int) -> AffineMap:
 
 
 def packed_weights(op: ContractionOp, at: Lowering, element: Attribute) -> PackedWeights:
-    """Each weight in the type `element`, exactly: without its zero point, or as a signed byte where that is no byte."""
+    """Each weight in the type `element`, exactly: without its zero point, or as a signed byte where that is none."""
     number = op.weight_zero_point.value.data
     if element == i8 and has_offset_bytes(op):
         taken = 128 if op.weight_unsigned is not None else 0
@@ -172,7 +172,7 @@ def correction(op: ContractionOp, at: Lowering, weights: PackedWeights, offset: 
         return None
     is_product = isinstance(op, MatMulOp)
     if weights.array is not None:
-        known = op.form.sums_of_taps(weights.array) if isinstance(op, WinogradOp) else weights.array
+        known = op.form.sums_of_weights(weights.array) if isinstance(op, WinogradOp) else weights.array
         axes = (-1,) if is_product else tuple(range(1, known.ndim))
         sums = known.astype(np.int64).sum(axis=axes)
         return cast(Array, -offset * sums).astype(_DTYPES[element])

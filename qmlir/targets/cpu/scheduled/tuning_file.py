@@ -1,7 +1,7 @@
 """The file of a schedule search: for each kernel the schedule that was fastest, and the times.
 
 JSON, an entry for each kernel under the digest of its identity. An entry has a digest of its own: one that was changed
-by hand or by accident is no entry. What a schedule says is checked where it is used.
+by hand or by accident is not an entry. What a schedule says is checked where it is used.
 """
 
 import hashlib
@@ -90,10 +90,10 @@ class Tuning:
 
     @staticmethod
     def from_text(text: str) -> "Tuning":
-        """What `tuning_text` gave. Raises `ValueError` for what is no such file."""
+        """What `tuning_text` gave. Raises `ValueError` for what is not such a file."""
         content: Any = json.loads(text)
         if not isinstance(content, dict):
-            raise ValueError("it is no object")
+            raise ValueError("it is not an object")
         head = cast(dict[str, Any], content)
         if (head.get("format"), head.get("version")) != (FORMAT, VERSION) or not isinstance(head.get(_KERNELS), dict):
             raise ValueError(f"it is not of the format '{FORMAT}', version {VERSION}")

@@ -9,27 +9,27 @@ from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.contraction import ConvOp
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.variants import variant_named
-from qmlir.dialects.kernel.winograd import F2, F4, F4_TAPS, Algorithm, WinogradOp
+from qmlir.dialects.kernel.winograd import F2, F4, F4_BYTES, Algorithm, WinogradOp
 from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.isa.base import RegisterTile
 
 
 def faster(op: ConvOp, isa: str) -> Sequence[Algorithm]:
-    """The algorithms by which a convolution of 3x3 taps next to each other is computed faster, the fastest first."""
+    """The algorithms by which a convolution of 3x3 kernels next to each other is computed faster, the fastest first."""
     _, height, width, outputs = shaped(op.target)[0]
     inputs = shaped(op.x)[0][-1]
     return tuple(gain.form for gain in instruction_set(isa).gains if gain.accepts(height, width, inputs, outputs))
 
 
-_SUMS_OF_TAPS = 8
+_SUMS_OF_WEIGHTS = 8
 """Registers for each tile of F(4x4, 3x3) that transforms its weights: six hold products of it."""
 
 
 def register_tiles(form: Algorithm, isa: str) -> tuple[RegisterTile, ...]:
     """The register tiles of an algorithm."""
     found = instruction_set(isa)
-    if form.takes_taps:
-        return (RegisterTile(found.registers // _SUMS_OF_TAPS, 1, 1),)
+    if form.takes_bytes:
+        return (RegisterTile(found.registers // _SUMS_OF_WEIGHTS, 1, 1),)
     return found.f4_tiles if form is F4 else found.tiles
 
 
@@ -46,7 +46,7 @@ NEAR_BYTES = 16 * 1024
 14x14x256, where they are 8 KB, 800 against 680 at 7x7x512, where they are 24. Taps always into the nearest: 586
 against 979 us at 7x7x512, a block of whose channels has 72 KB of them, read six times."""
 
-MOST_TILES: Mapping[str, int] = {F2.name: 64, F4.name: 28, F4_TAPS.name: 28}
+MOST_TILES: Mapping[str, int] = {F2.name: 64, F4.name: 28, F4_BYTES.name: 28}
 """The tiles of a block: of F(2x2, 3x3) 25 to 160 take the same time within 1%; 56x56x64 by F(4x4, 3x3) takes the same
 with 28 and 70 as well, but 424 and 462 us with nothing in a cache."""
 
@@ -98,7 +98,7 @@ def schedule_of_tile(
     lanes = instruction_set(isa).bits // 32
     vectors = min(tile.vectors, -(-outputs // lanes))
     is_far = _weight_bytes(form, inputs * outputs) >= PREFETCHED_BYTES
-    level = 1 if form.takes_taps or 2 * inputs * vectors * lanes <= NEAR_BYTES else 2
+    level = 1 if form.takes_bytes or 2 * inputs * vectors * lanes <= NEAR_BYTES else 2
     return ScheduleAttr.of(
         form.variant, min(tile.rows, count), vectors, lanes, variant_named(form.variant).group, threads=threads > 1,
         block=block, prefetch=level if is_far else 0,

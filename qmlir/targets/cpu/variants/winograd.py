@@ -1,4 +1,4 @@
-"""`winograd`, `winograd_f4`, `winograd_f4_taps`: convolutions of 3x3 taps by Winograd's algorithms, as loops.
+"""`winograd`, `winograd_f4`, `winograd_f4_bytes`: convolutions of 3x3 kernels by Winograd's algorithms, as loops.
 
 Blocks of tiles go through input transform, products and output transform by themselves. What a block has in between,
 transformed inputs of 16 bits and products of 32, is scratch memory that stays in the cache nearest but one. A tile is
@@ -20,7 +20,7 @@ from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedOp, PackedWinogradOp
 from qmlir.dialects.kernel.variants import WeightLayout
-from qmlir.dialects.kernel.winograd import F2, F4, F4_TAPS, TAPS, Algorithm, Matrix
+from qmlir.dialects.kernel.winograd import F2, F4, F4_BYTES, KERNEL_SIZE, Algorithm, Matrix
 from qmlir.dialects.simd.memory import PrefetchOp, StoreOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.affine import Index, emit_expression
@@ -110,7 +110,7 @@ class WinogradWriter:
         self.schedule: ScheduleAttr = op.loops
         self.sizes = shaped(op.outs)[0][1:3]
         self.tiles = op.tiles
-        self.steps = shaped(op.w)[0][2 if self.form.takes_taps else -2]
+        self.steps = shaped(op.w)[0][2 if self.form.takes_bytes else -2]
         self.parts = op.part_count
         self.epilogue = Epilogue(op, self._geometry(op.outs))
         self.block = min(self.schedule.block, self.tile_count)
@@ -196,7 +196,7 @@ class WinogradWriter:
         inputs = memory(i16, -(-channels // lanes) * lanes + lanes)
         return Stages(inputs, tuple(memory(i32, self.width) for _ in range(self.parts)))
 
-    # The last tile of a row or column begins earlier where the result is no multiple of the step: it overlaps the
+    # The last tile of a row or column begins earlier where the result is not a multiple of the step: it overlaps the
     # tile before. Both compute the same elements from the same input; each is stored once, as threads may run the two
     # tiles.
     def _place(self, emit: VectorEmitter, first: Index, tile: Index) -> Place:
@@ -257,7 +257,7 @@ class WinogradWriter:
         def element(inner: VectorEmitter, row: Index, column: Index) -> None:
             counted(inner, runs, lambda each, run: self._write_product(each, stages, (row, column), run, group, valid))
 
-        if self.form.takes_taps:
+        if self.form.takes_bytes:
             counted(emit, runs, lambda each, run: self._write_rows(each, stages, run, group, valid))
         else:
             counted(
@@ -334,7 +334,7 @@ class WinogradWriter:
             return wide.convert(arith.ExtSIOp, value, i16)
 
         factors = tuple(matrix[line][row] for row in used)
-        columns = [combined(wide, [factors], [tap(row, column) for row in used])[0] for column in range(TAPS)]
+        columns = [combined(wide, [factors], [tap(row, column) for row in used])[0] for column in range(KERNEL_SIZE)]
         return combined(wide, matrix, columns)
 
     def _seen(self, emit: VectorEmitter, stages: Stages, place: Sequence[Index], step: Index) -> SSAValue:
@@ -362,13 +362,13 @@ class WinogradWriter:
     @property
     def _elements(self) -> int:
         """The weights of a step."""
-        return self.width * I16_PAIRS.group * (TAPS**2 if self.form.takes_taps else 1)
+        return self.width * I16_PAIRS.group * (KERNEL_SIZE**2 if self.form.takes_bytes else 1)
 
     @property
     def _share(self) -> int:
         """How many of the next weights each step of a run of tiles, or of a row of its products, asks for."""
         runs = -(-self.block // self.schedule.rows)
-        return -(-self._elements // (runs * self.form.tile if self.form.takes_taps else runs))
+        return -(-self._elements // (runs * self.form.tile if self.form.takes_bytes else runs))
 
     def _ahead(self, emit: VectorEmitter, weights: Sequence[Index], run: Index) -> Index:
         """Where the next weights that a run asks for begin: each has its share of them."""
@@ -473,8 +473,8 @@ class ByWinograd(LoopVariant):
 
 
 def _of(form: Algorithm) -> ByWinograd:
-    layout = TapsTogetherLayout if form.takes_taps else WeightLayout
+    layout = TapsTogetherLayout if form.takes_bytes else WeightLayout
     return ByWinograd(name=form.variant, group=I16_PAIRS.group, element=form.weight_element, layout=layout)
 
 
-WINOGRAD, WINOGRAD_F4, WINOGRAD_F4_TAPS = map(_of, (F2, F4, F4_TAPS))
+WINOGRAD, WINOGRAD_F4, WINOGRAD_F4_BYTES = map(_of, (F2, F4, F4_BYTES))

@@ -58,7 +58,7 @@ func.func @convolution() {
   func.return
 }
 
-// f16 factors, an f32 sum: 2049 is no f16, and rounds to 2048 at the end only.
+// f16 factors, an f32 sum: 2049 is not an f16, and rounds to 2048 at the end only.
 func.func @floats() {
   %x = arith.constant dense<[[2048.0, 1.0]]> : tensor<1x2xf16>
   %w = arith.constant dense<[[1.0, 1.0], [1.0, -1.0]]> : tensor<2x2xf16>

@@ -56,10 +56,10 @@ func.func @f4() {
 }
 
 // The same two taps as they are.
-func.func @f4_taps() {
+func.func @f4_bytes() {
   %x = arith.constant dense<[[[[1], [2], [3], [4], [5], [6], [7]], [[8], [9], [10], [11], [12], [13], [14]], [[15], [16], [17], [18], [19], [20], [21]], [[22], [23], [24], [25], [26], [27], [28]], [[29], [30], [31], [32], [33], [34], [35]], [[36], [37], [38], [39], [40], [41], [42]]]]> : tensor<1x6x7x1xi8>
   %w = arith.constant dense<[[[[0], [0], [0]], [[0], [1], [0]], [[0], [0], [2]]]]> : tensor<1x3x3x1xi8>
-  %0 = kernel.winograd ins(%x, %w : tensor<1x6x7x1xi8>, tensor<1x3x3x1xi8>) -> tensor<1x4x5x1xi32> attributes {algorithm = "f4_taps", input_zero_point = 1 : i32} {
+  %0 = kernel.winograd ins(%x, %w : tensor<1x6x7x1xi8>, tensor<1x3x3x1xi8>) -> tensor<1x4x5x1xi32> attributes {algorithm = "f4_bytes", input_zero_point = 1 : i32} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }
@@ -72,7 +72,7 @@ func.func @f4_taps() {
 func.func @parts() {
   %x = arith.constant dense<127> : tensor<1x6x6x256xi8>
   %w = arith.constant dense<127> : tensor<1x3x3x256xi8>
-  %0 = kernel.winograd ins(%x, %w : tensor<1x6x6x256xi8>, tensor<1x3x3x256xi8>) -> tensor<1x4x4x1xi32> attributes {algorithm = "f4_taps", parts = 2 : i64} {
+  %0 = kernel.winograd ins(%x, %w : tensor<1x6x6x256xi8>, tensor<1x3x3x256xi8>) -> tensor<1x4x4x1xi32> attributes {algorithm = "f4_bytes", parts = 2 : i64} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }

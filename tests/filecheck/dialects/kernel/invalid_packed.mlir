@@ -79,7 +79,7 @@ func.func @lanes_of_the_schedule(%x: tensor<2x8xi8>, %w: tensor<1x2x2x16xi8>) {
 }
 // -----
 func.func @lanewise_product(%x: tensor<2x8xi32>, %w: tensor<1x2x8x4xi32>) {
-  // expected-error @+1 {{is no depthwise convolution, which 'depthwise' loops are for}}
+  // expected-error @+1 {{is not a depthwise convolution, which 'depthwise' loops are for}}
   %0 = kernel.packed_matmul ins(%x, %w : tensor<2x8xi32>, tensor<1x2x8x4xi32>) -> tensor<2x7xi32> attributes {layout = #kernel.layout<variant = "depthwise", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -89,7 +89,7 @@ func.func @lanewise_product(%x: tensor<2x8xi32>, %w: tensor<1x2x8x4xi32>) {
 // -----
 func.func @windows(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
   // expected-error @+1 {{strides, dilations and groups must be 1 or more}}
-  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {taps = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: -500, 1>, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {kernel_shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: -500, 1>, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }
@@ -98,7 +98,7 @@ func.func @windows(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
 // -----
 func.func @axes(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
   // expected-error @+1 {{takes 2 taps, strides and dilations for x [1, 5, 5, 2], found [3], [1, 1] and [1, 1]}}
-  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {taps = array<i64: 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {kernel_shape = array<i64: 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }
@@ -107,7 +107,7 @@ func.func @axes(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
 // -----
 func.func @no_taps(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
   // expected-error @+1 {{takes 2 taps, strides and dilations for x [1, 5, 5, 2], found [0, 3], [1, 1] and [1, 1]}}
-  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {taps = array<i64: 0, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {kernel_shape = array<i64: 0, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }
@@ -116,7 +116,7 @@ func.func @no_taps(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
 // -----
 func.func @taps(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
   // expected-error @+1 {{computes a result of the shape [1, 4, 3, 4], found [1, 3, 3, 4]}}
-  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {taps = array<i64: 2, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {kernel_shape = array<i64: 2, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }
@@ -125,7 +125,7 @@ func.func @taps(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
 // -----
 func.func @groups(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
   // expected-error @+1 {{has 2 input and 4 output channels for 3 groups}}
-  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {taps = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 3 : i64, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x2xi8>, tensor<1x1x3x1x2x16xi8>) -> tensor<1x3x3x4xi32> attributes {kernel_shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 3 : i64, layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }
@@ -133,8 +133,8 @@ func.func @groups(%x: tensor<1x5x5x2xi8>, %w: tensor<1x1x3x1x2x16xi8>) {
 }
 // -----
 func.func @lanewise_groups(%x: tensor<1x5x5x4xi8>, %w: tensor<1x1x3x3x2x4xi32>) {
-  // expected-error @+1 {{is no depthwise convolution, which 'depthwise' loops are for}}
-  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x4xi8>, tensor<1x1x3x3x2x4xi32>) -> tensor<1x3x3x4xi32> attributes {taps = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 2 : i64, layout = #kernel.layout<variant = "depthwise", vectors = 1, lanes = 4>} {
+  // expected-error @+1 {{is not a depthwise convolution, which 'depthwise' loops are for}}
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x4xi8>, tensor<1x1x3x3x2x4xi32>) -> tensor<1x3x3x4xi32> attributes {kernel_shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 2 : i64, layout = #kernel.layout<variant = "depthwise", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }
@@ -143,7 +143,7 @@ func.func @lanewise_groups(%x: tensor<1x5x5x4xi8>, %w: tensor<1x1x3x3x2x4xi32>) 
 // -----
 func.func @lanes(%x: tensor<1x5x5x8xi8>, %w: tensor<1x1x1x3x1x32xi8>) {
   // expected-error @+1 {{'kernel.packed_conv' op is interleaved in blocks of 128 bits by 'depthwise_dot' loops: found 4 vectors of 2 lanes, accepted are 4 vectors of a multiple of 4 lanes}}
-  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x8xi8>, tensor<1x1x1x3x1x32xi8>) -> tensor<1x3x3x8xi32> attributes {taps = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 8 : i64, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 2>} {
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x8xi8>, tensor<1x1x1x3x1x32xi8>) -> tensor<1x3x3x8xi32> attributes {kernel_shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 8 : i64, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 2>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }
@@ -152,7 +152,7 @@ func.func @lanes(%x: tensor<1x5x5x8xi8>, %w: tensor<1x1x1x3x1x32xi8>) {
 // -----
 func.func @pairs(%x: tensor<1x5x5x8xi8>, %w: tensor<1x1x2x3x1x32xi16>) {
   // expected-error @+1 {{found 4 vectors of 4 lanes, accepted are 2 vectors of a multiple of 4 lanes}}
-  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x8xi8>, tensor<1x1x2x3x1x32xi16>) -> tensor<1x3x3x8xi32> attributes {taps = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 8 : i64, layout = #kernel.layout<variant = "depthwise_pairs", vectors = 4, lanes = 4>} {
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x5x8xi8>, tensor<1x1x2x3x1x32xi16>) -> tensor<1x3x3x8xi32> attributes {kernel_shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 8 : i64, layout = #kernel.layout<variant = "depthwise_pairs", vectors = 4, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }
@@ -161,7 +161,7 @@ func.func @pairs(%x: tensor<1x5x5x8xi8>, %w: tensor<1x1x2x3x1x32xi16>) {
 // -----
 func.func @rows_only(%x: tensor<1x5x8xi8>, %w: tensor<1x1x1x1x64xi8>) {
   // expected-error @+1 {{has 1 axes of taps: 'depthwise_dot' packs rows and columns}}
-  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x8xi8>, tensor<1x1x1x1x64xi8>) -> tensor<1x3x8xi32> attributes {taps = array<i64: 3>, strides = array<i64: 1>, dilations = array<i64: 1>, groups = 8 : i64, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 4>} {
+  %0 = kernel.packed_conv ins(%x, %w : tensor<1x5x8xi8>, tensor<1x1x1x1x64xi8>) -> tensor<1x3x8xi32> attributes {kernel_shape = array<i64: 3>, strides = array<i64: 1>, dilations = array<i64: 1>, groups = 8 : i64, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }
@@ -169,7 +169,7 @@ func.func @rows_only(%x: tensor<1x5x8xi8>, %w: tensor<1x1x1x1x64xi8>) {
 }
 // -----
 func.func @algorithm(%x: tensor<1x6x6x2xi8>, %w: tensor<1x1x6x6x1x8xi16>) {
-  // expected-error @+1 {{computes by 'f8', there are f2, f4, f4_taps}}
+  // expected-error @+1 {{computes by 'f8', there are f2, f4, f4_bytes}}
   %0 = kernel.packed_winograd ins(%x, %w : tensor<1x6x6x2xi8>, tensor<1x1x6x6x1x8xi16>) -> tensor<1x4x4x4xi32> attributes {algorithm = "f8", layout = #kernel.layout<variant = "winograd_f4", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32

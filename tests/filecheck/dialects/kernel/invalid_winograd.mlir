@@ -64,7 +64,7 @@ func.func @wide_sums(%x: tensor<1x5x4x3xi8>, %w: tensor<6x4x4x3xi16>) {
 }
 // -----
 func.func @algorithm(%x: tensor<1x5x4x3xi8>, %w: tensor<6x4x4x3xi16>) {
-  // expected-error @+1 {{computes by 'f3', there are f2, f4, f4_taps}}
+  // expected-error @+1 {{computes by 'f3', there are f2, f4, f4_bytes}}
   %0 = kernel.winograd ins(%x, %w : tensor<1x5x4x3xi8>, tensor<6x4x4x3xi16>) -> tensor<1x3x2x6xi32> attributes {algorithm = "f3"} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -92,7 +92,7 @@ func.func @less_than_a_larger_tile(%x: tensor<1x6x5x3xi8>, %w: tensor<6x6x6x3xi1
 // -----
 func.func @transformed_taps(%x: tensor<1x6x6x3xi8>, %w: tensor<6x6x6x3xi16>) {
   // expected-error @+1 {{takes x [N, H + 2, W + 2, C] and w [O, 3, 3, C], found [1, 6, 6, 3] and [6, 6, 6, 3]}}
-  %0 = kernel.winograd ins(%x, %w : tensor<1x6x6x3xi8>, tensor<6x6x6x3xi16>) -> tensor<1x4x4x6xi32> attributes {algorithm = "f4_taps"} {
+  %0 = kernel.winograd ins(%x, %w : tensor<1x6x6x3xi8>, tensor<6x6x6x3xi16>) -> tensor<1x4x4x6xi32> attributes {algorithm = "f4_bytes"} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }
@@ -101,7 +101,7 @@ func.func @transformed_taps(%x: tensor<1x6x6x3xi8>, %w: tensor<6x6x6x3xi16>) {
 // -----
 func.func @wide_taps(%x: tensor<1x6x6x3xi8>, %w: tensor<6x3x3x3xi16>) {
   // expected-error @+1 {{multiplies i8 or i16 by i8 and sums in i32, found i8 by i16 in i32}}
-  %0 = kernel.winograd ins(%x, %w : tensor<1x6x6x3xi8>, tensor<6x3x3x3xi16>) -> tensor<1x4x4x6xi32> attributes {algorithm = "f4_taps"} {
+  %0 = kernel.winograd ins(%x, %w : tensor<1x6x6x3xi8>, tensor<6x3x3x3xi16>) -> tensor<1x4x4x6xi32> attributes {algorithm = "f4_bytes"} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }

@@ -25,13 +25,13 @@ func.func @batches(%x: tensor<2x3x9xi8>, %w: tensor<2x1x2x16xi8>) -> tensor<2x3x
 // The three taps of a row are beside each other in memory, those of a dilated one are not.
 func.func @windows(%x: memref<1x5x5x2xi8>, %w: memref<1x1x3x1x2x16xi8>, %v: memref<1x1x3x3x1x16xi8>, %y: memref<1x3x3x4xi32>, %z: memref<1x3x1x4xi32>) {
   kernel.packed_conv ins(%x, %w : memref<1x5x5x2xi8>, memref<1x1x3x1x2x16xi8>) outs(%y : memref<1x3x3x4xi32>) attributes {
-    taps = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+    kernel_shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
     layout = #kernel.layout<variant = "s8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }
   kernel.packed_conv ins(%x, %v : memref<1x5x5x2xi8>, memref<1x1x3x3x1x16xi8>) outs(%z : memref<1x3x1x4xi32>) attributes {
-    taps = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 2>,
+    kernel_shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 2>,
     layout = #kernel.layout<variant = "s8s8_dot", vectors = 1, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -42,7 +42,7 @@ func.func @windows(%x: memref<1x5x5x2xi8>, %w: memref<1x1x3x1x2x16xi8>, %v: memr
 // Three rows of a window are one group of four; the weights of depthwise variants have one group.
 func.func @depthwise(%x: memref<1x3x2x20xi8>, %w: memref<1x2x1x2x1x64xi8>, %y: memref<1x1x1x20xi32>) {
   kernel.packed_conv ins(%x, %w : memref<1x3x2x20xi8>, memref<1x2x1x2x1x64xi8>) outs(%y : memref<1x1x1x20xi32>) attributes {
-    taps = array<i64: 3, 2>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 20 : i64,
+    kernel_shape = array<i64: 3, 2>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 20 : i64,
     layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -52,7 +52,7 @@ func.func @depthwise(%x: memref<1x3x2x20xi8>, %w: memref<1x2x1x2x1x64xi8>, %y: m
 
 func.func @winograd(%x: tensor<1x6x6x4xi8>, %w: tensor<1x1x2x3x3x8xi8>) -> tensor<1x4x4x3xi32> {
   %0 = kernel.packed_winograd ins(%x, %w : tensor<1x6x6x4xi8>, tensor<1x1x2x3x3x8xi8>) -> tensor<1x4x4x3xi32> attributes {
-    algorithm = "f4_taps", parts = 2 : i64, layout = #kernel.layout<variant = "winograd_f4_taps", vectors = 1, lanes = 4>,
+    algorithm = "f4_bytes", parts = 2 : i64, layout = #kernel.layout<variant = "winograd_f4_bytes", vectors = 1, lanes = 4>,
     schedule = #kernel.schedule<block = 28>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
@@ -65,7 +65,7 @@ func.func @winograd(%x: tensor<1x6x6x4xi8>, %w: tensor<1x1x2x3x3x8xi8>) -> tenso
 // CHECK-NEXT: #k2 = #kernel.layout<variant = "u8s4_dot", vectors = 1, lanes = 4>
 // CHECK-NEXT: #k3 = #kernel.layout<variant = "s8s8_dot", vectors = 1, lanes = 4>
 // CHECK-NEXT: #k4 = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 4>
-// CHECK-NEXT: #k5 = #kernel.layout<variant = "winograd_f4_taps", vectors = 1, lanes = 4>
+// CHECK-NEXT: #k5 = #kernel.layout<variant = "winograd_f4_bytes", vectors = 1, lanes = 4>
 // CHECK-NEXT: #k6 = #kernel.schedule<block = 28>
 // CHECK-LABEL: @products(
 // CHECK-SAME: [[V0:%.+]]: tensor<2x3x8xi8>, [[V1:%.+]]: tensor<1x2x2x16xi8>, [[V2:%.+]]: tensor<7xi32>) -> tensor<2x3x7xi32>
@@ -81,22 +81,22 @@ func.func @winograd(%x: tensor<1x6x6x4xi8>, %w: tensor<1x1x2x3x3x8xi8>) -> tenso
 // CHECK: func.return [[V2]] : tensor<2x3x4xi32>
 // CHECK-LABEL: @windows(
 // CHECK-SAME: [[V0:%.+]]: memref<1x5x5x2xi8>, [[V1:%.+]]: memref<1x1x3x1x2x16xi8>, [[V2:%.+]]: memref<1x1x3x3x1x16xi8>, [[V3:%.+]]: memref<1x3x3x4xi32>, [[V4:%.+]]: memref<1x3x1x4xi32>)
-// CHECK-NEXT: kernel.packed_conv ins([[V0]], [[V1]] : memref<1x5x5x2xi8>, memref<1x1x3x1x2x16xi8>) outs([[V3]] : memref<1x3x3x4xi32>) attributes {taps = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, layout = #k3} {
+// CHECK-NEXT: kernel.packed_conv ins([[V0]], [[V1]] : memref<1x5x5x2xi8>, memref<1x1x3x1x2x16xi8>) outs([[V3]] : memref<1x3x3x4xi32>) attributes {kernel_shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, layout = #k3} {
 // CHECK-NEXT: ^bb0([[V5:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V5]] : i32
-// CHECK: kernel.packed_conv ins([[V0]], [[V2]] : memref<1x5x5x2xi8>, memref<1x1x3x3x1x16xi8>) outs([[V4]] : memref<1x3x1x4xi32>) attributes {taps = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 2>, layout = #k3} {
+// CHECK: kernel.packed_conv ins([[V0]], [[V2]] : memref<1x5x5x2xi8>, memref<1x1x3x3x1x16xi8>) outs([[V4]] : memref<1x3x1x4xi32>) attributes {kernel_shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 2>, layout = #k3} {
 // CHECK-NEXT: ^bb0([[V6:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V6]] : i32
 // CHECK: func.return
 // CHECK-LABEL: @depthwise(
 // CHECK-SAME: [[V0:%.+]]: memref<1x3x2x20xi8>, [[V1:%.+]]: memref<1x2x1x2x1x64xi8>, [[V2:%.+]]: memref<1x1x1x20xi32>)
-// CHECK-NEXT: kernel.packed_conv ins([[V0]], [[V1]] : memref<1x3x2x20xi8>, memref<1x2x1x2x1x64xi8>) outs([[V2]] : memref<1x1x1x20xi32>) attributes {taps = array<i64: 3, 2>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 20 : i64, layout = #k4} {
+// CHECK-NEXT: kernel.packed_conv ins([[V0]], [[V1]] : memref<1x3x2x20xi8>, memref<1x2x1x2x1x64xi8>) outs([[V2]] : memref<1x1x1x20xi32>) attributes {kernel_shape = array<i64: 3, 2>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 20 : i64, layout = #k4} {
 // CHECK-NEXT: ^bb0([[V3:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V3]] : i32
 // CHECK: func.return
 // CHECK-LABEL: @winograd(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x6x6x4xi8>, [[V1:%.+]]: tensor<1x1x2x3x3x8xi8>) -> tensor<1x4x4x3xi32>
-// CHECK-NEXT: [[V2:%.+]] = kernel.packed_winograd ins([[V0]], [[V1]] : tensor<1x6x6x4xi8>, tensor<1x1x2x3x3x8xi8>) -> tensor<1x4x4x3xi32> attributes {algorithm = "f4_taps", parts = 2 : i64, layout = #k5, schedule = #k6} {
+// CHECK-NEXT: [[V2:%.+]] = kernel.packed_winograd ins([[V0]], [[V1]] : tensor<1x6x6x4xi8>, tensor<1x1x2x3x3x8xi8>) -> tensor<1x4x4x3xi32> attributes {algorithm = "f4_bytes", parts = 2 : i64, layout = #k5, schedule = #k6} {
 // CHECK-NEXT: ^bb0([[V3:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V3]] : i32
 // CHECK: func.return [[V2]] : tensor<1x4x4x3xi32>

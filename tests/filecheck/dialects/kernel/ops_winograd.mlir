@@ -31,8 +31,8 @@ func.func @f4(%x: tensor<1x6x7x3xi8>, %w: tensor<6x6x6x3xi16>) -> tensor<1x4x5x6
 }
 
 // Weights as they are, and the channels in two parts: the loops transform the weights, and add the sums.
-func.func @f4_taps(%x: tensor<1x6x7x4xi8>, %w: tensor<6x3x3x4xi8>) -> tensor<1x4x5x6xi32> {
-  %0 = kernel.winograd ins(%x, %w : tensor<1x6x7x4xi8>, tensor<6x3x3x4xi8>) -> tensor<1x4x5x6xi32> attributes {algorithm = "f4_taps", parts = 2 : i64} {
+func.func @f4_bytes(%x: tensor<1x6x7x4xi8>, %w: tensor<6x3x3x4xi8>) -> tensor<1x4x5x6xi32> {
+  %0 = kernel.winograd ins(%x, %w : tensor<1x6x7x4xi8>, tensor<6x3x3x4xi8>) -> tensor<1x4x5x6xi32> attributes {algorithm = "f4_bytes", parts = 2 : i64} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }
@@ -60,9 +60,9 @@ func.func @f4_taps(%x: tensor<1x6x7x4xi8>, %w: tensor<6x3x3x4xi8>) -> tensor<1x4
 // CHECK-NEXT: ^bb0([[V3:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V3]] : i32
 // CHECK: func.return [[V2]] : tensor<1x4x5x6xi32>
-// CHECK-LABEL: @f4_taps(
+// CHECK-LABEL: @f4_bytes(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x6x7x4xi8>, [[V1:%.+]]: tensor<6x3x3x4xi8>) -> tensor<1x4x5x6xi32>
-// CHECK-NEXT: [[V2:%.+]] = kernel.winograd ins([[V0]], [[V1]] : tensor<1x6x7x4xi8>, tensor<6x3x3x4xi8>) -> tensor<1x4x5x6xi32> attributes {algorithm = "f4_taps", parts = 2 : i64} {
+// CHECK-NEXT: [[V2:%.+]] = kernel.winograd ins([[V0]], [[V1]] : tensor<1x6x7x4xi8>, tensor<6x3x3x4xi8>) -> tensor<1x4x5x6xi32> attributes {algorithm = "f4_bytes", parts = 2 : i64} {
 // CHECK-NEXT: ^bb0([[V3:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V3]] : i32
 // CHECK: func.return [[V2]] : tensor<1x4x5x6xi32>

@@ -59,7 +59,7 @@ func.func @two_stages() {
   func.return
 }
 
-// 300 is 300 in f32; its square is no f16, and 1 + 2^-10 is 1 in bf16.
+// 300 is 300 in f32; its square is not an f16, and 1 + 2^-10 is 1 in bf16.
 func.func @precision() {
   %x = nn.constant dense<[1.0009765625, 1.0009765625]> : tensor<2xf32>
   %0 = nn.rms_norm %x {precision = bf16, epsilon = 3.0} : tensor<2xf32>

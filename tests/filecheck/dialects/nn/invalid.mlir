@@ -67,7 +67,7 @@ func.func @reshape_count(%x: tensor<2x3xf32>) {
 }
 // -----
 func.func @permutation(%x: tensor<2x3xf32>) {
-  // expected-error @+1 {{[0, 0] is no permutation of the 2 axes}}
+  // expected-error @+1 {{[0, 0] is not a permutation of the 2 axes}}
   %0 = nn.transpose %x {permutation = [0, 0]} : (tensor<2x3xf32>) -> tensor<2x2xf32>
   func.return
 }

@@ -1,7 +1,7 @@
 // RUN: qmlir-opt %s --split-input-file --verify-diagnostics
 
 func.func @term(%x: tensor<2xf32>) {
-  // expected-error @+1 {{'i1' is no term of an equation: it has letters, and '...' at most once}}
+  // expected-error @+1 {{'i1' is not a term of an equation: it has letters, and '...' at most once}}
   %0 = nn.einsum %x {equation = "i1->i"} : tensor<2xf32>
   func.return
 }

@@ -1,6 +1,6 @@
 // RUN: qmlir-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{'a b' is no name of a target}}
+// expected-error @+1 {{'a b' is not a name of a target}}
 func.func private @name() attributes {t = #target.spec<"a b">}
 // -----
 // expected-error @+1 {{a target has no field 'keeps', did you mean 'keep'?, there are keep, supports, requantize, raises, patterns, parameters}}
@@ -24,7 +24,7 @@ func.func private @limits() attributes {t = #target.spec<"t", supports = [{op = 
 // expected-error @+1 {{support of 'nn.add': no scheme 'symetric', did you mean 'symmetric'?, there are}}
 func.func private @scheme() attributes {t = #target.spec<"t", supports = [{op = "nn.add", input = {schemes = [symetric]}}]>}
 // -----
-// expected-error @+1 {{support of 'nn.conv': 'axis' is no granularity: tensor, channel, block and block:N are accepted}}
+// expected-error @+1 {{support of 'nn.conv': 'axis' is not a granularity: tensor, channel, block and block:N are accepted}}
 func.func private @granularity() attributes {t = #target.spec<"t", supports = [{op = "nn.conv", weight = {granularities = [axis]}}]>}
 // -----
 // expected-error @+1 {{support of 'nn.conv': granularities are for weights, slot 'input' has one scale}}

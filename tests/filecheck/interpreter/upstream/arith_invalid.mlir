@@ -34,14 +34,14 @@ func.func @overflow() {
   func.return
 }
 
-// FPTOSI: 'arith.fptosi' op cannot be computed: 128.0 of type f32 is no signed value of type i8
+// FPTOSI: 'arith.fptosi' op cannot be computed: 128.0 of type f32 is not a signed value of type i8
 func.func @fptosi() {
   %a = arith.constant 128.0 : f32
   %b = arith.fptosi %a : f32 to i8
   func.return
 }
 
-// FPTOUI: 'arith.fptoui' op cannot be computed: -1.0 of type f32 is no unsigned value of type i8
+// FPTOUI: 'arith.fptoui' op cannot be computed: -1.0 of type f32 is not an unsigned value of type i8
 func.func @fptoui() {
   %a = arith.constant -1.0 : f32
   %b = arith.fptoui %a : f32 to i8

@@ -72,7 +72,7 @@ func.func @rank_0_and_empty() {
   func.return
 }
 
-// 10 * row + column; one of the two has a body that is no elementwise arithmetic, and runs point by point.
+// 10 * row + column; one of the two has a body that is not elementwise arithmetic, and runs point by point.
 func.func @index() {
   %o = tensor.empty() : tensor<2x3xindex>
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}

@@ -40,7 +40,7 @@ func.func @reinterpret() {
   func.return
 }
 
-// COLLAPSE: memory of shape [2, 2] and strides [4, 1] is no memory of shape [4]
+// COLLAPSE: memory of shape [2, 2] and strides [4, 1] is not memory of shape [4]
 func.func @collapse() {
   %m = memref.alloc() : memref<2x2xi8, strided<[4, 1]>>
   %v = memref.collapse_shape %m [[0, 1]] : memref<2x2xi8, strided<[4, 1]>> into memref<4xi8, strided<[1]>>

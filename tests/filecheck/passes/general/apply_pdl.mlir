@@ -19,7 +19,7 @@ func.func @fused(%x: tensor<1x2x3x!x>, %w: tensor<4x2x1x!w>) -> tensor<1x4x3x!y>
   func.return %1 : tensor<1x4x3x!y>
 }
 
-// Weights of 8 bits, a scale that is no power of two, and a sum that somebody else wants stay.
+// Weights of 8 bits, a scale that is not a power of two, and a sum that somebody else wants stay.
 // CHECK-LABEL: @kept
 // CHECK-NEXT: nn.conv
 // CHECK-NEXT: nn.relu

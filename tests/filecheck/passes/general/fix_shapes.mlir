@@ -78,7 +78,7 @@ func.func @sequences(%x: tensor<?x?xf32> {nn.name = "x"}, %place: tensor<i64> {n
 // CHECK-NEXT: [[V7:%.+]] = nn.concat [[V5]], [[V6]] {axis = 0} : (tensor<1x2x2xf32>, tensor<1x2x2xf32>) -> tensor<2x2x2xf32>
 // CHECK-NEXT: func.return [[V3]], [[V4]], [[V7]] : tensor<1x2xf32>, tensor<i64>, tensor<2x2x2xf32>
 
-// What is taken out of a sequence may be an argument, which is no operation's.
+// What is taken out of a sequence may be an argument, which is not an operation's.
 // CHECK-LABEL: @member(
 // CHECK-SAME: [[X:%.+]]: tensor<2x3xf32>, [[Y:%.+]]: tensor<2x3xf32>)
 // CHECK-NOT: nn.

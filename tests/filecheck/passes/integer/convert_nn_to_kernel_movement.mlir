@@ -2,7 +2,7 @@
 
 !q = !quant.uniform<u8:f32, 0.5:200>
 
-// A reshape is no copy; a slice backwards reads by a map that runs from the end.
+// A reshape is not a copy; a slice backwards reads by a map that runs from the end.
 // CHECK-LABEL: @reversed(
 // CHECK-SAME: [[V0:%.+]]: tensor<2x6xf32>) -> tensor<4x1xf32>
 // CHECK-NEXT: [[V1:%.+]] = tensor.empty() : tensor<2x2xf32>

@@ -213,8 +213,8 @@ func.func @global_pool(%x: tensor<1x2x3x4xi8>) -> tensor<1x1x1x4xi32> {
 // The only window of an image that is longer than it: what says how many taps there are stays, for the image doesn't.
 // CHECK-LABEL: @one_window(
 // CHECK-SAME: [[X:%.+]]: tensor<4xi8>) -> tensor<1xi8>
-// CHECK: [[TAPS:%.+]] = tensor.empty() : tensor<2xi8>
-// CHECK-NEXT: linalg.generic {{.*}} ins([[X]], [[TAPS]] : tensor<4xi8>, tensor<2xi8>)
+// CHECK: [[KERNEL_SIZE:%.+]] = tensor.empty() : tensor<2xi8>
+// CHECK-NEXT: linalg.generic {{.*}} ins([[X]], [[KERNEL_SIZE]] : tensor<4xi8>, tensor<2xi8>)
 func.func @one_window(%x: tensor<4xi8>) -> tensor<1xi8> {
   %low = arith.constant -128 : i8
   %e = tensor.empty() : tensor<1xi8>

@@ -177,7 +177,7 @@ func.func @repeated(%x: tensor<2x8xi8>, %w: tensor<4x8xi8>) -> tensor<3x2x4xf32>
   func.return %4 : tensor<3x2x4xf32>
 }
 
-// A sum of two numbers is no widening.
+// A sum of two numbers is not a widening.
 // CHECK-LABEL: @two(
 // CHECK-SAME: [[V0:%.+]]: tensor<2x8xi8>, [[V1:%.+]]: tensor<4x8xi8>, [[V2:%.+]]: tensor<2x4xi8>, [[V3:%.+]]: tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT: [[V4:%.+]] = kernel.matmul ins([[V0]], [[V1]] : tensor<2x8xi8>, tensor<4x8xi8>) epilogue([[V2]] : tensor<2x4xi8>) -> tensor<2x4xi32> attributes {epilogue_maps = [affine_map<(d0, d1) -> (d0, d1)>]} {

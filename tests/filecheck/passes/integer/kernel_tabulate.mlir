@@ -77,7 +77,7 @@ func.func @needed(%x: tensor<8xi8>) -> (tensor<8xi8>, tensor<8xf32>) {
   func.return %2, %3 : tensor<8xi8>, tensor<8xf32>
 }
 
-// The number of an iterator is no constant.
+// The number of an iterator is not a constant.
 func.func @numbered(%x: tensor<8xi8>) -> tensor<8xi8> {
   %0 = tensor.empty() : tensor<8xi8>
   %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}

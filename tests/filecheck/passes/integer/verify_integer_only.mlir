@@ -28,7 +28,7 @@ func.func @mode(%x: tensor<2x!x>) -> tensor<2x!y> {
 !x = !quant.uniform<i8:f32, 0.25>
 !y = !quant.uniform<i8:f32, 0.5>
 func.func @different_scales(%x: tensor<2x!x>, %y: tensor<2x!y>) -> tensor<2xi1> {
-  // The result is no number that anything is made of.
+  // The result is not a number that anything is made of.
   %0 = nn.less %x, %y : (tensor<2x!x>, tensor<2x!y>) -> tensor<2xi1>
   func.return %0 : tensor<2xi1>
 }

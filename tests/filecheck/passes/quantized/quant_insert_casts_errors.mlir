@@ -22,21 +22,21 @@
 // UNMATCHED: error: the recipe has rules that decide nothing: '{{.*}}unmatched.toml', rule 1 (origin = 'cf1'), did you mean 'fc1'?; '{{.*}}unmatched.toml', rule 2 (op = 'matmul', slot = 'weight'); '{{.*}}unmatched.toml', rule 3 (origin = 'fc1', slot = 'accumulator')
 // KEY: error: '{{.*}}typo_key.toml', rule 1: unknown key 'slto', did you mean 'slot'? (accepted: origin, role, op, slot, storage, scheme, granularity, rule, quantize, calibrator)
 // SLOT: error: '{{.*}}typo_slot.toml', rule 1 (slot = 'wieght'): no slot 'wieght', did you mean 'weight'? (accepted: input, weight, bias, accumulator, output)
-// STORAGE: error: '{{.*}}wrong_storage.toml', rule 1 (origin = 'fc1', slot = 'weight'): 'int8' is no storage type: iN and uN are, 1 to 32 bits, as i8, u4 or i2<-1:1>
+// STORAGE: error: '{{.*}}wrong_storage.toml', rule 1 (origin = 'fc1', slot = 'weight'): 'int8' is not a storage type: iN and uN are, 1 to 32 bits, as i8, u4 or i2<-1:1>
 // CALIBRATOR: error: '{{.*}}typo_calibrator.toml', rule 1: there is no calibrator 'percentil', did you mean 'percentile'?
 // OPTION: error: '{{.*}}typo_option.toml', rule 1: calibrator 'percentile' has no option 'pecent', did you mean 'percent'?
-// SCHEME: error: '{{.*}}typo_scheme.toml', rule 1: 'symetric' is no scheme: asymmetric, symmetric, asymmetric_pow2, symmetric_pow2 are accepted
+// SCHEME: error: '{{.*}}typo_scheme.toml', rule 1: 'symetric' is not a scheme: asymmetric, symmetric, asymmetric_pow2, symmetric_pow2 are accepted
 // GRANULARITY: error: '{{.*}}wrong_granularity.toml', rule 1 (slot = 'output'): granularity is for weights, slot 'output' has one scale
 // RULE: error: '{{.*}}typo_rule.toml': unknown key 'rules', did you mean 'rule'?: a recipe holds {{\[\[}}rule]] tables
 // EMPTY: error: '{{.*}}empty_rule.toml', rule 1 (origin = 'fc1'): sets nothing
-// BROKEN: error: '{{.*}}broken.toml' is no TOML: {{.*}}line 1
+// BROKEN: error: '{{.*}}broken.toml' is not TOML: {{.*}}line 1
 // MISSING: error: cannot read '{{.*}}missing.toml': No such file or directory
 // BITS: error: the options for slot 'input': storage has 1 to 32 bits, found 99
 // STATISTICS: error: 'nn.fully_connected' op (fc1) finds no parameters for the argument %x: the calibrator 'percentile' needs statistics, and only a range is known
 // BLOCKS: error: 'nn.fully_connected' op (fc1) finds no parameters for its weights: a sum over 2 elements does not divide into blocks of 3
 // ALL: error: 'builtin.module' op has 3 operations left in float
 // ALL: note: 'nn.relu' op (relu1) has an operand without a range: the argument %u
-// ALL-NEXT: note: 'nn.pow' op (pow1) has no meaning on quantized values
+// ALL-NEXT: note: 'nn.pow' op (pow1) is not supported on quantized values
 // ALL-NEXT: note: 'nn.abs' op (abs1) has an operand of type tensor<2xf16>, only f32 is quantized
 // INFINITE: error: 'nn.abs' op (abs1) finds no parameters for the argument %data: the range [-inf, 1.0] is not finite
 // NAN: error: 'nn.fully_connected' op (fc1) finds no parameters for its weights: the range [nan, nan] is not finite

@@ -4,7 +4,7 @@
 !x = !quant.uniform<i8:f32, 0.25>
 !y = !quant.uniform<i8:f32, 0.3>
 func.func @relu(%x: tensor<2x!x>) -> tensor<2x!y> {
-  // expected-error@+1 {{'nn.relu' op (relu1) cannot requantize by shift: a ratio of scales of [0.8333333] is no power of two, which shifts need}}
+  // expected-error@+1 {{'nn.relu' op (relu1) cannot requantize by shift: a ratio of scales of [0.8333333] is not a power of two, which shifts need}}
   %0 = nn.relu %x : (tensor<2x!x>) -> tensor<2x!y> {origin = "relu1"}
   func.return %0 : tensor<2x!y>
 }

@@ -10,7 +10,7 @@
 // What the verifier refuses has a reproducer too, with the module as it was before the pass.
 // BROKEN: // qmlir-opt reproducer: -p builtin.module(break-module)
 // BROKEN: nn.relu {{.*}} : tensor<2xf32>
-// NONE: error: the input is no reproducer
+// NONE: error: the input is not a reproducer
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = nn.relu %x : tensor<2xf32>
   func.return %x : tensor<2xf32>

@@ -73,10 +73,10 @@ def _function(function: FuncOp) -> Iterator[str]:
             registers[op.results[0]] = f"r{len(registers)}"
             yield _line(op, registers)
         else:
-            raise op_error(op, f"is no instruction of the device: {', '.join(MNEMONICS.values())} are")
+            raise op_error(op, f"is not an instruction of the device: {', '.join(MNEMONICS.values())} are")
 
 
 def text_of(module: ModuleOp) -> str:
-    """The program of a module of instructions. Raises `DiagnosticError` for what is no instruction."""
+    """The program of a module of instructions. Raises `DiagnosticError` for what is not an instruction."""
     functions = [op for op in module.body.block.ops if isinstance(op, FuncOp) and not op.is_declaration]
     return "\n".join(line for function in functions for line in _function(function)) + "\n"

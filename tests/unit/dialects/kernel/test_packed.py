@@ -64,7 +64,7 @@ def test_a_window_reads_on_through_the_taps_beside_each_other() -> None:
     x = np.array([[[1, 2, 3], [4, 5, 6], [7, 8, 9]]], np.int8)
     operation = """%w = arith.constant dense<[[[[[1, 0, 0, 2], [0, 0, 0, 0]]]]]> : tensor<1x1x1x2x4xi8>
       %0 = kernel.packed_conv ins(%x, %w : X, tensor<1x1x1x2x4xi8>) -> tensor<1x2x1xi32> attributes {
-          taps = array<i64: 2>, strides = array<i64: 1>, dilations = array<i64: 1>, input_unsigned,
+          kernel_shape = array<i64: 2>, strides = array<i64: 1>, dilations = array<i64: 1>, input_unsigned,
           layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 1>} {"""
     assert _run(operation, x, "1x2x1") == [[[1 + 2 * 4], [4 + 2 * 7]]]
 
@@ -73,7 +73,7 @@ def test_lanewise_products_go_channel_by_channel() -> None:
     x = np.array([[[1, 2, 3], [4, 5, 6], [7, 8, 9]]], np.int16)
     operation = """%w = arith.constant dense<[[[[[1, 2, 3, 0]], [[10, 20, 30, 0]]]]]> : tensor<1x1x2x1x4xi32>
       %0 = kernel.packed_conv ins(%x, %w : X, tensor<1x1x2x1x4xi32>) -> tensor<1x1x3xi32> attributes {
-          taps = array<i64: 2>, strides = array<i64: 1>, dilations = array<i64: 2>, groups = 3 : i64,
+          kernel_shape = array<i64: 2>, strides = array<i64: 1>, dilations = array<i64: 2>, groups = 3 : i64,
           layout = #kernel.layout<variant = "depthwise", vectors = 1, lanes = 4>} {"""
     assert _run(operation, x, "1x1x3") == [[[1 + 70, 4 + 160, 9 + 270]]]
 
@@ -85,7 +85,7 @@ def test_four_rows_of_a_window_lie_beside_each_other() -> None:
     x = np.arange(1, 16, dtype=np.int8).reshape(1, 3, 1, 5)
     operation = f"""%w = arith.constant dense<[[[[[{weights}]]]]]> : tensor<1x1x1x1x1x64xi8>
       %0 = kernel.packed_conv ins(%x, %w : X, tensor<1x1x1x1x1x64xi8>) -> tensor<1x1x1x5xi32> attributes {{
-          taps = array<i64: 3, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 5 : i64,
+          kernel_shape = array<i64: 3, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 5 : i64,
           input_unsigned, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 4>}} {{"""
     assert _run(operation, x, "1x1x1x5") == [[[[1 + 12 + 33, 7, 0, 0, -15]]]]
 
@@ -97,6 +97,6 @@ def test_two_rows_of_a_window_lie_beside_each_other() -> None:
     x = np.arange(-1, 14, dtype=np.int8).reshape(1, 3, 1, 5)
     operation = f"""%w = arith.constant dense<[[[[[{weights[:16]}]], [[{weights[16:]}]]]]]> : tensor<1x1x2x1x1x16xi16>
       %0 = kernel.packed_conv ins(%x, %w : X, tensor<1x1x2x1x1x16xi16>) -> tensor<1x1x1x5xi32> attributes {{
-          taps = array<i64: 3, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 5 : i64,
+          kernel_shape = array<i64: 3, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 5 : i64,
           layout = #kernel.layout<variant = "depthwise_pairs", vectors = 2, lanes = 4>}} {{"""
     assert _run(operation, x, "1x1x1x5") == [[[[-1 + 8 + 27, 1500, 0, 0, -8 - 3900]]]]

@@ -61,7 +61,7 @@ def test_the_file(tmp_path: Path) -> None:
     with pytest.raises(DiagnosticError, match=r"cannot read '.*q.json': No such file"):
         Profile.load(tmp_path / "q.json")
     (tmp_path / "q.json").write_text("[]")
-    with pytest.raises(DiagnosticError, match=r"'.*q.json' is no profile: it has no \"format\""):
+    with pytest.raises(DiagnosticError, match=r"'.*q.json' is not a profile: it has no \"format\""):
         Profile.load(tmp_path / "q.json")
 
 

@@ -154,7 +154,7 @@ def test_ports_of_one_name(tmp_path: Path) -> None:
 def test_kernels_that_are_cut_off(tmp_path: Path) -> None:
     folder = _written(tmp_path / "program")
     (folder / KERNELS).write_text((folder / KERNELS).read_text()[:-7])
-    with pytest.raises(DiagnosticError, match=r"kernels.py is damaged: line \d+ is no Python"):
+    with pytest.raises(DiagnosticError, match=r"kernels.py is damaged: line \d+ is not Python"):
         load_package(folder, "cut_off_program")
 
 

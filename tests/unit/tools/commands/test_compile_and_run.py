@@ -112,7 +112,7 @@ def test_an_array_of_a_file_for_an_input(work: Path, tmp_path: Path) -> None:
         (["run", "q", "--input", "x.npz", "--input", "image=x.npz"], 1, "input 'image' is given twice"),
         (["run", "q", "--input", "samples.npz", "-o", "none/x.npz"], 1, "cannot write 'none/x.npz'"),
         (["run", "q", "--input", "samples.npz", "-o", "/dev/full"], 1, "cannot write '/dev/full': No space left"),
-        (["run", "."], 1, "'.' is no folder of qmlir quantize"),
+        (["run", "."], 1, "'.' is not a folder of qmlir quantize"),
     ],
 )
 def test_bad_input(work: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], code: int, message: str) -> None:

@@ -87,7 +87,7 @@ BROKEN = np.where(np.arange(6).reshape(3, 2) == 3, np.nan, X).astype(np.float32)
         ),
         ({"x": np.float32(1)}, "is given arrays without one leading axis of samples: scalar"),
         ({"x": X.astype(np.float64)}, "input 'x' has elements of float32, found float64"),
-        ({"x": np.array(["a"], object)}, "it is no .npy or .npz file of plain arrays"),
+        ({"x": np.array(["a"], object)}, "it is not a .npy or .npz file of plain arrays"),
         ({"x": X[:0]}, "there are no samples to run"),
     ],
 )
@@ -114,10 +114,10 @@ def test_what_cannot_be_read(model: Path, tmp_path: Path) -> None:
     (tmp_path / "cut.npz").write_bytes((tmp_path / "whole.npz").read_bytes()[:100])
     (tmp_path / "empty").mkdir()
     for name, message in (
-        ("cut.npz", "it is no .npy or .npz file of plain arrays"),
+        ("cut.npz", "it is not a .npy or .npz file of plain arrays"),
         ("gone.npz", "No such file or directory"),
         ("empty", "holds no .npy or .npz file"),
-        ("model.mlir", "it is no .npy or .npz file of plain arrays"),
+        ("model.mlir", "it is not a .npy or .npz file of plain arrays"),
     ):
         code, said = run(model, "--data", tmp_path / name, "-o", tmp_path / "no.json")
         assert code == 1

@@ -151,7 +151,7 @@ def test_what_is_not_ours_stays(model: Path, tmp_path: Path) -> None:
     for target, message in (
         (mine, f"error: '{mine}' exists, and qmlir quantize did not write it: name another folder, or remove it"),
         (tmp_path / "samples.npz", "is a file, and qmlir quantize writes a folder"),
-        (tmp_path / "samples.npz" / "out", "samples.npz' is no folder"),
+        (tmp_path / "samples.npz" / "out", "samples.npz' is not a folder"),
         (tmp_path / "gone" / "q.mlir", f"there is no folder '{tmp_path / 'gone'}'"),
     ):
         code, _, err = run(model, "--data", tmp_path / "never-read.npz", "-o", target)

@@ -102,5 +102,5 @@ def test_weights_beside_the_model(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_model(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"none")
-    with pytest.raises(DiagnosticError, match="is no ONNX model"):
+    with pytest.raises(DiagnosticError, match="is not an ONNX model"):
         OnnxRuntimeSubject(tmp_path / "model.onnx")

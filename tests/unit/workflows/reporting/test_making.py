@@ -175,4 +175,4 @@ def test_what_does_not_fit_is_said(data: Path, tmp_path: Path) -> None:
     assert not page.exists()
     code, _, err = run("report", str(tmp_path), "--data", str(data))
     assert code == 1
-    assert "no folder of qmlir quantize" in err
+    assert "not a folder of qmlir quantize" in err

@@ -33,7 +33,7 @@ def _mean(op: NnOp, operand: Centred, total: Array, count: Array | int) -> Resul
     if scale is None:
         return None
     if not np.all(count):
-        raise InterpretationError("the mean of no elements is no number")
+        raise InterpretationError("the mean of no elements is not a number")
     return (rescaled(op, total, scale, count),)
 
 

@@ -19,7 +19,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.kernel.attributes import READ_ONLY
-from qmlir.dialects.kernel.hand_made import HandMadeOp
+from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.dialects.team.ops import THREADS, TeamOperation, team_threads
 from qmlir.ir.budgets import budget, over
 from qmlir.ir.builtin_types import as_dense
@@ -82,7 +82,7 @@ class _ModuleWriter:
             self.divided.add(function.sym_name.data)
             arguments[:0] = _OF_THREADS
         write.block(function.body.block)
-        is_by_hand = any(isinstance(op, HandMadeOp) for op in function.walk())
+        is_by_hand = any(isinstance(op, CustomOp) for op in function.walk())
         self.texts.append(self.function(write, name, arguments, _comment(function), is_by_hand=is_by_hand))
 
     def reserved(self) -> list[str]:

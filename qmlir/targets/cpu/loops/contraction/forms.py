@@ -48,7 +48,7 @@ class Form:
     reads_memory: bool = False
     """Whether operands that are the same for all lanes stay what they are."""
     writes_scalars: bool = False
-    """Whether an emitter of scalars writes it, too: it is no operation of the loops."""
+    """Whether an emitter of scalars writes it, too: it is not an operation of the loops."""
 
 
 def _binary(emit: Emitter, op: Operation, values: Sequence[SSAValue]) -> SSAValue:

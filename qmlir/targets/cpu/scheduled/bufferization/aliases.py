@@ -190,9 +190,9 @@ class Aliases:
     # family of the operand (all values that lie in its memory) such that U is not W and either
     #   - U comes after W in program order, and not in the other branch of a choice, where only one of both runs, or
     #   - a loop is around U and W but not around the producer: the next iteration reads what this one wrote.
-    # A use in W itself is no conflict if W reads element i of it before it writes element i (`may_overwrite`) and
+    # A use in W itself is not a conflict if W reads element i of it before it writes element i (`may_overwrite`) and
     # both lie at the same places: with an offset between them, an element would be written before it is read. Memory
-    # that is not ours to write (an input of the function, a constant) is no candidate at all.
+    # that is not ours to write (an input of the function, a constant) is not a candidate at all.
     def _may_write(self, op: Operation, operand: int, destination: int) -> bool:
         """Whether `op` may write over its operand."""
         value = op.operands[operand]

@@ -55,7 +55,7 @@ class LinalgDestinations(DestinationStyle):
 
 
 def destination_style(op: Operation) -> DestinationStyle | None:
-    """How `op` writes its destinations; `None` where it is no structured operation."""
+    """How `op` writes its destinations; `None` where it is not a structured operation."""
     if isinstance(op, DestinationStyle):
         return cast(DestinationStyle, op)
     return LinalgDestinations(op) if isinstance(op, LinalgStructuredOperation) else None

@@ -8,7 +8,7 @@ from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.ir import Block, Operation
 
 from qmlir.dialects.kernel.contraction import MatMulOp, WindowedOp
-from qmlir.dialects.kernel.hand_made import HandMadeOp
+from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedMatMulOp
 from qmlir.dialects.kernel.winograd import ByAlgorithmOp
@@ -86,7 +86,7 @@ def _roles(op: Operation) -> str:
 
 def _structure(op: Operation) -> str:
     """What an operation does that stands for no node of a model."""
-    if isinstance(op, HandMadeOp):
+    if isinstance(op, CustomOp):
         return op.stands_in_for.rpartition(".")[2]
     if not isinstance(op, linalg.GenericOp):
         return _REGIONS.get(op.name) or op.name.rpartition(".")[2]

@@ -150,7 +150,7 @@ func.func @scalar_epilogue(%x: memref<2x4xf32>, %w: memref<1x1x4x4xf32>, %y: mem
 func.func @depthwise(%x: memref<1x5x8xi8>, %w: memref<1x2x3x1x4xi32>, %y: memref<1x3x8xi32>) {
   kernel.packed_conv ins(%x, %w : memref<1x5x8xi8>, memref<1x2x3x1x4xi32>) outs(%y : memref<1x3x8xi32>) attributes {
     strides = array<i64: 1>, dilations = array<i64: 1>, groups = 8,
-    taps = array<i64: 3>, layout = #kernel.layout<variant = "depthwise", vectors = 1, lanes = 4>, schedule = #kernel.schedule<rows = 3, threads = true>} {
+    kernel_shape = array<i64: 3>, layout = #kernel.layout<variant = "depthwise", vectors = 1, lanes = 4>, schedule = #kernel.schedule<rows = 3, threads = true>} {
   ^bb0(%acc: i32):
     kernel.yield %acc : i32
   }

@@ -88,7 +88,7 @@ func.func @whole(%x: memref<1x3x2x16xi8>, %w: memref<1x1x1x1x1x64xi8>, %b: memre
       outs(%y : memref<1x1x2x16xi32>) attributes {
     strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 16 : i64,
     epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d3)>],
-    taps = array<i64: 3, 1>, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 4>, schedule = #kernel.schedule<rows = 2>} {
+    kernel_shape = array<i64: 3, 1>, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 4>, schedule = #kernel.schedule<rows = 2>} {
   ^bb0(%acc: i32, %bias: i32):
     %0 = arith.addi %acc, %bias : i32
     kernel.yield %0 : i32
@@ -152,7 +152,7 @@ func.func @whole(%x: memref<1x3x2x16xi8>, %w: memref<1x1x1x1x1x64xi8>, %b: memre
 func.func @partial(%x: memref<1x3x1x10xi8>, %w: memref<1x1x1x1x1x64xi8>, %y: memref<1x2x1x10xi8>) {
   kernel.packed_conv ins(%x, %w : memref<1x3x1x10xi8>, memref<1x1x1x1x1x64xi8>) outs(%y : memref<1x2x1x10xi8>) attributes {
     strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 10 : i64, input_unsigned,
-    taps = array<i64: 2, 1>, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 4>, schedule = #kernel.schedule<threads = true>} {
+    kernel_shape = array<i64: 2, 1>, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 4>, schedule = #kernel.schedule<threads = true>} {
   ^bb0(%acc: i32):
     %0 = arith.trunci %acc : i32 to i8
     kernel.yield %0 : i8
@@ -279,7 +279,7 @@ func.func @pieces(%x: memref<1x2x1x48xi8>, %w: memref<1x1x1x1x1x256xi8>, %c: mem
       outs(%y : memref<1x1x1x48xi32>) attributes {
     strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 48 : i64, input_unsigned,
     epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>],
-    taps = array<i64: 2, 1>, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 16>} {
+    kernel_shape = array<i64: 2, 1>, layout = #kernel.layout<variant = "depthwise_dot", vectors = 4, lanes = 16>} {
   ^bb0(%acc: i32, %other: i32):
     %0 = arith.muli %acc, %other : i32
     kernel.yield %0 : i32
@@ -380,7 +380,7 @@ func.func @pieces(%x: memref<1x2x1x48xi8>, %w: memref<1x1x1x1x1x256xi8>, %c: mem
 func.func @pairs(%x: memref<1x3x2x12xi8>, %w: memref<1x1x2x1x1x32xi16>, %y: memref<1x1x2x12xi32>) {
   kernel.packed_conv ins(%x, %w : memref<1x3x2x12xi8>, memref<1x1x2x1x1x32xi16>) outs(%y : memref<1x1x2x12xi32>) attributes {
     strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 12 : i64, input_unsigned,
-    taps = array<i64: 3, 1>, layout = #kernel.layout<variant = "depthwise_pairs", vectors = 2, lanes = 8>, schedule = #kernel.schedule<rows = 2>} {
+    kernel_shape = array<i64: 3, 1>, layout = #kernel.layout<variant = "depthwise_pairs", vectors = 2, lanes = 8>, schedule = #kernel.schedule<rows = 2>} {
   ^bb0(%acc: i32):
     kernel.yield %acc : i32
   }

@@ -106,7 +106,7 @@ func.func @blocks(%x: memref<3x3xi32>, %w: memref<1x2x3x8xi32>, %y: memref<3x16x
 // CHECK: func.return
 func.func @taps(%x: memref<1x1x3x4xi8>, %w: memref<1x2x1x2x1x128xi8>, %y: memref<1x1x1x64xi32>) {
   kernel.packed_conv ins(%x, %w : memref<1x1x3x4xi8>, memref<1x2x1x2x1x128xi8>) outs(%y : memref<1x1x1x64xi32>) attributes {
-    taps = array<i64: 1, 2>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 2>,
+    kernel_shape = array<i64: 1, 2>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 2>,
     layout = #kernel.layout<variant = "u8s8_dot", vectors = 2, lanes = 16>, schedule = #kernel.schedule<prefetch = 1>
   } {
   ^bb0(%acc: i32):

@@ -935,8 +935,8 @@
 // CHECK-NEXT: }) : (index, index, index) -> ()
 // CHECK-NEXT: func.return
 func.func @taps(%x: memref<1x6x6x2xi8>, %w: memref<1x2x1x3x3x4xi8>, %y: memref<1x4x4x4xi32>) {
-  kernel.packed_winograd ins(%x, %w : memref<1x6x6x2xi8>, memref<1x2x1x3x3x4xi8>) outs(%y : memref<1x4x4x4xi32>) attributes {algorithm = "f4_taps",
-    layout = #kernel.layout<variant = "winograd_f4_taps", vectors = 1, lanes = 2>, schedule = #kernel.schedule<prefetch = 1, threads = true>} {
+  kernel.packed_winograd ins(%x, %w : memref<1x6x6x2xi8>, memref<1x2x1x3x3x4xi8>) outs(%y : memref<1x4x4x4xi32>) attributes {algorithm = "f4_bytes",
+    layout = #kernel.layout<variant = "winograd_f4_bytes", vectors = 1, lanes = 2>, schedule = #kernel.schedule<prefetch = 1, threads = true>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }

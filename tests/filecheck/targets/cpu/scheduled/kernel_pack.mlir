@@ -136,7 +136,7 @@ func.func @halves(%x: tensor<1x6xi8>) -> tensor<1x1xi32> {
 // CHECK-NEXT: [[V9:%.+]] = arith.trunci [[V8]] : i32 to i16
 // CHECK-NEXT: linalg.yield [[V9]] : i16
 // CHECK-NEXT: } -> tensor<1x4x3xi16>
-// CHECK-NEXT: [[V10:%.+]] = kernel.packed_conv ins([[V3]], [[V1]] : tensor<1x4x3xi16>, tensor<1x1x1x3x4xi16>) -> tensor<1x3x1xi32> attributes {strides = array<i64: 1>, dilations = array<i64: 1>, taps = array<i64: 2>, layout = #k2} {
+// CHECK-NEXT: [[V10:%.+]] = kernel.packed_conv ins([[V3]], [[V1]] : tensor<1x4x3xi16>, tensor<1x1x1x3x4xi16>) -> tensor<1x3x1xi32> attributes {strides = array<i64: 1>, dilations = array<i64: 1>, kernel_shape = array<i64: 2>, layout = #k2} {
 // CHECK-NEXT: ^bb0([[V11:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V11]] : i32
 // CHECK: func.return [[V10]] : tensor<1x3x1xi32>

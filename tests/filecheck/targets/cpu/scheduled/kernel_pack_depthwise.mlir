@@ -49,7 +49,7 @@ func.func @pairs(%x: tensor<1x3x1x5xi8>) -> tensor<1x1x1x5xi32> {
 // CHECK-SAME: [[V0:%.+]]: tensor<1x3x1x5xi8>) -> tensor<1x1x1x5xi32>
 // CHECK-NEXT: [[V1:%.+]] = arith.constant dense<[-786, -1965, -3144, -4323, -5502]> : tensor<5xi32>
 // CHECK-NEXT: [[V2:%.+]] = arith.constant dense<"0x0102030004050600070809000A0B0C000D0E0F000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000"> : tensor<1x1x1x1x1x64xi8>
-// CHECK-NEXT: [[V3:%.+]] = kernel.packed_conv ins([[V0]], [[V2]] : tensor<1x3x1x5xi8>, tensor<1x1x1x1x1x64xi8>) epilogue([[V1]] : tensor<5xi32>) -> tensor<1x1x1x5xi32> attributes {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 5 : i64, epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d3)>], taps = array<i64: 3, 1>, layout = #k0} {
+// CHECK-NEXT: [[V3:%.+]] = kernel.packed_conv ins([[V0]], [[V2]] : tensor<1x3x1x5xi8>, tensor<1x1x1x1x1x64xi8>) epilogue([[V1]] : tensor<5xi32>) -> tensor<1x1x1x5xi32> attributes {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 5 : i64, epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d3)>], kernel_shape = array<i64: 3, 1>, layout = #k0} {
 // CHECK-NEXT: ^bb0([[V4:%.+]]: i32, [[V5:%.+]]: i32):
 // CHECK-NEXT: [[V6:%.+]] = arith.addi [[V4]], [[V5]] : i32
 // CHECK-NEXT: kernel.yield [[V6]] : i32
@@ -68,7 +68,7 @@ func.func @pairs(%x: tensor<1x3x1x5xi8>) -> tensor<1x1x1x5xi32> {
 // CHECK-NEXT: linalg.yield [[V10]] : i8
 // CHECK-NEXT: } -> tensor<1x2x1x4x1x4x4xi8>
 // CHECK-NEXT: [[V12:%.+]] = kernel.reshape [[V9]] : tensor<1x2x1x4x1x4x4xi8> to tensor<1x1x2x1x1x64xi8>
-// CHECK-NEXT: [[V13:%.+]] = kernel.packed_conv ins([[V0]], [[V12]] : tensor<1x5x1x2xi8>, tensor<1x1x2x1x1x64xi8>) -> tensor<1x1x1x2xi32> attributes {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 2 : i64, input_unsigned, taps = array<i64: 5, 1>, layout = #k0} {
+// CHECK-NEXT: [[V13:%.+]] = kernel.packed_conv ins([[V0]], [[V12]] : tensor<1x5x1x2xi8>, tensor<1x1x2x1x1x64xi8>) -> tensor<1x1x1x2xi32> attributes {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 2 : i64, input_unsigned, kernel_shape = array<i64: 5, 1>, layout = #k0} {
 // CHECK-NEXT: ^bb0([[V14:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V14]] : i32
 // CHECK: func.return [[V13]] : tensor<1x1x1x2xi32>
@@ -76,7 +76,7 @@ func.func @pairs(%x: tensor<1x3x1x5xi8>) -> tensor<1x1x1x5xi32> {
 // CHECK-SAME: [[V0:%.+]]: tensor<1x3x1x5xi8>) -> tensor<1x1x1x5xi32>
 // CHECK-NEXT: [[V1:%.+]] = arith.constant dense<[-9, -36, -63, -90, 312]> : tensor<5xi32>
 // CHECK-NEXT: [[V2:%.+]] = arith.constant dense<"0x00000100030004000600070009000A000C000D000000000000000000000000000200000005000000080000000B0000007FFF0000000000000000000000000000"> : tensor<1x1x2x1x1x16xi16>
-// CHECK-NEXT: [[V3:%.+]] = kernel.packed_conv ins([[V0]], [[V2]] : tensor<1x3x1x5xi8>, tensor<1x1x2x1x1x16xi16>) epilogue([[V1]] : tensor<5xi32>) -> tensor<1x1x1x5xi32> attributes {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 5 : i64, epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d3)>], taps = array<i64: 3, 1>, layout = #k1} {
+// CHECK-NEXT: [[V3:%.+]] = kernel.packed_conv ins([[V0]], [[V2]] : tensor<1x3x1x5xi8>, tensor<1x1x2x1x1x16xi16>) epilogue([[V1]] : tensor<5xi32>) -> tensor<1x1x1x5xi32> attributes {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 5 : i64, epilogue_maps = [affine_map<(d0, d1, d2, d3) -> (d3)>], kernel_shape = array<i64: 3, 1>, layout = #k1} {
 // CHECK-NEXT: ^bb0([[V4:%.+]]: i32, [[V5:%.+]]: i32):
 // CHECK-NEXT: [[V6:%.+]] = arith.addi [[V4]], [[V5]] : i32
 // CHECK-NEXT: kernel.yield [[V6]] : i32

@@ -1,5 +1,5 @@
 // RUN: qmlir-opt %s -p 'kernel-winograd{isa=avx512-vnni}' | filecheck %s
-// RUN: qmlir-opt %s -p 'kernel-winograd{isa=neon always=true algorithm=f4_taps}' | filecheck %s --check-prefix=ALWAYS
+// RUN: qmlir-opt %s -p 'kernel-winograd{isa=neon always=true algorithm=f4_bytes}' | filecheck %s --check-prefix=ALWAYS
 
 // On avx512-vnni few tiles, which use each of the weights seldom, have these transformed by the loops from 256 channels on.
 func.func @chosen(%x: tensor<1x9x9x256xi8>) -> tensor<1x7x7x256xi32> {
@@ -39,7 +39,7 @@ func.func @parts(%x: tensor<1x6x6x256xi8>) -> tensor<1x4x4x1xi32> {
 // CHECK-LABEL: @chosen(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x9x9x256xi8>) -> tensor<1x7x7x256xi32>
 // CHECK-NEXT: [[V1:%.+]] = arith.constant #w0
-// CHECK-NEXT: [[V2:%.+]] = kernel.winograd ins([[V0]], [[V1]] : tensor<1x9x9x256xi8>, tensor<256x3x3x256xi8>) -> tensor<1x7x7x256xi32> attributes {origin = "conv1", input_zero_point = 7 : i32, input_unsigned, algorithm = "f4_taps"} {
+// CHECK-NEXT: [[V2:%.+]] = kernel.winograd ins([[V0]], [[V1]] : tensor<1x9x9x256xi8>, tensor<256x3x3x256xi8>) -> tensor<1x7x7x256xi32> attributes {origin = "conv1", input_zero_point = 7 : i32, input_unsigned, algorithm = "f4_bytes"} {
 // CHECK-NEXT: ^bb0([[V3:%.+]]: i32):
 // CHECK-NEXT: kernel.yield [[V3]] : i32
 // CHECK: func.return [[V2]] : tensor<1x7x7x256xi32>
@@ -63,21 +63,21 @@ func.func @parts(%x: tensor<1x6x6x256xi8>) -> tensor<1x4x4x1xi32> {
 // ALWAYS-LABEL: @chosen(
 // ALWAYS-SAME: [[V0:%.+]]: tensor<1x9x9x256xi8>) -> tensor<1x7x7x256xi32>
 // ALWAYS-NEXT: [[V1:%.+]] = arith.constant #w0
-// ALWAYS-NEXT: [[V2:%.+]] = kernel.winograd ins([[V0]], [[V1]] : tensor<1x9x9x256xi8>, tensor<256x3x3x256xi8>) -> tensor<1x7x7x256xi32> attributes {origin = "conv1", input_zero_point = 7 : i32, input_unsigned, algorithm = "f4_taps"} {
+// ALWAYS-NEXT: [[V2:%.+]] = kernel.winograd ins([[V0]], [[V1]] : tensor<1x9x9x256xi8>, tensor<256x3x3x256xi8>) -> tensor<1x7x7x256xi32> attributes {origin = "conv1", input_zero_point = 7 : i32, input_unsigned, algorithm = "f4_bytes"} {
 // ALWAYS-NEXT: ^bb0([[V3:%.+]]: i32):
 // ALWAYS-NEXT: kernel.yield [[V3]] : i32
 // ALWAYS: func.return [[V2]] : tensor<1x7x7x256xi32>
 // ALWAYS-LABEL: @more_computed(
 // ALWAYS-SAME: [[V0:%.+]]: tensor<1x12x12x256xi8>) -> tensor<1x10x10x256xi32>
 // ALWAYS-NEXT: [[V1:%.+]] = arith.constant #w0
-// ALWAYS-NEXT: [[V2:%.+]] = kernel.winograd ins([[V0]], [[V1]] : tensor<1x12x12x256xi8>, tensor<256x3x3x256xi8>) -> tensor<1x10x10x256xi32> attributes {algorithm = "f4_taps"} {
+// ALWAYS-NEXT: [[V2:%.+]] = kernel.winograd ins([[V0]], [[V1]] : tensor<1x12x12x256xi8>, tensor<256x3x3x256xi8>) -> tensor<1x10x10x256xi32> attributes {algorithm = "f4_bytes"} {
 // ALWAYS-NEXT: ^bb0([[V3:%.+]]: i32):
 // ALWAYS-NEXT: kernel.yield [[V3]] : i32
 // ALWAYS: func.return [[V2]] : tensor<1x10x10x256xi32>
 // ALWAYS-LABEL: @parts(
 // ALWAYS-SAME: [[V0:%.+]]: tensor<1x6x6x256xi8>) -> tensor<1x4x4x1xi32>
 // ALWAYS-NEXT: [[V1:%.+]] = arith.constant #w1
-// ALWAYS-NEXT: [[V2:%.+]] = kernel.winograd ins([[V0]], [[V1]] : tensor<1x6x6x256xi8>, tensor<1x3x3x256xi8>) -> tensor<1x4x4x1xi32> attributes {input_unsigned, algorithm = "f4_taps", parts = 4 : i64} {
+// ALWAYS-NEXT: [[V2:%.+]] = kernel.winograd ins([[V0]], [[V1]] : tensor<1x6x6x256xi8>, tensor<1x3x3x256xi8>) -> tensor<1x4x4x1xi32> attributes {input_unsigned, algorithm = "f4_bytes", parts = 4 : i64} {
 // ALWAYS-NEXT: ^bb0([[V3:%.+]]: i32):
 // ALWAYS-NEXT: kernel.yield [[V3]] : i32
 // ALWAYS: func.return [[V2]] : tensor<1x4x4x1xi32>

@@ -1,4 +1,4 @@
-// RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p 'kernel-winograd{always=true algorithm=f4_taps}'
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p 'kernel-winograd{always=true algorithm=f4_bytes}'
 
 // Rows of weights that are not scaled add up to 7 at most: 49 times an element. What is common to a row counts afterwards.
 func.func @fits(%x: tensor<1x6x6x1xi8>) -> tensor<1x4x4x1xi32> {

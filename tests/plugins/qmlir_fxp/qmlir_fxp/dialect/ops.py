@@ -37,7 +37,7 @@ TIES = ("even", "up", "away")
 
 
 def width(value: SSAValue) -> int:
-    """The bits of an element. Raises `VerifyException` where it is no signless integer."""
+    """The bits of an element. Raises `VerifyException` where it is not a signless integer."""
     integer = as_integer(tensor(value.type).get_element_type()) if ranked_tensor(value.type) is not None else None
     if integer is None:
         raise VerifyException(f"takes and gives tensors of signless integers, found {value.type}")

@@ -11,7 +11,7 @@ INTEGERS = ["i1", "i2", "ui4", "i8", "ui8", "i16", "ui16", "i32", "ui32", "i64",
 
 
 def numbers(dtype: type) -> np.ndarray:
-    """Numbers around every power of two, and what is no number."""
+    """Numbers around every power of two, and what is not a number."""
     powers = [2.0**exponent for exponent in (-80, -1, 0, 1, 7, 8, 15, 16, 23, 24, 31, 32, 40, 52, 53, 62, 63, 64, 65)]
     powers += [2.0**66, 2.0**77, 2.0**86, 2.0**87, 2.0**88, 2.0**100, 2.0**116, 2.0**120, 2.0**500]
     found = [0.0, 0.5, np.nan, np.inf, 65504.0, 65519.0, 65520.0, 1e300]

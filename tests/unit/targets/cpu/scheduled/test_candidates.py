@@ -75,7 +75,7 @@ def test_floats_keep_the_loops_that_decide_their_rounding() -> None:
 
 def test_algorithms_are_there_where_they_fit() -> None:
     _, conv = _parsed(_CONV)
-    assert {"winograd", "winograd_f4", "winograd_f4_taps", "splat"} == {
+    assert {"winograd", "winograd_f4", "winograd_f4_bytes", "splat"} == {
         each.variant for each in candidates(conv, "generic", 1)
     }
     _, product = _parsed(_matmul("i8", "i32"))

@@ -1,4 +1,4 @@
-"""The file of tuned schedules: what was written is read again, and anything else is no entry, or no file."""
+"""The file of tuned schedules: what was written is read again, and anything else is not an entry, or no file."""
 
 import json
 from collections.abc import Callable

@@ -111,11 +111,11 @@ _ONE_BLOCK = (1, 7, 7, 256, 64)
 _SHAPES = {
     "f2": [(2, 5, 6, 33, 17), (1, 2, 2, 3, 8), (1, 7, 7, 24, 40), (1, 4, 4, 96, 128)],
     "f4": [(2, 5, 6, 33, 17), (1, 4, 4, 3, 8), (1, 9, 7, 24, 40), (1, 8, 8, 96, 128)],
-    "f4_taps": [(2, 5, 6, 33, 17), (1, 9, 7, 24, 40), _ONE_BLOCK],
+    "f4_bytes": [(2, 5, 6, 33, 17), (1, 9, 7, 24, 40), _ONE_BLOCK],
 }
 _IN_EVERY_RUN = {
     *((host_isa(), algorithm, shapes[0]) for algorithm, shapes in _SHAPES.items()),
-    (host_isa(), "f4_taps", _ONE_BLOCK),
+    (host_isa(), "f4_bytes", _ONE_BLOCK),
     ("generic", "f2", (1, 2, 2, 3, 8)),
     ("avx2", "f4", (1, 4, 4, 3, 8)),
 }
@@ -154,11 +154,11 @@ def test_threads_divide_the_blocks(tmp_path: Path) -> None:
 
 def test_threads_divide_the_channels_of_one_block() -> None:
     """`test_compiled` runs what is divided so."""
-    assert "team.chunks" in str(loops(_random(sum(_ONE_BLOCK), _ONE_BLOCK), "avx512-vnni", "f4_taps", threads=2))
+    assert "team.chunks" in str(loops(_random(sum(_ONE_BLOCK), _ONE_BLOCK), "avx512-vnni", "f4_bytes", threads=2))
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "inputs", "parts"), [("f2", 2048, 2), ("f4", 116, 2), ("f4_taps", 116, 2), ("f4_taps", 324, 3)]
+    ("algorithm", "inputs", "parts"), [("f2", 2048, 2), ("f4", 116, 2), ("f4_bytes", 116, 2), ("f4_bytes", 324, 3)]
 )
 def test_parts_of_the_channels(algorithm: str, inputs: int, parts: int, tmp_path: Path) -> None:
     """The sums of all channels leave what 32 bits hold of a multiple of them, those of each part do not."""
@@ -178,7 +178,7 @@ def test_parts_of_the_channels(algorithm: str, inputs: int, parts: int, tmp_path
     np.testing.assert_array_equal(found, made.expected)
 
 
-@pytest.mark.parametrize(("algorithm", "inputs"), [("f2", 1840), ("f4", 115), ("f4_taps", 115)])
+@pytest.mark.parametrize(("algorithm", "inputs"), [("f2", 1840), ("f4", 115), ("f4_bytes", 115)])
 def test_the_largest_sums(algorithm: str, inputs: int) -> None:
     """At the edge of what the proof accepts: 4 or 64 times the sums are just below 2^31, and what is between wraps."""
     form = ALGORITHMS[algorithm]
@@ -205,5 +205,5 @@ def test_matrices_make_convolutions(algorithm: str) -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_plain_sum_of_the_taps(algorithm: str) -> None:
     form, weights = ALGORITHMS[algorithm], np.random.default_rng(3).integers(-128, 128, (5, 3, 3, 4))
-    found = form.sums_of_taps(form.taken(weights))
+    found = form.sums_of_weights(form.taken(weights))
     np.testing.assert_array_equal(found, weights.sum(axis=(1, 2)))

@@ -6,7 +6,7 @@ Conversions are made when their name is first asked for.
 import re
 from typing import Any
 
-from . import arithmetic, conversions, hand_made, kernels, lanes, memory, together
+from . import arithmetic, conversions, custom, kernels, lanes, memory, together
 
 _KNOWN: dict[str, Any] = {
     **arithmetic.OPERATIONS,
@@ -15,7 +15,7 @@ _KNOWN: dict[str, Any] = {
     **memory.OPERATIONS,
     **kernels.OPERATIONS,
     **together.OPERATIONS,
-    **hand_made.OPERATIONS,
+    **custom.OPERATIONS,
     "addresses": kernels.addresses,
     "by_intrinsics": lanes.by_intrinsics,
     "holds": arithmetic.holds,

@@ -94,7 +94,7 @@ def _fits(shape: Sequence[int], found: Sequence[int]) -> bool:
 
 
 def _check_limits(port: ArrayPort, array: Array) -> None:
-    """Raise `InputError` where the bytes of an element hold what is no value of its type."""
+    """Raise `InputError` where the bytes of an element hold what is not a value of its type."""
     if port.limits is None or not array.size:
         return
     # A Boolean of NumPy is a byte, which another library may have filled with anything; a small float is one too.
@@ -137,7 +137,7 @@ def _converted(port: ArrayPort, value: Any) -> Array:
     try:
         array = np.asarray(value)
     except Exception as error:  # whatever the conversion of a user's class raises
-        raise InputError(f"input '{port.name}' is no array: {error}") from error
+        raise InputError(f"input '{port.name}' is not an array: {error}") from error
     is_bool = port.dtype == np.bool_ and array.dtype == np.int8
     if array.dtype.newbyteorder("=") != port.dtype and not is_bool:
         raise InputError(f"input '{port.name}' has elements of {port.dtype}, found {array.dtype}")
@@ -182,7 +182,7 @@ def check_names(kind: str, given: Iterable[Any], names: Sequence[str]) -> None:
 
 
 def check_outputs(given: Any, names: Sequence[str]) -> None:
-    """Raise `InputError` where what is given for outputs is no mapping of some of their names."""
+    """Raise `InputError` where what is given for outputs is not a mapping of some of their names."""
     if not isinstance(given, Mapping):
         raise InputError(f"outputs are written into arrays by name, found {type(given).__name__}")
     check_names("output", cast(Mapping[Any, Any], given), names)

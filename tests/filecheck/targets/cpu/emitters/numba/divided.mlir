@@ -1,4 +1,4 @@
-// RUN: qmlir-opt %s --load-plugin tests.support.hand_made -p kernel-mark-read-only,team-divide | qmlir-translate --emit-numba --load-plugin tests.support.hand_made | filecheck %s
+// RUN: qmlir-opt %s --load-plugin tests.support.custom_kernels -p kernel-mark-read-only,team-divide | qmlir-translate --emit-numba --load-plugin tests.support.custom_kernels | filecheck %s
 
 builtin.module attributes {kernel.target = #kernel.target<isa = "generic", threads = 2>} {
 // Threads take chunks of parallel loops. What a kernel reads but does not write, each reads where it has something to
@@ -68,7 +68,7 @@ func.func private @by_another_name(%x: memref<64xi32>, %y: memref<64xi32>) {
 
 // What a person wrote is for the first thread: it may keep something for each.
 func.func private @by_hand(%x: memref<64xi32>, %y: memref<64xi32>) {
-  kernel.hand_made "tests.support.hand_made:off_by_one" ins(%x : memref<64xi32>) outs(%y : memref<64xi32>) computes {op = "wrong.off_by_one", operands = [tensor<64xi32>], results = [tensor<64xi32>]}
+  kernel.custom "tests.support.custom_kernels:off_by_one" ins(%x : memref<64xi32>) outs(%y : memref<64xi32>) computes {op = "wrong.off_by_one", operands = [tensor<64xi32>], results = [tensor<64xi32>]}
   func.return
 }
 

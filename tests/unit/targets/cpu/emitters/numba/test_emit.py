@@ -81,7 +81,7 @@ def test_no_string_of_a_module_becomes_code(text: str) -> None:
 
 HAND_MADE = """
 func.func private @k(%x: memref<4xi32>, %y: memref<4xi32>) {{
-  kernel.hand_made "{0}" ins(%x : memref<4xi32>) outs(%y : memref<4xi32>) computes {{
+  kernel.custom "{0}" ins(%x : memref<4xi32>) outs(%y : memref<4xi32>) computes {{
     op = "{1}", operands = [tensor<4xi32>], results = [tensor<4xi32>]{2}}}
   func.return
 }}
@@ -94,7 +94,7 @@ func.func @main(%x: memref<4xi32>, %y: memref<4xi32> {{nn.result}}) {{
 
 @pytest.fixture
 def _plugged() -> Iterator[None]:
-    with registry.plugged([registry.plugin("tests.support.hand_made")]):
+    with registry.plugged([registry.plugin("tests.support.custom_kernels")]):
         yield
 
 
@@ -103,15 +103,15 @@ def _plugged() -> Iterator[None]:
     ("function", "operation", "message"),
     [
         ("os:getcwd", "nn.relu", "no package says so"),
-        ("tests.support.hand_made:off_by_one", "nn.relu", "no package says so"),
-        ("tests.support.hand_made:split", "soft.split", "that it does not fit"),
-        ("tests.support.hand_made:off_by_one", "wrong.nowhere", "nobody says the meaning of"),
+        ("tests.support.custom_kernels:off_by_one", "nn.relu", "no package says so"),
+        ("tests.support.custom_kernels:split", "soft.split", "that it does not fit"),
+        ("tests.support.custom_kernels:off_by_one", "wrong.nowhere", "nobody says the meaning of"),
     ],
 )
 def test_only_functions_that_packages_give_are_called(function: str, operation: str, message: str) -> None:
     with pytest.raises(DiagnosticError, match=message):
         _emitted(HAND_MADE.format(function, operation, ""))
-    _emitted(HAND_MADE.format("tests.support.hand_made:off_by_one", "wrong.off_by_one", ""))
+    _emitted(HAND_MADE.format("tests.support.custom_kernels:off_by_one", "wrong.off_by_one", ""))
 
 
 OUTSIDE = """

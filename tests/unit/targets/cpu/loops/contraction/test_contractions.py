@@ -215,4 +215,4 @@ def test_all_variants_are_chosen() -> None:
                 run(module, f'kernel-assign-schedule{{isa="{isa}"}}')
                 schedules = [op.schedule for op in module.walk() if isinstance(op, ContractionOp)]
                 chosen |= {schedule.variant for schedule in schedules if schedule is not None}
-    assert chosen == set(variant_names()) - {"winograd", "winograd_f4", "winograd_f4_taps", "depthwise_dot"}
+    assert chosen == set(variant_names()) - {"winograd", "winograd_f4", "winograd_f4_bytes", "depthwise_dot"}

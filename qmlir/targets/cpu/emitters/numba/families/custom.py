@@ -1,10 +1,10 @@
-"""`kernel.hand_made` in the emitted code: a custom kernel, called with arrays of numba's own kind."""
+"""`kernel.custom` in the emitted code: a custom kernel, called with arrays of numba's own kind."""
 
 from typing import cast
 
 from xdsl.ir import Operation
 
-from qmlir.dialects.kernel.hand_made import HandMadeOp, called_kernel, stored_dtype
+from qmlir.dialects.kernel.custom import CustomOp, called_kernel, stored_dtype
 from qmlir.dialects.quant.infer import element_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter, Memory
@@ -19,7 +19,7 @@ def _array(write: FunctionWriter, memory: Memory, dtype: str) -> Text:
     return write.call("array", flat, f'"{dtype}"', f'"{layout}"', *memory.shape, *memory.strides)
 
 
-def _hand_made(write: FunctionWriter, op: HandMadeOp) -> None:
+def _custom(write: FunctionWriter, op: CustomOp) -> None:
     """The call; memory with gaps is copied where the function wants none, results after the call."""
     called_kernel(op)  # of a function that a package gives
     arguments: list[Text] = []
@@ -44,4 +44,4 @@ def _hand_made(write: FunctionWriter, op: HandMadeOp) -> None:
         write.line(line)
 
 
-EMISSIONS = cast(dict[type[Operation], EmitOperation], {HandMadeOp: _hand_made})
+EMISSIONS = cast(dict[type[Operation], EmitOperation], {CustomOp: _custom})

@@ -1,4 +1,4 @@
-"""`kernel-verify-hand-made`: custom kernels compute what the operations compute that they replace."""
+"""`kernel-verify-custom`: custom kernels compute what the operations compute that they replace."""
 
 import math
 import zlib
@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from qmlir.analysis.readings import constant_array
-from qmlir.dialects.kernel.hand_made import HandMade, HandMadeOp, as_stored, called_kernel, stored_dtype
+from qmlir.dialects.kernel.custom import CustomKernel, CustomOp, as_stored, called_kernel, stored_dtype
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import tensor
@@ -68,7 +68,7 @@ def _random(random: np.random.Generator, own: Attribute) -> Array:
     return flat.reshape(shape)
 
 
-def _inputs(op: HandMadeOp, kernel: HandMade, original: Operation, random: np.random.Generator) -> list[Array]:
+def _inputs(op: CustomOp, kernel: CustomKernel, original: Operation, random: np.random.Generator) -> list[Array]:
     """An array for each operand, read-only: those of constants, and random numbers."""
     types = op.own_types[: len(op.inputs)]
     made = list(kernel.inputs(original, random)) if kernel.inputs is not None else [_random(random, t) for t in types]
@@ -81,7 +81,7 @@ def _inputs(op: HandMadeOp, kernel: HandMade, original: Operation, random: np.ra
     return made
 
 
-def _function(op: HandMadeOp) -> Callable[..., None]:
+def _function(op: CustomOp) -> Callable[..., None]:
     module, _, name = op.function.data.partition(":")
     try:
         found: Any = getattr(import_module(module), name)
@@ -115,12 +115,12 @@ def _at(inputs: Sequence[Array], place: tuple[int, ...], shape: Sequence[int]) -
     return f" of {', '.join(str(each[place]) for each in inputs)}"
 
 
-def _rounds(op: HandMadeOp) -> int:
+def _rounds(op: CustomOp) -> int:
     sizes = [math.prod(tensor(own).get_shape()) for own in op.own_types]
     return max(ROUNDS, -(-NUMBERS // max(*sizes, 1)))
 
 
-def compare(op: HandMadeOp) -> None:
+def compare(op: CustomOp) -> None:
     """Run a custom kernel and the evaluator on the same numbers. Raises `DiagnosticError` where results differ."""
     (kernel, original), function = called_kernel(op), _function(op)
     random = np.random.default_rng(zlib.crc32(f"{op.function.data} {original.name}".encode()))
@@ -153,11 +153,11 @@ def compare(op: HandMadeOp) -> None:
                 raise op_error(op, message)
 
 
-def _different(module: ModuleOp) -> Iterator[HandMadeOp]:
+def _different(module: ModuleOp) -> Iterator[CustomOp]:
     """One of all calls that are alike."""
     seen: set[Any] = set()
     for op in module.walk():
-        if not isinstance(op, HandMadeOp):
+        if not isinstance(op, CustomOp):
             continue
         constants = tuple(value if constant_array(value) is not None else None for value in op.inputs)
         key = op.function, op.computes, constants
@@ -167,13 +167,13 @@ def _different(module: ModuleOp) -> Iterator[HandMadeOp]:
 
 
 @dataclass(frozen=True)
-class KernelVerifyHandMade(ModulePass):
+class KernelVerifyCustom(ModulePass):
     """Run every custom kernel, and compare it with the evaluator of the operation that it replaces.
 
     Each is run on arrays of the shapes at hand: the constants of the module, and otherwise numbers over the whole range
     of each type, finite ones for floats, at least three times, and so often that an operand has a thousand numbers.
     Integers must be the same, and floats in every bit, unless the package says how far they may be apart
-    (`HandMade.relative`). An element that the function leaves unwritten differs. The module stays as it is; a
+    (`CustomKernel.relative`). An element that the function leaves unwritten differs. The module stays as it is; a
     difference is an error that names the function, the operation and the first element.
 
     Accepted as it is:
@@ -185,7 +185,7 @@ class KernelVerifyHandMade(ModulePass):
     ```
     """
 
-    name = "kernel-verify-hand-made"
+    name = "kernel-verify-custom"
     preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

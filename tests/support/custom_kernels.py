@@ -20,7 +20,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.universe import Universe
 
-from qmlir.dialects.kernel.hand_made import HandMade
+from qmlir.dialects.kernel.custom import CustomKernel
 from qmlir.ir.interfaces import InferResultTypes
 from qmlir.registry import Contribution
 
@@ -201,25 +201,25 @@ def rough(x: Any, y: Any) -> None:
         y[i] = np.float32(2.000001) * x[i]
 
 
-_HERE = "tests.support.hand_made"
+_HERE = "tests.support.custom_kernels"
 
 
 def _fits(op: ThresholdOp) -> bool:
     return op.bound.value.data == 0.5 and len(op.input.type.get_shape()) == 2
 
 
-THRESHOLD = HandMade(ThresholdOp, f"{_HERE}:threshold", fits=_fits, may_overwrite=(0,))
-SPLIT = HandMade(SplitOp, f"{_HERE}:split", fits=lambda op: op.y is not None)
-OFF_BY_ONE = HandMade(OffByOneOp, f"{_HERE}:off_by_one")
-UNWRITTEN = HandMade(UnwrittenOp, f"{_HERE}:unwritten")
-WRITES_OPERANDS = HandMade(WritesOperandsOp, f"{_HERE}:writes_operands")
-RAISING = HandMade(RaisingOp, f"{_HERE}:raising")
-PLAIN = HandMade(PlainOp, f"{_HERE}:plain")
-LOST = HandMade(LostOp, f"{_HERE}:nowhere")
-MEANINGLESS = HandMade(MeaninglessOp, f"{_HERE}:off_by_one")
-UNASKED = HandMade(UnaskedOp, f"{_HERE}:off_by_one", fits=lambda op: op.bound.value.data > 1)
-UNMADE = HandMade(UnmadeOp, f"{_HERE}:off_by_one", inputs=lambda op, random: [random.integers(3, 2)])
-ROUGH = HandMade(RoughOp, f"{_HERE}:rough", relative=1e-5, any_strides=True)
+THRESHOLD = CustomKernel(ThresholdOp, f"{_HERE}:threshold", fits=_fits, may_overwrite=(0,))
+SPLIT = CustomKernel(SplitOp, f"{_HERE}:split", fits=lambda op: op.y is not None)
+OFF_BY_ONE = CustomKernel(OffByOneOp, f"{_HERE}:off_by_one")
+UNWRITTEN = CustomKernel(UnwrittenOp, f"{_HERE}:unwritten")
+WRITES_OPERANDS = CustomKernel(WritesOperandsOp, f"{_HERE}:writes_operands")
+RAISING = CustomKernel(RaisingOp, f"{_HERE}:raising")
+PLAIN = CustomKernel(PlainOp, f"{_HERE}:plain")
+LOST = CustomKernel(LostOp, f"{_HERE}:nowhere")
+MEANINGLESS = CustomKernel(MeaninglessOp, f"{_HERE}:off_by_one")
+UNASKED = CustomKernel(UnaskedOp, f"{_HERE}:off_by_one", fits=lambda op: op.bound.value.data > 1)
+UNMADE = CustomKernel(UnmadeOp, f"{_HERE}:off_by_one", inputs=lambda op, random: [random.integers(3, 2)])
+ROUGH = CustomKernel(RoughOp, f"{_HERE}:rough", relative=1e-5, any_strides=True)
 
 Soft = Dialect("soft", [ThresholdOp, SplitOp])
 Wrong = Dialect("wrong", list(WRONG))

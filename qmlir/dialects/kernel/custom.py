@@ -1,7 +1,7 @@
 """Kernels that a person wrote with numba: the operation that calls one, and what a package says of it.
 
 A function takes NumPy arrays, the operands and then one for each result, and fills those; it stands in for operations
-of one class, whichever dialect they are of. `kernel.hand_made` keeps in words what it computes, so that the interpreter
+of one class, whichever dialect they are of. `kernel.custom` keeps in words what it computes, so that the interpreter
 runs the meaning of the operation, compiled code the function, and the two can be compared.
 """
 
@@ -67,7 +67,7 @@ def _always(op: Operation) -> bool:
 
 
 @dataclass(frozen=True)
-class HandMade:
+class CustomKernel:
     """What a package says of a kernel that a person wrote; `Contribution.kernels` names it."""
 
     operation: type[Operation]
@@ -95,11 +95,11 @@ class HandMade:
 
 
 @cache
-def _read(among: tuple[registry.Package, ...]) -> Mapping[type[Operation], Sequence[HandMade]]:
+def _read(among: tuple[registry.Package, ...]) -> Mapping[type[Operation], Sequence[CustomKernel]]:
     # Kept for each list of packages, so that a plug-in of one run leaves nothing behind.
-    found: dict[type[Operation], list[HandMade]] = {}
+    found: dict[type[Operation], list[CustomKernel]] = {}
     for row in registry.named("kernels").values():
-        kernel: HandMade | None = row.package.load(row.row, HandMade)
+        kernel: CustomKernel | None = row.package.load(row.row, CustomKernel)
         if kernel is None:
             continue
         outermost = kernel.function.partition(":")[0].partition(".")[0]
@@ -110,13 +110,13 @@ def _read(among: tuple[registry.Package, ...]) -> Mapping[type[Operation], Seque
     return found
 
 
-def hand_made_kernels() -> Mapping[type[Operation], Sequence[HandMade]]:
+def custom_kernels() -> Mapping[type[Operation], Sequence[CustomKernel]]:
     """Every kernel that a person wrote, by the class of operations that it stands in for."""
     return _read(registry.packages())
 
 
 def stored_dtype(element: Attribute) -> np.dtype[Any] | None:
-    """The NumPy type in which a hand-made kernel gets elements; `None` for those that it cannot be given.
+    """The NumPy type in which a custom kernel gets elements; `None` for those that it cannot be given.
 
     Those are floats that numba has not, truth values, and unsigned integers that do not fill their NumPy type.
     """
@@ -137,15 +137,15 @@ def _can_be_given(value: SSAValue) -> bool:
     return type_ is not None and type_.has_static_shape() and stored_dtype(type_.element_type) is not None
 
 
-def hand_made_for(op: Operation) -> HandMade | None:
+def custom_kernel_for(op: Operation) -> CustomKernel | None:
     """The first kernel that a person wrote for operations as `op`. Raises `DiagnosticError` where asking one fails."""
-    kernels = hand_made_kernels().get(type(op), ())
+    kernels = custom_kernels().get(type(op), ())
     if not kernels or op.regions or not all(map(_can_be_given, (*op.operands, *op.results))):
         return None
     return next((each for each in kernels if _fits(each, op)), None)
 
 
-def _fits(kernel: HandMade, op: Operation) -> bool:
+def _fits(kernel: CustomKernel, op: Operation) -> bool:
     try:
         return kernel.fits(op)
     except Exception as error:  # whatever a function of another package raises, it is named
@@ -158,14 +158,14 @@ class _ReadsAndWrites(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> set[EffectInstance]:
-        if not isinstance(op, HandMadeOp):
+        if not isinstance(op, CustomOp):
             return set()
         read = {EffectInstance(MemoryEffectKind.READ, value) for value in op.inputs if op.outs}
         return {*read, *(EffectInstance(MemoryEffectKind.WRITE, value) for value in op.outs)}
 
 
 @irdl_op_definition
-class HandMadeOp(IRDLOperation, DestinationStyle):
+class CustomOp(IRDLOperation, DestinationStyle):
     """A call of a function that a person wrote, in the place of an operation that `computes` keeps in words.
 
     `computes` has the operation's name, the types of its operands and results before there were stored integers, and
@@ -173,7 +173,7 @@ class HandMadeOp(IRDLOperation, DestinationStyle):
     and may write over the operands that `overwrites` names. On tensors there are results, on memory `outs`.
     """
 
-    name = "kernel.hand_made"
+    name = "kernel.custom"
 
     inputs = var_operand_def()
     outs = var_operand_def()
@@ -191,7 +191,7 @@ class HandMadeOp(IRDLOperation, DestinationStyle):
     traits = traits_def(_ReadsAndWrites())
 
     @staticmethod
-    def of(op: Operation, kernel: HandMade, inputs: Sequence[SSAValue]) -> "HandMadeOp":
+    def of(op: Operation, kernel: CustomKernel, inputs: Sequence[SSAValue]) -> "CustomOp":
         """The call of `kernel` in the place of `op`, whose operands are `inputs` at the integer level."""
         computes: dict[str, Attribute] = {
             "op": StringAttr(op.name),
@@ -207,7 +207,7 @@ class HandMadeOp(IRDLOperation, DestinationStyle):
         }
         if kernel.any_strides:
             properties["any_strides"] = UnitAttr()
-        return HandMadeOp.build(
+        return CustomOp.build(
             operands=[list(inputs), []],
             properties=properties,
             result_types=[[_on_integers(value.type) for value in op.results]],
@@ -250,7 +250,7 @@ class HandMadeOp(IRDLOperation, DestinationStyle):
         return [Destination(len(self.inputs) + place) for place in range(len(self.outs))]
 
     def on_memory(self, memory: Callable[[SSAValue], SSAValue], outs: Sequence[SSAValue]) -> Operation:
-        return HandMadeOp.build(
+        return CustomOp.build(
             operands=[[memory(value) for value in self.inputs], list(outs)],
             properties={key: value for key, value in self.properties.items() if key != "operandSegmentSizes"},
             attributes=dict(self.attributes),
@@ -289,7 +289,7 @@ def _is_name(text: str) -> bool:
     return text.isidentifier() and not iskeyword(text)
 
 
-def called_kernel(op: HandMadeOp) -> tuple[HandMade, Operation]:
+def called_kernel(op: CustomOp) -> tuple[CustomKernel, Operation]:
     """What a package says of the function that `op` calls, and the operation that it stands in for.
 
     A module is data: a function that runs because a module names it is one that an installed package or a plug-in gives
@@ -299,7 +299,7 @@ def called_kernel(op: HandMadeOp) -> tuple[HandMade, Operation]:
         original = op.operation()
     except InterpretationError as error:
         raise op_error(op, str(error)) from error
-    called = [each for each in hand_made_kernels().get(type(original), ()) if each.function == op.function.data]
+    called = [each for each in custom_kernels().get(type(original), ()) if each.function == op.function.data]
     if not called:
         message = f"calls '{op.function.data}' for '{original.name}', and no package says so in `Contribution.kernels`"
         raise op_error(op, message)
@@ -311,7 +311,7 @@ def called_kernel(op: HandMadeOp) -> tuple[HandMade, Operation]:
 
 def _on_integers(type_: Attribute) -> Attribute:
     own = ranked_tensor(type_)
-    assert own is not None  # `hand_made_for` has seen to it
+    assert own is not None  # `custom_kernel_for` has seen to it
     return TensorType(plain_element(own.element_type), own.get_shape())
 
 
@@ -322,14 +322,14 @@ def as_stored(array: Array, own: Attribute) -> Array:
     return array if array.dtype == dtype else array.view(dtype)
 
 
-def _choose(op: HandMadeOp) -> Evaluator:
+def _choose(op: CustomOp) -> Evaluator:
     original = op.operation()
     evaluator = evaluator_of(original)
     if evaluator is None or isinstance(evaluator, RunsRegions):
         raise InterpretationError(f"stands in for '{original.name}', which has no meaning on arrays")
     layout, types, count = operand_layout(original), op.own_types, len(original.operands)
 
-    def computed(op: HandMadeOp, inputs: Sequence[Array], outs: Sequence[Array]) -> tuple[Array, ...]:
+    def computed(op: CustomOp, inputs: Sequence[Array], outs: Sequence[Array]) -> tuple[Array, ...]:
         given = [as_stored(array, own) for array, own in zip(inputs, types[:count], strict=True)]
         results = evaluator(original, *arguments_by(layout, given))
         elements = [plain_element(element_type(own)) for own in types[count:]]
@@ -355,4 +355,4 @@ def _as_signless(op: Operation, array: Any, element: Attribute) -> Array:
     return values.view(dtype)
 
 
-EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {HandMadeOp: ByOperation(_choose)}
+EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {CustomOp: ByOperation(_choose)}

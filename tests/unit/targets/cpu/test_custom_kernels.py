@@ -23,7 +23,7 @@ from qmlir.text.parsing import parse_module
 
 @pytest.fixture(scope="module", autouse=True)
 def _plugged() -> Iterator[None]:
-    with registry.plugged([registry.plugin("tests.support.hand_made")]):
+    with registry.plugged([registry.plugin("tests.support.custom_kernels")]):
         yield
 
 
@@ -60,7 +60,7 @@ def test_among_other_kernels(threads: int, tmp_path: Path) -> None:
         np.testing.assert_array_equal(found[name], expected[name], strict=True)
     source = _source(program, tmp_path / "program")
     assert source.count(".copy()") == 1, "of the result that lies in a part of the second output"
-    assert "from tests.support.hand_made import threshold as by_hand_0_threshold" in source
+    assert "from tests.support.custom_kernels import threshold as by_hand_0_threshold" in source
     assert source.count("by_hand=True") == source.count("by_hand_0_threshold(array(")
 
 
@@ -100,8 +100,8 @@ def test_a_saved_program_needs_its_functions_only(tmp_path: Path) -> None:
     compile_module(_module(SPLIT)).save(tmp_path / "program")
     text = (tmp_path / "program" / KERNELS).read_text()
     assert "from qmlir" not in text
-    assert "from tests.support.hand_made import split as by_hand_0_split" in text
-    (tmp_path / "program" / KERNELS).write_text(text.replace("from tests.support.hand_made", "from not_installed"))
+    assert "from tests.support.custom_kernels import split as by_hand_0_split" in text
+    (tmp_path / "program" / KERNELS).write_text(text.replace("from tests.support.custom_kernels", "from not_installed"))
     with pytest.raises(DiagnosticError, match="calls functions of the module 'not_installed', which is not installed"):
         qmlir.load_program(tmp_path / "program")
 
@@ -113,7 +113,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Dialect
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
 from xdsl.universe import Universe
-from qmlir.dialects.kernel.hand_made import HandMade
+from qmlir.dialects.kernel.custom import CustomKernel
 from qmlir.registry import Contribution
 
 @irdl_op_definition
@@ -129,7 +129,7 @@ EVALUATORS = {TimesOp: lambda op, x: (x * np.float32(FACTOR),)}
 def times(x, y):
     y[:] = x * np.float32(FACTOR)
 
-TIMES = HandMade(TimesOp, "PLACE:times")
+TIMES = CustomKernel(TimesOp, "PLACE:times")
 UNIVERSE = Universe(all_dialects={"changing": lambda: Dialect("changing", [TimesOp])})
 CONTRIBUTION = Contribution(evaluators={"changing": "NAME:EVALUATORS"}, kernels={"changing.times": "NAME:TIMES"})
 """
