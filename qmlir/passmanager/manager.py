@@ -49,6 +49,8 @@ class PassManager:
                     self._run_steps(nest.steps, child)
 
     def _run_pass(self, step: ModulePass, op: Operation) -> None:
+        if any(instrumentation.is_skipped(step, op) for instrumentation in self.instrumentations):
+            return
         with ExitStack() as stack:
             for instrumentation in self.instrumentations:
                 stack.enter_context(instrumentation.around_pass(step, op))

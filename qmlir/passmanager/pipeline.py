@@ -42,6 +42,15 @@ class NestedPipeline:
         return NestedPipeline(self.anchor, tuple(_given(step, values) for step in self.steps))
 
 
+def _lines(step: "ModulePass | NestedPipeline", depth: int = 0) -> str:
+    """The text of a step, one pass a line."""
+    indent = "  " * depth
+    if not isinstance(step, NestedPipeline):
+        return f"{indent}{step_text(step)}"
+    inner = ",\n".join(_lines(each, depth + 1) for each in step.steps)
+    return f"{indent}{step.anchor}(\n{inner}\n{indent})"
+
+
 @dataclass(frozen=True)
 class Pipeline:
     """What runs on the module, in order. Its text builds the same pipeline again."""
@@ -50,6 +59,10 @@ class Pipeline:
 
     def __str__(self) -> str:
         return str(NestedPipeline(ModuleOp.name, self.steps))
+
+    def dump(self) -> str:
+        """The text over several lines, as upstream's `--dump-pass-pipeline` has it."""
+        return f"Pass Manager with {len(self.steps)} passes:\n{_lines(NestedPipeline(ModuleOp.name, self.steps))}\n\n"
 
     def given(self, **values: Any) -> "Pipeline":
         """The same passes, with those of `values` that each takes besides its options."""

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.equivalence import equivalent
-from qmlir.passmanager.instrumentation import Instrumentation
+from qmlir.passmanager.instrumentation import Instrumentation, op_title, symbol_of
 from qmlir.text.printing import PrintOptions, module_text
 from qmlir.text.weights import made_folder, write_atomically
 
@@ -35,6 +34,9 @@ class PrintIR(Instrumentation):
     after: Collection[str] = ()
     only_changes: bool = False
     on_failure: bool = False
+    module_scope: bool = False
+    """Whether the whole module is printed, with the name of the operation, where a pass runs on a part of it."""
+
     directory: Path | None = None
     _written: int = field(default=0, init=False)
 
@@ -55,7 +57,9 @@ class PrintIR(Instrumentation):
             self._dump("after", step, op)
 
     def _dump(self, when: str, step: ModulePass, op: Operation) -> None:
-        text = f"// -----// IR dump {when} {step} //----- //\n{module_text(op, self.options)}"
+        shown, where = (op.get_toplevel_object(), f" ({op_title(op)})") if self.module_scope else (op, "")
+        assert isinstance(shown, Operation)  # a pass runs on what is in a module
+        text = f"// -----// IR dump {when} {step}{where} //----- //\n{module_text(shown, self.options)}"
         if self.directory is None:
             self.stream.write(f"{text}\n")
             return
@@ -71,7 +75,6 @@ def _chosen(step: ModulePass, names: Collection[str]) -> bool:
 def _folders(op: Operation) -> Iterator[str]:
     """`func_func_main` for each operation from `op` outwards, up to the module, which has none."""
     while (parent := op.parent_op()) is not None:
-        symbol = op.properties.get("sym_name", op.attributes.get("sym_name"))
-        name = f"{op.name}_{symbol.data}" if isinstance(symbol, StringAttr) else op.name
-        yield re.sub(r"\W", "_", name)
+        symbol = symbol_of(op)
+        yield re.sub(r"\W", "_", f"{op.name}_{symbol}" if symbol else op.name)
         op = parent

@@ -75,6 +75,7 @@ def _add_writing(parser: ArgumentParser) -> None:
         help="print func, arith and quant as usual and all else in the generic form, with weights inline: "
         "what upstream's mlir-opt --allow-unregistered-dialect reads",
     )  # fmt: skip
+    add(*_as_upstream("print-local-scope"), action="store_true", help="print types and attributes in place, no aliases")
     add(*_as_upstream("print-debuginfo"), action="store_true", help="print locations")
     add("--inline-weights", action="store_true", help="print large weights into the text, as hexadecimal")
     add("--elide-weights", action="store_true", help="leave large weights out of the text")
@@ -132,12 +133,22 @@ def _add_watching(parser: ArgumentParser) -> None:
         action="store_true",
         help="print the IR after a pass only where it changed",
     )
+    add(
+        *_as_upstream("print-ir-module-scope"),
+        action="store_true",
+        help="print the whole module in these dumps, where a pass runs on a part of it",
+    )
     add(*_as_upstream("print-ir-after-failure"), action="store_true", help="print the IR that a failed pass left")
     add(
         *_as_upstream("print-ir-tree-dir"),
         metavar="FOLDER",
         help="write these dumps to files, by default after every pass",
     )
+    add("--dump-pass-pipeline", action="store_true", help="print the pipeline that is run")
+    add(
+        "--opt-bisect-limit", metavar="N", type=int,
+        help="run only the first N passes, each operation of a nest counted, and list them; -1 runs and lists all",
+    )  # fmt: skip
     add(*_as_upstream("timing"), action="store_true", help="print the time of each pass")
     add(*_as_upstream("pass-statistics"), action="store_true", help="print the statistics of the passes")
 
@@ -163,6 +174,8 @@ def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argpa
         if getattr(args, one) and getattr(args, other):
             names = (f"--{name.replace('_', '-')}" for name in (one, other))
             parser.error(f"{' and '.join(names)} exclude each other")
+    if args.opt_bisect_limit is not None and args.opt_bisect_limit < -1:
+        parser.error(f"--opt-bisect-limit takes -1, 0 and more, found {args.opt_bisect_limit}")
     for option in ("exec_inputs", "exec_seed", "exec_draws", "exec_function"):
         if getattr(args, option) not in (None, []) and args.verify_each != "exec":
             parser.error(f"--{option.replace('_', '-')} goes with --verify-each=exec")

@@ -27,6 +27,7 @@ from qmlir.ir.diagnostics import (
     text_error,
 )
 from qmlir.ir.verification import verify
+from qmlir.passmanager.bisection import Bisection
 from qmlir.passmanager.checks import Reparse, VerifyEach, VerifyRoundtrip, verify_roundtrip
 from qmlir.passmanager.execution import Executor, VerifyExecution
 from qmlir.passmanager.instrumentation import Instrumentation
@@ -62,15 +63,24 @@ class _Driver:
 
     def __post_init__(self) -> None:
         args = self.args
-        # One for the whole run, whose numbers go on from part to part of a split file.
+        # One of each for the whole run, whose numbers go on from part to part of a split file.
+        limit = args.opt_bisect_limit
+        self.bisection = None if limit is None else Bisection(self.streams.stderr, limit)
         self.dumps = PrintIR(
             self.streams.stderr,
-            PrintOptions(args.print_op_generic, args.print_debuginfo),
+            self._options(),
             args.print_ir_before,
             args.print_ir_after,
             only_changes=args.print_ir_after_change,
             on_failure=args.print_ir_after_failure,
+            module_scope=args.print_ir_module_scope,
             directory=Path(args.print_ir_tree_dir) if args.print_ir_tree_dir else None,
+        )
+
+    def _options(self, weights: Weights = Weights.ELIDE, *, upstream: bool = False) -> PrintOptions:
+        args = self.args
+        return PrintOptions(
+            args.print_op_generic, args.print_debuginfo, not args.print_local_scope, weights, upstream=upstream
         )
 
     @property
@@ -86,8 +96,7 @@ class _Driver:
         elif self.output is not None and not self.args.elide_weights:
             # The parts of a split file are one text: they have no weights file of their own.
             weights = Weights.INLINE if self.args.split_input_file else Weights.SIDECAR
-        args = self.args
-        return PrintOptions(args.print_op_generic, args.print_debuginfo, weights=weights, upstream=args.print_upstream)
+        return self._options(weights, upstream=self.args.print_upstream)
 
     def run(self) -> int:
         for path in self.args.irdl_file:
@@ -99,6 +108,8 @@ class _Driver:
         filename = STDIN if self.args.input == "-" else self.args.input
         source = self.streams.stdin.read() if self.args.input == "-" else read_source(Path(self.args.input))
         pipeline = self._pipeline(source)
+        if self.args.dump_pass_pipeline:
+            self.streams.stderr.write(pipeline.dump())
         chunks = split_source(source) if self.args.split_input_file else [Chunk(source, 0)]
         texts: list[str] = []
         ok = True
@@ -167,7 +178,7 @@ class _Driver:
     def _instrumentations(self, reparse: Reparse | None) -> list[Instrumentation]:
         """What watches the passes, the outermost first: what refuses a result stands inside what reports a failure."""
         args = self.args
-        found: list[Instrumentation] = []
+        found: list[Instrumentation] = [] if self.bisection is None else [self.bisection]
         if args.crash_reproducer:
             found.append(CrashReproducer(Path(args.crash_reproducer)))
         if args.print_ir_before or args.print_ir_after or args.print_ir_after_failure:
