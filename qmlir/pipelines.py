@@ -1,13 +1,17 @@
 """Named pipelines as data: stages, each with what it is for, and points where a package puts passes of its own.
 
-A pipeline prints as the `-p` text that reproduces it. A package's `Contribution` maps `<pipeline>.<stage>.before` or
-`<pipeline>.<stage>.after` to the text of passes; they run there in the order of the packages' names. What is not a
-point is an error of every pipeline that it could be meant for.
+A pipeline prints as the `-p` text that reproduces it, and its name is an element of such a text. A package's
+`Contribution` maps `<pipeline>.<stage>.before`, `<pipeline>.<stage>.<pass>.before`, or the same with `.after`, to the
+text of passes; they run there in the order of the packages' names. What is not a point is an error of every pipeline
+that it could be meant for.
 """
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypedDict
+from functools import partial
+from typing import Any, TypedDict, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -28,6 +32,18 @@ class Stage:
     passes: str
     summary: str
 
+    def steps(self) -> Iterator[tuple[str, str]]:
+        """Each pass with its name in points: `dce`, `dce#2` for the second one; a value that is later none or several
+        passes has no name."""
+        counts: Counter[str] = Counter()
+        for text in _STEP.findall(self.passes):
+            name = text.partition("{")[0].partition("<")[0]
+            counts[name] += 1
+            yield f"{name}#{counts[name]}" if name and counts[name] > 1 else name, text
+
+
+_STEP = re.compile(r"[^,{]+(?:\{[^}]*\}[^,]*)?")
+"""A pass in the text of a stage, which has no nests."""
 
 Inserted = Callable[[str], Iterable[str]]
 """The passes that packages insert at a point."""
@@ -43,21 +59,34 @@ class NamedPipeline:
     defaults: Mapping[str, str] = field(default_factory=dict[str, str])
     """What stands for `<name>` where `text` is given no value of `name`."""
 
-    def points(self) -> Iterator[tuple[str, Stage]]:
-        """The points where packages insert passes, each with its stage."""
-        return ((f"{self.name}.{stage.name}.{side}", stage) for stage in self.stages for side in ("before", "after"))
+    added: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """The passes that targets want at points, next to those of the pipeline."""
+
+    def points(self) -> Iterator[str]:
+        """The points where packages insert passes: around each stage, and around each pass of it."""
+        for stage in self.stages:
+            point = f"{self.name}.{stage.name}"
+            yield f"{point}.before"
+            yield from (f"{point}.{name}.{side}" for name, _ in stage.steps() if name for side in ("before", "after"))
+            yield f"{point}.after"
 
     def _parts(self, values: Mapping[str, str], names: tuple[str, ...], inserted: Inserted) -> Iterator[str]:
+        def around(point: str, inner: Iterable[str]) -> Iterator[str]:
+            before, after = f"{point}.before", f"{point}.after"
+            yield from (*inserted(before), *self.added.get(before, ()))
+            yield from inner
+            yield from (*self.added.get(after, ()), *inserted(after))
+
+        def steps(stage: Stage, point: str) -> Iterator[str]:
+            for name, text in stage.steps():
+                for key, value in {**self.defaults, **values}.items():
+                    text = text.replace(f"<{key}>", value)
+                yield from around(f"{point}.{name}", [text]) if name else [text]
+
         for stage in self.stages:
-            if names and stage.name not in names:
-                continue
-            point = f"{self.name}.{stage.name}"
-            yield from inserted(f"{point}.before")
-            text = stage.passes
-            for key, value in {**self.defaults, **values}.items():
-                text = text.replace(f"<{key}>", value)
-            yield text
-            yield from inserted(f"{point}.after")
+            if not names or stage.name in names:
+                point = f"{self.name}.{stage.name}"
+                yield from around(point, steps(stage, point))
 
     def text(self, *stages: str, **values: str) -> str:
         """The pipeline as `-p` takes it, or only the named stages; `<name>` in a stage becomes the value of `name`.
@@ -75,7 +104,7 @@ class NamedPipeline:
 
         Raises `DiagnosticError` if a target names an unknown point.
         """
-        known = {point for pipeline in PIPELINES.values() for point, _ in pipeline.points()}
+        known = {point for pipeline in PIPELINES.values() for point in pipeline.points()}
         added: dict[str, list[str]] = {}
         for target in targets:
             for point, passes in target.stages.items():
@@ -83,12 +112,7 @@ class NamedPipeline:
                     near = nearest_name(point, known)
                     raise text_error(f"target '{target.name}': '{point}' is not a point of a pipeline{near}")
                 added.setdefault(point, []).append(passes)
-
-        def with_added(stage: Stage) -> Stage:
-            before, after = (added.get(f"{self.name}.{stage.name}.{side}", []) for side in ("before", "after"))
-            return replace(stage, passes=",".join(filter(None, (*before, stage.passes, *after))))
-
-        return replace(self, stages=tuple(map(with_added, self.stages)))
+        return replace(self, added=added)
 
     def own_text(self, *stages: str, **values: str) -> str:
         """What `text` says, without what packages insert."""
@@ -112,7 +136,7 @@ def _inserted(point: str) -> Iterator[str]:
 
 def unknown_points() -> Iterator[tuple[registry.Package, str, str]]:
     """Each point that a package names and no pipeline has, with a message."""
-    known = [point for pipeline in PIPELINES.values() for point, _ in pipeline.points()]
+    known = [point for pipeline in PIPELINES.values() for point in pipeline.points()]
     for package in registry.packages():
         for point, _ in package.rows("stages"):
             if point not in known:
@@ -325,3 +349,57 @@ def quantize_pipeline(settings: QuantizeSettings, module: ModuleOp) -> tuple[Nam
     named, said = target_text(settings), targets_of(module)
     values = pipeline_values(settings, has_targets=bool(said))
     return QUANTIZE.for_targets(find_targets(named) if named else installed_targets(said)), values
+
+
+def _compile_values(options: Mapping[str, Any]) -> dict[str, str]:
+    values = {"isa": "generic", "threads": "1"} | {name: str(value) for name, value in options.items()}
+    return {**values, "tuned": f' tuned="{values["tuned"]}"'} if "tuned" in values else values
+
+
+def _profile_values(options: Mapping[str, Any]) -> dict[str, str]:
+    written = " ".join(name if value is True else f"{name}={value}" for name, value in options.items())
+    return {"options": f"{{{written}}}"} if written else {}
+
+
+def _quantize_values(options: Mapping[str, Any]) -> dict[str, str]:
+    settings = {name: value for name, value in options.items() if name != "profile"}
+    return {**pipeline_values(cast(QuantizeSettings, settings)), "profile": options.get("profile", "")}
+
+
+_ELEMENTS: Mapping[str, tuple[Sequence[str], Callable[[Mapping[str, Any]], dict[str, str]]]] = {
+    "import": ((), dict),
+    "profile": (("axis", "constants"), _profile_values),
+    "quantize": (("profile", *QuantizeSettings.__annotations__), _quantize_values),
+    "compile": (("isa", "threads", "tuned"), _compile_values),
+}
+"""The options of a pipeline that stands in the text of another, and what makes values for its `<name>` of them."""
+
+
+def element_text(name: str, options: Mapping[str, Sequence[str]]) -> str:
+    """The text of the pipeline `name` as an element of another, with `options`; `stages` are some of its stages.
+
+    Without a profile, `quantize` takes the ranges that the module has. Raises `ValueError` for an unknown option or
+    stage, and `DiagnosticError` as `NamedPipeline.text`.
+    """
+    pipeline, (known, values) = PIPELINES[name], _ELEMENTS[name]
+    for option in options:
+        if option not in (*known, "stages"):
+            raise ValueError(
+                f"no option '{option}'{nearest_name(option, known)} (it has: {', '.join((*known, 'stages'))})"
+            )
+    given = {key: list(each) if key == "keep" else ",".join(each) or True for key, each in options.items()}
+    given.pop("stages", None)
+    own = [stage.name for stage in pipeline.stages]
+    stages = options.get("stages", own)
+    for stage in stages:
+        if stage not in own:
+            raise ValueError(f"no stage '{stage}'{nearest_name(stage, own)} (it has: {', '.join(own)})")
+    if name == "quantize" and not given.get("profile"):
+        stages = [stage for stage in stages if stage != "profile"]
+    return pipeline.text(*stages, **values(given)) if stages else ""
+
+
+ELEMENTS: Mapping[str, Callable[[Mapping[str, Sequence[str]]], str]] = {
+    name: partial(element_text, name) for name in PIPELINES
+}
+"""What `parse_pipeline` makes of the names of pipelines."""

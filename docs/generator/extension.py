@@ -55,9 +55,8 @@ def _fields() -> Iterator[tuple[str, str, str]]:
 
 def _points() -> Iterator[tuple[str, str, str]]:
     for pipeline in PIPELINES.values():
-        points = list(pipeline.points())
-        for (before, stage), (after, _) in zip(points[::2], points[1::2], strict=True):
-            yield code(before), stage.summary, code(after)
+        for stage in pipeline.stages:
+            yield code(f"{pipeline.name}.{stage.name}"), stage.summary, codes(name for name, _ in stage.steps() if name)
 
 
 def _named(field: str) -> str:
@@ -89,9 +88,10 @@ def page() -> str:
         "(`qmlir/levels.py`).",
         table(("interface", "methods", "summary"), rows).rstrip(),
         "## Points of pipelines",
-        "`Contribution.stages` inserts passes before or after a stage ([passes](passes.md#pipelines)). An unknown\n"
-        "point is an error of the pipeline that names the package, and so is a text that is not a pipeline.\n"
-        "`qmlir-opt --list-pipelines` shows the inserted passes.",
-        table(("before", "the stage", "after"), _points()).rstrip(),
+        "`Contribution.stages` inserts passes before or after a stage ([passes](passes.md#pipelines)), and before or\n"
+        "after a pass: `compile.fuse.before`, `compile.fuse.kernel-narrow.after`. `dce#2` is the second `dce` of a\n"
+        "stage. An unknown point is an error of the pipeline that names the package, and so is a text that is not a\n"
+        "pipeline. `qmlir-opt --list-pipelines` shows the inserted passes.",
+        table(("`.before` and `.after` this stage", "what it is for", "and each of its passes"), _points()).rstrip(),
     ]
     return "\n\n".join(parts) + "\n"

@@ -66,7 +66,8 @@ def page() -> str:
         table(("pass", "level", "what it does"), rows).rstrip(),
         "## Pipelines",
         "A pipeline is stages of passes; the command gives the value of `<name>`. A package can insert passes before\n"
-        "or after a stage.",
+        "or after a stage or a pass. The name of a pipeline is also an element of the text of `qmlir-opt -p`, with\n"
+        "options: `quantize{profile=p.json activations=i16},compile{isa=avx2 stages=lower,fuse},cse`.",
         *_pipelines(),
     ]
     for level, passes in levels.items():

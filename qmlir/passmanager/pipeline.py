@@ -4,9 +4,11 @@
 group runs. Options are xDSL's: a pass is a frozen dataclass, its fields the options.
 
     pipeline := [step {"," step}]
-    step     := anchor "(" pipeline ")" | pass ["{" {option} "}"]
+    step     := anchor "(" pipeline ")" | (pass | named) ["{" {option} "}"]
     option   := name ["=" value {"," value}]
     value    := string | word
+
+`named` is the name of a pipeline, in whose place its own passes stand.
 """
 
 import dataclasses
@@ -25,6 +27,9 @@ from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.ir.given import TakesValues
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
+
+Expansions = Mapping[str, Callable[[Mapping[str, Sequence[str]]], str]]
+"""By the name of a pipeline, what makes its text of the options that are given; `ValueError` for wrong ones."""
 
 
 @dataclass(frozen=True)
@@ -189,8 +194,9 @@ _DEEPEST = 64
 class _PipelineParser:
     """Reads the text of a pipeline from left to right; every error gives the column."""
 
-    def __init__(self, text: str, factories: PassFactories):
+    def __init__(self, text: str, factories: PassFactories, named: Expansions):
         self.factories = factories
+        self.named = named
         self.tokens = list(_tokens(text))
         self.position = 0
         self.depth = 0
@@ -242,15 +248,16 @@ class _PipelineParser:
         """The steps up to the mark `end`, which is taken."""
         if self.take_if(end):
             return ()
-        steps = [self.step()]
+        steps = [*self.step()]
         while not self.is_next(end):
             if not self.take_if(","):
                 self.fail_expected("',' or ')'" if end else "','")
-            steps.append(self.step())
+            steps += self.step()
         self.take()
         return tuple(steps)
 
-    def step(self) -> ModulePass | NestedPipeline:
+    def step(self) -> Sequence[ModulePass | NestedPipeline]:
+        """The next step; of a named pipeline, all that it has."""
         name = self.expect_word("a pass")
         if self.take_if("("):
             if "." not in name.text:
@@ -260,8 +267,20 @@ class _PipelineParser:
                 self.fail(name, f"pipelines stand in each other more than {_DEEPEST} times")
             nest = NestedPipeline(name.text, self.steps(")"))
             self.depth -= 1
-            return nest
-        return self.build(name, self.options() if self.take_if("{") else {})
+            return (nest,)
+        options = self.options() if self.take_if("{") else {}
+        if name.text in self.named and name.text not in self.factories:
+            return self.expand(name, options)
+        return (self.build(name, options),)
+
+    def expand(self, name: _Token, options: Mapping[str, tuple[_Token, list[_Token]]]) -> Sequence[Any]:
+        """The steps of a named pipeline."""
+        try:
+            given = {key: [value.text for value in values] for key, (_, values) in options.items()}
+            return parse_pipeline(self.named[name.text](given), self.factories).steps
+        except (ValueError, DiagnosticError) as error:
+            message = error.diagnostic.message if isinstance(error, DiagnosticError) else str(error)
+            self.fail(name, f"pipeline '{name.text}': {message}")
 
     def options(self) -> dict[str, tuple[_Token, list[_Token]]]:
         """The options up to the closing brace, by name: the token of the name, and those of the values."""
@@ -287,7 +306,8 @@ class _PipelineParser:
     def build(self, name: _Token, options: Mapping[str, tuple[_Token, list[_Token]]]) -> ModulePass:
         """The pass itself, its options checked against their types."""
         if name.text not in self.factories:
-            self.fail(name, f"no pass '{name.text}'{nearest_name(name.text, self.factories)}")
+            known = (*self.factories, *self.named)
+            self.fail(name, f"no pass '{name.text}'{nearest_name(name.text, known)}")
         try:
             pass_type = self.factories[name.text]()
         except ImportError as error:
@@ -317,6 +337,6 @@ class _PipelineParser:
             self.fail(name, f"pass '{name.text}': {str(error).splitlines()[0]}")
 
 
-def parse_pipeline(text: str, factories: PassFactories) -> Pipeline:
+def parse_pipeline(text: str, factories: PassFactories, named: Expansions | None = None) -> Pipeline:
     """The pipeline that `text` describes. Raises `DiagnosticError` with the column, and with the nearest name."""
-    return _PipelineParser(text, factories).pipeline()
+    return _PipelineParser(text, factories, named or {}).pipeline()

@@ -1,7 +1,7 @@
 """What `qmlir-opt` lists: passes, dialects, pipelines, and packages with all that they add."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -75,8 +75,9 @@ def packages_text(environment: Environment) -> str:
     return "\n".join(lines) or "no package adds anything\n"
 
 
-def _insertions(point: str) -> Iterator[str]:
-    return (f"    {point}: {text}  [{package.title}]" for package, text in registry.inserted_passes(point))
+def _insertions(points: Iterable[str]) -> Iterator[str]:
+    for point in points:
+        yield from (f"    {point}: {text}  [{package.title}]" for package, text in registry.inserted_passes(point))
 
 
 def pipelines_text() -> str:
@@ -85,9 +86,10 @@ def pipelines_text() -> str:
     for pipeline in PIPELINES.values():
         lines.append(f"{pipeline.name}: {pipeline.summary}")
         for stage in pipeline.stages:
-            lines += _insertions(f"{pipeline.name}.{stage.name}.before")
+            before, *others = (each for each in pipeline.points() if each.split(".")[1] == stage.name)
+            lines += _insertions([before])
             lines.append(f"  {stage.name}: {stage.passes}")
-            lines += _insertions(f"{pipeline.name}.{stage.name}.after")
+            lines += _insertions(others)
         lines.append("")
     return "\n".join(lines)
 

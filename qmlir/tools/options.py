@@ -33,7 +33,8 @@ def build_argument_parser() -> ArgumentParser:
     add("-o", dest="output", metavar="FILE", default="-", help="the file to write; large weights go beside it")
     add(
         "-p", "--passes", "--pass-pipeline", dest="passes", metavar="PIPELINE", action="append", default=[],
-        help="the passes: a,b{option=1},builtin.module(func.func(cse)); of several pipelines the last one is run",
+        help="the passes: a,b{option=1},builtin.module(func.func(cse)), and pipelines by name: compile{isa=avx2},a; "
+        "of several texts the last one is run",
     )  # fmt: skip
 
     listing = parser.add_argument_group("listing")

@@ -1,5 +1,6 @@
 """Named pipelines: packages insert passes at every point, and what they say wrongly is an error with their name."""
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 from qmlir import registry
 from qmlir.environment import default_environment, plugins
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.pipelines import COMPILE, IMPORT, PIPELINES, PROFILE, QUANTIZE, NamedPipeline
+from qmlir.passmanager.pipeline import parse_pipeline
+from qmlir.pipelines import COMPILE, ELEMENTS, IMPORT, PIPELINES, PROFILE, QUANTIZE, NamedPipeline
 from qmlir.registry import Contribution, Package
+from qmlir.target import Target
 from qmlir.text.parsing import parse_module
 from qmlir.workflows.profiling import profile
 
@@ -29,19 +32,104 @@ def _package(stages: Mapping[str, str]) -> Package:
 
 @pytest.mark.parametrize("pipeline", PIPELINES.values(), ids=PIPELINES)
 def test_passes_run_at_every_point(pipeline: NamedPipeline) -> None:
-    points = [point for point, _ in pipeline.points()]
-    assert len(points) == 2 * len(pipeline.stages)
+    """Each point is one place of the text: without what is inserted the text is the pipeline's own."""
+    points = list(pipeline.points())
+    assert len(set(points)) == len(points)
     inserted = {point: f"canonicalize{{budget={place}}}" for place, point in enumerate(points)}
     with registry.plugged([_package(inserted)]):
         text = pipeline.text()
         last = pipeline.text(pipeline.stages[-1].name)
-    own = [pipeline.own_text(stage.name) for stage in pipeline.stages]
-    around = zip(points[::2], own, points[1::2], strict=True)
-    parts = [part for before, passes, after in around for part in (inserted[before], passes, inserted[after])]
-    assert text == ",".join(part for part in parts if part)
-    assert last.startswith(inserted[points[-2]])
+    places = [text.index(each) for each in inserted.values()]
+    assert places == sorted(places)
+    for each in inserted.values():
+        assert text.count(each) == 1
+        text = text.replace(each, "")
+    assert re.sub(",+", ",", text).strip(",") == pipeline.own_text() == pipeline.text()
+    first = next(point for point in points if point.startswith(f"{pipeline.name}.{pipeline.stages[-1].name}."))
+    assert last.startswith(inserted[first])
     assert last.endswith(inserted[points[-1]])
-    assert pipeline.text() == pipeline.own_text()
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES.values(), ids=PIPELINES)
+def test_every_pass_of_every_pipeline_has_its_points(pipeline: NamedPipeline) -> None:
+    """One pass at a time: what is inserted stands next to it, and next to no other."""
+    steps = re.findall(r"[\w-]+(?:\{[^}]*\})?", pipeline.own_text(keep="", options="", profile="p.json"))
+    afters = [each for each in pipeline.points() if each.count(".") == 3 and each.endswith(".after")]
+    assert len(afters) == len(steps)
+    for place, after in enumerate(afters):
+        for point, cut in ((after.removesuffix("after") + "before", place), (after, place + 1)):
+            with registry.plugged([_package({point: "symbol-dce"})]):
+                found = pipeline.text(keep="", options="", profile="p.json")
+            assert found == ",".join([*steps[:cut], "symbol-dce", *steps[cut:]])
+
+
+def test_passes_of_a_target_stand_next_to_the_pipelines_own() -> None:
+    target = Target("npu", stages={"compile.lower.before": "symbol-dce", "compile.lower.dce#2.after": "inline"})
+    inserted = {"compile.lower.before": "fix-shapes", "compile.lower.dce#2.after": "strip-debuginfo"}
+    with registry.plugged([_package(inserted)]):
+        text = COMPILE.for_targets([target]).text("lower")
+    assert text == f"fix-shapes,symbol-dce,{COMPILE.own_text('lower')},inline,strip-debuginfo"
+
+
+ENVIRONMENT = default_environment()
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("compile", COMPILE.own_text(isa="generic", threads="1")),
+        (
+            "cse,compile{isa=avx2 threads=2 stages=schedule},dce",
+            f"cse,{COMPILE.own_text('schedule', isa='avx2', threads='2')},dce",
+        ),
+        ("builtin.module(compile{stages=fuse,bufferize})", COMPILE.own_text("fuse", "bufferize")),
+        (
+            'compile{tuned="t.json" stages=schedule}',
+            COMPILE.own_text("schedule", isa="generic", threads="1", tuned=' tuned="t.json"'),
+        ),
+        ("import", IMPORT.own_text()),
+        ("profile", "calib-insert-observers"),
+        ("profile{axis=1}", "calib-insert-observers{axis=1}"),
+        (
+            "quantize{profile=p.json keep=relu,gelu activations=i16 assert-all-quantized}",
+            QUANTIZE.own_text(
+                keep="{keep=relu,gelu}",
+                profile="p.json",
+                options='{granularity="channel" activations="i16" assert_all_quantized}',
+            ),
+        ),
+        ("quantize{stages=raise}", QUANTIZE.own_text("raise")),
+        ("quantize{keep=gelu stages=profile,propagate}", QUANTIZE.own_text("propagate")),
+    ],
+)
+def test_a_pipeline_is_an_element_of_a_text(text: str, same: str) -> None:
+    read = parse_pipeline(text, ENVIRONMENT.passes, ELEMENTS)
+    assert read == parse_pipeline(same, ENVIRONMENT.passes)
+
+
+def test_an_element_has_what_packages_insert() -> None:
+    with registry.plugged([_package({"import.raise.dce.before": "symbol-dce"})]):
+        read = parse_pipeline("import", ENVIRONMENT.passes, ELEMENTS)
+    assert str(read) == "builtin.module(quant-propagate-types,symbol-dce,dce)"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "cse,compile{ias=avx2}",
+            "column 5: pipeline 'compile': no option 'ias', did you mean 'isa'? (it has: isa, threads, tuned, stages)",
+        ),
+        ("compile{stages=lower,fues}", "column 1: pipeline 'compile': no stage 'fues', did you mean 'fuse'? (it has: "),
+        ("compile{threads=many}", "column 1: pipeline 'compile': in the pass pipeline: column"),
+        ("quantize{target=nothing}", "column 1: pipeline 'quantize': "),
+        ("compil", "column 1: no pass 'compil', did you mean 'compile'?"),
+    ],
+)
+def test_a_wrong_element_is_an_error_at_its_column(text: str, message: str) -> None:
+    with pytest.raises(DiagnosticError) as error:
+        parse_pipeline(text, ENVIRONMENT.passes, ELEMENTS)
+    assert error.value.diagnostic.message.startswith(f"in the pass pipeline: {message}")
 
 
 def test_a_profiling_run_has_points() -> None:
