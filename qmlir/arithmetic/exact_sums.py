@@ -25,8 +25,12 @@ def sum_dtype(left: int, right: int, terms: int) -> npt.DTypeLike:
 
 def exact_matmul(left: Array, right: Array) -> Array:
     """The matrix product; of integers held as floats of `sum_dtype`, as int64 (or as Python's integers)."""
-    product = np.matmul(left, right)
-    return product.astype(np.int64) if np.issubdtype(product.dtype, np.floating) else product
+    return as_integers(np.matmul(left, right))
+
+
+def as_integers(sums: Array) -> Array:
+    """Sums of integers held in a `sum_dtype`, as int64 (or as Python's integers)."""
+    return sums.astype(np.int64) if np.issubdtype(sums.dtype, np.floating) else sums
 
 
 def limits_of_products(left: Limits, right: Limits, terms: int) -> Limits:

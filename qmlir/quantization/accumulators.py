@@ -98,7 +98,7 @@ class Accumulators:
         weight_type_, data_type = (self.decisions.operand_type(op, place) for place in (weight, data))
         if weight_type_ is None or data_type is None:
             return None
-        return sums.product_type(data_type, weight_type_, slots.result_channel_axis)
+        return sums.product_type(data_type, weight_type_, slots.result_channel_axis, slots.channel_repeats)
 
     def _sum_of_products(self, op: Quantizable) -> SumBound | None:
         type_ = self.product_type(op)

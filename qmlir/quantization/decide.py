@@ -369,8 +369,8 @@ class _Decider:
         if value is None:
             return None
         if (array := constant_array(value)) is not None:
-            flat = array.reshape(-1).astype(np.float64)
-            return flat, flat
+            repeated = array.reshape(op.quantization_slots().channel_repeats, -1).astype(np.float64)
+            return repeated.min(0), repeated.max(0)
         seen = observed(value) if place is not None else None
         return None if seen is None else (np.array([seen.minimum]), np.array([seen.maximum]))
 

@@ -56,7 +56,7 @@ class QuantizeFloatBias(RewritePattern):
         result = requested_type(op.results[0])
         if result is None:
             return
-        product = product_type(data, weight, 0)
+        product = product_type(data, weight, 0, op.quantization_slots().channel_repeats)
         if product is None:
             return
         type_ = addend_type(array, product, array.ndim)

@@ -62,15 +62,18 @@ def no_finer(type_: UniformQuantizedType, exact: UniformQuantizedType) -> Unifor
 
 
 def product_type(
-    data: UniformQuantizedType, weight: UniformQuantizedType, result_axis: int | None
+    data: UniformQuantizedType, weight: UniformQuantizedType, result_axis: int | None, repeats: int = 1
 ) -> UniformQuantizedType | None:
-    """The type of exact sums of products: i32, zero point 0, scale `f32(s_x * s_w)`; none where there are blocks."""
+    """The type of exact sums of products: i32, zero point 0, scale `f32(s_x * s_w)`; none where there are blocks.
+
+    The channels of the weights are those of the result, `repeats` times one after the other.
+    """
     if data.granularity is not Granularity.TENSOR or weight.granularity is Granularity.BLOCK:
         return None
     scales = accumulator_scale(data.scale, weight.scales).astype(np.float64)
     if weight.granularity is Granularity.TENSOR or result_axis is None:
         return UniformQuantizedType.per_tensor(IntegerType(32), f32, float(scales.reshape(-1)[0]))
-    return UniformQuantizedType.per_axis(IntegerType(32), f32, result_axis, scales)
+    return UniformQuantizedType.per_axis(IntegerType(32), f32, result_axis, np.tile(scales, repeats))
 
 
 def reach(type_: UniformQuantizedType) -> int:

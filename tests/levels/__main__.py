@@ -12,7 +12,9 @@ from functools import partial
 from multiprocessing import get_context
 from tempfile import TemporaryDirectory
 
-from tests.levels.reports import reports_of
+from tests.levels.generator import case_of
+from tests.levels.reports import case_kept, reports_of
+from tests.levels.rows import rows_named
 from tests.levels.stages import STAGES, Stage
 
 TOGETHER = 10
@@ -29,6 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("last", type=int, nargs="?", default=300)
     parser.add_argument("--stage", action="append", help="only these stages")
     parser.add_argument("--pipeline", action="append", help="these passes in place of the stages, one after the other")
+    parser.add_argument("--row", action="append", default=[], help="each graph is one operation of these rows")
     parser.add_argument("--brief", action="store_true", help="a line for each graph that fails, and nothing reduced")
     parser.add_argument("--quick", action="store_true", help="no stage that interprets loops or compiles")
     parser.add_argument("--singly", action="store_true", help="each graph compiled by itself, for each instruction set")
@@ -51,7 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _failed(args: argparse.Namespace, stages: Sequence[Stage]) -> int:
     """How many graphs fail; writes their reports."""
     failed = 0
-    run = partial(reports_of, stages=stages, is_brief=args.brief, is_singly=args.singly)
+    case_at = partial(case_of, rows=rows_named(args.row), operations=1) if args.row else case_kept
+    run = partial(reports_of, stages=stages, is_brief=args.brief, is_singly=args.singly, case_at=case_at)
     chunks = [range(first, min(first + TOGETHER, args.last)) for first in range(args.first, args.last, TOGETHER)]
     block = PROGRAMS_OF_A_PROCESS * args.processes
     for first in range(0, len(chunks), block):

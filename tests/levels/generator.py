@@ -55,12 +55,12 @@ def _draw(graph: Graph) -> Value:
     return usable[-min(place, len(usable))]
 
 
-def graph_of(seed: int, rows: tuple[Row, ...] = ROWS) -> Graph:
-    """The graph of a seed, made of `rows`."""
+def graph_of(seed: int, rows: tuple[Row, ...] = ROWS, operations: int | None = None) -> Graph:
+    """The graph of a seed, made of `rows`; of so many `operations`, or of any number."""
     graph = Graph(seed)
     _input(graph)
     weights = np.array([row.weight for row in rows])
-    wanted, made = graph.integer(2, MOST_OPERATIONS), 0
+    wanted, made = operations or graph.integer(2, MOST_OPERATIONS), 0
     for _ in range(ATTEMPTS):
         if made == wanted:
             break
@@ -69,14 +69,14 @@ def graph_of(seed: int, rows: tuple[Row, ...] = ROWS) -> Graph:
             row.make(graph, _draw(graph))
             made += 1
         except RejectedError:
-            if graph.chance(0.03):
+            if graph.chance(0.03 if operations is None else 0.3):
                 _input(graph)
     return graph
 
 
-def case_of(seed: int, rows: tuple[Row, ...] = ROWS) -> Case:
+def case_of(seed: int, rows: tuple[Row, ...] = ROWS, operations: int | None = None) -> Case:
     """The graph of a seed with inputs: ends of ranges and zero points are among them."""
-    graph = graph_of(seed, rows)
+    graph = graph_of(seed, rows, operations)
     module = graph.module()
     verify(module)
     (function,) = (op for op in module.ops if isinstance(op, FuncOp))

@@ -253,7 +253,7 @@ class Graph:
         kind = self.random.random()
         if kind < 0.45:
             return self.constant(self.uniform(-self._spread(), self._spread(), storage), shape)
-        if kind < 0.85:
+        if kind < 0.85 or not summed:
             reach = [self._spread() for _ in range(shape[axis])]
             return self.constant(self.uniform(np.negative(reach), reach, storage, axis), shape)
         along = self.pick([each for each in summed if shape[each] > 1])
@@ -399,7 +399,9 @@ class Graph:
         assert found is not None
         return self.keep(op, found)[0]
 
-    def accumulator(self, data: Value, weight: Value, axis: int, bits: int = 32) -> UniformQuantizedType | None:
+    def accumulator(
+        self, data: Value, weight: Value, axis: int, bits: int = 32, repeats: int = 1
+    ) -> UniformQuantizedType | None:
         """The type of the exact sums of products, its channels along `axis`; `None` where weights have blocks."""
         x, w = data.uniform, weight.uniform
         if x is None or w is None or w.granularity is Granularity.BLOCK:
@@ -407,7 +409,7 @@ class Graph:
         scales, storage = accumulator_scale(x.scales, w.scales), IntegerType(bits, Signedness.SIGNED)
         if w.granularity is Granularity.TENSOR:
             return UniformQuantizedType.per_tensor(storage, f32, float(scales))
-        return UniformQuantizedType.per_axis(storage, f32, axis, scales)
+        return UniformQuantizedType.per_axis(storage, f32, axis, np.tile(scales, repeats))
 
     # --- The module ---------------------------------------------------------------------------------------------------
 

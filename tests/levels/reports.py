@@ -1,6 +1,6 @@
 """What is wrong with the graphs of seeds, in words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from traceback import format_exc
 
@@ -14,33 +14,46 @@ case_kept = lru_cache(200)(case_of)
 """The graph of a seed, which nobody changes: made once for all stages of a run."""
 
 
-def report_of(seed: int, stages: Sequence[Stage] = STAGES, *, is_brief: bool = False) -> str:
+def report_of(
+    seed: int,
+    stages: Sequence[Stage] = STAGES,
+    *,
+    is_brief: bool = False,
+    case_at: Callable[[int], Case] = case_kept,
+) -> str:
     """What is wrong with the graph of a seed: the stage, the first value that differs, a reduced module; or nothing."""
-    case = case_kept(seed)
+    case = case_at(seed)
     failure = failure_of(case.module, case.inputs, stages)
     return "" if failure is None else _text(case, stages, failure, is_brief=is_brief)
 
 
 def reports_of(
-    seeds: Sequence[int], stages: Sequence[Stage] = STAGES, *, is_brief: bool = False, is_singly: bool = False
+    seeds: Sequence[int],
+    stages: Sequence[Stage] = STAGES,
+    *,
+    is_brief: bool = False,
+    is_singly: bool = False,
+    case_at: Callable[[int], Case] = case_kept,
 ) -> list[str]:
     """What is wrong with the graphs of seeds, for each that fails.
 
     Those that pass the other stages are compiled together, for one of the instruction sets of `stages`, in turn; or,
-    `is_singly`, one by one for each of them.
+    `is_singly`, one by one for each of them. `case_at` gives the graph of a seed.
     """
     if not is_singly:
-        return list(_together(seeds, stages, is_brief=is_brief))
-    return [report for seed in seeds if (report := report_of(seed, stages, is_brief=is_brief))]
+        return list(_together(seeds, stages, case_at, is_brief=is_brief))
+    return [report for seed in seeds if (report := report_of(seed, stages, is_brief=is_brief, case_at=case_at))]
 
 
-def _together(seeds: Sequence[int], stages: Sequence[Stage], *, is_brief: bool) -> Iterator[str]:
+def _together(
+    seeds: Sequence[int], stages: Sequence[Stage], case_at: Callable[[int], Case], *, is_brief: bool
+) -> Iterator[str]:
     compiled = [stage for stage in stages if stage.isa]
     others = [stage for stage in stages if not stage.isa]
     passing: list[Case] = []
     for seed in seeds:
         try:
-            case = case_kept(seed)
+            case = case_at(seed)
             failure = failure_of(case.module, case.inputs, others)
         except Exception:  # a crash of one graph is its report, and the others go on
             yield f"seed {seed}: {format_exc()}"

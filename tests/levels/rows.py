@@ -18,7 +18,6 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.ops import (
     activations,
-    contraction,
     elementwise,
     expansion,
     indexing,
@@ -30,7 +29,9 @@ from qmlir.dialects.nn.ops import (
     selection,
     softmax,
 )
-from tests.levels.graph import ACCUMULATOR_BITS, MOST_PRODUCTS, Graph, RejectedError, Value
+from tests.levels import contractions
+from tests.levels.contractions import need, windows_of
+from tests.levels.graph import Graph, Value
 from tests.levels.layers import LAYERS, layer
 
 Make = Callable[[Graph, Value], Value]
@@ -45,100 +46,8 @@ class Row:
     weight: float = 1.0
 
 
-def _need(condition: bool, what: str) -> None:
-    if not condition:
-        raise RejectedError(what)
-
-
 def _quantized(value: Value) -> None:
-    _need(value.uniform is not None, "takes quantized values")
-
-
-# --- Contractions -----------------------------------------------------------------------------------------------------
-
-
-def _result(graph: Graph, x: Value, w: Value, axis: int) -> dict[str, Any]:
-    """How the result of a contraction is held: requantized, or the sum itself, which is refused beyond 32 bits."""
-    sums = graph.accumulator(x, w, axis, graph.pick(ACCUMULATOR_BITS))
-    if sums is None or not graph.chance(0.25):
-        return {}
-    return {"element": sums} if _reach(x) * _reach(w) * math.prod(w.shape) < 1 << 30 else {}
-
-
-def _reach(value: Value) -> int:
-    """A bound of `|q - z|` of a quantized value."""
-    assert value.uniform is not None
-    return 1 << value.uniform.bits
-
-
-def _bias(graph: Graph, x: Value, w: Value, channels: int) -> Value | None:
-    element = graph.accumulator(x, w, 0) or graph.symmetric(1e3, ACCUMULATOR_BITS[0])
-    if graph.chance(0.3):
-        return None
-    reach = int(graph.pick([10, 1000, 1 << 20]))
-    return graph.constant(element, [channels], graph.random.integers(-reach, reach, channels).astype(np.int32))
-
-
-def _matmul(graph: Graph, x: Value) -> Value:
-    _need(x.is_narrow and 1 <= len(x.shape) <= 4, "matrices of narrow values")
-    columns, is_transposed = graph.integer(1, 7), graph.chance(0.5)
-    terms = x.shape[-1]
-    _need(math.prod(x.shape) * columns <= MOST_PRODUCTS, "too many products")
-    shape = (columns, terms) if is_transposed else (terms, columns)
-    if len(x.shape) > 2 and graph.chance(0.4):
-        shape = (*x.shape[:-2], *shape)
-    axis, summed = (len(shape) - 2, len(shape) - 1) if is_transposed else (len(shape) - 1, len(shape) - 2)
-    w = graph.weights(shape, axis, [summed])
-    rank = max(len(x.shape), len(shape)) - (len(x.shape) == 1)
-    kept = _result(graph, x, w, rank - 1)
-    return graph.add(contraction.MatMulOp, [x, w], {"transpose_b": is_transposed}, **kept)
-
-
-def _matmul_of_values(graph: Graph, x: Value) -> Value:
-    """A product of two values that are both computed, as in attention."""
-    _need(x.is_narrow and 2 <= len(x.shape) <= 4, "matrices of narrow values")
-    others = [
-        each
-        for each in graph.values
-        if each.is_narrow and len(each.shape) >= 2 and x.shape[-1] in each.shape[-2:] and len(each.shape) <= 4
-    ]
-    other = graph.pick(others)
-    _need(math.prod(x.shape) * max(other.shape) <= MOST_PRODUCTS, "too many products")
-    return graph.add(contraction.MatMulOp, [x, other], {"transpose_b": other.shape[-1] == x.shape[-1]})
-
-
-def _fully_connected(graph: Graph, x: Value) -> Value:
-    _need(x.is_narrow and len(x.shape) == 2, "a narrow matrix")
-    rows = graph.integer(1, 9)
-    w = graph.weights((rows, x.shape[1]), 0, [1])
-    kept = _result(graph, x, w, 1)
-    return graph.add(contraction.FullyConnectedOp, [x, w, _bias(graph, x, w, rows)], **kept)
-
-
-def _windows(graph: Graph, sizes: Sequence[int]) -> tuple[list[int], dict[str, Any]]:
-    """A kernel, and strides, dilations and pads that fit an image of these sizes."""
-    kernel = [graph.integer(1, 3) for _ in sizes]
-    dilations = [graph.integer(1, 2) for _ in sizes]
-    pads = [graph.integer(0, 2) if graph.chance(0.6) else 0 for _ in range(2 * len(sizes))]
-    spans = [(taps - 1) * step + 1 for taps, step in zip(kernel, dilations, strict=True)]
-    for axis, (size, span) in enumerate(zip(sizes, spans, strict=True)):
-        _need(size + pads[axis] + pads[axis + len(sizes)] >= span, "the kernel is larger than the image")
-    strides = [graph.integer(1, 3) for _ in sizes]
-    return kernel, {"strides": strides, "dilations": dilations, "pads": pads}
-
-
-def _conv(graph: Graph, x: Value) -> Value:
-    _need(x.is_narrow and 3 <= len(x.shape) <= 5, "a narrow image")
-    channels = x.shape[1]
-    divisors = [count for count in range(1, channels + 1) if channels % count == 0]
-    groups = channels if graph.chance(0.35) else graph.pick(divisors)
-    out = groups * graph.integer(1, 3)
-    kernel, windows = _windows(graph, x.shape[2:])
-    shape = (out, channels // groups, *kernel)
-    _need(math.prod(shape) * math.prod(x.shape[2:]) * x.shape[0] <= 4 * MOST_PRODUCTS, "too many products")
-    w = graph.weights(shape, 0, [1, *range(2, len(shape))])
-    kept = _result(graph, x, w, 1)
-    return graph.add(contraction.ConvOp, [x, w, _bias(graph, x, w, out)], {**windows, "groups": groups}, **kept)
+    need(value.uniform is not None, "takes quantized values")
 
 
 # --- Element by element -----------------------------------------------------------------------------------------------
@@ -217,7 +126,7 @@ def _prelu(graph: Graph, x: Value) -> Value:
 
 def _bias_add(graph: Graph, x: Value) -> Value:
     """Something of the accumulator's own type: nothing is rounded."""
-    _need(x.uniform is not None and x.uniform.bits == 32, "takes a sum")
+    need(x.uniform is not None and x.uniform.bits == 32, "takes a sum")
     stored = graph.random.integers(-5000, 5000, x.shape).astype(np.int32)
     return graph.add(elementwise.AddOp, [x, graph.constant(x.element, x.shape, stored)], element=x.uniform)
 
@@ -227,8 +136,8 @@ def _bias_add(graph: Graph, x: Value) -> Value:
 
 def _pool(kind: type[NnOp], **flags: Sequence[Any]) -> Make:
     def make(graph: Graph, x: Value) -> Value:
-        _need(x.uniform is not None and 3 <= len(x.shape) <= 5, "an image")
-        kernel, windows = _windows(graph, x.shape[2:])
+        need(x.uniform is not None and 3 <= len(x.shape) <= 5, "an image")
+        kernel, windows = windows_of(graph, x.shape[2:])
         spatial = len(kernel)
         # No window of a pool lies in the padding alone.
         windows["pads"] = [min(pad, kernel[axis % spatial] - 1) for axis, pad in enumerate(windows["pads"])]
@@ -240,7 +149,7 @@ def _pool(kind: type[NnOp], **flags: Sequence[Any]) -> Make:
 
 def _global_pool(kind: type[NnOp]) -> Make:
     def make(graph: Graph, x: Value) -> Value:
-        _need(x.uniform is not None and len(x.shape) >= 3, "an image")
+        need(x.uniform is not None and len(x.shape) >= 3, "an image")
         return graph.add(kind, [x])
 
     return make
@@ -282,7 +191,7 @@ def _factors(graph: Graph, total: int) -> list[int]:
 
 
 def _reshape(graph: Graph, x: Value) -> Value:
-    _need(x.uniform is None or not x.uniform.scales.ndim, "one scale")
+    need(x.uniform is None or not x.uniform.scales.ndim, "one scale")
     shape = _factors(graph, math.prod(x.shape))
     return graph.add(movement.ReshapeOp, [x, None], result_types=[TensorType(x.element, shape)])
 
@@ -298,7 +207,7 @@ def _squeeze(graph: Graph, x: Value) -> Value:
 
 
 def _unsqueeze(graph: Graph, x: Value) -> Value:
-    _need(len(x.shape) <= 4, "not too many axes")
+    need(len(x.shape) <= 4, "not too many axes")
     return graph.add(movement.UnsqueezeOp, [x], {"axes": [graph.integer(0, len(x.shape))]})
 
 
@@ -330,7 +239,7 @@ def _split(graph: Graph, x: Value) -> Value:
 
 
 def _pad(graph: Graph, x: Value) -> Value:
-    _need(bool(x.shape), "axes to pad")
+    need(bool(x.shape), "axes to pad")
     mode = graph.pick(["constant", "constant", "reflect", "edge", "wrap"])
     pads = [graph.integer(0, 2) for _ in range(2 * len(x.shape))]
     return graph.add(expansion.PadOp, [x], {"pads": pads, "mode": mode})
@@ -379,7 +288,7 @@ def _scatter_elements(graph: Graph, x: Value) -> Value:
 
 
 def _resize(graph: Graph, x: Value) -> Value:
-    _need(len(x.shape) == 4, "an image")
+    need(len(x.shape) == 4, "an image")
     sizes = [graph.integer(1, 7) for _ in range(2)]
     mode = graph.pick(["nearest", "nearest", "linear"])
     coordinates = graph.pick(["half_pixel", "asymmetric", "align_corners"])
@@ -436,10 +345,11 @@ _UNARY_WEIGHT = {activations.ReluOp: 3.0, **{kind: 0.8 for kind in UNARY_KINDS i
 """Composites are what has most ways to be wrong."""
 
 ROWS: tuple[Row, ...] = (
-    Row("matmul", _matmul, 4),
-    Row("matmul_of_values", _matmul_of_values, 2),
-    Row("fully_connected", _fully_connected, 4),
-    Row("conv", _conv, 8),
+    Row("matmul", contractions.matmul, 4),
+    Row("matmul_of_values", contractions.matmul_of_values, 2),
+    Row("fully_connected", contractions.fully_connected, 4),
+    Row("conv", contractions.conv, 8),
+    Row("conv_transpose", contractions.conv_transpose, 3),
     *(Row(kind.name, _unary(kind), _UNARY_WEIGHT.get(kind, 0.25)) for kind in UNARY_KINDS),
     *(Row(kind.name, _binary(kind), _OFTEN.get(kind, 0.5)) for kind in BINARY_KINDS),
     Row("where", _where),
@@ -480,3 +390,11 @@ ROWS: tuple[Row, ...] = (
     Row("float_add", _between_casts(_float_add), 0.5),
 )
 """Every operation with quantized semantics, and some floats between casts."""
+
+
+def rows_named(names: Sequence[str]) -> tuple[Row, ...]:
+    """The rows of these names, with or without `nn.`."""
+    found = tuple(row for row in ROWS if row.name in names or row.name.removeprefix("nn.") in names)
+    if len(found) < len(names):
+        raise SystemExit(f"no such row among {', '.join(names)}; there are {', '.join(row.name for row in ROWS)}")
+    return found

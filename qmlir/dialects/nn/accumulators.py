@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.arithmetic.exact_sums import limits_of_products, limits_of_sums
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.ops.contraction import ConvOp, ConvTransposeOp, FullyConnectedOp, MatMulOp
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -38,6 +38,8 @@ class _Products(NamedTuple):
     weight: SSAValue
     channels: int
     summed: tuple[int, ...]
+    repeats: int = 1
+    """How often the channels of the weights repeat along those of the result."""
 
     def elements(self) -> tuple[UniformQuantizedType, UniformQuantizedType] | None:
         """The types of both; `None` where the sums are no integers of one scale, or of one for each channel."""
@@ -64,6 +66,10 @@ def _products(op: Operation) -> _Products | None:
             return _Products(op.data, op.weight, len(shape_of(op.result)) - 1, (1,))
         case ConvOp():
             return _Products(op.data, op.weight, 1, tuple(range(1, len(shape_of(op.weight)))))
+        case ConvTransposeOp():  # an element of the result is the sum of some of these products
+            slots, axes = op.quantization_slots(), range(len(shape_of(op.weight)))
+            summed = tuple(axis for axis in axes if axis != slots.weight_channel_axis)
+            return _Products(op.data, op.weight, 1, summed, slots.channel_repeats)
         case _:
             return None
 
@@ -85,7 +91,8 @@ def _by_weights(found: _Products, stored: Array, data: Limits) -> tuple[Array, A
     assert isinstance(w, UniformQuantizedType)
     _, zero_points = broadcast_parameters(w, stored.shape)
     integers = integers_of(stored, IntegerType(w.bits), is_unsigned=not w.is_signed)
-    return limits_of_sums(integers - zero_points, found.summed, data)
+    low, high = limits_of_sums(integers - zero_points, found.summed, data)
+    return np.tile(low, found.repeats), np.tile(high, found.repeats)
 
 
 def _are_held(low: Any, high: Any) -> bool:
@@ -107,7 +114,7 @@ def accumulator_type(op: Operation) -> UniformQuantizedType | None:
     scales, storage = accumulator_scale(x.scales, w.scales), IntegerType(BITS)
     if w.granularity is Granularity.TENSOR:
         return UniformQuantizedType.per_tensor(storage, x.expressed_type, float(scales))
-    return UniformQuantizedType.per_axis(storage, x.expressed_type, found.channels, scales)
+    return UniformQuantizedType.per_axis(storage, x.expressed_type, found.channels, np.tile(scales, found.repeats))
 
 
 def refuted_limits(op: Operation, bias: SSAValue | None, known: Known) -> Limits | None:

@@ -132,6 +132,35 @@ def test_bias_and_accumulator_have_the_scale_of_products() -> None:
     assert constant.array.tolist() == [round(float(b / s)) for b, s in zip(bias, scales, strict=True)]
 
 
+@pytest.mark.parametrize("largest", [1.0, 1e5])
+def test_groups_of_a_transposed_convolution_share_the_scales_of_their_channels(largest: float) -> None:
+    """A bias of one group that would not fit 32 bits raises the scale that its channel has in both groups."""
+    graph = Graph(4)
+    data = graph.array(1, 4, 5)
+    weights, bias = graph.array(4, 3, 2), np.array([0.5, -1, 2, 1, largest, -0.25], np.float32)
+    weights[:, 1] *= 1e-4
+    operands = (graph.input(data), graph.constant(weights), graph.constant(bias))
+    op = build(contraction.ConvTransposeOp, operands, {"groups": 2, "strides": [2]})
+    graph.block.add_op(op)
+    module = graph.module(op.results[0])
+    calibrate(module, watch(module, graph.inputs))
+    run_passes(module, "quant-assign-types{granularity=channel assert_all_quantized=true}")
+    (layer,) = operations(module, contraction.ConvTransposeOp)
+    data_scale, _ = expected(float(data.min()), float(data.max()), "asymmetric", (-128, 127))
+    scales = np.abs(weights.astype(np.float64)).max(axis=(0, 2)) / 127
+    found, constant = type_of(layer.operands[1]), layer.operands[2].owner
+    assert isinstance(constant, ConstantOp)
+    assert found.axis == 1
+    if largest > 1:
+        assert abs(float(bias[4])) / (data_scale * scales[1]) > 2**31
+        assert found.scales[1] >= largest / data_scale / 2**31
+    else:
+        assert found.scales.astype(np.float32).tolist() == np.float32(scales).tolist()
+    products = np.tile(np.float32(data_scale) * found.scales.astype(np.float32), 2)
+    assert type_of(layer.operands[2]).scales.astype(np.float32).tolist() == products.tolist()
+    assert constant.array.tolist() == [round(float(b / s)) for b, s in zip(bias, products, strict=True)]
+
+
 def _by_name(seen: Seen) -> dict[str, Statistics]:
     """What was seen of the result of each node: of its last part."""
     return {origins_of(v.owner)[0].name: s for v, s in seen.items() if isinstance(v.owner, Operation)}

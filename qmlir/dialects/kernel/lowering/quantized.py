@@ -287,16 +287,20 @@ def requantizing(
     map_: AffineMap,
     count: npt.ArrayLike = 1,
     mode: RequantizeAttr | None = None,
+    spread: Callable[[Array], Array] = lambda parameters: parameters,
 ) -> Writing:
     """Exact integers of the f32 `scale`, up to `largest`, stored as a result of the operation has them.
 
+    `spread` takes parameters that broadcast against the result to those of the axes that `map_` gives.
     `scale` broadcasts against the result, whose axes `map_` gives; the integers of a mean are sums of `count`
     elements. Where the multiplier is 1, so where the scales are the same, the integer is kept: below 2^24 the rounding
     does that by itself. `mode` is the operation's own where none is given.
     """
     element = uniform_element(at, at.op.results[index])
     assert element is not None
-    output_scale, zero_points = broadcast_parameters(element, tensor_type(at.op.results[index].type).get_shape())
+    parameters = broadcast_parameters(element, tensor_type(at.op.results[index].type).get_shape())
+    output_scale, zero_points = map(spread, parameters)
+    scale = spread(np.asarray(scale))
     target, mode = accumulator_scale(output_scale, count), mode or requantization_of(at)
     if mode.mode.uses_floats:
         factors = np.asarray(f32_multiplier(scale, target), np.float32)

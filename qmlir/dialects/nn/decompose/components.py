@@ -20,14 +20,14 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.decompose.operands import Decompose, Results
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp
+from qmlir.dialects.nn.ops.contraction import ConvOp, ConvTransposeOp, FullyConnectedOp
 from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.interpret import quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of, tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
 
-IMPLIED = (FullyConnectedOp, ConvOp)
+IMPLIED = (FullyConnectedOp, ConvOp, ConvTransposeOp)
 """Composites whose quantized parts have types that follow from the operands: `components` may be left out."""
 
 Components = Mapping[str, Attribute]

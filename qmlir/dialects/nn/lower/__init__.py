@@ -34,6 +34,7 @@ from qmlir.dialects.nn.lower import (
     selection,
     shapes,
     softmax,
+    transposed,
 )
 from qmlir.dialects.nn.lower.elements import or_parts, otherwise
 from qmlir.dialects.nn.lower.qlinear import by_mode
@@ -43,6 +44,7 @@ from qmlir.dialects.nn.ops.selection import NonZeroOp, UniqueOp
 _LOWERED = (
     attention, constant, contraction, conversion, einsum, elementwise, expansion, indexing, logic, movement,
     normalization, pooling, recurrent, reduction, resizing, selection, shapes, softmax,
+    transposed,
 )  # fmt: skip
 
 

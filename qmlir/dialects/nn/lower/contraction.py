@@ -4,6 +4,7 @@ The bound of the sums that chose the type of the accumulator is told as a remark
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,6 @@ from qmlir.dialects.nn.lower.products import (
     factor,
     finish_plain,
 )
-from qmlir.dialects.nn.lower.transposed import conv_transpose
 from qmlir.dialects.nn.lower.windows import channels_first, channels_last
 from qmlir.dialects.nn.ops import contraction as ops
 from qmlir.dialects.quant.infer import broadcast_parameters
@@ -73,12 +73,20 @@ def _refuse_overflow(at: Lowering, scale: npt.ArrayLike, bias: SSAValue | None) 
         )
 
 
-def _finish(at: Lowering, found: Contraction, axes: Sequence[int], bias: SSAValue | None) -> SSAValue:
+def finish(
+    at: Lowering,
+    found: Contraction,
+    axes: Sequence[int],
+    bias: SSAValue | None,
+    scales: npt.NDArray[Any] | None = None,
+    copies: int = 1,
+) -> SSAValue:
     """The contraction with its bias and its rounding in the epilogue, in the layout of the sums.
 
-    `axes` are, for each axis of the operation's result, the dimension of the sums that it is.
+    `axes` are, for each axis of the operation's result, the dimension of the sums that it is; `scales` those of the
+    weights for each channel of the result, which is `copies` channels of the sums side by side.
     """
-    biases = () if bias is None else (Input(at.value(bias), found.channel_map, at.signedness(bias)),)
+    biases = () if bias is None else (Input(_copied(at, bias, copies), found.channel_map, at.signedness(bias)),)
     if found.x.element is None:
         return finish_plain(at, found, at.result_element(), biases)
     assert found.w.element is not None
@@ -87,13 +95,19 @@ def _finish(at: Lowering, found: Contraction, axes: Sequence[int], bias: SSAValu
         at.op, f"sums lie within ±{largest}, with the bias within ±{total}: {found.accumulator()} holds the sums"
     )
     rank = len(found.shape)
-    scales = found.w.element.scales.reshape(-1)
+    scales = found.w.element.scales.reshape(-1) if scales is None else scales
     scale = accumulator_scale(found.x.element.scales.reshape(()), scales if scales.size > 1 else scales[0])
     if scale.ndim:
         scale = scale.reshape([-1 if axis == rank - 1 else 1 for axis in axes])
     _refuse_overflow(at, scale, bias)
+
+    def spread(parameters: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if copies == 1 or parameters.size == 1:
+            return parameters
+        return np.repeat(parameters, copies, int(np.argmax(parameters.shape)))  # they differ along channels alone
+
     to_result = AffineMap(rank, 0, tuple(AffineExpr.dimension(axis) for axis in axes))
-    writing = quantized.requantizing(at, 0, scale, total, to_result)
+    writing = quantized.requantizing(at, 0, scale, total, to_result, spread=spread)
 
     def body(accumulator: Scalar, *scalars: Scalar) -> Scalar:
         own, parameters = quantized.split(scalars, biases, writing.inputs)
@@ -102,6 +116,15 @@ def _finish(at: Lowering, found: Contraction, axes: Sequence[int], bias: SSAValu
         return writing.write(integer, parameters)
 
     return found.build(at, at.result_element(), [*biases, *writing.inputs], body)
+
+
+def _copied(at: Lowering, bias: SSAValue, copies: int) -> SSAValue:
+    """The bias, each element so often."""
+    own = at.value(bias)
+    (channels,) = shape_of(own)
+    if copies == 1:
+        return own
+    return at.reshape(at.expand(at.reshape(own, (channels, 1)), (channels, copies)), (channels * copies,))
 
 
 # --- Convolutions -----------------------------------------------------------------------------------------------------
@@ -122,7 +145,7 @@ def _conv(op: ops.ConvOp, at: Lowering) -> Sequence[SSAValue]:
         return (blocks.conv(op, at, data),)
     weight = arranged(at, factor(at, op.weight), channels_last(rank))
     found = Convolution(data, weight, result[2:], windows.strides, windows.dilations, op.group_count)
-    return (at.transpose(_finish(at, found, channels_first(rank), op.bias), channels_first(rank)),)
+    return (at.transpose(finish(at, found, channels_first(rank), op.bias), channels_first(rank)),)
 
 
 # --- Matrix products --------------------------------------------------------------------------------------------------
@@ -132,7 +155,7 @@ def _fully_connected(op: ops.FullyConnectedOp, at: Lowering) -> Sequence[SSAValu
     x = factor(at, op.data)
     if _has_blocks(at, op.weight):
         return (blocks.matrix_product(at, x, op.weight, (0, 1), op.bias),)
-    return (_finish(at, MatrixProduct(x, factor(at, op.weight)), (0, 1), op.bias),)
+    return (finish(at, MatrixProduct(x, factor(at, op.weight)), (0, 1), op.bias),)
 
 
 def _matmul(op: ops.MatMulOp, at: Lowering) -> Sequence[SSAValue]:
@@ -160,12 +183,11 @@ def _matmul(op: ops.MatMulOp, at: Lowering) -> Sequence[SSAValue]:
         w = w.at_value(at.reshape(w.value, size[-2:]), None if w.known is None else w.known.reshape(size[-2:]))
     else:
         w = w.at_value(at.expand(w.value, (*batches, *size[-2:])), w.known)
-    return (at.reshape(_finish(at, MatrixProduct(x, w), axes, None), at.result_shape()),)
+    return (at.reshape(finish(at, MatrixProduct(x, w), axes, None), at.result_shape()),)
 
 
 LOWERINGS: dict[type[Operation], Lower] = {
     ops.ConvOp: _conv,
-    ops.ConvTransposeOp: conv_transpose,
     ops.FullyConnectedOp: _fully_connected,
     ops.MatMulOp: _matmul,
 }

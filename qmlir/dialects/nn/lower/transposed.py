@@ -9,16 +9,17 @@ every `stride`-th place.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, unchanged
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, unchanged
 from qmlir.dialects.nn.infer.windows import Windows
-from qmlir.dialects.nn.lower.products import Convolution, Factor, dimensions, factor, finish_plain
+from qmlir.dialects.nn.lower.contraction import finish
+from qmlir.dialects.nn.lower.products import Array, Convolution, Factor, factor
 from qmlir.dialects.nn.lower.windows import channels_first, channels_last
 from qmlir.dialects.nn.ops import contraction as ops
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -61,9 +62,9 @@ def _phases(windows: Windows, axis: int, size: int) -> list[_Phase]:
     return found
 
 
-def _covered(at: Lowering, last: SSAValue, phases: Sequence[_Phase]) -> SSAValue:
-    """Channels-last data from where the windows of the phases start to where they end, 0 outside."""
-    shape = shape_of(last)
+def _covered(at: Lowering, data: Factor, phases: Sequence[_Phase]) -> Factor:
+    """Channels-last data from where the windows of the phases start to where they end, the zero point outside."""
+    shape, zero = shape_of(data.value), int(data.zero_points[0])
     offsets, sizes, low, high = [0], [shape[0]], [0], [0]
     for phase, size in zip(phases, shape[1:-1], strict=True):
         begin = min(max(phase.start, 0), size)
@@ -73,9 +74,10 @@ def _covered(at: Lowering, last: SSAValue, phases: Sequence[_Phase]) -> SSAValue
         low.append(min(max(-phase.start, 0), phase.reach) if end > begin else 0)
         high.append(phase.reach - (end - begin) - low[-1])
     if not all(sizes):
-        return at.fill((shape[0], *(phase.reach for phase in phases), shape[-1]), element_of(last), 0)
-    part = at.slice(last, (*offsets, 0), (*sizes, shape[-1]))
-    return at.pad(part, (*low, 0), (*high, 0), 0)
+        reach = (phase.reach for phase in phases)
+        return data.at_value(at.fill((shape[0], *reach, shape[-1]), element_of(data.value), zero))
+    part = at.slice(data.value, (*offsets, 0), (*sizes, shape[-1]))
+    return data.at_value(at.pad(part, (*low, 0), (*high, 0), zero))
 
 
 def _kernels(at: Lowering, weight: Factor, groups: int, phases: Sequence[_Phase]) -> Factor:
@@ -127,46 +129,54 @@ def _kernels_of_all_phases(at: Lowering, weight: Factor, groups: int, strides: S
     return weight.at_value(at.reshape(moved, target))
 
 
-def _of_all_phases(op: ops.ConvTransposeOp, at: Lowering, data: Factor, weight: Factor) -> SSAValue:
+def _of_all_phases(
+    op: ops.ConvTransposeOp, at: Lowering, data: Factor, weight: Factor, scales: Array | None
+) -> SSAValue:
     """One convolution, from the first element that the padding cuts off: `[N, …, O * phases]`, put in order."""
-    windows, result, element = op.windows, at.result_shape(), at.result_element()
+    windows, result = op.windows, at.result_shape()
     batch, channels, *sizes = result
     strides, spatial = windows.strides, len(sizes)
     pads = [windows.pads[axis] for axis in range(spatial)]
     taps = [size // stride for size, stride in zip(windows.kernel, strides, strict=True)]
     counts = tuple(-(-(size + pad) // stride) for size, pad, stride in zip(sizes, pads, strides, strict=True))
     reach = [_Phase(0, count, tuple(range(each)), 1 - each, 1, 1) for count, each in zip(counts, taps, strict=True)]
-    x = data.at_value(_covered(at, at.transpose(data.value, channels_last(len(result))), reach))
+    x, copies = _covered(at, data, reach), math.prod(strides)
     w = _kernels_of_all_phases(at, weight, op.group_count, strides)
-    biases: list[Input] = []
-    if op.bias is not None:
-        repeated = at.reshape(at.value(op.bias), (channels, 1))
-        repeated = at.expand(repeated, (channels, math.prod(strides)))
-        place = dimensions(len(result), [len(result) - 1])
-        biases = [Input(at.reshape(repeated, (channels * math.prod(strides),)), place, at.signedness(op.bias))]
+    if w.zero_points.size > 1:
+        w = replace(w, zero_points=np.repeat(w.zero_points, copies))
     found = Convolution(x, w, counts, (1,) * spatial, (1,) * spatial, op.group_count)
-    phases = at.reshape(finish_plain(at, found, element, biases), (batch, *counts, channels, *strides))
+    sums = finish(at, found, channels_first(len(result)), op.bias, scales, copies)
+    phases = at.reshape(sums, (batch, *counts, channels, *strides))
     pairs = [each for axis in range(spatial) for each in (1 + axis, 2 + spatial + axis)]
     in_order = at.transpose(phases, (0, 1 + spatial, *pairs))
     whole = [count * stride for count, stride in zip(counts, strides, strict=True)]
     return at.slice(at.reshape(in_order, (batch, channels, *whole)), (0, 0, *pads), result)
 
 
-def conv_transpose(op: ops.ConvTransposeOp, at: Lowering) -> Sequence[SSAValue]:
-    """The lowering of a transposed convolution."""
+def _conv_transpose(op: ops.ConvTransposeOp, at: Lowering) -> Sequence[SSAValue]:
     windows, groups, result = op.windows, op.group_count, at.result_shape()
     rank, element = len(result), at.result_element()
     data, weight = factor(at, op.data), factor(at, op.weight)
+    data = data.at_value(at.transpose(data.value, channels_last(rank)))
+    scales = None if weight.element is None else op.of_channels(weight.element.scales)
+    weight = replace(weight, zero_points=op.of_channels(weight.zero_points))
     if _is_uniform(windows):
-        return (_of_all_phases(op, at, data, weight),)
-    last = at.transpose(data.value, channels_last(rank))
+        return (_of_all_phases(op, at, data, weight, scales),)
     shape = (result[0], *result[2:], result[1])
-    biases = (
-        () if op.bias is None else (Input(at.value(op.bias), dimensions(rank, [rank - 1]), at.signedness(op.bias)),)
-    )
+
+    def convolved(counts: Sequence[int], x: Factor, phases: Sequence[_Phase]) -> SSAValue:
+        w, steps = _kernels(at, weight, groups, phases), tuple(phase.step for phase in phases)
+        found = Convolution(x, w, tuple(counts), (1,) * len(counts), steps, groups)
+        return finish(at, found, channels_first(rank), op.bias, scales)
+
     along = [_phases(windows, axis, size) for axis, size in enumerate(result[2:])]
     if all(phase.taps for phases in along for phase in phases):
         whole = at.empty(shape, element)
+    elif data.element is not None:  # where no tap falls, the products are 0
+        one = (1,) * (rank - 2)
+        zeros = at.fill((1, *one, shape_of(data.value)[-1]), element_of(data.value), int(data.zero_points[0]))
+        nowhere = [_Phase(0, 1, (0,), 0, 1, 1)] * (rank - 2)
+        whole = at.expand(convolved(one, data.at_value(zeros), nowhere), shape)
     elif op.bias is not None:  # where no tap falls there is the bias alone
         whole = at.expand(at.value(op.bias), shape)
     else:
@@ -174,9 +184,10 @@ def conv_transpose(op: ops.ConvTransposeOp, at: Lowering) -> Sequence[SSAValue]:
     for phases in product(*along):
         if not all(phase.taps for phase in phases):
             continue
-        counts = tuple(phase.count for phase in phases)
-        x, w = data.at_value(_covered(at, last, phases)), _kernels(at, weight, groups, phases)
-        found = Convolution(x, w, counts, (1,) * len(counts), tuple(phase.step for phase in phases), groups)
+        part = convolved([phase.count for phase in phases], _covered(at, data, phases), phases)
         offsets, strides = [phase.first for phase in phases], windows.strides
-        whole = at.put(finish_plain(at, found, element, biases), whole, (0, *offsets, 0), (1, *strides, 1))
+        whole = at.put(part, whole, (0, *offsets, 0), (1, *strides, 1))
     return (at.transpose(whole, channels_first(rank)),)
+
+
+LOWERINGS: dict[type[Operation], Lower] = {ops.ConvTransposeOp: _conv_transpose}

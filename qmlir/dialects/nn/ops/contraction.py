@@ -5,17 +5,18 @@ the accumulator itself; any other one is a requantization. A bias has the type o
 """
 
 from abc import ABC
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
-from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.windows import Windows, output_sizes, transposed_size
 from qmlir.dialects.nn.requantize import Accumulator
@@ -29,8 +30,20 @@ def values_of(attribute: DenseArrayBase | None) -> tuple[int, ...] | None:
     return None if attribute is None else integer_list(attribute)
 
 
-def verify_bias_type(bias: Attribute, data: Attribute, weight: Attribute) -> None:
-    """Check that a quantized bias has zero point 0 and the scales of the accumulator, `f32(s_x * s_w)`."""
+def _unchanged(scales: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return scales
+
+
+def verify_bias_type(
+    bias: Attribute,
+    data: Attribute,
+    weight: Attribute,
+    of_channels: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] = _unchanged,
+) -> None:
+    """Check that a quantized bias has zero point 0 and the scales of the accumulator, `f32(s_x * s_w)`.
+
+    `of_channels` takes the scales of the weights to those of the output channels.
+    """
     types = (bias, data, weight)
     if not all(isinstance(type_, UniformQuantizedType) for type_ in types):
         return
@@ -40,9 +53,9 @@ def verify_bias_type(bias: Attribute, data: Attribute, weight: Attribute) -> Non
         return
     if bias_type.zero_points.any():
         raise VerifyException(f"a bias has zero point 0, found {bias_type}")
-    product = np.float32(data_type.scales) * np.float32(weight_type.scales)
+    product = np.float32(data_type.scales) * np.float32(of_channels(weight_type.scales))
     found = np.float32(bias_type.scales)
-    if product.shape not in ((), found.shape) or not (found == product).all():
+    if (product.size != 1 and product.shape != found.shape) or not (found == product).all():
         raise VerifyException(f"the scale of a bias is s_x * s_w, here {product.tolist()}, found {found.tolist()}")
 
 
@@ -240,12 +253,37 @@ class ConvTransposeOp(WindowedContractionOp):
     """
 
     name = "nn.conv_transpose"
-    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
-        {"weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=1, result_channel_axis=1
-    )
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     output_padding = opt_prop_def(DenseArrayBase[IntegerType])
+
+    @property
+    def channel_axis(self) -> int:
+        """The axis of the weights that is the output channels of a group, or of all groups where each has one."""
+        return 0 if self.group_count > 1 and shape_of(self.weight)[:2] == (self.group_count, 1) else 1
+
+    def of_channels(self, parameters: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Parameters of the weights for each output channel, or one for all: all groups have the same."""
+        flat = parameters.reshape(-1)
+        return flat if flat.size == 1 else np.tile(flat, self.output_channels() // flat.size)
+
+    def quantization_slots(self) -> QuantizationSlots:
+        return replace(
+            self.SLOTS,
+            weight_channel_axis=self.channel_axis,
+            channel_repeats=1 if self.channel_axis == 0 else self.group_count,
+        )
+
+    def verify_quantization(self) -> None:
+        weight, result = element_of(self.weight), element_of(self.result)
+        self.verify_data_parameters(self.data)
+        self.verify_channel_axis(self.weight, self.channel_axis)
+        if isinstance(weight, UniformQuantizedType) and weight.granularity is Granularity.BLOCK:
+            raise VerifyException(f"weights have one scale, or one for each channel, found {weight}")
+        if isinstance(result, UniformQuantizedType) and result.axes not in ((), (1,)):
+            raise VerifyException(f"the result has one scale, or one for each channel, found {result}")
+        if self.bias is not None:
+            verify_bias_type(element_of(self.bias), element_of(self.data), weight, self.of_channels)
 
     def output_channels(self) -> int:
         channels = shape_of(self.weight)[1]

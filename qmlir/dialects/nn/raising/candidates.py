@@ -24,7 +24,13 @@ from qmlir.dialects.nn.ops.activations import (
     TanhOp,
 )
 from qmlir.dialects.nn.ops.constant import ConstantOp
-from qmlir.dialects.nn.ops.contraction import ConvOp, FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.ops.contraction import (
+    ConvOp,
+    ConvTransposeOp,
+    FullyConnectedOp,
+    MatMulOp,
+    WindowedContractionOp,
+)
 from qmlir.dialects.nn.ops.elementwise import AddOp, ClipOp, DivOp, ErfOp, ExpOp, LogOp, MulOp, SqrtOp, SubOp
 from qmlir.dialects.nn.ops.normalization import LayerNormOp, RmsNormOp
 from qmlir.dialects.nn.ops.reduction import ReduceMeanOp, ReduceSumOp
@@ -64,10 +70,13 @@ def _fully_connected(root: Operation) -> Iterator[Suggestion]:
             yield {}
 
 
-def _conv(root: Operation) -> Iterator[Suggestion]:
-    for value in root.operands:
-        if isinstance(value, OpResult) and isinstance(value.op, ConvOp):
-            yield {name: given for name, given in value.op.properties.items() if name != COMPONENTS}
+def _with_bias(product: type[WindowedContractionOp]) -> Callable[[Operation], Iterator[Suggestion]]:
+    def suggest(root: Operation) -> Iterator[Suggestion]:
+        for value in root.operands:
+            if isinstance(value, OpResult) and isinstance(value.op, product):
+                yield {name: given for name, given in value.op.properties.items() if name != COMPONENTS}
+
+    return suggest
 
 
 def _swish(root: Operation) -> Iterator[Suggestion]:
@@ -158,7 +167,7 @@ class RaisingCandidate:
 
 CANDIDATES = (
     RaisingCandidate((AddOp,), FullyConnectedOp, _fully_connected, 3),
-    RaisingCandidate((AddOp,), ConvOp, _conv, 4),
+    *(RaisingCandidate((AddOp,), product, _with_bias(product), 4) for product in (ConvOp, ConvTransposeOp)),
     RaisingCandidate((AddOp, MulOp), LayerNormOp, _normalization, DEPTH),
     RaisingCandidate((MulOp, DivOp), RmsNormOp, _normalization, DEPTH),
     RaisingCandidate((MulOp,), SwishOp, _swish, 1),

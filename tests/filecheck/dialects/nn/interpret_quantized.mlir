@@ -75,6 +75,42 @@ func.func @convolution() {
   func.return
 }
 
+// Each element adds its kernel, weighted, at every second place: 2 * [1, 2, 3] and -2 * [1, 2, 3] share one place.
+!per_kernel = !quant.uniform<i8:f32:1, {0.5, 1.0}>
+!b2 = !quant.uniform<i32:f32:0, {0.25, 0.5}>
+func.func @transposed_convolution() {
+  %x = nn.constant dense<[[[5, 1]]]> : tensor<1x1x2xi8> -> tensor<1x1x2x!half>
+  %k = nn.constant dense<[[[1, 2, 3], [-1, 0, 2]]]> : tensor<1x2x3xi8> -> tensor<1x2x3x!per_kernel>
+  %b = nn.constant dense<[2, -1]> : tensor<2xi32> -> tensor<2x!b2>
+  // Sums 4 6 6 -2 -4 in steps of 0.25, and -3 -1 5 -1 -5 in steps of 0.5.
+  %0 = nn.conv_transpose %x, %k, %b {strides = [2]} : (tensor<1x1x2x!half>, tensor<1x2x3x!per_kernel>, tensor<2x!b2>) -> tensor<1x2x5x!odd>
+  %w0 = nn.constant dense<[[[4, 5, 5, 3, 2], [1, 3, 5, 3, 1]]]> : tensor<1x2x5xi8> -> tensor<1x2x5x!odd>
+  check.expect_eq %0, %w0 : tensor<1x2x5x!odd>
+  // Padding cuts the ends off; where the stride leaves places out there is the bias alone: 0.5 and -0.5 go to 0.
+  %1 = nn.conv_transpose %x, %k, %b {strides = [4], pads = [1, 0], output_padding = [1]} : (tensor<1x1x2x!half>, tensor<1x2x3x!per_kernel>, tensor<2x!b2>) -> tensor<1x2x7x!odd>
+  %w1 = nn.constant dense<[[[5, 5, 3, 3, 3, 2, 3], [3, 5, 3, 3, 3, 1, 3]]]> : tensor<1x2x7xi8> -> tensor<1x2x7x!odd>
+  check.expect_eq %1, %w1 : tensor<1x2x7x!odd>
+  func.return
+}
+
+// Two groups of one input and two output channels have the same two scales; where each has one output channel, two.
+!per_group = !quant.uniform<i8:f32:0, {0.5, 1.0}>
+!b4 = !quant.uniform<i32:f32:0, {0.25, 0.5, 0.25, 0.5}>
+func.func @transposed_convolution_in_groups() {
+  %x = nn.constant dense<[[[5], [-1]]]> : tensor<1x2x1xi8> -> tensor<1x2x1x!half>
+  %k = nn.constant dense<[[[1], [2]], [[3], [-1]]]> : tensor<2x2x1xi8> -> tensor<2x2x1x!per_kernel>
+  %b = nn.constant dense<[0, 2, 0, 0]> : tensor<4xi32> -> tensor<4x!b4>
+  // 2 * 1, 2 * 2 + 2, -4 * 3 and -4 * -1, in steps of 0.25 and 0.5.
+  %0 = nn.conv_transpose %x, %k, %b {groups = 2} : (tensor<1x2x1x!half>, tensor<2x2x1x!per_kernel>, tensor<4x!b4>) -> tensor<1x4x1x!odd>
+  %w0 = nn.constant dense<[[[3], [6], [0], [5]]]> : tensor<1x4x1xi8> -> tensor<1x4x1x!odd>
+  check.expect_eq %0, %w0 : tensor<1x4x1x!odd>
+  %d = nn.constant dense<[[[1]], [[3]]]> : tensor<2x1x1xi8> -> tensor<2x1x1x!per_group>
+  %1 = nn.conv_transpose %x, %d {groups = 2} : (tensor<1x2x1x!half>, tensor<2x1x1x!per_group>) -> tensor<1x2x1x!odd>
+  %w1 = nn.constant dense<[[[3], [-3]]]> : tensor<1x2x1xi8> -> tensor<1x2x1x!odd>
+  check.expect_eq %1, %w1 : tensor<1x2x1x!odd>
+  func.return
+}
+
 // A scale and a zero point for each column; and what is left for a following sum and relu.
 !c = !quant.uniform<i8:f32:1, {1.0:1, 0.5:-1}>
 !b1 = !quant.uniform<i32:f32:0, {0.5, 0.25}>

@@ -60,8 +60,26 @@ func.func @all_cut_off(%x: tensor<1x1x2xf32>, %w: tensor<1x1x1xf32>) {
   func.return
 }
 // -----
-func.func @transposed_quantized(%x: tensor<1x1x2x!quant.uniform<i8:f32, 0.5>>, %w: tensor<1x1x1x!quant.uniform<i8:f32, 0.5>>) {
-  // expected-error @+1 {{is not accepted; its elements may be float, integer}}
-  %0 = nn.conv_transpose %x, %w : (tensor<1x1x2x!quant.uniform<i8:f32, 0.5>>, tensor<1x1x1x!quant.uniform<i8:f32, 0.5>>) -> tensor<1x1x2x!quant.uniform<i8:f32, 0.5>>
+func.func @transposed_channels(%x: tensor<1x2x2x!quant.uniform<i8:f32, 0.5>>, %w: tensor<2x3x1x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) {
+  // expected-error @+1 {{per-channel weights have their parameters along axis 1, found 0}}
+  %0 = nn.conv_transpose %x, %w : (tensor<1x2x2x!quant.uniform<i8:f32, 0.5>>, tensor<2x3x1x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<1x3x2x!quant.uniform<i8:f32, 0.5>>
+  func.return
+}
+// -----
+func.func @transposed_blocks(%x: tensor<1x2x2x!quant.uniform<i8:f32, 0.5>>, %w: tensor<2x1x1x!quant.uniform<i8:f32:{0:1}, {{{0.5}}, {{0.25}}}>>) {
+  // expected-error @+1 {{weights have one scale, or one for each channel, found}}
+  %0 = nn.conv_transpose %x, %w : (tensor<1x2x2x!quant.uniform<i8:f32, 0.5>>, tensor<2x1x1x!quant.uniform<i8:f32:{0:1}, {{{0.5}}, {{0.25}}}>>) -> tensor<1x1x2x!quant.uniform<i8:f32, 0.5>>
+  func.return
+}
+// -----
+func.func @transposed_result_along_images(%x: tensor<2x1x1x!quant.uniform<i8:f32, 0.5>>, %w: tensor<1x1x1x!quant.uniform<i8:f32, 0.5>>) {
+  // expected-error @+1 {{the result has one scale, or one for each channel, found}}
+  %0 = nn.conv_transpose %x, %w : (tensor<2x1x1x!quant.uniform<i8:f32, 0.5>>, tensor<1x1x1x!quant.uniform<i8:f32, 0.5>>) -> tensor<2x1x1x!quant.uniform<i8:f32:0, {0.5, 0.25}>>
+  func.return
+}
+// -----
+func.func @transposed_bias_scale(%x: tensor<1x2x1x!quant.uniform<i8:f32, 0.5>>, %w: tensor<2x2x1x!quant.uniform<i8:f32:1, {0.5, 0.25}>>, %b: tensor<4x!quant.uniform<i32:f32:0, {0.25, 0.25, 0.125, 0.125}>>) {
+  // expected-error @+1 {{the scale of a bias is s_x * s_w, here [0.25, 0.125, 0.25, 0.125], found [0.25, 0.25, 0.125, 0.125]}}
+  %0 = nn.conv_transpose %x, %w, %b {groups = 2} : (tensor<1x2x1x!quant.uniform<i8:f32, 0.5>>, tensor<2x2x1x!quant.uniform<i8:f32:1, {0.5, 0.25}>>, tensor<4x!quant.uniform<i32:f32:0, {0.25, 0.25, 0.125, 0.125}>>) -> tensor<1x4x1x!quant.uniform<i8:f32, 0.5>>
   func.return
 }

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.arithmetic.exact_sums import exact_matmul, sum_dtype
+from qmlir.arithmetic.exact_sums import as_integers, exact_matmul, sum_dtype
 from qmlir.arithmetic.requantization import accumulator_scale, magnitude, to_f32, widened
 from qmlir.dialects.nn.infer.windows import Windows, output_size
+from qmlir.dialects.nn.interpret.contraction import convolve_transposed
 from qmlir.dialects.nn.interpret.quantized.parameters import Centred, centred, rescaled, uniform_of
 from qmlir.dialects.nn.interpret.windows import window_view
 from qmlir.dialects.nn.ops import contraction
@@ -74,10 +75,15 @@ class _Product:
             return None
         product = exact_matmul(self.left, self.right)
         accumulator, scale = self.arrange(product), self.arrange(np.broadcast_to(self.scale, product.shape))
-        if bias is not None:
-            integers = bias.astype(np.int64)
-            accumulator = widened(accumulator, magnitude(accumulator) + magnitude(integers)) + integers
-        return (rescaled(op, accumulator, scale),)
+        return _rescaled(op, accumulator, scale, bias)
+
+
+def _rescaled(op: contraction.ContractionOp, accumulator: Array, scale: Array, bias: Array | None) -> Result:
+    """The stored result of exact sums, to which the integers of a bias are added."""
+    if bias is not None:
+        integers = bias.astype(np.int64)
+        accumulator = widened(accumulator, magnitude(accumulator) + magnitude(integers)) + integers
+    return (rescaled(op, accumulator, scale),)
 
 
 def _operands(x: Centred, w: Centred, terms: int) -> tuple[Array, Array]:
@@ -171,8 +177,19 @@ def _conv(op: contraction.ConvOp, data: Array, weight: Array, bias: Array | None
     return product.quantized(op, _bias(op, bias, len(counts)))
 
 
+def _conv_transpose(op: contraction.ConvTransposeOp, data: Array, weight: Array, bias: Array | None) -> Result:
+    x, w = centred(op.data, data), centred(op.weight, weight)
+    windows, groups, spatial = op.windows_of(weight.shape[2:]), op.group_count, data.ndim - 2
+    left, right = _operands(x, w, weight.shape[0] // groups * math.prod(weight.shape[2:]))
+    sizes = op.output_sizes(data.shape[2:], windows)
+    accumulator = as_integers(convolve_transposed(left, right, windows, groups, sizes))
+    scale = op.of_channels(accumulator_scale(x.scale, w.scale)).reshape(-1, *(1,) * spatial)
+    return _rescaled(op, accumulator, scale, _bias(op, bias, spatial))
+
+
 QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
     contraction.MatMulOp: _matmul,
     contraction.FullyConnectedOp: _fully_connected,
     contraction.ConvOp: _conv,
+    contraction.ConvTransposeOp: _conv_transpose,
 }
