@@ -204,7 +204,7 @@ def test_shift_ties_by_hand() -> None:
     assert requantize(halves, 1.0, 2.0, 0, limits, Mode.SHIFT).tolist() == [-2, -2, 0, 0, 2, 2]
     assert requantize(halves, 1.0, 2.0, 0, limits, Mode.SHIFT, Ties.UP).tolist() == [-2, -1, 0, 1, 2, 3]
     assert requantize(halves, 1.0, 2.0, 0, limits, Mode.SHIFT, Ties.AWAY).tolist() == [-3, -2, -1, 1, 2, 3]
-    with pytest.raises(ValueError, match="no power of two"):
+    with pytest.raises(ValueError, match="not a power of two"):
         requantize(halves, 1.0, 3.0, 0, limits, Mode.SHIFT)
 
 
