@@ -4,14 +4,17 @@ An expansion that is written against `Emitter` serves both: element types go in,
 out. Constants are made once, at a place of their own in front of the loops.
 """
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from typing import Self, cast
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects import arith, math, memref
+from xdsl.dialects import arith, math, memref, scf
 from xdsl.dialects.builtin import AnyFloat, IndexType, MemRefType, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Number, number_attribute
 from qmlir.dialects.kernel.ops import scalar_of
@@ -41,11 +44,46 @@ class Emitter(ArithBuilder):
         self.constants = constants
         self._known: dict[tuple[Attribute, str], SSAValue] = {}
 
-    def at(self, builder: Builder) -> "Emitter":
-        """An emitter of the same kind and with the same constants, which writes where `builder` stands."""
-        other = type(self)(builder, self.constants)
-        other._known = self._known
+    def at_end(self, block: Block) -> Self:
+        """An emitter of the same kind and with the same constants, which writes at the end of a block."""
+        other = copy(self)
+        other.builder = Builder(InsertPoint.at_end(block))
         return other
+
+    @contextmanager
+    def loop(
+        self, end: SSAValue | int, start: SSAValue | int = 0, step: int = 1, *, threads: bool = False
+    ) -> Generator[tuple[Self, SSAValue | int]]:
+        """A loop from `start` to below `end`: the emitter of its body, and the number of the step. None for one step.
+
+        Its steps are independent of each other where `threads` may divide it.
+        """
+        if (start, end, step) == (0, 1, 1):
+            yield self, 0
+            return
+        bounds = self.index(start), self.index(end), self.index(step)
+        block = Block(arg_types=[IndexType()])
+        inner = self.at_end(block)
+        yield inner, block.args[0]
+        if threads:
+            inner.builder.insert(scf.ReduceOp())
+            self.builder.insert(scf.ParallelOp([bounds[0]], [bounds[1]], [bounds[2]], Region(block)))
+        else:
+            inner.builder.insert(scf.YieldOp())
+            self.builder.insert(scf.ForOp(*bounds, [], block))
+
+    def carried(
+        self, end: int, values: Sequence[SSAValue],
+        write: Callable[[Self, SSAValue | int, Sequence[SSAValue]], Sequence[SSAValue]], start: int = 0, step: int = 1,
+    ) -> Sequence[SSAValue]:  # fmt: skip
+        """`write` from `start` to below `end`, each with the values of the step before; the last ones."""
+        if (start, end, step) == (0, 1, 1):
+            return write(self, 0, values)
+        bounds = self.index(start), self.index(end), self.index(step)
+        block = Block(arg_types=[IndexType(), *(value.type for value in values)])
+        inner = self.at_end(block)
+        inner.builder.insert(scf.YieldOp(*write(inner, block.args[0], block.args[1:])))
+        return self.builder.insert(scf.ForOp(*bounds, values, block)).results
 
     def scalar_constant(self, number: Number, element: Attribute) -> SSAValue:
         key = element, str(number)  # -0.0 equals 0.0 and is another constant

@@ -8,14 +8,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-from xdsl.builder import Builder
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, MemRefType, StridedLayoutAttr
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, MemRefType, StridedLayoutAttr
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr, AffineExpr
-from xdsl.rewriter import InsertPoint
 
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.attributes import ScheduleAttr
@@ -197,9 +195,8 @@ class LaneWriter(LoopWriter):
         self.first = 0
         """Where the loop over scalars begins, which a reduction leaves over."""
 
-    def _bounds(self, emit: Emitter, dim: int) -> tuple[SSAValue, SSAValue, SSAValue]:
-        low, high, step = super()._bounds(emit, dim)
-        return (emit.index(self.first), high, step) if dim == self.inner else (low, high, step)
+    def _start(self, dim: int) -> int:
+        return self.first if dim == self.inner else 0
 
     def _level(self, emit: Emitter, depth: int) -> None:
         is_innermost = depth == len(self.plan.order) - 1
@@ -209,16 +206,8 @@ class LaneWriter(LoopWriter):
         self._advance(emit, False)
         wide = VectorEmitter.of(emit, self.lanes)
         if self.whole:
-            block = Block(arg_types=[IndexType()])
-            bounds = emit.index(0), emit.index(self.whole), emit.index(self.lanes)
-            if self.threads and depth == 0:
-                low, high, step = bounds
-                emit.builder.insert(scf.ParallelOp([low], [high], [step], Region(block)))
-            else:
-                emit.builder.insert(scf.ForOp(*bounds, [], block))
-            body = wide.at(Builder(InsertPoint.at_end(block)))
-            self._store_vectors(body, block.args[0], None)
-            self._close(body)
+            with wide.loop(self.whole, step=self.lanes, threads=self.threads and depth == 0) as (body, place):
+                self._store_vectors(body, place, None)
         rest = self.nest.ranges[self.inner] - self.whole
         if rest:
             self._store_vectors(wide, self.whole, rest)
@@ -237,7 +226,7 @@ class LaneWriter(LoopWriter):
     def _read_outputs(self) -> list[Access]:
         return [output for output in self.nest.outputs if output.argument.uses]
 
-    def _carried_level(self, emit: Emitter, depth: int, before: Sequence[SSAValue]) -> list[SSAValue]:
+    def _carried_level(self, emit: Emitter, depth: int, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
         if depth != len(self.plan.order) - 1:
             return super()._carried_level(emit, depth, before)
         combinations = _combinations(self.nest)
@@ -248,17 +237,17 @@ class LaneWriter(LoopWriter):
             wide.constant(_neutral(type(op), value.type), value.type)
             for op, value in zip(combinations, before, strict=True)
         ] * chains
-        block = Block(arg_types=[IndexType(), *(start.type for start in starts)])
-        loop = scf.ForOp(emit.index(0), emit.index(self.whole), emit.index(self.lanes * chains), starts, block)
-        body = wide.at(Builder(InsertPoint.at_end(block))).with_lanes(self.lanes)
-        yielded: list[SSAValue] = []
-        for chain in range(chains):
-            place = add(body, block.args[0], chain * self.lanes)
-            yielded += self._chain_values(body, combinations, place, block.args[1 + len(yielded) :])
-        body.builder.insert(scf.YieldOp(*yielded))
-        emit.builder.insert(loop)
+
+        def write(inner: VectorEmitter, first: Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            body, yielded = inner.with_lanes(self.lanes), list[SSAValue]()
+            for chain in range(chains):
+                place = add(body, first, chain * self.lanes)
+                yielded += self._chain_values(body, combinations, place, so_far[len(yielded) :])
+            return yielded
+
+        found = wide.carried(self.whole, starts, write, step=self.lanes * chains)
         totals = [
-            emit.binary(type(op), start, _folded(wide, type(op), loop.results[place :: len(combinations)]))
+            emit.binary(type(op), start, _folded(wide, type(op), found[place :: len(combinations)]))
             for place, (op, start) in enumerate(zip(combinations, before, strict=True))
         ]
         if self.whole == self.nest.ranges[self.inner]:

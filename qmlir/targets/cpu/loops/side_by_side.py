@@ -3,13 +3,10 @@
 A sum of floats waits for one addition after the other; those of eight rows keep an adder busy meanwhile.
 """
 
+from collections.abc import Sequence
 from copy import copy
 
-from xdsl.builder import Builder
-from xdsl.dialects import scf
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.ir import SSAValue
 
 from qmlir.targets.cpu.loops.affine import Index
 from qmlir.targets.cpu.loops.contraction.geometry import add
@@ -42,24 +39,16 @@ class SideBySideWriter(LoopWriter):
             return
         self._advance(emit, False)
         dim, inner = self.plan.order[depth:]
-        block = Block(arg_types=[IndexType()])
-        bounds = emit.index(0), emit.index(self.nest.ranges[dim]), emit.index(self.rows)
-        if self.threads and depth == 0:
-            low, high, step = bounds
-            emit.builder.insert(scf.ParallelOp([low], [high], [step], Region(block)))
-        else:
-            emit.builder.insert(scf.ForOp(*bounds, [], block))
-        body = emit.at(Builder(InsertPoint.at_end(block)))
-        writers = [self._of_row(dim, add(body, block.args[0], row)) for row in range(self.rows)]
-        before: list[SSAValue] = []
-        for writer in writers:
-            writer._advance(body, False)
-            before += [body.load(output.value, writer._place(body, output)) for output in self.nest.outputs]
-        after = self._sums(body, inner, writers, before)
-        for place, writer in enumerate(writers):
-            count = len(self.nest.outputs)
-            writer._store(body, after[place * count : (place + 1) * count])
-        self._close(body)
+        with emit.loop(self.nest.ranges[dim], step=self.rows, threads=self.threads and depth == 0) as (body, first):
+            writers = [self._of_row(dim, add(body, first, row)) for row in range(self.rows)]
+            before: list[SSAValue] = []
+            for writer in writers:
+                writer._advance(body, False)
+                before += [body.load(output.value, writer._place(body, output)) for output in self.nest.outputs]
+            after = self._sums(body, inner, writers, before)
+            for place, writer in enumerate(writers):
+                count = len(self.nest.outputs)
+                writer._store(body, after[place * count : (place + 1) * count])
 
     def _of_row(self, dim: int, place: Index) -> "SideBySideWriter":
         """A writer of one row, from where this one stands."""
@@ -70,17 +59,15 @@ class SideBySideWriter(LoopWriter):
 
     def _sums(
         self, emit: Emitter, dim: int, writers: "list[SideBySideWriter]", before: list[SSAValue]
-    ) -> list[SSAValue]:
-        block = Block(arg_types=[IndexType(), *(value.type for value in before)])
-        loop = scf.ForOp(*self._bounds(emit, dim), before, block)
-        body = emit.at(Builder(InsertPoint.at_end(block)))
-        yielded: list[SSAValue] = []
-        for writer in writers:
-            writer.dims[dim] = block.args[0]
-            writer.open.add(dim)
-            writer._advance(body, True)
-            writer._take_outputs(block.args[1 + len(yielded) :][: len(self.nest.outputs)])
-            yielded += writer._yielded(body)
-        body.builder.insert(scf.YieldOp(*yielded))
-        emit.builder.insert(loop)
-        return list(loop.results)
+    ) -> Sequence[SSAValue]:
+        def write(body: Emitter, step: Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            yielded: list[SSAValue] = []
+            for writer in writers:
+                writer.dims[dim] = step
+                writer.open.add(dim)
+                writer._advance(body, True)
+                writer._take_outputs(so_far[len(yielded) :][: len(self.nest.outputs)])
+                yielded += writer._yielded(body)
+            return yielded
+
+        return emit.carried(self.nest.ranges[dim], before, write)

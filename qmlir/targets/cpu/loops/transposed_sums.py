@@ -3,18 +3,18 @@
 The rows are read in squares, eight steps of each at a time, which interleavings turn around in registers.
 """
 
+from collections.abc import Sequence
 from copy import copy
 
-from xdsl.builder import Builder
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr
 from xdsl.dialects.linalg.ops import IndexOp
-from xdsl.ir import Block, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.ir import SSAValue
 
 from qmlir.dialects.simd.lanes import InterleaveHighOp, InterleaveLowOp
 from qmlir.dialects.simd.memory import StoreOp
 from qmlir.ir.builtin_types import memref_type
+from qmlir.targets.cpu.loops.affine import Index
 from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form
 from qmlir.targets.cpu.loops.contraction.geometry import add
 from qmlir.targets.cpu.loops.contraction.steps import load
@@ -60,40 +60,27 @@ class TransposedWriter(LoopWriter):
             super()._level(emit, depth)
             return
         dim, inner = self.plan.order[depth:]
-        block = Block(arg_types=[IndexType()])
-        bounds = emit.index(0), emit.index(self.nest.ranges[dim]), emit.index(LANES)
-        if self.threads and depth == 0:
-            low, high, step = bounds
-            emit.builder.insert(scf.ParallelOp([low], [high], [step], Region(block)))
-        else:
-            emit.builder.insert(scf.ForOp(*bounds, [], block))
-        body = VectorEmitter.of(emit, LANES).at(Builder(InsertPoint.at_end(block)))
-        self.dims[dim] = block.args[0]
-        before = [load(body, output.value, self._place(body, output), LANES, None) for output in self.nest.outputs]
-        after = self._sums(body, dim, inner, before)
-        for output, total in zip(self.nest.outputs, after, strict=True):
-            indices = [body.index(index) for index in self._place(body, output)]
-            body.builder.insert(StoreOp(total, output.value, indices))
-        self._close(body)
+        count, wide = self.nest.ranges[dim], VectorEmitter.of(emit, LANES)
+        with wide.loop(count, step=LANES, threads=self.threads and depth == 0) as (body, self.dims[dim]):
+            before = [load(body, output.value, self._place(body, output), LANES) for output in self.nest.outputs]
+            after = self._sums(body, dim, inner, before)
+            for output, total in zip(self.nest.outputs, after, strict=True):
+                indices = [body.index(index) for index in self._place(body, output)]
+                body.builder.insert(StoreOp(total, output.value, indices))
 
-    def _sums(self, emit: VectorEmitter, dim: int, inner: int, before: list[SSAValue]) -> list[SSAValue]:
-        block = Block(arg_types=[IndexType(), *(value.type for value in before)])
-        loop = scf.ForOp(
-            emit.index(0), emit.index(self.nest.ranges[inner]), emit.index(LANES), before, block
-        )  # fmt: skip
-        body = emit.at(Builder(InsertPoint.at_end(block)))
-        self.dims[inner] = block.args[0]
-        columns = [self._turned(body, access, dim) for access in self.loads]
-        so_far: list[SSAValue] = list(block.args[1:])
-        for step in range(LANES):
-            values: dict[SSAValue, SSAValue] = {
-                access.argument: column[step] for access, column in zip(self.loads, columns, strict=True)
-            }
-            values |= {output.argument: value for output, value in zip(self.nest.outputs, so_far, strict=True)}
-            so_far = self._step(body, values)
-        body.builder.insert(scf.YieldOp(*so_far))
-        emit.builder.insert(loop)
-        return list(loop.results)
+    def _sums(self, emit: VectorEmitter, dim: int, inner: int, before: list[SSAValue]) -> Sequence[SSAValue]:
+        def write(body: VectorEmitter, place: Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            self.dims[inner] = place
+            columns = [self._turned(body, access, dim) for access in self.loads]
+            for step in range(LANES):
+                values: dict[SSAValue, SSAValue] = {
+                    access.argument: column[step] for access, column in zip(self.loads, columns, strict=True)
+                }
+                values |= {output.argument: value for output, value in zip(self.nest.outputs, so_far, strict=True)}
+                so_far = self._step(body, values)
+            return so_far
+
+        return emit.carried(self.nest.ranges[inner], before, write, step=LANES)
 
     def _turned(self, emit: VectorEmitter, access: Access, dim: int) -> list[SSAValue]:
         """A square of an operand: a vector of all rows for each step."""

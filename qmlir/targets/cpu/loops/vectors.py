@@ -35,11 +35,6 @@ class VectorEmitter(Emitter):
             made._splats = emit._splats
         return made
 
-    def at(self, builder: Builder) -> "VectorEmitter":
-        made = VectorEmitter.of(self, self.lanes)
-        made.builder = builder
-        return made
-
     def with_lanes(self, lanes: int) -> "VectorEmitter":
         """The same for another number of lanes."""
         return VectorEmitter.of(self, lanes)

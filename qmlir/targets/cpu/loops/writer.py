@@ -6,12 +6,10 @@ loops hand on, or in the memory of the output where the loops inside are paralle
 
 from collections.abc import Sequence
 
-from xdsl.builder import Builder
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.dialects.linalg.ops import IndexOp
-from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from qmlir.analysis.readings import INTEGER_DIVISIONS, computes_only
 from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp
@@ -52,45 +50,29 @@ class LoopWriter:
             self._store(emit, self._carried_level(emit, depth, before))
         else:
             dim = self.plan.order[depth]
-            inner = self._open_loop(emit, dim, is_parallel=self.threads and depth == 0)
-            self._level(inner, depth + 1)
-            self._close(inner)
+            is_divided = self.threads and depth == 0 and not self.nest.is_reduction[dim]
+            with emit.loop(self.nest.ranges[dim], self._start(dim), threads=is_divided) as (inner, self.dims[dim]):
+                self.open.add(dim)
+                self._level(inner, depth + 1)
 
-    def _carried_level(self, emit: Emitter, depth: int, before: Sequence[SSAValue]) -> list[SSAValue]:
+    def _carried_level(self, emit: Emitter, depth: int, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """A loop that hands the outputs' elements on; what they are behind it."""
         if depth == len(self.plan.order):
             self._take_outputs(before)
             return self._yielded(emit)
         dim = self.plan.order[depth]
-        block = Block(arg_types=[IndexType(), *(value.type for value in before)])
-        loop = scf.ForOp(*self._bounds(emit, dim), before, block)
-        self.dims[dim] = block.args[0]
-        self.open.add(dim)
-        inner = emit.at(Builder(InsertPoint.at_end(block)))
-        self._advance(inner, depth + 1 == len(self.plan.order))
-        after = self._carried_level(inner, depth + 1, block.args[1:])
-        inner.builder.insert(scf.YieldOp(*after))
-        emit.builder.insert(loop)
-        return list(loop.results)
 
-    def _bounds(self, emit: Emitter, dim: int) -> tuple[SSAValue, SSAValue, SSAValue]:
-        return emit.index(0), emit.index(self.nest.ranges[dim]), emit.index(1)
+        def write(inner: Emitter, place: Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            self.dims[dim] = place
+            self.open.add(dim)
+            self._advance(inner, depth + 1 == len(self.plan.order))
+            return self._carried_level(inner, depth + 1, so_far)
 
-    def _open_loop(self, emit: Emitter, dim: int, *, is_parallel: bool) -> Emitter:
-        block = Block(arg_types=[IndexType()])
-        low, high, step = self._bounds(emit, dim)
-        if is_parallel and not self.nest.is_reduction[dim]:
-            emit.builder.insert(scf.ParallelOp([low], [high], [step], Region(block)))
-        else:
-            emit.builder.insert(scf.ForOp(low, high, step, [], block))
-        self.dims[dim] = block.args[0]
-        self.open.add(dim)
-        return emit.at(Builder(InsertPoint.at_end(block)))
+        return emit.carried(self.nest.ranges[dim], before, write, self._start(dim))
 
-    def _close(self, inner: Emitter) -> None:
-        block = inner.builder.insertion_point.block
-        is_parallel = isinstance(block.parent_op(), scf.ParallelOp)
-        inner.builder.insert(scf.ReduceOp() if is_parallel else scf.YieldOp())
+    def _start(self, dim: int) -> int:
+        """The first step of an iterator."""
+        return 0
 
     def _place(self, emit: Emitter, access: Access) -> list[Index]:
         return emit_place(emit, access.map_, self.dims, self.nest.ranges)

@@ -9,12 +9,10 @@ that nothing is read beyond the input, and stores only what the tile before did 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import i16, i32
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
-from xdsl.rewriter import InsertPoint
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import shaped
@@ -28,7 +26,6 @@ from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue
 from qmlir.targets.cpu.loops.contraction.geometry import Geometry, OperandReading, add, innermost_is_dense, times
 from qmlir.targets.cpu.loops.contraction.steps import Operand, load
 from qmlir.targets.cpu.loops.contraction.tiles import LoopVariant
-from qmlir.targets.cpu.loops.counted import carried, counted
 from qmlir.targets.cpu.loops.emitter import Emitter, bits_of
 from qmlir.targets.cpu.loops.linear_maps import combined
 from qmlir.targets.cpu.loops.nests import collapse_axes
@@ -147,9 +144,11 @@ class WinogradWriter:
             self.weights = collapse_axes(emit, self.op.w, [list(range(len(shaped(self.op.w)[0])))])
         blocks, shares = -(-self.tile_count // self.block), self.shares
         if shares > 1:
-            counted(vectors, shares, lambda inner, share: self._write_block(inner, 0, share), threads=True)
+            with vectors.loop(shares, threads=True) as (inner, share):
+                self._write_block(inner, 0, share)
         else:
-            counted(vectors, blocks, self._write_block, threads=self.schedule.threads and blocks > 1)
+            with vectors.loop(blocks, threads=self.schedule.threads) as (inner, block):
+                self._write_block(inner, block)
 
     @property
     def shares(self) -> int:
@@ -166,18 +165,21 @@ class WinogradWriter:
             left = emit.binary(arith.SubiOp, emit.index(self.tile_count), emit.index(first))
             count = _least(emit, left, self.block)
         stages = self._scratch(emit)
-        counted(emit, count, lambda inner, tile: self._write_input(inner, stages, first, tile))
+        with emit.loop(count) as (inner, tile):
+            self._write_input(inner, stages, first, tile)
         whole, rest = divmod(shaped(self.op.target)[0][-1], self.width)
         groups = whole // self.shares
 
         def write(inner: VectorEmitter, group: Index, valid: int) -> None:
             self._write_products(inner, stages, count, group, valid)
             channel = times(inner, group, self.width)
-            counted(inner, count, lambda each, tile: self._write_output(each, stages, first, tile, channel, valid))
+            with inner.loop(count) as (each, tile):
+                self._write_output(each, stages, first, tile, channel, valid)
 
         if groups:
             begin = times(emit, share, groups)
-            counted(emit, groups, lambda inner, group: write(inner, add(inner, begin, group), self.width))
+            with emit.loop(groups) as (inner, group):
+                write(inner, add(inner, begin, group), self.width)
         if rest:
             write(emit, whole, rest)
 
@@ -231,7 +233,8 @@ class WinogradWriter:
                     inner.builder.insert(StoreOp(value, stages.inputs, indices))
 
         if whole:
-            counted(wide, whole, lambda inner, run: write(inner, times(inner, run, wide.lanes), None))
+            with wide.loop(whole) as (inner, run):
+                write(inner, times(inner, run, wide.lanes), None)
         if rest:
             write(wide, whole * wide.lanes, rest)
 
@@ -253,16 +256,12 @@ class WinogradWriter:
         """The products of matrices of a block of tiles with a block of weights."""
         rows, size = self.schedule.rows, self.form.tile
         runs = _quotient(emit, add(emit, count, rows - 1), rows)  # what is beyond the last tile is never read
-
-        def element(inner: VectorEmitter, row: Index, column: Index) -> None:
-            counted(inner, runs, lambda each, run: self._write_product(each, stages, (row, column), run, group, valid))
-
         if self.form.takes_bytes:
-            counted(emit, runs, lambda each, run: self._write_rows(each, stages, run, group, valid))
-        else:
-            counted(
-                emit, size, lambda inner, row: counted(inner, size, lambda each, column: element(each, row, column))
-            )
+            with emit.loop(runs) as (each, run):
+                self._write_rows(each, stages, run, group, valid)
+            return
+        with emit.loop(size) as (outer, row), outer.loop(size) as (inner, column), inner.loop(runs) as (each, run):
+            self._write_product(each, stages, (row, column), run, group, valid)
 
     def _write_product(
         self, emit: VectorEmitter, stages: Stages, element: tuple[Index, Index], run: Index, group: Index, valid: int
@@ -355,7 +354,7 @@ class WinogradWriter:
             ) -> Sequence[SSAValue]:
                 return step(inner, add(inner, number, first), sums)
 
-            yield products, carried(emit, steps, [emit.constant(0, i32)] * count, shifted)
+            yield products, emit.carried(steps, [emit.constant(0, i32)] * count, shifted)
 
     # --- Weights of the next products ---------------------------------------------------------------------------------
 
@@ -442,7 +441,7 @@ class WinogradWriter:
             begin, regular = (emit.index(each) for each in (place.first[axis], place.regular[axis]))
             is_new = emit.insert(arith.CmpiOp(begin, regular, "eq"))
             block = Block()
-            inner = emit.at(Builder(InsertPoint.at_end(block)))
+            inner = emit.at_end(block)
             write(inner, 0, old)
             inner.builder.insert(scf.YieldOp())
             emit.builder.insert(scf.IfOp(is_new, [], Region(block)))

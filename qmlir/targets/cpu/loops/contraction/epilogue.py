@@ -5,12 +5,10 @@ Both write the same operations on each element, so that every bit is the same.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from xdsl.builder import Builder
-from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
-from xdsl.rewriter import InsertPoint
 
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import YieldOp, scalar_of, shaped
@@ -257,7 +255,7 @@ class Epilogue:
                 indices = [emit.index(row), emit.index(vector * emit.lanes)]
                 emit.builder.insert(StoreOp(register, scratch, indices))
 
-        def element(inner: Emitter, row: SSAValue, column: SSAValue) -> None:
+        def element(inner: Emitter, row: Index, column: Index) -> None:
             dims = [*positions[:-1], add(inner, positions[-1], row), add(inner, channel, column)]
             write_element(
                 inner, self.op, self.geometry.readings, self.geometry.y, inner.load(scratch, [row, column]), dims
@@ -287,15 +285,12 @@ def write_element(
 def for_each(
     emit: Emitter,
     sizes: Sequence[int],
-    write: Callable[[Emitter, list[SSAValue]], None],
-    place: Sequence[SSAValue] = (),
+    write: Callable[[Emitter, Sequence[Index]], None],
+    place: Sequence[Index] = (),
 ) -> None:
     """Loops over `sizes`, the last one innermost, around what `write` writes for a place."""
     if not sizes:
-        write(emit, list(place))
+        write(emit, place)
         return
-    block = Block(arg_types=[IndexType()])
-    emit.builder.insert(scf.ForOp(emit.index(0), emit.index(sizes[0]), emit.index(1), [], block))
-    inner = emit.at(Builder(InsertPoint.at_end(block)))
-    for_each(inner, sizes[1:], write, [*place, block.args[0]])
-    inner.builder.insert(scf.YieldOp())
+    with emit.loop(sizes[0]) as (inner, each):
+        for_each(inner, sizes[1:], write, [*place, each])

@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
-from xdsl.builder import Builder
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import AnyFloat, IndexType
-from xdsl.ir import Attribute, Block, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat
+from xdsl.ir import Attribute, SSAValue
 
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
 from qmlir.dialects.kernel.ops import shaped
@@ -32,7 +30,7 @@ class ScalarWriter:
         """Write all loops where `emit` stands."""
         for_each(emit, shaped(self.y)[0], self._write_element)
 
-    def _write_element(self, emit: Emitter, place: list[SSAValue]) -> None:
+    def _write_element(self, emit: Emitter, place: Sequence[Index]) -> None:
         zero = emit.constant(0, self.accumulator)
         total = self._sum(emit, zero, place, [], shaped(self.op.w)[0][self._terms_axis() :])
         write_element(emit, self.op, self.readings, self.y, total, place)
@@ -41,18 +39,17 @@ class ScalarWriter:
         return 1 if isinstance(self.op, ConvOp) else len(shaped(self.op.w)[0]) - 1
 
     def _sum(
-        self, emit: Emitter, total: SSAValue, place: Sequence[SSAValue], terms: list[SSAValue], sizes: Sequence[int]
+        self, emit: Emitter, total: SSAValue, place: Sequence[Index], terms: list[Index], sizes: Sequence[int]
     ) -> SSAValue:
         if not sizes:
             return self._added(emit, total, place, terms)
-        block = Block(arg_types=[IndexType(), self.accumulator])
-        loop = scf.ForOp(emit.index(0), emit.index(sizes[0]), emit.index(1), [total], block)
-        inner = emit.at(Builder(InsertPoint.at_end(block)))
-        inner.builder.insert(scf.YieldOp(self._sum(inner, block.args[1], place, [*terms, block.args[0]], sizes[1:])))
-        emit.builder.insert(loop)
-        return loop.results[0]
 
-    def _added(self, emit: Emitter, total: SSAValue, place: Sequence[SSAValue], terms: list[SSAValue]) -> SSAValue:
+        def write(inner: Emitter, term: Index, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return [self._sum(inner, before[0], place, [*terms, term], sizes[1:])]
+
+        return emit.carried(sizes[0], [total], write)[0]
+
+    def _added(self, emit: Emitter, total: SSAValue, place: Sequence[Index], terms: list[Index]) -> SSAValue:
         x_place, w_place = self._places(emit, place, terms)
         x = self._centred(
             emit, emit.load(self.op.x, x_place), self.op.input_unsigned is not None,
@@ -72,9 +69,7 @@ class ScalarWriter:
         zero_points = (self.op.input_zero_point, self.op.weight_zero_point)
         return zero_points[operand].value.data != 0 and not isinstance(self.accumulator, AnyFloat)
 
-    def _places(
-        self, emit: Emitter, place: Sequence[SSAValue], terms: Sequence[SSAValue]
-    ) -> tuple[list[Index], list[Index]]:
+    def _places(self, emit: Emitter, place: Sequence[Index], terms: Sequence[Index]) -> tuple[list[Index], list[Index]]:
         op = self.op
         if not isinstance(op, ConvOp):
             batches = list(place[:-2]) if len(shaped(op.w)[0]) > 2 else []
@@ -88,7 +83,7 @@ class ScalarWriter:
         channel: Index = terms[-1]
         if op.group_count > 1:
             size = op.channels() // op.group_count
-            group = emit.binary(arith.DivUIOp, place[-1], emit.index(size))
+            group = emit.binary(arith.DivUIOp, emit.index(place[-1]), emit.index(size))
             channel = add(emit, times(emit, group, shaped(op.w)[0][-1]), channel)
         return [place[0], *moved, channel], [place[-1], *terms]
 

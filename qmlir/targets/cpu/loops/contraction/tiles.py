@@ -8,12 +8,12 @@ What does not fill a tile is a smaller tile behind the loop, of a size that is k
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import chain
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
@@ -51,7 +51,7 @@ class TileWriter:
         self.schedule: ScheduleAttr = op.loops
         self.geometry: Geometry = geometry_of(op, emit)
         self.epilogue = Epilogue(op, self.geometry, is_started=True, spare=self.variant.spare)
-        self.threads = _DIVIDED if self.schedule.threads else 0
+        self.threads: int = _DIVIDED if self.schedule.threads else 0
         """How many of the next loops threads divide."""
         self.weights: SSAValue | None = None
         """All packed weights in a row, where they are prefetched."""
@@ -69,22 +69,15 @@ class TileWriter:
 
     def _loop(self, emit: VectorEmitter, count: int, write: Callable[[VectorEmitter, Index], None]) -> None:
         """`write` for 0 to below `count`; the outermost loops are those that threads may divide."""
-        if count == 1:
-            write(emit, 0)
-            return
-        block = Block(arg_types=[IndexType()])
-        bounds = emit.index(0), emit.index(count), emit.index(1)
-        inner = emit.at(Builder(InsertPoint.at_end(block)))
-        divided, self.threads = self.threads, max(self.threads - 1, 0)
-        write(inner, block.args[0])
-        self.threads = divided
-        if divided:
-            inner.builder.insert(scf.ReduceOp())
-            loop = scf.ParallelOp([bounds[0]], [bounds[1]], [bounds[2]], Region(block))
-            emit.builder.insert(_with_two_axes(loop) if divided == _DIVIDED and self._keeps_positions() else loop)
-        else:
-            inner.builder.insert(scf.YieldOp())
-            emit.builder.insert(scf.ForOp(*bounds, [], block))
+        divided = self.threads
+        with emit.loop(count, threads=bool(divided)) as (inner, place):
+            self.threads = max(divided - (count > 1), 0)
+            write(inner, place)
+            self.threads = divided
+        if count > 1 and divided == _DIVIDED and self._keeps_positions():
+            loop = inner.builder.insertion_point.block.parent_op()
+            assert isinstance(loop, scf.ParallelOp)
+            _give_two_axes(loop)
 
     def _keeps_positions(self) -> bool:
         """Whether a thread has some positions and all channels, not the reverse: what it reads, it has written before.
@@ -133,14 +126,11 @@ class TileWriter:
         rows, first = self.schedule.rows, times(emit, panel, self._panel_tiles)
         self.panel = times(emit, first, rows)
         last = emit.insert(arith.MinSIOp(emit.index(add(emit, first, self._panel_tiles)), emit.index(self._tiles)))
-        body = Block(arg_types=[IndexType()])
-        inner = emit.at(Builder(InsertPoint.at_end(body)))
-        if self.geometry.positions[-1] % rows:
-            self._write_any_tile(inner, group, block, valid, [], body.args[0])
-        else:
-            self._write_tile(inner, group, block, valid, [times(inner, body.args[0], rows)], rows)
-        inner.builder.insert(scf.YieldOp())
-        emit.builder.insert(scf.ForOp(emit.index(first), last, emit.index(1), [], body))
+        with emit.loop(last, first) as (inner, tile):
+            if self.geometry.positions[-1] % rows:
+                self._write_any_tile(inner, group, block, valid, [], tile)
+            else:
+                self._write_tile(inner, group, block, valid, [times(inner, tile, rows)], rows)
         self.panel = None
 
     def _write_block(self, emit: VectorEmitter, group: Index, block: Index, valid: int) -> None:
@@ -186,7 +176,7 @@ class TileWriter:
         regions: list[Region] = []
         for place, count in ((times(emit, tile, rows), rows), (whole * rows, rest)):
             branch = Block()
-            inside = emit.at(Builder(InsertPoint.at_end(branch)))
+            inside = emit.at_end(branch)
             self._write_tile(inside, group, block, valid, [*positions, place], count)
             inside.builder.insert(scf.YieldOp())
             regions.append(Region(branch))
@@ -266,16 +256,11 @@ class TileWriter:
         write: Callable[[VectorEmitter, Index, Registers], Registers],
     ) -> Registers:
         """`write` for 0 to below `count`, each with the sums of the one before."""
-        if count == 1:
-            return write(emit, 0, sums)
-        flat = [register for row in sums for register in row]
-        block = Block(arg_types=[IndexType(), *(register.type for register in flat)])
-        inner = emit.at(Builder(InsertPoint.at_end(block)))
-        after = write(inner, block.args[0], _like(sums, block.args[1:]))
-        inner.builder.insert(scf.YieldOp(*(register for row in after for register in row)))
-        loop = scf.ForOp(emit.index(0), emit.index(count), emit.index(1), flat, block)
-        emit.builder.insert(loop)
-        return _like(sums, loop.results)
+
+        def flat(inner: VectorEmitter, number: Index, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return list(chain.from_iterable(write(inner, number, _like(sums, before))))
+
+        return _like(sums, emit.carried(count, list(chain.from_iterable(sums)), flat))
 
     def _sum_taps(
         self, emit: VectorEmitter, sums: Registers, taps: list[Index], weights: list[Index],
@@ -400,13 +385,13 @@ def _bytes(value: SSAValue) -> int:
     return math.prod(shape) * max(bits_of(element) // 8, 1)
 
 
-def _with_two_axes(outer: scf.ParallelOp) -> scf.ParallelOp:
-    """A loop with nothing but another one of enough steps in it as one loop of two axes: threads divide the last."""
+def _give_two_axes(outer: scf.ParallelOp) -> None:
+    """Make a loop with nothing but another one of enough steps in it one loop of two axes: threads divide the last."""
     inner = next((op for op in outer.body.block.ops if isinstance(op, scf.ParallelOp)), None)
     if inner is None or not isinstance(inner.next_op, scf.ReduceOp) or _steps_of(inner) < _EVEN:
-        return outer
+        return
     if not all(op is inner or op is inner.next_op or is_side_effect_free(op) for op in outer.body.block.ops):
-        return outer
+        return
     low, high = [*outer.lowerBound, *inner.lowerBound], [*outer.upperBound, *inner.upperBound]
     step = [*outer.step, *inner.step]
     block, region = outer.body.block, inner.body.block
@@ -418,10 +403,8 @@ def _with_two_axes(outer: scf.ParallelOp) -> scf.ParallelOp:
     for op in list(region.ops):
         op.detach()
         block.add_op(op)
-    body = outer.detach_region(0)
-    for op in (inner, outer):
-        op.erase()
-    return scf.ParallelOp(low, high, step, body)
+    inner.erase()
+    Rewriter.replace_op(outer, scf.ParallelOp(low, high, step, outer.detach_region(0)))
 
 
 def _steps_of(loop: scf.ParallelOp) -> int:
