@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
@@ -10,7 +9,6 @@ from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove, IsTerminator, is_side_effect_free
 
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, hand_on
 from qmlir.ir.statistics import count
 
@@ -96,7 +94,6 @@ class Cse(ModulePass):
     """
 
     name = "cse"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         _merge_in_region(op.body, {})

@@ -1,7 +1,6 @@
 """`dce`: erases what nothing uses."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -9,7 +8,6 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.transforms.dead_code_elimination import region_dce
 
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 
 
@@ -36,7 +34,6 @@ class Dce(ModulePass):
     """
 
     name = "dce"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         region_dce(op.body, PatternRewriterListener(operation_removal_handler=[lambda _: count("operations erased")]))

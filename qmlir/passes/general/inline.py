@@ -1,7 +1,6 @@
 """`inline`: calls become the bodies of the functions that they call."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -11,7 +10,6 @@ from xdsl.passes import ModulePass
 
 from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import emit_remark, op_error
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.statistics import count
 
@@ -99,7 +97,6 @@ class Inline(ModulePass):
     """
 
     name = "inline"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {child.sym_name.data: child for child in op.body.block.ops if isinstance(child, FuncOp)}

@@ -1,14 +1,12 @@
 """`quant-set-target`: say on the module which targets it is made for."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from qmlir.dialects.target.attributes import TARGETS, set_targets
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.target import find_targets
 
 
@@ -46,7 +44,6 @@ class QuantSetTarget(ModulePass):
     """
 
     name = "quant-set-target"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     targets: tuple[str, ...] = ()
 

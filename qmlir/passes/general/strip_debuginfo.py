@@ -1,13 +1,11 @@
 """`strip-debuginfo`: forgets where operations came from."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 from xdsl.passes import ModulePass
 
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES
 
 
@@ -35,7 +33,6 @@ class StripDebuginfo(ModulePass):
     """
 
     name = "strip-debuginfo"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     provenance: bool = False
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
@@ -10,7 +9,6 @@ from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolOpInterface
 
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 
 
@@ -70,7 +68,6 @@ class SymbolDce(ModulePass):
     """
 
     name = "symbol-dce"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         symbols: dict[str, Operation] = {}

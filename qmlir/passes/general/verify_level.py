@@ -1,14 +1,12 @@
 """`verify-level`: checks that a module is at a level of the compiler."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from qmlir.dialects.target.attributes import targets_of
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.levels import check_level
 from qmlir.quantization.composites import kept
 
@@ -30,7 +28,6 @@ class VerifyLevel(ModulePass):
     """
 
     name = "verify-level"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     level: str
     keep: tuple[str, ...] = ()

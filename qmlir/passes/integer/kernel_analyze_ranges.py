@@ -1,7 +1,6 @@
 """`kernel-analyze-ranges`: proves that accumulators hold every sum, and tells the bounds of each contraction."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -16,7 +15,6 @@ from qmlir.analysis.value_ranges import ValueRanges, may_wrap
 from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.diagnostics import emit_remark, op_error
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 
 _PAIR_BITS = 16
@@ -150,7 +148,6 @@ class KernelAnalyzeRanges(ModulePass):
     """
 
     name = "kernel-analyze-ranges"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:

@@ -1,14 +1,12 @@
 """`kernel-fuse`: fewer and larger kernels, each bit as before."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from qmlir.analysis.readings import forget_origins_in_bodies
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 from qmlir.passes.integer import fusion, scalar_simplification
@@ -64,7 +62,6 @@ class KernelFuse(ModulePass):
     """
 
     name = "kernel-fuse"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         patterns = (*scalar_simplification.PATTERNS, *fusion.PATTERNS)

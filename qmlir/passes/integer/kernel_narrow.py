@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith, tensor
@@ -26,7 +25,6 @@ from qmlir.analysis.readings import (
 from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.simd.base import bits_of, is_signless
 from qmlir.ir.builtin_types import tensor as tensor_of
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import origins_of, set_origins, set_tensor_names
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
@@ -217,7 +215,6 @@ class KernelNarrow(ModulePass):
     """
 
     name = "kernel-narrow"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         statistics = apply_patterns_greedily(op, [Narrow()], ctx, folding=False)

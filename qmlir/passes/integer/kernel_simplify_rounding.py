@@ -1,7 +1,7 @@
 """`kernel-simplify-rounding`: what ends in a small integer computed in fewer steps, every integer as before."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.builder import Builder
@@ -21,7 +21,6 @@ from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import RequantizeOp
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 from qmlir.passes.integer.scalar_simplification import constant_of
 
@@ -231,7 +230,6 @@ class KernelSimplifyRounding(ModulePass):
     """
 
     name = "kernel-simplify-rounding"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for each in list(op.walk()):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,6 @@ from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.dialects.kernel.rows import RowReduceOp
 from qmlir.ir.builtin_types import dense
 from qmlir.ir.evaluation import evaluate
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
@@ -230,7 +229,6 @@ class KernelTabulate(ModulePass):
     """
 
     name = "kernel-tabulate"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         statistics = apply_patterns_greedily(op, [Tabulate()], ctx)

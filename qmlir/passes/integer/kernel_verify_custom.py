@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,6 @@ from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import evaluate
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
@@ -186,7 +185,6 @@ class KernelVerifyCustom(ModulePass):
     """
 
     name = "kernel-verify-custom"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for each in _different(op):

@@ -1,7 +1,6 @@
 """`verify-integer-only`: proves that nothing is computed in floats between the input casts and the output casts."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -9,7 +8,6 @@ from xdsl.passes import ModulePass
 
 from qmlir.analysis.float_operations import float_operation_between
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,6 @@ class VerifyIntegerOnly(ModulePass):
     """
 
     name = "verify-integer-only"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         found = float_operation_between(op)

@@ -16,7 +16,6 @@ from qmlir.dialects.nn.elements import plain_type
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, note
 from qmlir.ir.given import TakesValues
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 from qmlir.quantization.profiles.attached import attach, calibrated_type
 from qmlir.quantization.profiles.digest import model_digest
@@ -135,7 +134,6 @@ class CalibApplyProfile(TakesValues):
     """
 
     name = "calib-apply-profile"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     profile: str
     allow_partial: bool = False

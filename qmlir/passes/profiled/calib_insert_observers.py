@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
@@ -12,7 +11,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.ir.builtin_types import tensor
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 from qmlir.quantization.profiles.given import has_parameters
 from qmlir.quantization.profiles.keys import KeyedValue, keyed_values
@@ -88,7 +86,6 @@ class CalibInsertObservers(ModulePass):
     """
 
     name = "calib-insert-observers"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     constants: bool = False
     axis: int | None = None

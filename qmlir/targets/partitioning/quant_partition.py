@@ -1,7 +1,6 @@
 """`quant-partition`: what a target computes becomes functions of that target, the host keeps the rest."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -9,7 +8,6 @@ from xdsl.passes import ModulePass
 
 from qmlir.dialects.target.attributes import TARGETS, targets_of
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 from qmlir.targets.partitioning.choices import Preferences
 from qmlir.targets.partitioning.partition import partition
@@ -65,7 +63,6 @@ class QuantPartition(ModulePass):
     """
 
     name = "quant-partition"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     setup: int = Preferences.setup
     intensity: float = Preferences.intensity

@@ -1,7 +1,6 @@
 """`kernel-mark-read-only`: which arguments a function only reads, so that an emitter may declare them constant."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
@@ -10,7 +9,6 @@ from xdsl.passes import ModulePass
 
 from qmlir.dialects.kernel.attributes import READ_ONLY
 from qmlir.ir.builtin_types import memref_type
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.targets.cpu.loops.memory_use import is_written
 
 
@@ -38,7 +36,6 @@ class KernelMarkReadOnly(ModulePass):
     """
 
     name = "kernel-mark-read-only"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:

@@ -1,7 +1,6 @@
 """`math-expand`: functions that no CPU has an instruction for become the steps that define them."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ContainerType, ModuleOp, VectorType
@@ -9,7 +8,6 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.targets.cpu.loops.emitter import Emitter
 from qmlir.targets.cpu.loops.expansion import expanded, function_name
@@ -62,7 +60,6 @@ class MathExpand(ModulePass):
     """
 
     name = "math-expand"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns_greedily(op, [Expand()], ctx, folding=False)

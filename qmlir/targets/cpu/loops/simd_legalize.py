@@ -4,7 +4,7 @@ Which there are, the instruction set of the module says; everything else in `sim
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.context import Context
@@ -28,7 +28,6 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from qmlir.dialects.simd.base import as_vector, bits_of, element_of, lanes_of, vector
 from qmlir.dialects.simd.lanes import Conversion, ConvertOp, DotAccumulateOp, MultiplyPairsOp, NarrowOp, Signs
 from qmlir.dialects.simd.memory import GatherOp, LookUpOp, is_byte_table
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.targets.cpu.isa import isa_of
 from qmlir.targets.cpu.isa.base import DOT_PAIRS, DOT_SS, DOT_US, MULTIPLY_PAIRS, InstructionSet
@@ -283,7 +282,6 @@ class SimdLegalize(ModulePass):
     """
 
     name = "simd-legalize"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         isa = isa_of(op)

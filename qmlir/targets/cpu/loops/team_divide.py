@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -28,7 +27,6 @@ from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.dialects.team.ops import THREADS, ChunksOp, SingleOp, TeamOperation
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.targets.cpu.loops.memory_use import is_written, overwritten, root_of
 
 CHUNKS = 5
@@ -347,7 +345,6 @@ class TeamDivide(ModulePass):
     """
 
     name = "team-divide"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = op.attributes.get(TARGET)

@@ -1,7 +1,6 @@
 """`kernel-assign-schedule`: which loops each contraction and structured operation becomes, by the instruction set."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
@@ -11,7 +10,6 @@ from qmlir.dialects.kernel.attributes import TARGET, TUNED, TargetAttr
 from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.variants import SCALAR, variant_names
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.scheduled.contraction_schedule import schedule_for
@@ -59,7 +57,6 @@ class KernelAssignSchedule(ModulePass):
     """
 
     name = "kernel-assign-schedule"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     isa: str = "generic"
     threads: int = 1

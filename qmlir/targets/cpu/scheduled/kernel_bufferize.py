@@ -1,7 +1,6 @@
 """`kernel-bufferize`: tensors become memory."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
@@ -11,7 +10,6 @@ from xdsl.passes import ModulePass
 
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.levels import check_level
 from qmlir.targets.cpu.scheduled.bufferization.aliases import Aliases
 from qmlir.targets.cpu.scheduled.bufferization.destinations import has_tensors, is_tensor_type
@@ -88,7 +86,6 @@ class KernelBufferize(ModulePass):
     """
 
     name = "kernel-bufferize"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [each for each in op.ops if isinstance(each, FuncOp)]

@@ -5,7 +5,6 @@ that is a small part of the memory.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, ModuleOp, i64
@@ -17,7 +16,6 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from qmlir.dialects.kernel.attributes import OVERWRITTEN
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.ir.builtin_types import integer_list
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 
@@ -75,7 +73,6 @@ class KernelFillBorders(ModulePass):
     """
 
     name = "kernel-fill-borders"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns_greedily(op, [FillBorder()], ctx)

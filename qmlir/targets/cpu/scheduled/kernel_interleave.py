@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -17,7 +17,6 @@ from qmlir.dialects.kernel.lowering.types import integer_types
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.simd.base import bits_of
 from qmlir.ir.builtin_types import integer_list
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.rewriting import apply_patterns_greedily
 
 NEAR_BYTES = 1 << 19
@@ -186,7 +185,6 @@ class KernelInterleave(ModulePass):
     """
 
     name = "kernel-interleave"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns_greedily(op, [InterleaveSums()], ctx)

@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import memref
@@ -15,7 +14,6 @@ from xdsl.traits import ConstantLike, MemoryWriteEffect
 from qmlir.analysis.symbols import symbols_of, unique_name
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.equivalence import equivalent
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.statistics import count
 from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style, has_tensors
@@ -160,7 +158,6 @@ class KernelOutline(ModulePass):
     """
 
     name = "kernel-outline"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = _Kernels(op)

@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
@@ -14,7 +13,6 @@ from xdsl.passes import ModulePass
 
 from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import emit_remark, op_error
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.statistics import count
 from qmlir.levels import check_level
@@ -121,7 +119,6 @@ class KernelPlanMemory(ModulePass):
     """
 
     name = "kernel-plan-memory"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     plan_file: str | None = None
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
@@ -32,7 +32,6 @@ from xdsl.passes import ModulePass
 from qmlir.analysis.readings import INTEGER_DIVISIONS
 from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.equivalence import equivalent
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, hand_on
 from qmlir.ir.statistics import count
 from qmlir.targets.cpu.scheduled.bufferization.destinations import destination_style
@@ -290,7 +289,6 @@ class KernelShare(ModulePass):
     """
 
     name = "kernel-share"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         caller = _Caller(op)

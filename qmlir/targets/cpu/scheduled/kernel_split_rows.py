@@ -1,7 +1,6 @@
 """`kernel-split-rows`: a body that reduces its row becomes a reduction for each number of it, and work on elements."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -11,7 +10,6 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from qmlir.analysis.readings import forget_origins_in_bodies, reduces_rows
 from qmlir.dialects.kernel.rows import RowReduceOp
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
 from qmlir.targets.cpu.host import resolved_isa
@@ -134,7 +132,6 @@ class KernelSplitRows(ModulePass):
     """
 
     name = "kernel-split-rows"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     isa: str = "generic"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,6 @@ from qmlir.analysis.readings import Structured
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.simd.memory import BYTE_VALUES
 from qmlir.ir.builtin_types import dense, ranked_tensor
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.ir.statistics import count
@@ -210,7 +209,6 @@ class KernelSplitTables(ModulePass):
     """
 
     name = "kernel-split-tables"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     isa: str = "generic"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
@@ -21,7 +21,6 @@ from qmlir.dialects.kernel.lowering.types import integer_types
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.winograd import ALGORITHMS, F2, VARIANTS, Algorithm, WinogradOp, part_counts
 from qmlir.ir.diagnostics import emit_remark
-from qmlir.ir.preservation import EVERY_BIT, Preservation
 from qmlir.ir.statistics import count
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.scheduled.candidates import has_winograd_form
@@ -155,7 +154,6 @@ class KernelWinograd(ModulePass):
     """
 
     name = "kernel-winograd"
-    preserves: ClassVar[Preservation] = EVERY_BIT
 
     isa: str = "generic"
     always: bool = False
