@@ -1,7 +1,8 @@
 """Which composites stay whole, and which are made again of their parts, by the descriptions of targets."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from xdsl.ir import Operation
 from xdsl.traits import ConstantLike
@@ -9,12 +10,18 @@ from xdsl.traits import ConstantLike
 from qmlir import registry
 from qmlir.dialects.target.description import Description
 from qmlir.ir.decomposition import Keep, Parts
-from qmlir.ir.provenance import Origin
+from qmlir.ir.interfaces import Quantizable, Slot
+from qmlir.ir.provenance import Origin, describe
 from qmlir.quantization.supports import first_target, why_not
 
 
-def _computes_parts(target: Description, composite: Operation) -> bool:
-    """Whether `target` computes every part of `composite`, whatever their types are, or keeps the part."""
+def _computes_parts(
+    targets: Sequence[Description], composite: Operation, are_meant: Callable[[Operation], bool] | None = None
+) -> bool:
+    """Whether `targets` compute the parts of `composite` between them, whatever their types are, or keep them.
+
+    With `are_meant`, whether they compute a part of which that is true.
+    """
     decomposition = registry.decompositions().get(type(composite))
     if decomposition is None:
         return False
@@ -22,21 +29,33 @@ def _computes_parts(target: Description, composite: Operation) -> bool:
     try:
         if decomposition(composite, parts) is None:
             return False
-        return all(_computes(target, part) for part in parts.operations)
+        if are_meant is not None:
+            return any(are_meant(part) and _computes(targets, part) for part in parts.operations)
+        return all(_computes(targets, part) for part in parts.operations)
     finally:
         parts.discard()
 
 
-def _computes(target: Description, op: Operation) -> bool:
-    return op.has_trait(ConstantLike) or target.why_not(op) is None or _computes_parts(target, op)
+def _computes(targets: Sequence[Description], op: Operation) -> bool:
+    is_computed = op.has_trait(ConstantLike) or any(target.why_not(op) is None for target in targets)
+    return is_computed or _computes_parts(targets, op)
+
+
+def _multiplies(op: Operation) -> bool:
+    return isinstance(op, Quantizable) and Slot.WEIGHT in op.quantization_slots().operands.values()
 
 
 def stays_whole(targets: Sequence[Description], composite: Operation) -> bool:
-    """Whether the first target that computes `composite`, whole or in parts, wants it whole."""
-    for target in targets:
+    """Whether the first target that computes `composite`, whole or in parts, wants it whole.
+
+    A target that computes only its products gets those, where later targets compute the other parts.
+    """
+    for place, target in enumerate(targets):
         if composite in Keep(target.keep) and target.why_not(composite) is None:
             return True
-        if _computes_parts(target, composite):
+        if _computes_parts((target,), composite):
+            return False
+        if _computes_parts((target,), composite, _multiplies) and _computes_parts(targets[place:], composite):
             return False
     return False
 
@@ -57,12 +76,34 @@ def kept(names: tuple[str, ...], targets: Sequence[Description]) -> Container[Op
 
 
 def is_wanted_whole(targets: Sequence[Description], kind: str, origins: Iterable[Origin], last: Operation) -> bool:
-    """Whether the target that computes the `last` part of a composite wants the composite; so it is without targets."""
-    target = first_target(targets, last, with_mode=False)
-    return target is None or Keep(target.raises).names_one(kind, origins)
+    """Whether a target up to that of the `last` part of a composite wants the composite; so it is without targets."""
+    own = first_target(targets, last, with_mode=False)
+    upto = targets[: 0 if own is None else targets.index(own) + 1]
+    return own is None or any(Keep(target.raises).names_one(kind, origins) for target in upto)
 
 
-def raising_fault(targets: Sequence[Description], composite: Operation, last: Operation) -> str | None:
-    """Why the target of the `last` part of `composite` does not compute `composite`; `None` where it does."""
-    target = first_target(targets, last, with_mode=False)
-    return None if target is None else why_not(target, composite, with_mode=False)
+def raising_fault(targets: Sequence[Description], composite: Operation, parts: Iterable[Operation]) -> str | None:
+    """Why no target takes `composite` in the place of its `parts`; `None` where one does.
+
+    A part never goes to a target that comes after the first one that computes it: that one has it apart.
+    """
+    computed = [
+        (targets.index(target), part)
+        for part in parts
+        if not _is_moved(part) and (target := first_target(targets, part, with_mode=False)) is not None
+    ]
+    if not computed:
+        return None
+    first, part = min(computed, key=itemgetter(0))
+    wanting = [target for target in targets[: first + 1] if composite in Keep(target.raises)]
+    reasons = [why_not(target, composite, with_mode=False) for target in wanting]
+    if None in reasons:
+        return None
+    own = targets[first]
+    if own in wanting:
+        return reasons[-1]
+    return f"target '{own.name}' computes {describe(part)}, and is preferred to those that want it whole"
+
+
+def _is_moved(op: Operation) -> bool:
+    return op.has_trait(ConstantLike) or (isinstance(op, Quantizable) and op.quantization_slots().shares_parameters)

@@ -51,6 +51,11 @@ STAGED = replace(
     name="staged",
     stages={"quantize.lower.before": "nn-decompose", "quantize.rescale.after": "strip-debuginfo{provenance=true}"},
 )
+PRODUCTS = Target(
+    "products",
+    summary="products without a bias",
+    supports=tuple(Support(op, weight=Accepted(granularities=("channel",))) for op in ("nn.matmul", "nn.conv")),
+)
 MISPLACED = Target("misplaced", stages={"quantize.decided.before": "cse"})
 BYTES = Target("bytes", lowering="dce", emit="tests.support.targets:emit_bytes")
 SILENT = Target("silent")
@@ -63,6 +68,7 @@ CONTRIBUTION = Contribution(
     targets={
         "toy": "tests.support.targets:TOY",
         "staged": "tests.support.targets:STAGED",
+        "products": "tests.support.targets:PRODUCTS",
         "misplaced": "tests.support.targets:MISPLACED",
         "bytes": "tests.support.targets:BYTES",
         "silent": "tests.support.targets:SILENT",

@@ -62,9 +62,9 @@ class _Raising:
 
     def _composed(self, root: SSAValue, candidates: Iterable[Template], number: int = 0) -> Raised | Refusal:
         found = _composed(root, candidates, number)
-        if self.kinds or isinstance(found, Refusal) or not isinstance(root.owner, Operation):
+        if self.kinds or isinstance(found, Refusal):
             return found
-        if (fault := raising_fault(self.targets, found.composite, root.owner)) is None:
+        if (fault := raising_fault(self.targets, found.composite, found.parts)) is None:
             return found
         found.discard()
         return Refusal(fault, is_computed=True)
@@ -137,8 +137,9 @@ class NnRaise(ModulePass):
     Parts that came from one composite are found by what `nn-decompose` wrote on the last of them; with `structural`,
     so are operations that compute the same as a composite: a matrix product and a bias, `x * sigmoid(x)`, a softmax
     spelled out. `kinds` says what is wanted: kinds, names of the model's nodes, or globs of either. Without it that is
-    what the target wants raised that computes the last part (`quant-set-target`) and the composite too, and everything
-    where the module names no targets; then the pattern sets of the targets raise blocks of their own.
+    what a target wants raised (`quant-set-target`) that computes the composite, and everything where the module names
+    no targets; then the pattern sets of the targets raise blocks of their own. What a target computes of the parts
+    stays apart for it, unless that target, or one preferred to it, wants the composite.
 
     Quantized parts bring their types, as the property `components` of the composite, which then means exactly those
     parts; types that are implied, such as the accumulator before a bias, are left out. A group stays where the

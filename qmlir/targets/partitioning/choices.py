@@ -6,6 +6,7 @@ the work that a device would have done.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
@@ -96,10 +97,16 @@ class Division:
         """The phases of the parts, in order."""
         return sorted({phase for phase in self.plan if self.graph.problem.place(phase) != HOST_PLACE})
 
-    def staying(self) -> Mapping[Operation, str]:
-        """The operations that the host has, each with the reason."""
-        pairs = zip(self.graph.operations, self.plan, strict=True)
-        return {op: self._reason(op) for op, phase in pairs if self.graph.problem.place(phase) == HOST_PLACE}
+    def elsewhere(self) -> Mapping[Operation, tuple[str, str]]:
+        """The operations that the preferred target has not, those of the host first; each with its target and why."""
+        named = {op: self.name_of(phase) for op, phase in zip(self.graph.operations, self.plan, strict=True)}
+        others = [each.name for each in self._targets[1:] if each.name != HOST]
+        return {
+            op: (name, self._reason(op) if name == HOST else self._reason_before(op, name))
+            for wanted in (HOST, *others)
+            for op, name in named.items()
+            if name == wanted
+        }
 
     # How it comes about
 
@@ -173,7 +180,15 @@ class Division:
             return "; ".join(dict.fromkeys(reasons.values())) or "the module names no other target"
         if candidate.places[0] == HOST_PLACE:
             return f"target '{HOST}' comes first"
-        name = self.devices[candidate.places[0] - 1].name
+        return self._border(op, self.devices[candidate.places[0] - 1].name)
+
+    def _reason_before(self, op: Operation, name: str) -> str:
+        """Why the targets that are preferred to the one called `name` have not `op`."""
+        reasons = self._candidate(op).reasons
+        preferred = takewhile(lambda each: each != name, (target.name for target in self._targets))
+        return "; ".join(dict.fromkeys(reasons.get(each) or self._border(op, each) for each in preferred))
+
+    def _border(self, op: Operation, name: str) -> str:
         if is_free(op):
             return f"target '{name}' would compute it, and less goes over the border so: it computes no new number"
         return (

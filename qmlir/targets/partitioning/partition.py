@@ -62,12 +62,13 @@ def _outline(
 def partition_function(
     module: ModuleOp, function: FuncOp, targets: Sequence[Description], preferences: Preferences
 ) -> PartitionReport:
-    """Take out of `function` what devices compute; the host's operations get a remark that says why they stayed."""
+    """Take out of `function` what devices compute; what the preferred target has not gets a remark that says why."""
     division = Division(function, targets, preferences)
     stays: list[Stay] = []
-    for op, reason in division.staying().items():
-        emit_remark(op, f"stays on the host: {reason}")
-        stays.append(Stay(key_of(op), op.name, reason))
+    for op, (target, reason) in division.elsewhere().items():
+        place = "stays on the host" if target == HOST else f"goes to target '{target}'"
+        emit_remark(op, f"{place}: {reason}")
+        stays.append(Stay(key_of(op), op.name, target, reason))
     targets_by_phase = {phase: division.name_of(phase) for phase in division.phases()}
     parts = _outline(module, function, division.graph, division.plan, targets_by_phase)
     reports = [part_report(part.function, targets_by_phase[part.phase]) for part in parts]

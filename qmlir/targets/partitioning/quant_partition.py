@@ -20,7 +20,7 @@ class QuantPartition(ModulePass):
     The targets are those that `quant-set-target` put on the module; `cpu` among them is the host, which keeps what no
     other one computes. A part is a private function with the attribute `target.part`; its arguments and results have
     the names that the model has for them. Parts do not wait for each other in a circle. Constants are copied to where
-    they are used. What stays on the host has a remark that says why.
+    they are used. What does not go to the first target has a remark that says why.
 
     **Crossings** are the arguments and results of parts. What they cost together is the least that is found: the bytes
     of each and `setup` for the transfer. What computes no new number (movement, max pooling, casts) is where the least

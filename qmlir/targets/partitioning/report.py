@@ -1,4 +1,4 @@
-"""What a division came to, as plain data: the parts with what goes over their borders, and why the rest stayed."""
+"""What a division came to, as plain data: the parts with what goes over their borders, why the rest is elsewhere."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -50,12 +50,15 @@ class PartReport:
 
 @dataclass(frozen=True)
 class Stay:
-    """An operation that the host has, and why."""
+    """An operation that the preferred target has not, and why."""
 
     node: str
     """The key of the node, or the name of the operation where it has none."""
 
     operation: str
+    target: str
+    """The one that has it; `cpu` is the host."""
+
     reason: str
 
 
@@ -104,7 +107,7 @@ def part_report(function: FuncOp, target: str) -> PartReport:
 def partition_report(
     function: FuncOp, targets: Iterable[str], parts: Iterable[PartReport], stays: Iterable[Stay]
 ) -> PartitionReport:
-    """The report of a function that was divided into `parts` and what stays."""
+    """The report of a function that was divided into `parts`, with what the preferred target has not."""
     found = tuple(parts)
     crossings = [each for part in found for each in part.crossings]
     return PartitionReport(

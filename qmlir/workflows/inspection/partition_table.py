@@ -1,14 +1,16 @@
-"""Reports of a partition as text: for each function its parts with what goes over their borders, and what stayed."""
+"""Reports of a partition as text: for each function its parts with what goes over their borders, and the rest."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from qmlir.ir.diagnostics import printable
+from qmlir.target import HOST
 from qmlir.targets.partitioning.report import Crossing, PartitionReport, PartReport
 from qmlir.workflows.inspection.table import aligned, number
 from qmlir.workflows.inspection.values import bytes_text, counted
 
 _PARTS = ("part", "target", "operations", "macs", "takes", "gives", "bytes")
-_STAYS = ("on the host", "operation", "because")
+_STAYS = ("operation", "because")
 _RIGHT = frozenset({"operations", "macs", "bytes"})
 _LONGEST = 48
 
@@ -44,8 +46,9 @@ def _lines(found: PartitionReport) -> Iterator[str]:
     yield _head(found)
     if found.parts:
         yield from ("", *aligned([_PARTS, *map(_part, found.parts)], _RIGHT))
-    if found.stays:
-        yield from ("", *aligned([_STAYS, *((each.node, each.operation, each.reason) for each in found.stays)]))
+    for target, stays in groupby(found.stays, lambda each: each.target):
+        head = "on the host" if target == HOST else f"on {target}"
+        yield from ("", *aligned([(head, *_STAYS), *((each.node, each.operation, each.reason) for each in stays)]))
 
 
 def partition_text(found: Iterable[PartitionReport]) -> str:

@@ -115,6 +115,21 @@ def test_programs_of_both_compute_what_the_interpreter_computes(model: ModuleOp,
             assert array.tobytes() == found[name].tobytes(), name
 
 
+def test_a_device_of_products_has_them_apart_and_changes_no_number(
+    model: ModuleOp, data: dict[str, np.ndarray]
+) -> None:
+    """What the preferred device computes of a layer stays apart for it; the types are those that the host decides."""
+    apart, whole = (qmlir.quantize(model, data, target=target) for target in ("products,cpu", "cpu,products"))
+    (report,) = qmlir.partition(apart).reports
+    assert [(part.target, part.operations) for part in report.parts] == [("products", 1), ("products", 1)]
+    stays = {each.node: each.reason for each in report.stays if each.operation == "nn.add"}
+    assert stays == dict.fromkeys(("fc1/bias_add", "fc2/bias_add"), "target 'products' does not compute it")
+    assert " nn.fully_connected " not in module_text(apart)
+    assert " nn.matmul " not in module_text(whole)
+    found, expected = (qmlir.interpret(each, data) for each in (qmlir.partition(apart).module, whole))
+    assert found["y"].tobytes() == expected["y"].tobytes()
+
+
 def test_unknown_names(model: ModuleOp, data: dict[str, np.ndarray]) -> None:
     for call in (lambda: qmlir.quantize(model, data, target="cpx"), lambda: qmlir.compile(model, target="cpx")):
         with pytest.raises(DiagnosticError, match=r"no target 'cpx', did you mean 'cpu'\?, there are "):

@@ -30,3 +30,18 @@ builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op =
     func.return
   }
 }
+// -----
+// What goes to a later target says why the preferred one has not got it.
+!y = !quant.uniform<i8:f32, 0.3>
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op = "nn.add"}]>,
+    #target.spec<"npu", supports = [{op = "*"}]>, #target.spec<"cpu", supports = [{op = "*"}]>]} {
+  func.func @main(%x: tensor<2x!y>) -> tensor<2x!y> {
+    %0 = nn.add %x, %x : (tensor<2x!y>, tensor<2x!y>) -> tensor<2x!y> {origin = "sum"}
+    // expected-remark@-1 {{'nn.add' op (sum) goes to target 'npu': target 'dsp' would compute it, but a part of 1 operation is smaller than minimum=2}}
+    %1 = nn.abs %0 : tensor<2x!y> {origin = "sum2"}
+    // expected-remark@-1 {{'nn.abs' op (sum2) goes to target 'npu': target 'dsp' does not compute it}}
+    %2 = nn.mul %1, %1 : (tensor<2x!y>, tensor<2x!y>) -> tensor<2x!y> {origin = "product"}
+    // expected-remark@-1 {{'nn.mul' op (product) goes to target 'npu': target 'dsp' does not compute it}}
+    func.return %2 : tensor<2x!y>
+  }
+}

@@ -49,7 +49,8 @@ def test_json_and_the_module(model: Path, tmp_path: Path) -> None:
     assert code == 0
     assert (found["function"], found["crossings"], found["bytes"]) == ("main", 2, 8)
     assert found["parts"][0]["results"] == [{"name": "twice", "type": "?x4xi8", "bytes": 4}]
-    assert found["stays"] == [{"node": "end", "operation": "nn.sigmoid", "reason": "target 'dsp' does not compute it"}]
+    reason = "target 'dsp' does not compute it"
+    assert found["stays"] == [{"node": "end", "operation": "nn.sigmoid", "target": "cpu", "reason": reason}]
     divided = qmlir.load(tmp_path / "parts.mlir")
     x = np.arange(-8, 8, dtype=np.int8).reshape(4, 4)
     expected = qmlir.interpret(qmlir.load(model), [x])
