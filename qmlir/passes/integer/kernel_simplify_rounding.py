@@ -9,18 +9,20 @@ from xdsl.context import Context
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32, i32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from qmlir.analysis.contraction_ranges import constant_of as known
 from qmlir.analysis.intervals import bits_of, signed_range
 from qmlir.analysis.magnitudes import Magnitudes
 from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.arithmetic.quotients import reciprocal_parts, rounds_alike
-from qmlir.arithmetic.requantization import Mode
+from qmlir.arithmetic.requantization import Mode, Ties
 from qmlir.dialects.kernel.contraction import ContractionOp
-from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
+from qmlir.dialects.kernel.lowering.scalars import STEPS, ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import RequantizeOp
+from qmlir.ir.builtin_types import dense, tensor
 from qmlir.ir.statistics import count
 from qmlir.passes.integer.scalar_simplification import constant_of
 
@@ -34,6 +36,11 @@ from qmlir.passes.integer.scalar_simplification import constant_of
 # Limits: clamp(rint(v), low, high) as a float and clamp(i32(rint(v)), low, high) as an integer agree where i32 holds
 # rint(v): |v| <= 2^31 - 2^16, so that adding a zero point |z| < 2^15 does not overflow. The magnitude of v is bounded
 # by the ranges of the sums times the largest multiplier, rounded up.
+#
+# Shifts: round(v / 2^s) = (v + b) >> s with a bias b of the rule for ties: 2^(s-1) up; 2^(s-1) - 1 and the last bit of
+# v >> s to even; 2^(s-1), less 1 below 0, away. With ties up, b is a constant, and so is 2^s z, which is the zero point
+# z after the shift: both become part of a constant that is added to v already. 32 bits hold every sum that the ranges
+# keep inside them.
 _MOST = (1 << 31) - (1 << 16)
 """What may become an i32 to which a zero point of 16 bits is added."""
 
@@ -96,16 +103,21 @@ def _before(op: Operation) -> ArithBuilder:
     return ArithBuilder(Builder(InsertPoint.before(op)))
 
 
+def _whole(value: Scalar) -> Scalar:
+    return value.round_even().to(i32)
+
+
 # max(min(k, high), low) in i32, then a clamp to the limits of the type and a truncation: instruction sets have the
 # last two as one saturating narrowing, which the emitter recognizes.
-def _saturated(value: Scalar, zero_point: int, limits: tuple[int, int], result: Attribute) -> SSAValue:
-    """A float rounded to an integer, plus a zero point, inside limits and in the type of the result.
+def _saturated(whole: Scalar, zero_point: int, limits: tuple[int, int], result: Attribute) -> SSAValue:
+    """An i32 plus a zero point, inside limits and in the type of the result.
 
     What the limits leave of the type comes first, so that the last two steps are a saturation.
     """
-    whole = value.round_even().to(i32)
     if zero_point:
         whole = whole + zero_point
+    if not _is_inside(result, limits):
+        return whole.clamp(*limits).to(result).value
     bits = bits_of(result)
     assert bits is not None
     (own_low, own_high), (low, high) = signed_range(bits).values, limits
@@ -146,7 +158,7 @@ def _saturate_rounding(rounding: _Rounding, magnitudes: Magnitudes) -> None:
         return
     if abs(zero_point) >= 1 << 15 or magnitudes.of_float(value) > _MOST:
         return
-    _replace(last, _saturated(Scalar(value, _before(last)), zero_point, limits, last.result.type))
+    _replace(last, _saturated(_whole(Scalar(value, _before(last))), zero_point, limits, last.result.type))
     count("limits of floats that became those of integers")
 
 
@@ -170,8 +182,114 @@ def _saturate_requantization(op: RequantizeOp, magnitudes: Magnitudes) -> None:
         for each in (scaled, wide):
             Rewriter.erase_op(cast(OpResult, each.value).op)
         return
-    _replace(op, _saturated(scaled, zero_point, limits, op.result.type))
+    _replace(op, _saturated(_whole(scaled), zero_point, limits, op.result.type))
     count("requantizations whose limits became those of integers")
+
+
+@dataclass(frozen=True)
+class _Shift:
+    """A requantization by constant shifts in one direction, whose every step 32 bits hold."""
+
+    op: RequantizeOp
+    places: int | None
+    """By how much all are shifted right, or left below 0; `None` where channels differ."""
+
+    fewest: int
+    low: int
+    high: int
+    """What the sums may be."""
+
+    @classmethod
+    def of(cls, op: RequantizeOp, ranges: ValueRanges) -> "_Shift | None":
+        """The shift that `op` is."""
+        if op.mode.mode is not Mode.SHIFT or op.accumulator.type != i32 or bits_of(op.result.type) not in range(1, 33):
+            return None
+        (fewest, most), (low, high) = (ranges[value].values for value in (op.parameters[0], op.accumulator))
+        if (fewest < 0 <= most) or most >= _BITS:
+            return None
+        reach = (low << -fewest, high << -fewest) if most < 0 else (low - 1, high + _half(most))
+        zero_point = op.zero_point.value.data
+        if not _fits(min(reach[0], 0) + min(zero_point, 0), max(reach[1], 0) + max(zero_point, 0)):
+            return None
+        return cls(op, fewest if fewest == most else None, fewest, low, high)
+
+    def rewrite(self) -> None:
+        """Write it on 32 bits."""
+        op, zero_point = self.op, self.op.zero_point.value.data
+        value = Scalar(op.accumulator, _before(op))
+        places = value.made(op.parameters[0]).to(i32) if self.places is None else self.places
+        if self.fewest < 0:
+            moved = value << (-places)
+        elif self.places == 0:
+            moved = value
+        elif op.mode.ties is Ties.UP and self._fold(zero_point):
+            moved, zero_point = value >> places, 0
+        else:
+            moved = _rounded(value, places, self.fewest, op.mode.ties)
+        _replace(op, _saturated(moved, zero_point, op.limits, op.result.type))
+        count("requantizations that became shifts of 32 bits")
+
+    def _fold(self, zero_point: int) -> bool:
+        """Let the constant that is added to the sum have the half and the zero point, if there is one."""
+        addition, parent = self.op.accumulator.owner, self.op.parent_op()
+        if not isinstance(addition, arith.AddiOp) or _only_use(addition.result) is not self.op:
+            return False
+        added = addition.rhs if isinstance(addition.rhs, BlockArgument) and addition.rhs.index else addition.lhs
+        if not isinstance(parent, ContractionOp) or not isinstance(added, BlockArgument) or not added.index:
+            return False
+        if added.block is not parent.body.block or _only_use(added) is not addition:
+            return False
+        place = added.index - 1
+        array, shifts = known(parent.epilogue[place]), np.array(self.places)
+        if self.places is None:
+            parameter = cast(BlockArgument, self.op.parameters[0])
+            if parent.epilogue_maps.data[place] != parent.epilogue_maps.data[parameter.index - 1]:
+                return False
+            shifts = known(parent.epilogue[parameter.index - 1])
+        if array is None or shifts is None:
+            return False
+        moves = ((1 << shifts.astype(np.int64)) >> 1) + (zero_point << shifts.astype(np.int64))
+        changed = array.astype(np.int64) + moves
+        ends = self.low + int(moves.min()), self.high + int(moves.max())
+        if not _fits(*ends) or not _fits(int(changed.min()), int(changed.max())):
+            return False
+        old = cast(arith.ConstantOp, parent.epilogue[place].owner)
+        new = arith.ConstantOp(dense(changed.astype(np.int32).tobytes(), tensor(old.result.type)))
+        new.attributes.update(old.attributes)
+        Rewriter().insert_op(new, InsertPoint.before(parent))
+        parent.operands[2 + (parent.weight_zero_points is not None) + place] = new.result
+        if not old.result.uses:
+            Rewriter.erase_op(old)
+        return True
+
+
+_BITS = 32
+
+
+def _half(places: int) -> int:
+    return (1 << places) >> 1
+
+
+def _fits(low: int, high: int) -> bool:
+    return signed_range(_BITS).low <= low and high <= signed_range(_BITS).high
+
+
+def _rounded(value: Scalar, places: Scalar | int, fewest: int, ties: Ties) -> Scalar:
+    """`round(value / 2^places)` for places from 0 on; where some are 0, no bias is added to these."""
+    if isinstance(places, Scalar):
+        power = value.constant(1) << places
+        half, below = STEPS.shift_in_zeros(power, 1), STEPS.shift_in_zeros(power - 1, 1)
+        is_any = value.constant(1) if fewest else places.minimum(1)
+    else:
+        half, below, is_any = (value.constant(each) for each in (_half(places), _half(places) - 1, 1))
+    match ties:
+        case Ties.UP:
+            bias = half
+        case Ties.EVEN:
+            bias = ((value >> places) & is_any) + below
+        case Ties.AWAY:
+            bias = half + ((value >> (_BITS - 1)) & -is_any)
+    return (value + bias) >> places
 
 
 @dataclass(frozen=True)
@@ -183,6 +301,9 @@ class KernelSimplifyRounding(ModulePass):
     exactly. In the epilogues of contractions the limits of a rounded float, also those of a requantization by a float,
     become limits of the integer that it is, where the ranges of the sums and the multipliers prove that 32 bits hold
     it: together with the last conversion they are one saturating instruction.
+
+    A requantization by constant shifts in one direction is written in 32 bits where the ranges prove that they hold
+    every step; with ties up the half and the zero point are added to a constant, and a shift is all that is left.
 
     Before:
 
@@ -237,14 +358,18 @@ class KernelSimplifyRounding(ModulePass):
                 _replace_quotient(rounding)
         for function in op.ops:
             if isinstance(function, FuncOp):
-                _saturate(function)
+                _rewrite(function)
 
 
-def _saturate(function: FuncOp) -> None:
+def _rewrite(function: FuncOp) -> None:
     contractions = [each for each in function.walk() if isinstance(each, ContractionOp)]
-    if not contractions:
+    requantizations = [each for each in function.walk() if isinstance(each, RequantizeOp)]
+    if not contractions and not requantizations:
         return
     magnitudes = Magnitudes(ValueRanges(function))
+    shifts = [_Shift.of(each, magnitudes.ranges) for each in requantizations]
+    for shift in filter(None, shifts):
+        shift.rewrite()
     for contraction in contractions:
         for op in list(contraction.body.block.ops):
             if isinstance(op, math.RoundEvenOp) and (rounding := _Rounding.of(op)) is not None:

@@ -132,7 +132,8 @@ class ClampInRequantize(RewritePattern):
     """The extremum of a requantized integer and a constant moves a limit of the requantization.
 
     `max(clamp(v, low, high), c) = clamp(v, max(low, c), high)` for c up to high, and so below. The limits and the
-    constant are read as the extremum reads them, and the zero point stays inside.
+    constant are read as the extremum reads them, and the zero point stays inside. An extension between the two that
+    reads integers alike changes nothing.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -140,14 +141,17 @@ class ClampInRequantize(RewritePattern):
         if bound is None or as_integer(op.results[0].type) is None:
             return
         for source, other in (op.operands, op.operands[::-1]):
-            inner, number = defining(source), constant_of(other)
+            inner, number, extended = defining(source), constant_of(other), None
+            extension = arith.ExtUIOp if bound.is_unsigned else arith.ExtSIOp
+            if isinstance(inner, extension) and len(list(source.uses)) == 1:
+                source, inner, extended = inner.input, defining(inner.input), inner
             if not isinstance(inner, RequantizeOp) or number is None or len(list(source.uses)) != 1:
                 continue
             bits = _bits(source)
             lowest, highest = integer_limits(bits, is_signed=not bound.is_unsigned)
             low, high = inner.limits
             if bound.is_unsigned:
-                number = wrapped(number, bits, is_signed=False)
+                number = wrapped(number, _bits(other), is_signed=False)
             if low < lowest or high > highest or not low <= number <= high:
                 continue
             limits = (number, high) if bound.is_lower else (low, number)
@@ -157,7 +161,9 @@ class ClampInRequantize(RewritePattern):
             made = RequantizeOp(
                 inner.accumulator, list(inner.parameters), inner.result.type, inner.mode, zero_point, limits
             )
-            rewriter.replace(op, [made])
+            rewriter.replace(
+                op, [made] if extended is None else [made, type(extended)(made.result, extended.result.type)]
+            )
             return
 
 

@@ -306,9 +306,12 @@ def requantizing(
         factors = np.asarray(f32_multiplier(scale, target), np.float32)
         rescale = _f32_rescaling if mode.mode is Mode.F32 else _qlinear_rescaling
         return rescale(at, element, factors, zero_points, largest, map_)
+    ratio = _ratio(scale, target)
+    # The modes with a multiplier saturate to 32 bits first, which narrower results do not show.
+    if (ratio == 1).all() and (mode.mode is Mode.SHIFT or element.bits <= 16 or largest <= MULTIPLIED[1]):
+        return _keeping(at, element, zero_points, largest, map_)
     limits = element.storage_min, element.storage_max
-    rescaled = rescaling(at, mode, _ratio(scale, target), zero_points, limits, IntegerType(element.bits), map_)
-    return Writing(rescaled.inputs, rescaled.write)
+    return rescaling(at, mode, ratio, zero_points, limits, IntegerType(element.bits), map_)
 
 
 def _ratio(source: npt.ArrayLike, target: npt.ArrayLike) -> Array:
@@ -340,6 +343,13 @@ def _kept(
     return _keep(integer, offset.of(offsets, integer), limits, result)
 
 
+def _keeping(at: Lowering, element: UniformQuantizedType, zero_points: Array, largest: int, map_: AffineMap) -> Writing:
+    """Integers up to `largest` that keep their scale: nothing is rescaled."""
+    offset = parameter(at, zero_points.astype(np.int64), i64, map_)
+    limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
+    return Writing(offset.inputs, lambda integer, offsets: _kept(integer, offset, offsets, largest, limits, result))
+
+
 def _f32_rescaling(
     at: Lowering, element: UniformQuantizedType, factors: Array, zero_points: Array, largest: int, map_: AffineMap
 ) -> Writing:
@@ -347,7 +357,8 @@ def _f32_rescaling(
     offset = parameter(at, zero_points.astype(np.int64), i64, map_)
     limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
     is_one = factors == 1
-    is_kept = bool(is_one.all())
+    if is_one.all():
+        return _keeping(at, element, zero_points, largest, map_)
     has_exception = bool(is_one.any()) and largest >= _EXACT_IN_F32
 
     def rescaled(integer: Scalar, multiplier: Scalar, offsets: Sequence[Scalar]) -> Scalar:
@@ -360,8 +371,6 @@ def _f32_rescaling(
 
     def write(integer: Scalar, scalars: Sequence[Scalar]) -> Scalar:
         multipliers, offsets = split(scalars, factor.inputs, offset.inputs)
-        if is_kept:
-            return _kept(integer, offset, offsets, largest, limits, result)
         multiplier = factor.of(multipliers, integer)
         value = rescaled(integer, multiplier, offsets)
         if not has_exception:

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from qmlir.arithmetic.integers import integer_limits
-from qmlir.arithmetic.requantization import Mode, accumulator_scale
+from qmlir.arithmetic.requantization import Mode, accumulator_scale, power_of_two_shift
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.scalars import STEPS, Scalar
@@ -142,11 +142,42 @@ def _brought_together(
     """`function` of integers that are rescaled, in a mode without floats, to one scale first."""
     mode = quantized.requantization_of(at)
     common = common_scale(op, *scales)
+    if (shifted := _shifted_together(op, at, scales, common, growth, function)) is not None:
+        return shifted
     readings = [
         _brought(at, value, scale, common, 0 if mode.mode is Mode.SHIFT else headroom(value))
         for value, scale in zip(op.operands, scales, strict=True)
     ]
     writing = quantized.requantizing(at, 0, common, growth([1 << 31, 1 << 31]), identity(at))
+    return quantized.compute(at, readings, writing, lambda *integers: function(op, *integers))
+
+
+def _shifted_together(
+    op: ops.BinaryOp, at: Lowering, scales: Sequence[Any], common: Any, growth: Callable[[Sequence[int]], int],
+    function: Function,
+) -> SSAValue | None:  # fmt: skip
+    """The same by shifts to the left, `None` where 32 bits do not hold the integers, or the mode is another."""
+    elements = _uniform(at, op.operands)
+    if elements is None or quantized.requantization_of(at).mode is not Mode.SHIFT:
+        return None
+    places = [-power_of_two_shift(np.asarray(scale, np.float64) / common) for scale in scales]
+    reach = [_largest(each) << int(place.max()) for each, place in zip(elements, places, strict=True)]
+    largest = growth(reach)
+    if max(largest, *reach) >= 1 << 31:
+        return None
+    every = identity(at)
+    readings: list[quantized.ScalarRead] = []
+    for value, place in zip(op.operands, places, strict=True):
+        own = quantized.centred(at, value, operand_map(at, value))
+        by = quantized.parameter(at, place.astype(np.int32), i32, every)
+
+        def read(scalars: Sequence[Scalar], own: Any = own, by: Any = by) -> Scalar:
+            integers, shifts = quantized.split(scalars, own.inputs, by.inputs)
+            integer = own.read(integers).to(i32)
+            return integer if by.is_always(0) else integer << by.of(shifts, integer)
+
+        readings.append(quantized.ScalarRead((*own.inputs, *by.inputs), read))
+    writing = quantized.requantizing(at, 0, common, largest, every)
     return quantized.compute(at, readings, writing, lambda *integers: function(op, *integers))
 
 

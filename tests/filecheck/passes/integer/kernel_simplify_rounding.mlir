@@ -302,3 +302,52 @@ func.func @ends_of_the_type(%x: tensor<2x4xi8>) -> (tensor<2x2xi8>, tensor<2x2xi
   }
   func.return %in, %above, %below : tensor<2x2xi8>, tensor<2x2xi8>, tensor<2x2xi8>
 }
+
+// Shifts with ties up: the half and the zero point become part of the bias, and one shift is left.
+// CHECK-LABEL: @shift(
+// CHECK: arith.constant dense<[136, 137]> : tensor<2xi32>
+// CHECK: ^bb0([[SUM:%.+]]: i32, [[ADD:%.+]]: i32, [[P:%.+]]: i8):
+// CHECK-NEXT: [[T:%.+]] = arith.addi [[SUM]], [[ADD]] : i32
+// CHECK-NEXT: [[PLACES:%.+]] = arith.extsi [[P]] : i8 to i32
+// CHECK-NEXT: [[V:%.+]] = arith.shrsi [[T]], [[PLACES]] : i32
+// CHECK-NEXT: [[L:%.+]] = arith.constant -128 : i32
+// CHECK-NEXT: [[A:%.+]] = arith.maxsi [[V]], [[L]] : i32
+// CHECK-NEXT: [[H:%.+]] = arith.constant 127 : i32
+// CHECK-NEXT: [[B:%.+]] = arith.minsi [[A]], [[H]] : i32
+// CHECK-NEXT: [[Q:%.+]] = arith.trunci [[B]] : i32 to i8
+// CHECK-NEXT: kernel.yield [[Q]] : i8
+func.func @shift(%x: tensor<2x4xi8>) -> tensor<2x2xi8> {
+  %w = arith.constant dense<[[1, 2, 3, 4], [-5, 6, 7, 8]]> : tensor<2x4xi8>
+  %b = arith.constant dense<[100, -7]> : tensor<2xi32>
+  %s = arith.constant dense<[3, 5]> : tensor<2xi8>
+  %0 = kernel.matmul ins(%x, %w : tensor<2x4xi8>, tensor<2x4xi8>) epilogue(%b, %s : tensor<2xi32>, tensor<2xi8>) -> tensor<2x2xi8>
+      attributes {epilogue_maps = [#channel, #channel]} {
+  ^bb0(%sum: i32, %add: i32, %p: i8):
+    %t = arith.addi %sum, %add : i32
+    %1 = kernel.requantize %t, %p {mode = #kernel.requantize<shift, up>, zero_point = 4, minimum = -128, maximum = 127} : i32, i8 -> i8
+    kernel.yield %1 : i8
+  }
+  func.return %0 : tensor<2x2xi8>
+}
+
+// Ties to even need the last bit that stays: it is not constant.
+// CHECK-LABEL: @shift_to_even(
+// CHECK: ^bb0([[SUM:%.+]]: i32):
+// CHECK: [[BELOW:%.+]] = arith.constant 7 : i32
+// CHECK: [[V:%.+]] = arith.shrsi [[SUM]]
+// CHECK: [[ODD:%.+]] = arith.andi [[V]]
+// CHECK: [[BIAS:%.+]] = arith.addi [[ODD]], [[BELOW]] : i32
+// CHECK: [[T:%.+]] = arith.addi [[SUM]], [[BIAS]] : i32
+// CHECK: arith.shrsi [[T]]
+// CHECK-NOT: kernel.requantize
+// CHECK: func.return
+func.func @shift_to_even(%x: tensor<2x4xi8>) -> tensor<2x2xi8> {
+  %w = arith.constant dense<[[1, 2, 3, 4], [-5, 6, 7, 8]]> : tensor<2x4xi8>
+  %0 = kernel.matmul ins(%x, %w : tensor<2x4xi8>, tensor<2x4xi8>) -> tensor<2x2xi8> {
+  ^bb0(%sum: i32):
+    %p = arith.constant 4 : i8
+    %1 = kernel.requantize %sum, %p {mode = #kernel.requantize<shift, even>, zero_point = 4, minimum = -128, maximum = 127} : i32, i8 -> i8
+    kernel.yield %1 : i8
+  }
+  func.return %0 : tensor<2x2xi8>
+}

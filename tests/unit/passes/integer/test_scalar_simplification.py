@@ -70,6 +70,22 @@ def test_clamp_in_requantize(element: str, limits: tuple[int, int], kinds: Seque
     assert check(bodies, element)
 
 
+@pytest.mark.parametrize(("extension", "kinds"), [("extsi", ["maxsi", "minsi"]), ("extui", ["maxui", "minui"])])
+def test_clamp_of_an_extension(extension: str, kinds: Sequence[str]) -> None:
+    limits = (0, 255) if extension == "extui" else (-128, 127)
+    bodies = [
+        f"""%e = arith.extsi %x : i4 to i32
+        %m = arith.constant 33.3 : f32
+        %q = kernel.requantize %e, %m {{mode = #kernel.requantize<f32>, zero_point = {max(limits[0], 0)} : i64,
+            minimum = {limits[0]} : i64, maximum = {limits[1]} : i64}} : i32, f32 -> i8
+        %c = arith.constant {constant} : i32
+        %w = arith.{extension} %q : i8 to i32
+        %y = arith.{kind} %w, %c : i32"""
+        for kind, constant in itertools.product(kinds, range(-300, 300, 7))
+    ]
+    assert check(bodies, "i32")
+
+
 @pytest.mark.parametrize("inner", ["maxsi", "minsi", "maxui", "minui"])
 @pytest.mark.parametrize("outer", ["maxsi", "minsi", "maxui", "minui"])
 def test_extremum_of_an_extremum_with_constants(inner: str, outer: str) -> None:

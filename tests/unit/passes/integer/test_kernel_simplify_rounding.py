@@ -1,0 +1,149 @@
+"""Shifts of 32 bits against `round(v / 2^s) + z` in fractions, on every value of 8 bits."""
+
+from fractions import Fraction
+from math import floor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from qmlir.dialects.kernel.ops import RequantizeOp
+from qmlir.environment import default_environment
+from qmlir.interpreter.machine import Interpreter
+from qmlir.ir.verification import verify
+from qmlir.passes.integer.kernel_simplify_rounding import KernelSimplifyRounding
+from qmlir.text.parsing import parse_module
+
+TIES = ["up", "even", "away"]
+EVERY = np.arange(-128, 128, dtype=np.int8)
+
+Array = npt.NDArray[Any]
+
+
+def rounded(value: Fraction, ties: str) -> int:
+    """A fraction rounded to the nearest integer."""
+    below, rest = floor(value), value - floor(value)
+    is_up = {"up": True, "even": below % 2 == 1, "away": value > 0}[ties]
+    return below + (rest > Fraction(1, 2) or (rest == Fraction(1, 2) and is_up))
+
+
+def expected(sums: Array, places: int, ties: str, zero_point: int, limits: tuple[int, int]) -> list[int]:
+    exact = (rounded(Fraction(int(each)) / Fraction(2) ** places, ties) + zero_point for each in sums)
+    return [min(max(each, limits[0]), limits[1]) for each in exact]
+
+
+def simplified(text: str) -> ModuleOp:
+    context = default_environment().new_context()
+    module = parse_module(context, text, "shifts.mlir")
+    KernelSimplifyRounding().apply(context, module)
+    verify(module)
+    return module
+
+
+def is_written(module: ModuleOp) -> bool:
+    return not any(isinstance(op, RequantizeOp) for op in module.walk())
+
+
+def requantization(ties: str, zero_point: int, limits: tuple[int, int], result: str) -> str:
+    return f"""%q = kernel.requantize %t, %s {{mode = #kernel.requantize<shift, {ties}>,
+        zero_point = {zero_point} : i64,
+        minimum = {limits[0]} : i64, maximum = {limits[1]} : i64}} : i32, i8 -> {result}"""
+
+
+def elementwise(places: int, ties: str, zero_point: int, limits: tuple[int, int], result: str, factor: int) -> str:
+    return f"""#id = affine_map<(d0) -> (d0)>
+    func.func @main(%x: tensor<256xi8>) -> tensor<256x{result}> {{
+      %e = tensor.empty() : tensor<256x{result}>
+      %0 = linalg.generic {{indexing_maps = [#id, #id], iterator_types = ["parallel"]}}
+          ins(%x : tensor<256xi8>) outs(%e : tensor<256x{result}>) {{
+      ^bb0(%a: i8, %o: {result}):
+        %v = arith.extsi %a : i8 to i32
+        %f = arith.constant {factor} : i32
+        %t = arith.muli %v, %f : i32
+        %s = arith.constant {places} : i8
+        {requantization(ties, zero_point, limits, result)}
+        linalg.yield %q : {result}
+      }} -> tensor<256x{result}>
+      func.return %0 : tensor<256x{result}>
+    }}"""
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize(
+    ("result", "limits", "zero_point"),
+    [
+        ("i8", (-128, 127), 0),
+        ("i8", (-100, 90), -7),
+        ("i8", (0, 255), 128),
+        ("i4", (-8, 7), 3),
+        ("i32", (-9999, 9999), 5),
+    ],
+)
+def test_one_shift(ties: str, result: str, limits: tuple[int, int], zero_point: int) -> None:
+    for places, factor in ((-4, 1), (0, 3), (1, 1), (2, 3), (7, 5), (9, 128), (31, 1)):
+        module = simplified(elementwise(places, ties, zero_point, limits, result, factor))
+        assert is_written(module)
+        (found,) = Interpreter(module).call("main", [EVERY])
+        wanted = expected(EVERY.astype(int) * factor, places, ties, zero_point, limits)
+        modulus = 1 << int(result[1:])  # memory does not say whether integers are signed
+        np.testing.assert_array_equal(found.astype(int) % modulus, np.array(wanted) % modulus)
+
+
+@pytest.mark.parametrize(
+    ("places", "factor"),
+    [
+        (32, 1),  # the half would not be one of 32 bits
+        (-25, 1),  # neither would -128 * 2^25
+        (30, 16777216 - 1),  # sums up to 2^31 - 128, and the half is 2^29
+    ],
+)
+def test_what_32_bits_do_not_hold_stays(places: int, factor: int) -> None:
+    module = simplified(elementwise(places, "up", 0, (-128, 127), "i8", factor))
+    assert not is_written(module)
+    (found,) = Interpreter(module).call("main", [EVERY])
+    np.testing.assert_array_equal(found, expected(EVERY.astype(int) * factor, places, "up", 0, (-128, 127)))
+
+
+def product(shifts: list[int], bias: list[int], ties: str, zero_point: int) -> str:
+    count = len(shifts)
+    return f"""#channel = affine_map<(d0, d1) -> (d1)>
+    func.func @main(%x: tensor<256x1xi8>) -> tensor<256x{count}xi8> {{
+      %w = arith.constant dense<{[[3]] * count}> : tensor<{count}x1xi8>
+      %b = arith.constant dense<{bias}> : tensor<{count}xi32>
+      %p = arith.constant dense<{shifts}> : tensor<{count}xi8>
+      %0 = kernel.matmul ins(%x, %w : tensor<256x1xi8>, tensor<{count}x1xi8>)
+          epilogue(%b, %p : tensor<{count}xi32>, tensor<{count}xi8>) -> tensor<256x{count}xi8>
+          attributes {{epilogue_maps = [#channel, #channel]}} {{
+      ^bb0(%sum: i32, %add: i32, %s: i8):
+        %t = arith.addi %sum, %add : i32
+        {requantization(ties, zero_point, (-128, 127), "i8")}
+        kernel.yield %q : i8
+      }}
+      func.return %0 : tensor<256x{count}xi8>
+    }}"""
+
+
+LARGEST = (1 << 31) - 1
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize(
+    ("shifts", "bias", "is_direct"),
+    [
+        ([3, 3, 3], [-5, 0, 9], True),
+        ([0, 1, 2, 8], [0, 1, -2, 77], True),
+        ([-1, -2], [4, -4], True),
+        ([-1, 0], [4, -4], False),
+        ([3, 4], [0, LARGEST - 384], False),  # no half fits above the largest sum
+        ([3, 4], [0, LARGEST - 400], True),  # the half does, the zero point before the shift does not
+    ],
+)
+def test_shifts_of_channels(shifts: list[int], bias: list[int], is_direct: bool, ties: str) -> None:
+    module = simplified(product(shifts, bias, ties, 11))
+    assert is_written(module) == is_direct
+    (found,) = Interpreter(module).call("main", [EVERY.reshape(-1, 1)])
+    for channel, (places, added) in enumerate(zip(shifts, bias, strict=True)):
+        wanted = expected(EVERY.astype(int) * 3 + added, places, ties, 11, (-128, 127))
+        np.testing.assert_array_equal(found[:, channel], wanted)
