@@ -88,11 +88,15 @@ class Diagnostic:
 
 
 class DiagnosticError(DiagnosticException):
-    """An error that names its operation or its place in the text; the tools print it as one line."""
+    """An error that names its operation or its place in the text; the tools print it as one line.
 
-    def __init__(self, diagnostic: Diagnostic):
+    Where several faults were found that do not follow from each other, `diagnostics` has them all.
+    """
+
+    def __init__(self, diagnostic: Diagnostic, *more: Diagnostic):
         super().__init__(str(diagnostic))
         self.diagnostic = diagnostic
+        self.diagnostics = (diagnostic, *more)
 
 
 def source_location(location: Attribute) -> SourceLocation | None:
@@ -132,6 +136,11 @@ def text_error(
 ) -> DiagnosticError:
     """The error, to be raised, about a place in a text, or about a file as a whole."""
     return DiagnosticError(Diagnostic(Severity.ERROR, message, location, notes=tuple(notes)))
+
+
+def together(errors: Sequence[DiagnosticError]) -> DiagnosticError:
+    """One error, to be raised, of several."""
+    return errors[0] if len(errors) == 1 else DiagnosticError(*(said for each in errors for said in each.diagnostics))
 
 
 def note(op: Operation, message: str) -> Diagnostic:

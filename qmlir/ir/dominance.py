@@ -16,6 +16,11 @@ from xdsl.traits import IsolatedFromAbove
 from qmlir.ir.diagnostics import note, op_error
 
 
+def is_isolated(op: Operation) -> bool:
+    """Whether the regions of `op` see no values from around it."""
+    return op.has_trait(IsolatedFromAbove, value_if_unregistered=False)
+
+
 def _is_graph_region(region: Region) -> bool:
     # xDSL has no trait for the kind of a region; of the dialects that we read, a module's body is one. Of an
     # operation that is not registered nothing is known, so that nothing can be demanded.
@@ -88,13 +93,6 @@ class _Scope:
     isolated: Operation | None
     visible: set[SSAValue] = field(default_factory=set[SSAValue])
 
-    @staticmethod
-    def within(op: Operation, outer: "_Scope | None" = None) -> "_Scope":
-        """The scope in which the regions of `op` start."""
-        if op.has_trait(IsolatedFromAbove, value_if_unregistered=False):
-            return _Scope(op, op)
-        return outer if outer is not None else _Scope(op, None)
-
     def check_operands(self, op: Operation) -> None:
         for index, operand in enumerate(op.operands):
             if operand not in self.visible:
@@ -117,8 +115,9 @@ def _check_block(block: Block, scope: _Scope, *, is_graph: bool, is_reached: boo
     for op in block.ops:
         if is_reached:
             scope.check_operands(op)
-        for region in op.regions:
-            _check_region(region, _Scope.within(op, scope))
+        if not is_isolated(op):
+            for region in op.regions:
+                _check_region(region, scope)
         scope.visible.update(op.results)
     return defined
 
@@ -162,11 +161,12 @@ def _check_unreached(region: Region, reached: set[Block], scope: _Scope, is_grap
 
 
 def verify_dominance(root: Operation) -> None:
-    """Check everything nested in `root`. Raises `DiagnosticError` at a use that its value does not reach.
+    """Check what is nested in `root`, but for what is nested there in operations that are isolated from above.
 
+    Those are checked each by itself. Raises `DiagnosticError` at a use that its value does not reach.
     Successors must be blocks of the same region. The time is linear in the number of operations, and in that of blocks
     except for unusual graphs of blocks.
     """
-    scope = _Scope.within(root)
+    scope = _Scope(root, root if is_isolated(root) else None)
     for region in root.regions:
         _check_region(region, scope)

@@ -5,6 +5,8 @@ a real model; this one walks the module, asks each operation, and names the one 
 """
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
@@ -12,8 +14,8 @@ from xdsl.ir import Block, ErasedSSAValue, Operation
 from xdsl.traits import IsTerminator, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.ir.diagnostics import DiagnosticError, note, op_error
-from qmlir.ir.dominance import verify_dominance
+from qmlir.ir.diagnostics import DiagnosticError, note, op_error, together
+from qmlir.ir.dominance import is_isolated, verify_dominance
 from qmlir.ir.foreign import faults_from_outside
 from qmlir.ir.signature import inputs_of, outputs_of
 
@@ -48,6 +50,7 @@ def _verify_place(op: Operation, block: Block) -> None:
 def _verify_symbols(table: Operation) -> None:
     """xDSL's trait finds the same fault, but names only the table."""
     defined: dict[str, Operation] = {}
+    faults: list[DiagnosticError] = []
     for region in table.regions:
         for op in (each for block in region.blocks for each in block.ops):
             name = op.get_attr_or_prop("sym_name")
@@ -56,7 +59,9 @@ def _verify_symbols(table: Operation) -> None:
             first = defined.setdefault(name.data, op)
             if first is not op:
                 notes = [note(first, "see existing symbol definition here")]
-                raise op_error(op, f"redefinition of symbol named '{name.data}'", notes)
+                faults.append(op_error(op, f"redefinition of symbol named '{name.data}'", notes))
+    if faults:
+        raise together(faults)
 
 
 def _verify_structure(op: Operation) -> None:
@@ -102,16 +107,70 @@ def _verify_own_rules(op: Operation) -> None:
         raise op_error(op, " ".join(str(error).split())) from error
 
 
+def _verify_rules(op: Operation) -> None:
+    _verify_own_rules(op)
+    if isinstance(op, FuncOp):
+        _verify_ports(op)
+
+
+def _enter(op: Operation, around: Operation, parts: dict[Operation, list[Operation]]) -> None:
+    """Add the operations nested in `op` to the part that they belong to, that of `around` or of one within."""
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.ops:
+                parts[around].append(inner)
+                if inner.regions:
+                    part = inner if is_isolated(inner) else around
+                    parts.setdefault(part, [])
+                    _enter(inner, part, parts)
+
+
+@dataclass
+class _Faults:
+    """The faults of each part of what is verified: of the operations around which nothing is seen."""
+
+    parts: Mapping[Operation, Sequence[Operation]]
+    found: dict[Operation, list[DiagnosticError]] = field(default_factory=dict[Operation, list[DiagnosticError]])
+    faulty: set[Operation] = field(default_factory=set[Operation])
+
+    def check(self, part: Operation, check: Callable[[Operation], None], op: Operation) -> None:
+        """`op` of `part` is checked, and its faults are noted down."""
+        try:
+            check(op)
+        except DiagnosticError as error:
+            self.found.setdefault(part, []).append(error)
+            self.faulty.update(each.op for each in error.diagnostics if each.op is not None)
+
+    def follow(self, op: Operation, part: Operation) -> bool:
+        """Whether faults of `op` may follow from those of its operands, or of what it is nested in."""
+        if any(operand.owner in self.faulty for operand in op.operands):
+            return True
+        above = op
+        while above is not part and (above := above.parent_op()) is not None:
+            if above in self.faulty:
+                return True
+        return False
+
+
 def verify(root: Operation) -> None:
-    """Verify `root` and all that is nested in it. Raises `DiagnosticError` at the first fault.
+    """Verify `root` and all that is nested in it. Raises `DiagnosticError` with all faults that follow from no other.
 
     Each step stands on those before it: dominance follows the edges between blocks, and an operation's own verifier may
-    follow its operands to their definitions.
+    follow its operands to their definitions. A function whose structure is at fault goes no further; the others do.
     """
-    for op in root.walk():
-        _verify_structure(op)
-    verify_dominance(root)
-    for op in root.walk():
-        _verify_own_rules(op)
-        if isinstance(op, FuncOp):
-            _verify_ports(op)
+    parts: dict[Operation, list[Operation]] = {root: [root]}
+    _enter(root, root, parts)
+    faults = _Faults(parts)
+    for part, ops in parts.items():
+        for op in ops:
+            faults.check(part, _verify_structure, op)
+        if part not in faults.found:
+            faults.check(part, verify_dominance, part)
+    unsound = set(faults.found)
+    for part, ops in parts.items():
+        if part not in unsound and not (faults.faulty and faults.follow(part, root)):
+            for op in ops:
+                if op not in unsound and not (faults.faulty and faults.follow(op, part)):
+                    faults.check(part, _verify_rules, op)
+    if faults.found:
+        raise together([error for part in parts for error in faults.found.get(part, ())])

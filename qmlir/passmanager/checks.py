@@ -68,5 +68,5 @@ def naming(step: ModulePass, when: str, declared: str = "") -> Generator[None]:
     try:
         yield
     except DiagnosticError as error:
-        message = f"{error.diagnostic.message} ({when} pass '{step.name}'{declared})"
-        raise DiagnosticError(replace(error.diagnostic, message=message)) from error
+        named = f" ({when} pass '{step.name}'{declared})"
+        raise DiagnosticError(*(replace(each, message=each.message + named) for each in error.diagnostics)) from error

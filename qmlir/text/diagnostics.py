@@ -26,17 +26,21 @@ def render(diagnostic: Diagnostic, source: str | None = None, line_offset: int =
     `source` is the text of `filename` after its first `line_offset` lines; without a name it is taken for the text
     that the diagnostic speaks of.
     """
-    lines = [str(diagnostic)]
+    lines = [str(diagnostic), *_shown(diagnostic, source, line_offset, filename)]
+    for note in diagnostic.notes:
+        lines += [str(note), *_shown(note, source, line_offset, filename)]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(diagnostic: Diagnostic, source: str | None, line_offset: int, filename: str | None) -> Sequence[str]:
     location, shown = diagnostic.location, None
     if source is not None and location is not None and filename in (None, location.file):
         shown = _source_line(source, location.line - line_offset)
     if shown is not None and location is not None:
         before = shown[: location.column - 1].ljust(location.column - 1)
-        lines += [f"  {shown}", "  " + re.sub(r"[^\t]", " ", before) + "^"]
-    elif diagnostic.op is not None:
-        lines.append(op_excerpt(diagnostic.op))
-    lines.extend(str(note) for note in diagnostic.notes)
-    return "\n".join(lines) + "\n"
+        return [f"  {shown}", "  " + re.sub(r"[^\t]", " ", before) + "^"]
+    is_excerpted = diagnostic.op is not None and diagnostic.severity is not Severity.NOTE
+    return [op_excerpt(diagnostic.op)] if is_excerpted and diagnostic.op is not None else ()
 
 
 def _source_line(source: str, number: int) -> str | None:

@@ -3,7 +3,6 @@
 import math
 import re
 import struct
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -36,23 +35,20 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue, TypeAttribute
 from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.irdl import base
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.exceptions import DiagnosticException, ParseError, UnregisteredConstructException
 from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
 
 from qmlir.ir.builtin_types import AnyDense
 from qmlir.ir.collection import paused_collection
-from qmlir.ir.diagnostics import DiagnosticError, SourceLocation, text_error
+from qmlir.ir.diagnostics import DiagnosticError, note, text_error, together
 from qmlir.ir.foreign import faults_from_outside
 from qmlir.text.bounds import MAX_INT64, Growth, check_affine, check_attribute, check_depth
 from qmlir.text.elements import fit_width, float_of_bits, values_of_blob
+from qmlir.text.places import LineTable, check_strings
 from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader
 
 STDIN = "<stdin>"
-
-_PLAIN = r'[^"\\\n\v\f]*'
-_ESCAPE = r'\\(?:["nt\\]|[0-9A-Fa-f]{2})'
-_COMMENT_OR_STRING = re.compile(rf'//[^\n]*|"{_PLAIN}(?:{_ESCAPE}{_PLAIN})*(?P<end>"?)')
 
 _LITERAL = re.compile(r'<(?:\s|//[^\n]*)*(?:(?P<blob>")|(?P<list>(?=[\[>]))?(?:[^>/]+|//[^\n]*|/)*)')
 _HEXADECIMAL = re.compile(r"-?\s*0x")
@@ -66,6 +62,9 @@ def _type_of_dense() -> Any:
     """The types that dense elements have."""
     return base(RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType])
 
+
+_UNDEFINED = "values used but not defined"
+"""How xDSL's error about them begins: it names them all, at the end of the text."""
 
 _BYTES_OF_ONE = 16
 """The most bytes that an element of a hexadecimal literal has."""
@@ -83,28 +82,6 @@ def _of_one(type: Any) -> Any:
     return TensorType(type.get_element_type(), [1])
 
 
-class LineTable:
-    """Finds the line and column of a position in `source`, which begins `line_offset` lines into `filename`."""
-
-    def __init__(self, source: str, filename: str, line_offset: int):
-        self.filename = filename
-        self._line_offset = line_offset
-        self._starts = [0, *(found.end() for found in re.finditer("\n", source))]
-
-    def place(self, position: int) -> SourceLocation:
-        """The line and column of a position in the text, both counted from 1."""
-        line = bisect_right(self._starts, position)
-        column = position - self._starts[line - 1] + 1
-        return SourceLocation(self.filename, line + self._line_offset, column)
-
-
-def _check_strings(source: str, lines: LineTable) -> None:
-    """Refuse a string literal without an end or with a wrong escape: xDSL's lexer takes exponential time for them."""
-    for found in _COMMENT_OR_STRING.finditer(source):
-        if found[0].startswith('"') and not found["end"]:
-            raise text_error("a string literal has no end, or an unknown escape", lines.place(found.start()))
-
-
 class ModuleParser(Parser):
     """Parses one module; every operation gets its place, every weight its bytes."""
 
@@ -120,6 +97,7 @@ class ModuleParser(Parser):
         self._splat: _Splat | None = None
         self._locations: dict[str, LocationAttr | None] = {}
         self._array_element: AnyFloat | None = None
+        self._first_uses: dict[str, int] = {}
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         # Upstream MLIR reads a text without operations as an empty module.
@@ -127,7 +105,24 @@ class ModuleParser(Parser):
             self._parse_alias_def()
         if self._current_token.kind is MLIRTokenKind.EOF:
             return ModuleOp([])
-        return super().parse_module(allow_implicit_module)
+        try:
+            return super().parse_module(allow_implicit_module)
+        except ParseError as error:
+            if not error.msg.strip().startswith(_UNDEFINED):
+                raise
+            places = [(name, self._lines.place(self._first_uses[name])) for name in self.forward_ssa_references]
+            raise together([text_error(f"value %{name} is used but not defined", at) for name, at in places]) from error
+
+    def resolve_operand(self, operand: UnresolvedOperand, type: Any) -> SSAValue[Any]:
+        name, start = operand.operand_name, operand.span.start
+        values = self.ssa_values.get(name)
+        if values is None:
+            self._first_uses.setdefault(name, start)
+        elif operand.index < len(values) and (known := values[operand.index]).type != type:
+            message = f"operand is used with type {type}, but it is defined with type {known.type}"
+            notes = [note(known.owner, "defines the operand")] if isinstance(known.owner, Operation) else []
+            raise text_error(message, self._lines.place(start), notes)
+        return super().resolve_operand(operand, type)
 
     def parse_optional_location(self) -> LocationAttr | None:
         self._given_location = super().parse_optional_location()
@@ -448,7 +443,7 @@ def parse_module(
     text is a `DiagnosticError` with file, line and column.
     """
     lines = LineTable(source, filename, line_offset)
-    _check_strings(source, lines)
+    check_strings(source, lines)
     parser = None
 
     def fault_from_outside(reason: str) -> DiagnosticError:

@@ -185,4 +185,5 @@ def labels_beside_data(arguments: argparse.Namespace) -> Generator[None]:
         if name is None:
             raise
         hint = f"; if it holds the labels, say --labels {name}={arguments.data}"
-        raise DiagnosticError(replace(error.diagnostic, message=f"{message}{hint}")) from error
+        first = replace(error.diagnostic, message=f"{message}{hint}")
+        raise DiagnosticError(first, *error.diagnostics[1:]) from error

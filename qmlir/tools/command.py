@@ -48,7 +48,8 @@ def guarded(streams: Streams, body: Callable[[], int], show: Callable[[Diagnosti
             streams.stderr.write(printable(str(error), LINES))
             return 2
         except DiagnosticError as error:
-            say(error.diagnostic)
+            for each in error.diagnostics:
+                say(each)
         except PackageError as error:
             say(Diagnostic(Severity.ERROR, str(error)))
         except DiagnosticException as error:  # of xDSL: the lines after the first are the IR

@@ -159,7 +159,7 @@ class _Driver:
                 self._run_passes(ctx, parsed, pipeline, directory)
                 module = parsed
             except DiagnosticError as error:
-                said.append(error.diagnostic)
+                said.extend(error.diagnostics)
                 if self.args.debug:
                     self.streams.stderr.write("".join(traceback.format_exception(error)))
         if self.args.verify_diagnostics:

@@ -20,7 +20,8 @@ from qmlir.dialects.calib.types import StatsAttr
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.export.emission import ExportForm, Settings
-from qmlir.text.parsing import LineTable, ModuleParser
+from qmlir.text.parsing import ModuleParser
+from qmlir.text.places import LineTable
 from qmlir.text.printing import ModulePrinter, PrintOptions, Weights
 
 PREFIX = "qmlir."
