@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import IO, Any, Protocol
 
-import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import registry
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.target.attributes import PART, TARGETS, set_targets, targets_of
 from qmlir.dialects.target.description import Accepted, Description, Plain, Support
 from qmlir.ir.diagnostics import nearest_name, text_error
@@ -25,8 +25,6 @@ __all__ = [
 
 HOST = "cpu"
 """The target of everything that no other target computes, and the default."""
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from qmlir.analysis.intervals import Interval, constant_elements, range_of_array, signed, times, unsigned
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.exact_sums import limits_of_sums
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
 from qmlir.dialects.kernel.ops import shaped
@@ -21,10 +21,8 @@ from qmlir.dialects.kernel.winograd import F2, KERNEL_SIZE, Algorithm, Matrix, W
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.text.elements import integers_of
 
-Array = npt.NDArray[Any]
 
-
-def constant_of(value: SSAValue) -> Array | None:
+def elements_of_constant(value: SSAValue) -> Array | None:
     """The elements of a constant tensor."""
     return constant_elements(value.owner.value) if isinstance(value.owner, ConstantOp) else None
 
@@ -54,18 +52,18 @@ def _zero_points(op: ContractionOp) -> Interval:
     zero = op.weight_zero_point.value.data
     if op.weight_zero_points is None:
         return Interval(zero, zero)
-    known = constant_of(op.weight_zero_points)
+    known = elements_of_constant(op.weight_zero_points)
     return Interval(-(1 << 31), (1 << 31) - 1) if known is None else range_of_array(known)
 
 
 def known_weights(op: ContractionOp) -> Array | None:
     """Constant weights without their zero points, as they lie in memory; `None` where they are computed."""
-    known, bits = constant_of(op.w), _bits(op.w)
+    known, bits = elements_of_constant(op.w), _bits(op.w)
     if known is None or bits is None or (bits == 64 and op.weight_unsigned is not None):
         return None
     zero_points: Any = op.weight_zero_point.value.data
     if op.weight_zero_points is not None:
-        own = constant_of(op.weight_zero_points)
+        own = elements_of_constant(op.weight_zero_points)
         if own is None:
             return None
         rows = own.astype(np.int64)
@@ -117,7 +115,7 @@ def _sums(op: ContractionOp, left: Interval, w: Interval, parts: int = 1) -> Int
 def channel_interval(op: EpilogueOp, value: SSAValue, map_: AffineMap, whole: Interval) -> Interval:
     """An epilogue operand: constants that have an element for each channel have bounds for each, too."""
     last = AffineDimExpr(len(shaped(op.target)[0]) - 1)
-    known = constant_of(value)
+    known = elements_of_constant(value)
     if known is None or known.dtype.kind not in "iu" or map_.results != (last,):
         return whole
     elements = known[: op.channels()].astype(object)

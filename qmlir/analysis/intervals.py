@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.ir.builtin_types import as_dense, as_integer
 from qmlir.text.elements import dense_array, dense_dtype, narrowed
-
-Array = npt.NDArray[Any]
 
 Bound = Any
 """An int, a float, or an object array of them."""

@@ -8,9 +8,7 @@ module knows how the operation is put together again.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy.typing as npt
 from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, TensorType, i64
@@ -21,6 +19,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.rows import RowReduceOp, row_reductions
@@ -285,7 +284,7 @@ def defining(value: SSAValue) -> Operation | None:
     return owner if isinstance(owner, Operation) else None
 
 
-def constant_array(value: SSAValue) -> npt.NDArray[Any] | None:
+def constant_array(value: SSAValue) -> Array | None:
     """The elements of a constant tensor, `None` for any other value."""
     op = defining(value)
     elements = as_dense(op.value) if isinstance(op, arith.ConstantOp) else None

@@ -4,10 +4,10 @@ The rational approximations are W. J. Cody's: "Rational Chebyshev Approximations
 Computation 23 (1969), 631-637, with the coefficients of his program CALERF (netlib.org/specfun/erf).
 """
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
+
+from qmlir.arithmetic.arrays import Array
 
 F64 = npt.NDArray[np.float64]
 
@@ -78,7 +78,7 @@ def _far(x: F64) -> F64:
     return 1 - np.exp(-x * x) * (1 / np.sqrt(np.pi) - inverse * _ratio(_FAR, inverse)) / x
 
 
-def erf(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def erf(x: Array) -> Array:
     """The error function, computed in f64 and rounded once to the type of `x`; NaN stays NaN."""
     exact = x.astype(np.float64).reshape(-1)
     size = np.minimum(np.abs(exact), _ONE_FROM)

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import magnitude
 
-Array = npt.NDArray[Any]
 Limits = tuple[int, int]
 
 EXACT_FLOATS: tuple[tuple[type[np.floating[Any]], int], ...] = ((np.float32, 2**24), (np.float64, 2**53))

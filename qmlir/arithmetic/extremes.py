@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from qmlir.arithmetic.arrays import Array
 
 _where: Any = np.where  # typed loosely by its stubs, and used on arrays and scalars
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64, I64
 
 BINS = 2048
@@ -44,7 +44,7 @@ def _exponent(low: float, high: float, bins: int) -> int:
     return exponent
 
 
-def _indices(values: npt.NDArray[Any], exponent: int) -> npt.NDArray[Any]:
+def _indices(values: Array, exponent: int) -> Array:
     """The bin of each value, as whole floats."""
     first, last = _F32_EXPONENTS
     if values.dtype == np.float32 and first <= exponent <= last:
@@ -78,7 +78,7 @@ class Histogram:
             raise ValueError(f"a histogram has {low} to {high} bins, found {self.bins}")
 
     @staticmethod
-    def of(values: npt.NDArray[Any], low: float, high: float, bins: int = BINS) -> "Histogram":
+    def of(values: Array, low: float, high: float, bins: int = BINS) -> "Histogram":
         """The histogram of finite values, one-dimensional f32 or f64, whose minimum and maximum are known."""
         if values.size == 0:
             return Histogram(bins)

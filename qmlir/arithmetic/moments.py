@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qmlir.arithmetic.arrays import Array
+
 _CHUNK = 1 << 13
 """Elements at a time. With 2^16 their intermediate arrays go back to the system each time: half the speed."""
 
@@ -55,7 +57,7 @@ def square_root(value: Fraction) -> float:
     return math.ldexp(float(math.isqrt(scaled)), -shift // 2)
 
 
-def _add(sums: npt.NDArray[np.float64], chunk: npt.NDArray[Any], layout: _Layout) -> None:
+def _add(sums: npt.NDArray[np.float64], chunk: Array, layout: _Layout) -> None:
     """Adds to each bucket, one for a sign and an exponent: a row for each limb, then one for each place of squares."""
     bits = chunk.view(layout.bits)
     buckets = (bits >> bits.dtype.type(layout.fraction_bits)).astype(np.intp)
@@ -98,7 +100,7 @@ class Moments:
     squares: Fraction = Fraction(0)
 
     @staticmethod
-    def of(values: npt.NDArray[Any]) -> "Moments":
+    def of(values: Array) -> "Moments":
         """The sums over finite values, one-dimensional and contiguous, f32 or f64."""
         layout = _F32 if values.dtype == np.float32 else _F64
         total = sizes = squares = 0

@@ -4,12 +4,10 @@ The elements are added up in f64, from 0, in ascending row-major order of the re
 to the type that is computed in. NumPy's own sums are pairwise, in an order that depends on the layout in memory.
 """
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from qmlir.arithmetic.arrays import Array
 
 _BLOCK = 1 << 18
 """Elements that are held in f64 at a time."""

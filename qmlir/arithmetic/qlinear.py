@@ -18,14 +18,14 @@ Results saturate. The order of the zero point and the rounding is what matters: 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.fused import fused_f32
 
-Array = npt.NDArray[Any]
 Reals = npt.NDArray[np.float32]
 
 MOST = float(1 << 31)

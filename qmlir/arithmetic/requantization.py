@@ -8,12 +8,12 @@ implementation must give the same integers.
 
 import math
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from qmlir.arithmetic.arrays import Array
+
 Limits = tuple[int, int]
 
 FRACTION_BITS = 31

@@ -9,12 +9,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from qmlir import registry
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import integer_limits
 
 F64 = npt.NDArray[np.float64]
@@ -297,7 +298,7 @@ def parameters(minimum: npt.ArrayLike, maximum: npt.ArrayLike, grid: Grid) -> Pa
         rounded = scales.astype(np.float32).astype(np.float64)
     _refuse(~np.isfinite(rounded), low, high, f"needs a scale above {LARGEST_SCALE}, the largest of f32")
     if grid.scheme.is_symmetric:
-        zero_points: npt.NDArray[Any] = np.where(is_one_sided, limits[0], center)
+        zero_points: Array = np.where(is_one_sided, limits[0], center)
     else:
         zero_points = np.where(is_degenerate, center, _zero_points(low, high, scales, limits, grid))
     return Parameters(np.asarray(rounded), np.asarray(zero_points).astype(np.int64))

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from qmlir.arithmetic.arrays import Array
 
 _POWERS = np.dtype(ml_dtypes.float8_e8m0fnu)
 _NAN, _BIAS = 0xFF, 127

@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.histogram import BINS, Histogram
 from qmlir.arithmetic.moments import Moments, dyadic_from_list, dyadic_to_list
 from qmlir.arithmetic.schemes import F64
@@ -23,7 +23,7 @@ from qmlir.arithmetic.schemes import F64
 class NotFiniteError(ValueError):
     """NaN or infinities among values. The caller that catches it adds whose values they are."""
 
-    def __init__(self, values: npt.NDArray[Any]) -> None:
+    def __init__(self, values: Array) -> None:
         flat = values.reshape(-1)
         self.nans = int(np.isnan(flat).sum())
         """How many are NaN."""
@@ -89,7 +89,7 @@ def _no_ranges() -> F64:
     return np.zeros(0, np.float64)
 
 
-def _exact(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _exact(values: Array) -> Array:
     """The same numbers as f32, or as f64 where f32 does not hold them: f64 and integers."""
     is_wide = values.dtype.itemsize > 4 or values.dtype.kind in "iub"
     return np.asarray(values, np.float64 if is_wide else np.float32, order="C")
@@ -113,7 +113,7 @@ class Statistics:
     batches: BatchRanges | None = None
 
     @staticmethod
-    def of(values: npt.NDArray[Any], *, bins: int = BINS) -> "Statistics":
+    def of(values: Array, *, bins: int = BINS) -> "Statistics":
         """The statistics of one array of any float type; also of integers below 2^53.
 
         `bins` bounds the histogram. An empty array has the statistics of nothing. Raises `NotFiniteError`.

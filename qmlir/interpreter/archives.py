@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import text_error
-
-Array = npt.NDArray[Any]
 
 _READ_BYTES = 1 << 16
 """So much is read of an array at a time, or one row where that is more."""

@@ -16,14 +16,13 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.types import StoredType
 from qmlir.interpreter.machine import Listener
 from qmlir.interpreter.run import interpret
 from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.preservation import Preservation
 from qmlir.ir.provenance import origins_of, tensor_names
-
-Array = npt.NDArray[Any]
 
 _ROUNDINGS = 8
 """A bound on floats allows so many roundings of a type that is coarser than the bound, as f16 is."""

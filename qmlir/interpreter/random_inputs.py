@@ -11,11 +11,11 @@ from enum import StrEnum
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, MemRefType, Signedness, TensorType, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.types import StringType
 from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, UniformQuantizedType, storage_limits
 from qmlir.interpreter.machine import about
@@ -23,8 +23,6 @@ from qmlir.interpreter.values import check_size, value_dtype
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.signature import Port, inputs_of
-
-Array = npt.NDArray[Any]
 
 EXTREMES = 0.2
 """The part of the elements of an input that are ends of its range, or zero."""

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.histogram import BINS
 from qmlir.arithmetic.moments import Moments
 from qmlir.arithmetic.statistics import BatchRanges, NotFiniteError, Statistics
@@ -24,7 +25,6 @@ from qmlir.interpreter.machine import Listener
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.quantization.profiles.keys import functions_of
 
-Array = npt.NDArray[Any]
 F64 = npt.NDArray[np.float64]
 
 GATHERED = 1 << 14

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import MemRefType, ModuleOp, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.types import SequenceType, StringType
 from qmlir.interpreter.machine import Interpreter, Listener, about
 from qmlir.interpreter.upstream.scalars import dtype_of, element_of, unsigned, unwritten, wrap
@@ -21,8 +21,6 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.ir.signature import Port, inputs_of, memory_outputs_of, outputs_of
 from qmlir.ir.small_floats import as_small_float
 from qmlir.specialization.inputs import check_known_inputs, check_shape, checked_value
-
-Array = npt.NDArray[Any]
 
 
 def _given(function: FuncOp, port: Port, value: Any, sizes: dict[str, int]) -> Array | tuple[Array, ...]:

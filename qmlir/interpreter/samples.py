@@ -14,10 +14,10 @@ from typing import Any, TypeAlias, cast
 
 import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, BFloat16Type, i1
 from xdsl.dialects.func import FuncOp
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import shapes_agree
 from qmlir.interpreter.archives import ArchiveRows, arrays_of, whole
 from qmlir.interpreter.values import value_dtype
@@ -25,7 +25,6 @@ from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name, op_error, text_error
 from qmlir.ir.signature import Port, inputs_of
 
-Array = npt.NDArray[Any]
 Item: TypeAlias = Mapping[str, Any] | Sequence[Any] | Array
 
 

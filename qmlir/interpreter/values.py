@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.types import SequenceType, StringType
@@ -59,7 +59,7 @@ def check_value(value: Any, type_: Attribute) -> None:
     if not isinstance(value, np.ndarray):
         held = "" if dtype is None else f" of {dtype}"
         raise InterpretationError(f"a value of type {type_} is an array{held}, found {type(value).__name__}")
-    array = cast(npt.NDArray[Any], value)
+    array = cast(Array, value)
     if dtype is not None and array.dtype != dtype:  # an element type of a package is held as the package likes
         raise InterpretationError(f"a value of type {type_} is an array of {dtype}, found {array.dtype}")
     ranked = ranked_tensor(type_)

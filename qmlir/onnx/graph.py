@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from onnx import TensorProto
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import FOLD_LIMIT, constant_array, folded_constants
 from qmlir.dialects.nn.ops.constant import ConstantOp, storage_element
@@ -48,7 +48,7 @@ class GraphBuilder:
 
     # Constants
 
-    def tensor_array(self, proto: TensorProto) -> npt.NDArray[Any]:
+    def tensor_array(self, proto: TensorProto) -> Array:
         """The elements of a tensor of the model, read-only."""
         data = tensor_bytes(proto, self.directory)
         return np.frombuffer(data, dtype=dense_dtype(ELEMENT_TYPES[proto.data_type])).reshape(tuple(proto.dims))
@@ -59,7 +59,7 @@ class GraphBuilder:
         type_: AnyTensor = TensorType(ELEMENT_TYPES[proto.data_type], list(proto.dims))
         return self.append(ConstantOp(dense(data, type_)), [Origin(name)]).result
 
-    def constant_value(self, value: SSAValue) -> npt.NDArray[Any] | None:
+    def constant_value(self, value: SSAValue) -> Array | None:
         """The stored elements of a constant, `None` for any other value."""
         return constant_array(value)
 

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import FOLD_LIMIT
 from qmlir.dialects.nn.ops import elementwise, indexing, movement, shapes
@@ -25,7 +26,7 @@ Known = tuple[int | None, ...]
 """The numbers of a tensor of integers in row-major order, `None` for each that is not known."""
 
 Lookup = Callable[[SSAValue], Known | None]
-Numbers = npt.NDArray[Any]
+Numbers = Array
 """Known numbers in the shape of their tensor: Python's integers, and `None`."""
 
 Rule = Callable[[Any, Lookup], Sequence[Numbers] | None]

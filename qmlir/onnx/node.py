@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from onnx import AttributeProto, NodeProto, helper
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.building import Operand, build
 from qmlir.dialects.nn.ops.constant import ConstantOp
@@ -35,7 +35,6 @@ from qmlir.onnx.types import ELEMENT_TYPES, data_type_name, shape_fault
 if TYPE_CHECKING:
     from qmlir.onnx.graph import GraphBuilder
 
-Array = npt.NDArray[Any]
 NnOpT = TypeVar("NnOpT", bound=NnOp)
 OperationT = TypeVar("OperationT", bound=Operation)
 

@@ -13,13 +13,14 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IntegerType, TensorTy
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops.indexing import GatherOp
 from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, UniformType
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.small_floats import SmallFloat
-from qmlir.onnx.node import Array, Node
+from qmlir.onnx.node import Node
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_o
 from qmlir.ir.diagnostics import nearest_name
 from qmlir.ir.signature import Port
 from qmlir.onnx.errors import model_error
-from qmlir.onnx.export.containers import describe_type
+from qmlir.onnx.export.emission import describe_type
 from qmlir.onnx.types import ELEMENT_TYPES, data_type_name, shape_fault
 
 

@@ -3,6 +3,9 @@
 The metadata names the operation that some nodes were. It is built again on the values that its operands have become,
 and written as ONNX in the same way: where that gives the nodes that are there, tensor for tensor, it is the operation.
 Where it does not, because the graph or the metadata was edited, the nodes are imported as those of any other model.
+
+Nodes that were added after the export read and give the tensors of the model, restored operations have the types of the
+module: between signed values and the unsigned integers that hold them stand additions.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,31 +14,53 @@ from typing import Any, cast
 
 import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
-from xdsl.dialects.builtin import DictionaryAttr, TensorType
+from xdsl.dialects.builtin import DictionaryAttr, IntegerType, Signedness, TensorType, i8, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir import registry
 from qmlir.dialects.nn.ops.constant import ConstantOp, storage_element
+from qmlir.dialects.nn.ops.elementwise import AddOp, CastOp
 from qmlir.dialects.quant.types import StoredType
-from qmlir.ir.builtin_types import AnyTensor, dense, ranked_tensor, shape_of
+from qmlir.ir.builtin_types import AnyTensor, dense, element_of, ranked_tensor, shape_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
+from qmlir.ir.provenance import Origin, origins_of
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.onnx.export import metadata
-from qmlir.onnx.export.containers import held_types, plain_tensor_type
-from qmlir.onnx.export.emission import NeedsOpsetError, Settings
+from qmlir.onnx.export.emission import NeedsOpsetError, Settings, held_types, plain_tensor_type
 from qmlir.onnx.export.functions import flattened
 from qmlir.onnx.export.metadata import Reader, UnreadableError
 from qmlir.onnx.export.naming import hint_of
 from qmlir.onnx.export.unsigned import UNSIGNED, has_twin, offset
 from qmlir.onnx.export.writing import written
 from qmlir.onnx.graph import GraphBuilder
-from qmlir.onnx.held import as_held, from_held
 from qmlir.onnx.ports import declared_type
 from qmlir.onnx.reading import OnnxModel
 from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE
 from qmlir.quantization.profiles.attached import STATS
+
+
+def _shifted(builder: GraphBuilder, value: SSAValue, number: int, element: Attribute) -> SSAValue:
+    origins: Sequence[Origin] = origins_of(value.owner) if isinstance(value.owner, Operation) else ()
+    shape = shape_of(value)
+    wide = builder.append(CastOp.create(operands=[value], result_types=[TensorType(i32, shape)]), origins).result
+    constant = builder.append(ConstantOp.of(np.array(number, np.int32), TensorType(i32, [])), origins).result
+    added = builder.append(AddOp.create(operands=[wide, constant], result_types=[wide.type]), origins).result
+    return builder.append(CastOp.create(operands=[added], result_types=[TensorType(element, shape)]), origins).result
+
+
+def as_held(builder: GraphBuilder, value: SSAValue) -> SSAValue:
+    """The unsigned integers that the model holds for a signed value."""
+    element = element_of(value)
+    assert isinstance(element, StoredType)
+    return _shifted(builder, builder.plain(value), offset(element), IntegerType(8, Signedness.UNSIGNED))
+
+
+def from_held(builder: GraphBuilder, value: SSAValue, element: StoredType) -> SSAValue:
+    """The signed value for which the model holds the integers of `value`."""
+    return builder.stored(_shifted(builder, builder.plain(value), -offset(element), i8), element, [])
+
 
 MAX_NAMED = 3
 """How many operations a warning names."""

@@ -6,14 +6,14 @@ shares its bytes.
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import Pure
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.constant import ConstantOp, storage_element
 from qmlir.ir.builtin_types import AnyTensor, as_dense, dense, ranked_tensor
@@ -22,8 +22,6 @@ from qmlir.specialization.flow import reads_shapes_only
 from qmlir.specialization.retyping import is_static, retype, shaped
 from qmlir.text.elements import dense_dtype
 from qmlir.text.weights import ExternalWeightsAttr
-
-Array = npt.NDArray[Any]
 
 MAX_GROWTH = 16
 """How many times the bytes of the constants that it comes from a folded constant may have..."""

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, i1
 from xdsl.dialects.func import FuncOp
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.ops.constant import storage_element
@@ -17,8 +17,6 @@ from qmlir.ir.diagnostics import nearest_name, op_error, text_error
 from qmlir.ir.signature import Port, inputs_of
 from qmlir.ir.small_floats import as_small_float
 from qmlir.text.elements import dense_dtype
-
-Array = npt.NDArray[Any]
 
 
 def function_of(module: ModuleOp, name: str) -> FuncOp:

@@ -1,12 +1,11 @@
 """Shapes and values of inputs as text: `image=1x3x224x224`, `k=3`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.func import FuncOp
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops.constant import storage_element
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import op_error, text_error
@@ -56,15 +55,15 @@ def parse_numbers(entries: Sequence[str]) -> dict[str, tuple[int | float, ...]]:
     return values
 
 
-def parse_values(function: FuncOp, entries: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+def parse_values(function: FuncOp, entries: Sequence[str]) -> dict[str, Array]:
     """The values that `entries` give inputs of `function`: lists and scalars, as arrays in the types of the inputs."""
     numbers = parse_numbers(entries)
     check_known_inputs(function, numbers)
     return _arrays(function, numbers)
 
 
-def _arrays(function: FuncOp, numbers: Mapping[str, Sequence[int | float]]) -> dict[str, npt.NDArray[Any]]:
-    found: dict[str, npt.NDArray[Any]] = {}
+def _arrays(function: FuncOp, numbers: Mapping[str, Sequence[int | float]]) -> dict[str, Array]:
+    found: dict[str, Array] = {}
     for port in inputs_of(function):
         if port.name not in numbers:
             continue

@@ -11,7 +11,6 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
@@ -20,6 +19,7 @@ from xdsl.traits import SymbolTable
 from xdsl.transforms.dead_code_elimination import region_dce
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.types import SequenceType
@@ -110,7 +110,7 @@ def _check_parameters(module: ModuleOp, function: FuncOp, values: Values) -> Non
 # Inputs
 
 
-def _given_values(function: FuncOp, values: Values) -> dict[str, npt.NDArray[Any]]:
+def _given_values(function: FuncOp, values: Values) -> dict[str, Array]:
     check_known_inputs(function, values)
     return {
         port.name: checked_value(function, port, values[port.name])
@@ -119,7 +119,7 @@ def _given_values(function: FuncOp, values: Values) -> dict[str, npt.NDArray[Any
     }
 
 
-def _all_shapes(function: FuncOp, shapes: Shapes, given: Mapping[str, npt.NDArray[Any]]) -> Shapes:
+def _all_shapes(function: FuncOp, shapes: Shapes, given: Mapping[str, Array]) -> Shapes:
     for name, array in given.items():
         if name in shapes and tuple(shapes[name]) != array.shape:
             wanted = shape_text(shapes[name])
@@ -127,7 +127,7 @@ def _all_shapes(function: FuncOp, shapes: Shapes, given: Mapping[str, npt.NDArra
     return {**shapes, **{name: array.shape for name, array in given.items()}}
 
 
-def _set_arguments(function: FuncOp, types: Sequence[AnyTensor], given: Mapping[str, npt.NDArray[Any]]) -> None:
+def _set_arguments(function: FuncOp, types: Sequence[AnyTensor], given: Mapping[str, Array]) -> None:
     """Give the arguments their types, and put constants in the place of those whose values are given."""
     block = function.body.block
     ports = inputs_of(function)

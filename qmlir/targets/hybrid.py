@@ -14,11 +14,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.evaluation import evaluate
@@ -35,8 +35,6 @@ from qmlir.targets.partitioning.partition import outline_host, target_of
 from qmlir.text.files import is_file_name
 from qmlir.text.parsing import load_module
 from qmlir.text.printing import PrintOptions, Weights, save_module
-
-Array = npt.NDArray[Any]
 
 MODULE = "module.mlir"
 """The file of a saved program that has the partitioned module."""

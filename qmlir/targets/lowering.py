@@ -9,17 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import interpreter
+from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import PIPELINES
 from qmlir.target import Running, Target, function_of_target
-
-Array = npt.NDArray[Any]
 
 Runnable = Callable[[Mapping[str, Any] | Sequence[Any]], Mapping[str, Array]]
 """What runs a function: inputs by name or in order, outputs by name; quantized ones are arrays of stored integers."""

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.small_floats import DTYPES
 
@@ -60,7 +61,7 @@ def dense_dtype(element: Attribute) -> np.dtype[Any] | None:
             return None if dtype is None else np.dtype(dtype)
 
 
-def dense_array(attribute: DenseIntOrFPElementsAttr[Any]) -> npt.NDArray[Any]:
+def dense_array(attribute: DenseIntOrFPElementsAttr[Any]) -> Array:
     """The values of a dense attribute as a read-only array that shares its bytes; i1 as 0 and 1."""
     dtype = dense_dtype(attribute.get_element_type())
     if dtype is None:
@@ -153,7 +154,7 @@ def _is_stored_as_upstream(element: Attribute) -> bool:
     return not _is_bit(element) and dtype is not None and dtype.itemsize == _stored_bytes(element)
 
 
-def blob_of_values(values: npt.NDArray[Any], element: Attribute) -> bytes:
+def blob_of_values(values: Array, element: Attribute) -> bytes:
     """The bytes of `dense<"0x…">` as upstream MLIR lays them out."""
     if _is_stored_as_upstream(element):
         return values.tobytes()
@@ -212,7 +213,7 @@ def fit_width(data: bytes, element: Attribute) -> bytes:
     return narrowed(np.frombuffer(data, dtype), element).tobytes()
 
 
-def narrowed(values: npt.NDArray[Any], element: Attribute) -> npt.NDArray[Any]:
+def narrowed(values: Array, element: Attribute) -> Array:
     """Integers modulo 2^N for an integer type of N bits, which may be fewer than those of their NumPy type."""
     integer = as_integer(element)
     if element == i1:
@@ -223,7 +224,7 @@ def narrowed(values: npt.NDArray[Any], element: Attribute) -> npt.NDArray[Any]:
     return np.asarray((values << shift) >> shift)
 
 
-def integers_of(values: npt.NDArray[Any], element: Attribute, *, is_unsigned: bool) -> npt.NDArray[np.int64]:
+def integers_of(values: Array, element: Attribute, *, is_unsigned: bool) -> npt.NDArray[np.int64]:
     """The integers that elements of a signless type are, read with their sign, or, of up to 63 bits, without.
 
     One bit, held as 0 and 1, is 0 and -1 with a sign.

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, ModuleOp
 from xdsl.dialects.func import FuncOp
 
 import qmlir
+from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.interpreter.values import value_dtype
@@ -32,7 +32,6 @@ from qmlir.tools.sizes import with_one_sample
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.inspection.inspecting import inspect
 
-Array = npt.NDArray[Any]
 Run = Callable[[], object]
 
 SAMPLES = 4

@@ -39,10 +39,9 @@ from qmlir.targets.cpu.package import is_program
 from qmlir.targets.peers.onnx_runtime import OrtOptions
 from qmlir.workflows.comparison import compare as comparing
 from qmlir.workflows.comparison.compare import Comparison
-from qmlir.workflows.comparison.compiled import CompiledSubject
 from qmlir.workflows.comparison.lowered import STAGES, LoweredSubject
 from qmlir.workflows.comparison.onnx_runtime import EXACT, OnnxRuntimeSubject
-from qmlir.workflows.comparison.subjects import ModuleSubject, ProgramSubject, Subject
+from qmlir.workflows.comparison.subjects import CompiledSubject, ModuleSubject, ProgramSubject, Subject
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.machine import Interpreter
 from qmlir.interpreter.run import interpret
@@ -27,7 +27,6 @@ from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import shape_text
 from qmlir.targets.cpu.compiler import compile_module
 
-Array = npt.NDArray[Any]
 Labels: TypeAlias = str | PathLike[str] | Array | Sequence[int]
 """The class of each sample: whole numbers, or the file that holds them; `NAME=FILE` chooses an array of an `.npz`."""
 

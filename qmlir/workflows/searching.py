@@ -10,6 +10,9 @@ where errors per value add up along the network and put the last layers first. M
 samples, as the number of layers that must be widened for the float model's accuracy, by this order, by the error of the
 output when only that layer is widened, and by the errors of the layers' own values: CNN with 4-bit weights and values
 6, 13 and 16 of 18, CNN with 3-bit weights 5, 8 and 6; a small multilayer perceptron with 3 bits 4, 5 and 4 of 5.
+
+What a search has measured is on disk after each figure: one that was killed goes on where it was. It asks the same
+questions in the same order, so it needs no other state than the answers, under a digest of all that they depend on.
 """
 
 import hashlib
@@ -21,10 +24,12 @@ from enum import StrEnum
 from functools import partial
 from importlib.metadata import version
 from os import PathLike
-from typing import IO, Any, TypeVar, Unpack
+from pathlib import Path
+from typing import IO, Any, TypeVar, Unpack, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data
@@ -33,22 +38,64 @@ from qmlir.pipelines import QuantizeSettings, kept_composites, quantize_options,
 from qmlir.quantization.profiles.digest import model_digest
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.recipe import RecipeText
+from qmlir.text.files import read_json
 from qmlir.text.printing import module_text
+from qmlir.text.weights import write_atomically
 from qmlir.workflows.comparison.errors import ErrorSums
-from qmlir.workflows.evaluating import (
-    Accuracy,
-    Array,
-    Batches,
-    Engine,
-    Labels,
-    Runner,
-    data_beside,
-    output_name,
-    read_labels,
-)
-from qmlir.workflows.measurements import Measurements
+from qmlir.workflows.evaluating import Accuracy, Batches, Engine, Labels, Runner, data_beside, output_name, read_labels
 from qmlir.workflows.quantizing import Quantized, quantize_with_profile
 from qmlir.workflows.widths import Layered, Width, Widths
+
+FORMAT = "qmlir-search"
+
+
+class Measurements:
+    """Figures by name, kept in a file where there is one."""
+
+    def __init__(self, key: str, path: str | PathLike[str] | None = None) -> None:
+        """The figures that `path` has under `key`; a file of another key, or that is none, is written over."""
+        self.key = key
+        self.path = None if path is None else Path(path)
+        self._figures: dict[str, float] = {} if self.path is None else _read(self.path, key)
+        self.known = len(self._figures)
+        """How many there were."""
+        self.taken = 0
+        """How many were measured since."""
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._figures
+
+    def measured(self, name: str, measure: Callable[[], float]) -> float:
+        """The figure of that name: the one that is known, or `measure()`, which is written down at once.
+
+        Raises `DiagnosticError` where it cannot be.
+        """
+        if name not in self._figures:
+            self._figures[name] = measure()
+            self.taken += 1
+            if self.path is not None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(self.path, self.text())
+        return self._figures[name]
+
+    def text(self) -> str:
+        """The content of the file."""
+        content = {"format": FORMAT, "key": self.key, "figures": self._figures}
+        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def _read(path: Path, key: str) -> dict[str, float]:
+    """The figures of a file; none where it is not there yet, or no file of ours: there is nothing to go on from."""
+    found = read_json(path)
+    if not isinstance(found, dict):
+        return {}
+    content = cast(dict[str, Any], found)
+    figures: Any = content.get("figures")
+    if content.get("format") != FORMAT or content.get("key") != key or not isinstance(figures, dict):
+        return {}
+    named = cast(dict[str, Any], figures)
+    return {name: float(figure) for name, figure in named.items() if isinstance(figure, int | float)}
+
 
 RANKED_ON = 8
 """Samples that the order of layers is measured on: noise is seen in every score. The CNN with 4 bits needs 7 layers by

@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.erf import erf as erf_of_array
 from qmlir.arithmetic.extremes import maximum, minimum
 from qmlir.arithmetic.functions import double, single
 from qmlir.arithmetic.functions.steps import NUMPY, Definition, FunctionSteps, NumPySteps, Value
-
-Array = npt.NDArray[Any]
 
 _BLOCK = 1 << 14
 """Elements computed at a time: what a definition keeps on the way stays in the cache."""

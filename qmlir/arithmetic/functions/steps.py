@@ -11,6 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from qmlir.arithmetic.arrays import Array
+
 Value = Any
 """Floats or integers of one type that have the operators of Python: `+ - * /`, comparisons; integers also `& << >>`.
 
@@ -109,10 +111,10 @@ class NumPySteps:
     absolute: Any = staticmethod(np.abs)
     copysign: Any = staticmethod(np.copysign)
 
-    def constant(self, number: float, like: npt.NDArray[Any]) -> Value:
+    def constant(self, number: float, like: Array) -> Value:
         return np.asarray(number, like.dtype)
 
-    def bits(self, x: npt.NDArray[Any]) -> Value:
+    def bits(self, x: Array) -> Value:
         return x.view(_SAME_SIZE[x.dtype])
 
     of_bits = bits
@@ -120,7 +122,7 @@ class NumPySteps:
     def shift_in_zeros(self, x: npt.NDArray[np.int64], count: Value) -> Value:
         return (x.view(np.uint64) >> np.asarray(count, np.int64).view(np.uint64)).view(np.int64)
 
-    def wide(self, x: npt.NDArray[Any]) -> Value:
+    def wide(self, x: Array) -> Value:
         return x.astype(np.float64 if x.dtype.kind == "f" else np.int64)
 
     def narrow(self, x: npt.NDArray[np.float64]) -> Value:

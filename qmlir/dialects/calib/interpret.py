@@ -1,16 +1,13 @@
 """What the `calib` operations compute."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp
-
-Array = npt.NDArray[Any]
 
 
 def _observe(op: ObserveOp, x: Array) -> tuple[Array]:

@@ -1,16 +1,13 @@
 """How expectations are checked: a failure names the operation, the first element that differs, and how many do."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.check.ops import ExpectCloseOp, ExpectEqOp
 from qmlir.ir.diagnostics import op_error
-
-Array = npt.NDArray[Any]
 
 
 def _fail_where(op: Operation, wrong: Array, actual: Array, expected: Array) -> None:

@@ -12,7 +12,6 @@ from keyword import iskeyword
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
@@ -41,7 +40,8 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir import registry
-from qmlir.dialects.kernel.lowering.types import is_unsigned, plain_element
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.kernel.lowering.lowering import is_unsigned, plain_element
 from qmlir.dialects.quant.infer import element_type, storage_dtype
 from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType
 from qmlir.ir.builtin_types import as_integer, integer_list, ranked_tensor
@@ -58,8 +58,6 @@ from qmlir.ir.evaluation import (
 from qmlir.ir.interfaces import Destination, DestinationStyle
 from qmlir.registry.faults import one_line
 from qmlir.text.elements import dense_dtype
-
-Array = npt.NDArray[Any]
 
 
 def _always(op: Operation) -> bool:

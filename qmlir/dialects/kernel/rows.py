@@ -12,7 +12,6 @@ from contextvars import ContextVar
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -43,11 +42,10 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.ir.evaluation import evaluate
-
-Array = npt.NDArray[Any]
 
 steps_of_iterators: ContextVar[tuple[int, ...]] = ContextVar("qmlir_steps_of_iterators")
 """How often each iterator of the running operation runs, where its body computes whole arrays at once."""

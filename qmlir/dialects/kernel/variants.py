@@ -8,15 +8,12 @@ the one before. Zeros fill blocks and steps up, so what a step reads of `x` beyo
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import IntegerType
 
 from qmlir import registry
-
-Array = npt.NDArray[Any]
+from qmlir.arithmetic.arrays import Array
 
 SCALAR = "scalar"
 """What a schedule says of loops over scalars, on operands as they are."""

@@ -9,18 +9,16 @@ shift, times an odd number, which has an inverse modulo 2^32.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i8, i16, i32, i64
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.contraction import ContractionOp, EpilogueOp
 from qmlir.dialects.kernel.ops import shaped
 
-Array = npt.NDArray[Any]
 Matrix = tuple[tuple[int, ...], ...]
 
 KERNEL_SIZE = 3

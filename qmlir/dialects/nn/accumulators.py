@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.exact_sums import limits_of_products, limits_of_sums
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.canonicalize.constants import constant_array
@@ -25,7 +25,6 @@ from qmlir.text.elements import integers_of
 BITS = 32
 LIMITS = storage_limits(IntegerType(BITS))
 
-Array = npt.NDArray[Any]
 Limits = tuple[int, int]
 Known = Callable[[SSAValue], Array | None]
 """The stored elements of a constant, `None` for any other value."""

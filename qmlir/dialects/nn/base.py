@@ -8,7 +8,6 @@ import abc
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, cast
 
-import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, TensorType, f32, i64
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.irdl import VariadicDef, VarResultDef, operand_def, result_def, traits_def
@@ -18,6 +17,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir import registry
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.assembly import SEGMENT_SIZES, parse_operation, print_operation
 from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.requantize import Requantizing, verify_requantization
@@ -80,7 +80,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
     def accepts_quantized_values(self) -> bool:
         return Kind.QUANTIZED in self.ACCEPTS
 
-    def integers(self, name: str, value: npt.NDArray[Any] | None = None) -> tuple[int, ...] | None:
+    def integers(self, name: str, value: Array | None = None) -> tuple[int, ...] | None:
         """The numbers of a list property, or of `value`, the run-time value of the operand in its place.
 
         `None` where neither is there: the property is left out, or its operand is not known yet.
@@ -129,7 +129,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
             )
         )
 
-    def _parameter(self, name: str, value: npt.NDArray[Any]) -> Attribute:
+    def _parameter(self, name: str, value: Array) -> Attribute:
         """The property `name` of these numbers."""
         numbers: list[Any] = value.reshape(-1).tolist()
         if name in self.FLOAT_PARAMETERS:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.types import Granularity, QuantizedType, StoredType, UniformFloatType, UniformType
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.small_floats import small_dtype
@@ -40,7 +41,7 @@ def storage_dtype(stored: StoredType | UniformFloatType) -> np.dtype[Any]:
     return integer_dtype(stored.bits, stored.is_signed)
 
 
-def as_stored(bits: npt.NDArray[Any], stored: StoredType) -> npt.NDArray[Any]:
+def as_stored(bits: Array, stored: StoredType) -> Array:
     """The stored integers that elements of a constant are: one bit with a sign, which signless is held as 1, is -1."""
     return np.asarray(-bits) if stored.bits == 1 and stored.is_signed else bits
 
@@ -101,7 +102,7 @@ def _verify_blocks(quantized: UniformType, shape: tuple[int, ...]) -> None:
             )
 
 
-def spread(quantized: UniformType, shape: tuple[int, ...], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def spread(quantized: UniformType, shape: tuple[int, ...], values: Array) -> Array:
     """`values`, one for each scale of a type, in a shape that broadcasts against a tensor of `shape`."""
     if quantized.granularity is Granularity.AXIS:
         layout = [1] * len(shape)
@@ -112,7 +113,7 @@ def spread(quantized: UniformType, shape: tuple[int, ...], values: npt.NDArray[A
     return values
 
 
-def same_along(values: npt.NDArray[Any], axes: Iterable[int]) -> npt.NDArray[Any] | None:
+def same_along(values: Array, axes: Iterable[int]) -> Array | None:
     """Parameters, broadcast or not, with `axes` of size 1; `None` where they differ along one of them."""
     for axis in axes if values.ndim else ():
         first = values.take([0], axis=axis) if values.shape[axis] else values

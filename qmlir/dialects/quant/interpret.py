@@ -7,7 +7,6 @@ them). The division is done in f32 (in f64 for f64 values), ties go to even, and
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -16,13 +15,12 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float6
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.small_floats import to_small_float
 from qmlir.dialects.quant.infer import broadcast_parameters, element_type, integer_dtype, storage_dtype
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuantizedType, holds_nan
 from qmlir.ir.builtin_types import as_integer
-
-Array = npt.NDArray[Any]
 
 _FLOAT_DTYPES: dict[type[Attribute], tuple[npt.DTypeLike, npt.DTypeLike]] = {
     Float16Type: (np.float16, np.float32),

@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import AnyFloat, i1
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir import registry
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.comparisons import compared_floats, compared_integers
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of
@@ -46,7 +46,6 @@ from qmlir.dialects.simd.memory import (
 )
 from qmlir.text.elements import dense_dtype, narrowed
 
-Array = npt.NDArray[Any]
 Place = Sequence[int]
 
 

@@ -16,11 +16,11 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.comparisons import compared_floats, compared_integers, is_nan
 from qmlir.arithmetic.extremes import maximum, minimum
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.interpreter.upstream.scalars import (
-    Array,
     dtype_of,
     element_of,
     float_of_integer,

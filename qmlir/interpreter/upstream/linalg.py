@@ -22,10 +22,11 @@ from xdsl.ir import Attribute, Operation, Region
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp
 from qmlir.dialects.kernel.rows import RowReduceOp, steps_of_iterators
 from qmlir.interpreter.machine import Frame
-from qmlir.interpreter.upstream.scalars import Array, element_of, is_array, scalar_of
+from qmlir.interpreter.upstream.scalars import element_of, is_array, scalar_of
 from qmlir.ir.affine_bounds import lies_outside
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable

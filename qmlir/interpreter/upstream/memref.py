@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.machine import Frame, Interpreter
 from qmlir.interpreter.upstream.arith import dense_value
 from qmlir.interpreter.upstream.places import (
@@ -33,7 +34,7 @@ from qmlir.interpreter.upstream.places import (
     mixed,
     slices,
 )
-from qmlir.interpreter.upstream.scalars import Array, dtype_of, element_of, is_array, scalar_of, unwritten
+from qmlir.interpreter.upstream.scalars import dtype_of, element_of, is_array, scalar_of, unwritten
 from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
 
 

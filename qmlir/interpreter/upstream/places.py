@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, Inte
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.interpreter.upstream.scalars import Array, is_array
+from qmlir.arithmetic.arrays import Array
+from qmlir.interpreter.upstream.scalars import is_array
 from qmlir.ir.builtin_types import integer_list
 
 Place = tuple[int, ...]

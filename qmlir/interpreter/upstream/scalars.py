@@ -14,12 +14,11 @@ from xdsl.dialects.builtin import ContainerType, IndexType, IntegerType, Signedn
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import wrapped
 from qmlir.interpreter.values import check_size
 from qmlir.ir.builtin_types import as_integer
 from qmlir.text.elements import dense_dtype
-
-Array = npt.NDArray[Any]
 
 INDEX_BITS = 64
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)

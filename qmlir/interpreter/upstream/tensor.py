@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.machine import Frame
 from qmlir.interpreter.upstream.places import (
     Place,
@@ -23,7 +24,7 @@ from qmlir.interpreter.upstream.places import (
     mixed,
     slices,
 )
-from qmlir.interpreter.upstream.scalars import Array, dtype_of, element_of, is_array, scalar_of, unwritten
+from qmlir.interpreter.upstream.scalars import dtype_of, element_of, is_array, scalar_of, unwritten
 from qmlir.ir import builtin_types
 from qmlir.ir.evaluation import Evaluator, RunsRegions
 

@@ -12,10 +12,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.upstream.arith import BINARY
 from qmlir.interpreter.upstream.math import fused_multiply_add
 from qmlir.interpreter.upstream.places import Place, check_place, mixed, slices
-from qmlir.interpreter.upstream.scalars import Array, dtype_of, element_of, is_array, scalar_of, unwritten_value
+from qmlir.interpreter.upstream.scalars import dtype_of, element_of, is_array, scalar_of, unwritten_value
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
 

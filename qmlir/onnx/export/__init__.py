@@ -6,7 +6,7 @@ from qmlir.lazy import attached
 
 if TYPE_CHECKING:
     from qmlir.onnx.export.exporter import export_model as export_model
-    from qmlir.onnx.export.saving import save_onnx as save_onnx
+    from qmlir.onnx.export.writing import save_onnx as save_onnx
     from qmlir.onnx.restoring import Restoration as Restoration
 else:
     __getattr__, __dir__ = attached(__name__)

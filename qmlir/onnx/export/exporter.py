@@ -23,12 +23,18 @@ from qmlir.ir.foreign import faults_from_outside
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.onnx.export import metadata
-from qmlir.onnx.export.containers import (
+from qmlir.onnx.export.emission import (
+    OLDEST_OPSET,
+    TABLE,
+    Exporter,
+    ExportForm,
+    NeedsOpsetError,
+    Outgoing,
+    Settings,
     has_onnx_type,
     plain_tensor_type,
     value_info,
 )
-from qmlir.onnx.export.emission import OLDEST_OPSET, TABLE, Exporter, ExportForm, NeedsOpsetError, Outgoing, Settings
 from qmlir.onnx.export.forms.choosing import exporter_of
 from qmlir.onnx.export.functions import Group, with_functions
 from qmlir.onnx.export.naming import ValueNames, hint_of, names_of

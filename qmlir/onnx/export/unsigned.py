@@ -30,8 +30,7 @@ from qmlir.dialects.nn.ops.recurrent import DynamicLstmOp
 from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
 from qmlir.dialects.quant.types import AnyQuantizedType, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, ranked_tensor, tensor
-from qmlir.onnx.export.containers import container
-from qmlir.onnx.export.emission import Outgoing, Settings
+from qmlir.onnx.export.emission import Outgoing, Settings, container
 from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.text.weights import ExternalWeightsAttr
 

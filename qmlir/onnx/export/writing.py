@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from onnx import NodeProto, TensorProto
+from onnx import ModelProto, NodeProto, TensorProto, printer
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
@@ -14,14 +15,14 @@ from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of
-from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.onnx.export.containers import packed_type, tensor_proto
-from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing, Settings
+from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing, Settings, packed_type, tensor_proto
 from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.onnx.export.forms.between_casts import can_be_between_casts
 from qmlir.onnx.export.forms.choosing import write, write_constant
 from qmlir.onnx.export.unsigned import Twin, shifted_constant
-from qmlir.text.weights import ExternalWeightsAttr
+from qmlir.onnx.suffixes import ONNX_SUFFIXES, TEXT_SUFFIXES
+from qmlir.text.weights import ExternalWeightsAttr, write_together
 
 
 @dataclass(frozen=True)
@@ -106,3 +107,51 @@ def _dequantizes(user: Operation) -> bool:
     if not isinstance(user, NnOp) or user.components is not None or user.quantization_slots().shares_parameters:
         return False
     return can_be_between_casts(user) and mode_of(user)[0] is Mode.F32
+
+
+MOST_BYTES = 2**31 - 2**20
+"""Protobuf holds no message of 2 GB; what is not tensors has the rest."""
+
+EXTERNAL_BYTES = 1024
+"""Tensors of more bytes go into the file beside the model."""
+
+_ALIGNMENT = 64
+
+
+def save_onnx(model: ModelProto, path: Path, *, external_data: bool | None = None) -> None:
+    """Write a model to `path`: `.onnx`, or `.onnxtxt` in ONNX's textual syntax, which has no metadata of nodes.
+
+    With `external_data`, and by default where a file cannot hold it, tensors of more than 1024 bytes go into
+    `<name>.onnx.data` beside the model. Raises `DiagnosticError` where the files cannot be written.
+    """
+    if path.suffix not in ONNX_SUFFIXES:
+        raise text_error(f"cannot write '{path}': the name of a model ends in {', '.join(sorted(ONNX_SUFFIXES))}")
+    if path.suffix in TEXT_SUFFIXES:
+        write_together((path, printer.to_text(model)))
+        return
+    size = sum(len(tensor.raw_data) for tensor in model.graph.initializer)
+    if external_data is None:
+        external_data = size > MOST_BYTES
+    if not external_data:
+        write_together((path, model.SerializeToString()))
+        return
+    beside = path.with_name(f"{path.name}.data")
+    lean, data = _without_data(model, beside.name)
+    write_together((beside, data), (path, lean.SerializeToString()))
+
+
+def _without_data(model: ModelProto, location: str) -> tuple[ModelProto, bytes]:
+    """The model with large tensors by reference, and the bytes that they refer to."""
+    lean, data = ModelProto(), bytearray()
+    lean.CopyFrom(model)
+    for tensor in lean.graph.initializer:
+        if len(tensor.raw_data) <= EXTERNAL_BYTES:
+            continue
+        data.extend(bytes(-len(data) % _ALIGNMENT))
+        entries = {"location": location, "offset": str(len(data)), "length": str(len(tensor.raw_data))}
+        data.extend(tensor.raw_data)
+        tensor.ClearField("raw_data")
+        tensor.data_location = TensorProto.EXTERNAL
+        for key, value in entries.items():
+            tensor.external_data.add(key=key, value=value)
+    return lean, bytes(data)

@@ -9,8 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.dialects.nn.ops import attention as ops
 from qmlir.dialects.nn.ops.movement import TransposeOp
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.containers import data_type
-from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of
+from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of, data_type
 from qmlir.onnx.node import Importer, Node
 
 ATTENTION_SINCE, LENGTHS_SINCE, WINDOWS_SINCE = 23, 24, 25

@@ -14,12 +14,13 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness, f32
 from xdsl.ir import SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops import contraction, dynamic, elementwise, movement
 from qmlir.dialects.nn.ops.recurrent import DynamicLstmOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
 from qmlir.onnx.export.emission import MICROSOFT
-from qmlir.onnx.node import Array, Importer, Node
+from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators import integer_products
 from qmlir.onnx.operators.quantization import UI8, dequantized, matrix_parameters, storage_of
 from qmlir.onnx.operators.recurrent import recurrent

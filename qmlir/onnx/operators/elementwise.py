@@ -11,8 +11,7 @@ from qmlir.dialects.nn.ops import elementwise as ops
 from qmlir.dialects.nn.ops.logic import BitShiftOp
 from qmlir.ir.builtin_types import as_integer, element_of
 from qmlir.ir.small_floats import as_small_float
-from qmlir.onnx.export.containers import data_type, is_integer
-from qmlir.onnx.export.emission import Exporter, Outgoing
+from qmlir.onnx.export.emission import Exporter, Outgoing, data_type, is_integer
 from qmlir.onnx.mirrored import Mirrored
 from qmlir.onnx.node import Importer, Node
 

@@ -13,10 +13,11 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, f32, i32
 from xdsl.ir import SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops import contraction, elementwise, expansion, reduction
 from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import shape_of
-from qmlir.onnx.node import Array, Node
+from qmlir.onnx.node import Node
 from qmlir.onnx.operators.contraction import window_properties
 from qmlir.onnx.operators.quantization import centred, convolution, matrix_parameters, storage_of
 from qmlir.onnx.parameters import QParams

@@ -12,8 +12,7 @@ from qmlir.dialects.nn.ops import elementwise, movement
 from qmlir.dialects.nn.ops import normalization as ops
 from qmlir.dialects.nn.ops.reduction import ReduceMeanOp
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.containers import data_type
-from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of
+from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of, data_type
 from qmlir.onnx.mirrored import Mirrored
 from qmlir.onnx.node import Importer, Node
 

@@ -7,15 +7,15 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, StringAttr, f32
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops import recurrent as ops
 from qmlir.dialects.nn.ops.movement import TransposeOp
 from qmlir.dialects.quant.infer import spread
 from qmlir.dialects.quant.types import Granularity
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.containers import container, plain_proto
-from qmlir.onnx.export.emission import MICROSOFT, Exporter, Outgoing, attributes_of, number
+from qmlir.onnx.export.emission import MICROSOFT, Exporter, Outgoing, attributes_of, container, number, plain_proto
 from qmlir.onnx.export.forms.casts import uniform
-from qmlir.onnx.node import Array, Importer, Node
+from qmlir.onnx.node import Importer, Node
 
 _BATCH_SECOND = (1, 0, 2)
 """From `[batch, time, …]` to `[time, batch, …]`, and back; for states: of batch and directions."""

@@ -10,8 +10,7 @@ from qmlir.dialects.nn.building import Operand
 from qmlir.dialects.nn.ops import sequence as ops
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, tensor, unranked_tensor
-from qmlir.onnx.export.containers import data_type
-from qmlir.onnx.export.emission import Exporter, Outgoing
+from qmlir.onnx.export.emission import Exporter, Outgoing, data_type
 from qmlir.onnx.node import Importer, Node
 
 

@@ -24,8 +24,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from qmlir import registry
 from qmlir.dialects.check.ops import ExpectCloseOp, ExpectEqOp
 from qmlir.dialects.kernel.custom import CustomOp, custom_kernel_for, custom_kernels
-from qmlir.dialects.kernel.lowering.lowering import Lowering, no_lowering
-from qmlir.dialects.kernel.lowering.types import integer_types, is_unsigned, small_float_of
+from qmlir.dialects.kernel.lowering.lowering import Lowering, integer_types, is_unsigned, no_lowering, small_float_of
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import QuantizeCastOp

@@ -1,6 +1,8 @@
 """`kernel-simplify-rounding`: what ends in a small integer computed in fewer steps, every integer as before."""
 
+import math as python_math
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, cast
 
 import numpy as np
@@ -9,22 +11,76 @@ from xdsl.context import Context
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32, i32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from qmlir.analysis.contraction_ranges import constant_of as known
+from qmlir.analysis.contraction_ranges import elements_of_constant
 from qmlir.analysis.intervals import bits_of, signed_range
-from qmlir.analysis.magnitudes import Magnitudes
 from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.arithmetic.quotients import reciprocal_parts, rounds_alike
 from qmlir.arithmetic.requantization import Mode, Ties
-from qmlir.dialects.kernel.contraction import ContractionOp
+from qmlir.dialects.kernel.contraction import ContractionOp, EpilogueOp
 from qmlir.dialects.kernel.lowering.scalars import STEPS, ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.builtin_types import dense, tensor
 from qmlir.ir.statistics import count
-from qmlir.passes.integer.scalar_simplification import constant_of
+from qmlir.passes.integer.scalar_simplification import known_integer
+
+_ROUNDING = 1 + float(np.finfo(np.float32).eps)
+"""Twice what the rounding of an operation adds in f32, or in a wider type; f64 computes the bounds."""
+
+
+class Magnitudes:
+    """The largest magnitudes of values of one function; infinite where nothing is known."""
+
+    def __init__(self, ranges: ValueRanges):
+        self.ranges = ranges
+
+    def of_integer(self, value: SSAValue) -> float:
+        """That of an integer."""
+        return float(max(map(abs, self.ranges[value].values)))
+
+    def of_float(self, value: SSAValue) -> float:
+        """That of a float."""
+        if isinstance(value, BlockArgument):
+            return _of_operand(value)
+        return self._of_result(value.owner) if isinstance(value.owner, Operation) else python_math.inf
+
+    def _of_result(self, op: Operation) -> float:
+        match op:
+            case arith.ConstantOp(value=FloatAttr() as constant):
+                number = abs(float(constant.value.data))
+                return python_math.inf if python_math.isnan(number) else number
+            case arith.SIToFPOp():
+                return self.of_integer(op.input) * _ROUNDING
+            case arith.MulfOp():
+                return self._product(op.lhs, op.rhs)
+            case arith.AddfOp() | arith.SubfOp():
+                return (self.of_float(op.lhs) + self.of_float(op.rhs)) * _ROUNDING
+            case math.FmaOp():
+                return (self._product(op.a, op.b) + self.of_float(op.c)) * _ROUNDING
+            case math.RoundEvenOp():
+                return self.of_float(op.operand) + 1
+            case _:
+                return python_math.inf
+
+    def _product(self, *values: SSAValue) -> float:
+        found = [self.of_float(value) for value in values]
+        return python_math.inf if python_math.inf in found else reduce(float.__mul__, found) * _ROUNDING
+
+
+def _of_operand(argument: BlockArgument) -> float:
+    """That of an epilogue operand, which may be a constant."""
+    block: Block = argument.block
+    op = block.parent_op()
+    if not isinstance(op, EpilogueOp) or argument.index == 0:
+        return python_math.inf
+    known = elements_of_constant(op.epilogue[argument.index - 1])
+    if known is None or known.dtype.kind != "f" or not np.isfinite(known).all():
+        return python_math.inf
+    return float(np.abs(known).max(initial=0.0))
+
 
 # This pass rests on two proofs.
 #
@@ -149,7 +205,7 @@ def _saturate_rounding(rounding: _Rounding, magnitudes: Magnitudes) -> None:
     value = rounding.rounded.operand
     last, zero_point = _only_use(rounding.converted.result), 0
     if isinstance(last, arith.AddiOp):
-        known = constant_of(last.rhs)
+        known = known_integer(last.rhs)
         if known is None:
             return
         zero_point, last = known, _only_use(last.result)
@@ -240,12 +296,12 @@ class _Shift:
         if added.block is not parent.body.block or _only_use(added) is not addition:
             return False
         place = added.index - 1
-        array, shifts = known(parent.epilogue[place]), np.array(self.places)
+        array, shifts = elements_of_constant(parent.epilogue[place]), np.array(self.places)
         if self.places is None:
             parameter = cast(BlockArgument, self.op.parameters[0])
             if parent.epilogue_maps.data[place] != parent.epilogue_maps.data[parameter.index - 1]:
                 return False
-            shifts = known(parent.epilogue[parameter.index - 1])
+            shifts = elements_of_constant(parent.epilogue[parameter.index - 1])
         if array is None or shifts is None:
             return False
         moves = ((1 << shifts.astype(np.int64)) >> 1) + (zero_point << shifts.astype(np.int64))

@@ -16,6 +16,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.analysis.readings import Structured, computes_only, forget_origins_in_bodies
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.dialects.kernel.rows import RowReduceOp
 from qmlir.ir.builtin_types import dense
@@ -66,12 +67,12 @@ class TabulatedChain:
                 gone.add(op)
         return gone
 
-    def table(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.int8] | None:
+    def table(self, numbers: Array) -> npt.NDArray[np.int8] | None:
         """The target, a byte, for each of the `numbers` of the source, `None` where an operation refuses one."""
         found = self.results(numbers)
         return None if found is None else np.ascontiguousarray(found, np.int8)
 
-    def results(self, numbers: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+    def results(self, numbers: Array) -> Array | None:
         """The target for each of the `numbers` of the source, `None` where an operation refuses one of them."""
         values: dict[SSAValue, Any] = {self.source: numbers}
         for op in self.operations:

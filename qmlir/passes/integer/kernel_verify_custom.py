@@ -8,13 +8,13 @@ from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from qmlir.analysis.readings import constant_array
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.custom import CustomKernel, CustomOp, as_stored, called_kernel, stored_dtype
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
@@ -24,8 +24,6 @@ from qmlir.ir.evaluation import evaluate
 from qmlir.ir.statistics import count
 from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
-
-Array = npt.NDArray[Any]
 
 ROUNDS = 3
 """How often a kernel is compared at least, each time on other numbers."""

@@ -28,7 +28,7 @@ def _bits(value: SSAValue) -> int:
     return integer.width.data
 
 
-def constant_of(value: SSAValue) -> int | None:
+def known_integer(value: SSAValue) -> int | None:
     """The integer that a value is known to be, read as signed."""
     op = defining(value)
     if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, IntegerAttr):
@@ -141,7 +141,7 @@ class ClampInRequantize(RewritePattern):
         if bound is None or as_integer(op.results[0].type) is None:
             return
         for source, other in (op.operands, op.operands[::-1]):
-            inner, number, extended = defining(source), constant_of(other), None
+            inner, number, extended = defining(source), known_integer(other), None
             extension = arith.ExtUIOp if bound.is_unsigned else arith.ExtSIOp
             if isinstance(inner, extension) and len(list(source.uses)) == 1:
                 source, inner, extended = inner.input, defining(inner.input), inner
@@ -173,10 +173,10 @@ class OneClamp(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, arith.MaxSIOp | arith.MinSIOp):
             return
-        inner, number = defining(op.lhs), constant_of(op.rhs)
+        inner, number = defining(op.lhs), known_integer(op.rhs)
         if number is None or not isinstance(inner, arith.MaxSIOp | arith.MinSIOp) or type(inner) is not type(op):
             return
-        first = constant_of(inner.rhs)
+        first = known_integer(inner.rhs)
         if first is None:
             return
         is_larger = isinstance(op, arith.MaxSIOp)
@@ -187,10 +187,10 @@ class OneClamp(RewritePattern):
 def _offset(op: Operation | None) -> tuple[SSAValue, int] | None:
     """The value that `op` adds a constant to, and the constant."""
     if isinstance(op, arith.AddiOp | arith.SubiOp) and as_integer(op.result.type) is not None:
-        number = constant_of(op.rhs)
+        number = known_integer(op.rhs)
         if number is not None:
             return op.lhs, number if isinstance(op, arith.AddiOp) else -number
-        first = constant_of(op.lhs)
+        first = known_integer(op.lhs)
         if isinstance(op, arith.AddiOp) and first is not None:
             return op.rhs, first
     return None

@@ -20,10 +20,10 @@ from threading import Lock, RLock
 from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, StringAttr, i1
 from xdsl.dialects.func import FuncOp
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops.constant import storage_element
 from qmlir.environment import default_environment
 from qmlir.interpreter.progress import bar
@@ -55,8 +55,6 @@ from qmlir.text.elements import dense_dtype
 from qmlir.text.files import reason_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
-
-Array = npt.NDArray[Any]
 
 
 def _build(

@@ -6,10 +6,10 @@
 from pathlib import Path
 from typing import Any, cast
 
-import numpy.typing as npt
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.memref import GlobalOp
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.package import write_package
 from qmlir.targets.cpu.target import TARGET
@@ -23,9 +23,9 @@ def lowered(module: ModuleOp, isa: str, threads: int = 1, tuned: Tuned = UNTUNED
     return lower_for(TARGET, module, isa=isa, threads=str(threads), tuned=tuned.option)
 
 
-def constants_of(module: ModuleOp) -> dict[str, npt.NDArray[Any]]:
+def constants_of(module: ModuleOp) -> dict[str, Array]:
     """The constants of a module of loops, by the names of its globals."""
-    found: dict[str, npt.NDArray[Any]] = {}
+    found: dict[str, Array] = {}
     for op in module.body.block.ops:
         if isinstance(op, GlobalOp) and isinstance(op.initial_value, DenseIntOrFPElementsAttr):
             found[op.sym_name.data] = dense_array(cast(DenseIntOrFPElementsAttr[Any], op.initial_value))

@@ -24,8 +24,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.cpu.emitters.numba.runtime.errors import DamagedError
 from qmlir.targets.cpu.emitters.numba.runtime.machine_code import is_for_here
@@ -100,7 +100,7 @@ def _in_lines(data: bytes) -> bytes:
     return b"".join([len(text).to_bytes(8, "little"), text, *pieces])
 
 
-def write_package(folder: Path, source: str, constants: Mapping[str, npt.NDArray[Any]]) -> None:
+def write_package(folder: Path, source: str, constants: Mapping[str, Array]) -> None:
     """Write the package of an emitted module into `folder`, which exists."""
     (folder / KERNELS).write_text(source, encoding="utf-8")
     arrays = {name: np.asarray(array, order="C") for name, array in constants.items()}

@@ -13,11 +13,9 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import text_error
-
-Array = npt.NDArray[Any]
 
 ROUNDS = 5
 """The default number of runs; each kernel's shortest time counts."""

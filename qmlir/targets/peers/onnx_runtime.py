@@ -6,12 +6,9 @@ from inspect import isclass
 from os import PathLike, fspath
 from typing import Any, cast
 
-import numpy.typing as npt
-
+from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.targets.peers.packages import imported
-
-Array = npt.NDArray[Any]
 
 PACKAGE = "onnxruntime"
 

@@ -13,14 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy.typing as npt
 from onnx import ModelProto, version_converter
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.targets.peers.onnx_runtime import PACKAGE
 from qmlir.targets.peers.packages import imported
-
-Array = npt.NDArray[Any]
 
 OPSET = 17
 """What models are converted to: their quantizer takes per-channel weights from 13 on, and knows every operator here."""

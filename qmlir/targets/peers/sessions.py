@@ -4,15 +4,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import numpy.typing as npt
-
+from qmlir.arithmetic.arrays import Array
 from qmlir.targets.peers import onnx_runtime, openvino
 from qmlir.targets.peers.packages import TITLES, check_installed
 from qmlir.targets.peers.quantizers import FORMS, PeerForm, quantize
 
-Array = npt.NDArray[Any]
 Run = Callable[[], object]
 
 

@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from qmlir import interpret
+from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.machine import Interpreter
-from qmlir.interpreter.run import Array
 from qmlir.ir.diagnostics import nearest_name, printable, text_error
 from qmlir.specialization.inputs import shape_text
 from qmlir.targets.compiling import compile, load_program

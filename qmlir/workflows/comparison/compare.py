@@ -8,13 +8,14 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, i1
 from xdsl.dialects.func import FuncOp
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.infer import element_type
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data, Run, Samples
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.signature import inputs_of
-from qmlir.workflows.comparison.errors import Array, ErrorSums, TopOne
+from qmlir.workflows.comparison.errors import ErrorSums, TopOne
 from qmlir.workflows.comparison.names import INPUT, OUTPUT, Name, matched
 from qmlir.workflows.comparison.subjects import Subject
 

@@ -2,12 +2,10 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from qmlir.arithmetic.arrays import Array
 
 
 def sqnr(signal: float, noise: float) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.infer import element_type, storage_dtype
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.interpreter.run import interpret
@@ -23,7 +24,6 @@ from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import COMPILE
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.specialization.specialize import specialize
-from qmlir.workflows.comparison.errors import Array
 from qmlir.workflows.comparison.names import ModuleNames, Name, matched, module_names
 from qmlir.workflows.comparison.subjects import ModuleSubject, ValueRecorder, real, real_outputs
 

@@ -8,6 +8,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, external_da
 from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.quant.infer import element_type
 from qmlir.ir.provenance import Origin
@@ -20,7 +21,6 @@ from qmlir.onnx.types import ELEMENT_TYPES
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.report import element_text
 from qmlir.targets.peers.onnx_runtime import OrtOptions, OrtSession
-from qmlir.workflows.comparison.errors import Array
 from qmlir.workflows.comparison.names import INPUT, Name, input_name, output_name
 from qmlir.workflows.comparison.subjects import is_numbers
 

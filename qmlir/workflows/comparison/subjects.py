@@ -1,28 +1,33 @@
 """What can be compared: a module that the interpreter runs, and a program.
 
 A subject names its values and computes them on the inputs of one batch, as floats: quantized ones are dequantized.
+
+Of a compiled program a second one gives the values inside. Asking for them keeps them in memory, so fewer operations
+are fused; the numbers are the same. The outputs are those of the program that a user has.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import IO, Any, Protocol, cast, runtime_checkable
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.interpret import dequantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.interpreter.machine import Listener
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import text_error
-from qmlir.ir.signature import outputs_of
+from qmlir.ir.signature import Port, inputs_of, outputs_of, set_ports
+from qmlir.ir.verification import verify
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.report import element_text
 from qmlir.specialization.inputs import function_of
-from qmlir.workflows.comparison.errors import Array
+from qmlir.targets.cpu.compiler import compile_module
 from qmlir.workflows.comparison.names import ModuleNames, Name, module_names, output_name
 
 
@@ -148,3 +153,74 @@ class ProgramSubject:
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
         """See `Subject`."""
         return real_outputs(called(self.program, inputs, self.name), self._outputs)
+
+
+class CompiledSubject(ModuleSubject):
+    """`module`, float or quantized, compiled for this machine.
+
+    With `outputs_only` nothing but the program itself is compiled. Values in other functions than `function`, and
+    inside regions of operations, are missing.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        name: str = "the program",
+        *,
+        function: str = ENTRY,
+        outputs_only: bool = False,
+        threads: int = 1,
+        isa: str = "host",
+        progress: IO[str] | None = None,
+    ):
+        super().__init__(module, name, function=function)
+        self._program = compile_module(module, threads=threads, isa=isa, function=function, progress=progress)
+        self._places: dict[str, list[tuple[str, Attribute]]] = {}
+        self._watched = None
+        if not outputs_only:
+            watched, self._places = with_values(module, function)
+            self._watched = compile_module(watched, threads=threads, isa=isa, function=function, progress=progress)
+        known = {*self._places, *(f"output:{each}" for each in self._outputs), *self._found.inputs.values()}
+        self.names = [name for name in self.names if name.key in known]
+
+    def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
+        """See `Subject`."""
+        found: dict[str, tuple[Array, ...]] = {key: (inputs[port],) for port, key in self._found.inputs.items()}
+        if self._watched is not None:
+            inside = called(self._watched, inputs, self.name)
+            for key, places in self._places.items():
+                found[key] = tuple(real(inside[output], type_) for output, type_ in places)
+        return found | real_outputs(called(self._program, inputs, self.name), self._outputs)
+
+
+def with_values(module: ModuleOp, function: str = ENTRY) -> tuple[ModuleOp, dict[str, list[tuple[str, Attribute]]]]:
+    """A clone of `module` whose `function` gives its named values too, and the names and types of these by key."""
+    clone = module.clone()
+    target = function_of(clone, function)
+    keys = module_names(clone, function).values
+    block = target.body.blocks[0]
+    ending = block.last_op
+    assert isinstance(ending, ReturnOp)
+    values = [value for op in block.ops for value in op.results if value in keys]
+    taken = {port.name for port in outputs_of(target)}
+    turns: Counter[str] = Counter()
+    places: defaultdict[str, list[tuple[str, Attribute]]] = defaultdict(list)
+    ports: list[Port] = []
+    for value in values:
+        key = keys[value]
+        name = f"value:{key}@{turns[key]}"
+        while name in taken:
+            name += "'"
+        taken.add(name)
+        turns[key] += 1
+        places[key].append((name, value.type))
+        ports.append(Port(name, value.type))
+    inputs, outputs = inputs_of(target), (*outputs_of(target), *ports)
+    returned = (*ending.operands, *values)
+    ending.detach()
+    ending.erase()
+    block.add_op(ReturnOp(*returned))
+    target.function_type = FunctionType.from_lists([port.type for port in inputs], [port.type for port in outputs])
+    set_ports(target, inputs, outputs)
+    verify(clone)
+    return clone, dict(places)

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.interfaces import Slot
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.sums import reach
-from qmlir.workflows.comparison.errors import Array
 from qmlir.workflows.inspection.values import represented_range
 from qmlir.workflows.reporting.advice import Deciders, rule
 from qmlir.workflows.reporting.graph import GraphNode

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from qmlir.arithmetic import histogram as fine
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
-from qmlir.workflows.comparison.errors import Array, ErrorSums
+from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.reporting.model import ErrorFigures, HistogramPair
 
 SHOWN_BINS = 64

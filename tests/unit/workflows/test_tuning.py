@@ -18,8 +18,7 @@ from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.lowering import lowered
 from qmlir.targets.cpu.tuned import store_path, tuned_for
 from qmlir.workflows import tuning
-from qmlir.workflows.isolating import alone, schedule_number
-from qmlir.workflows.tuning import FoundKernel, tune
+from qmlir.workflows.tuning import FoundKernel, alone, schedule_number, tune
 from tests.support.nets import Net
 
 Times = dict[ScheduleAttr, tuple[float, float]]

@@ -11,14 +11,16 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 from xdsl.builder import Builder
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
     AnyFloat,
     FunctionType,
+    IndexType,
     IntegerType,
     NoneAttr,
+    Signedness,
     TensorType,
     UnrealizedConversionCastOp,
     i1,
@@ -31,19 +33,61 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering import scalars
-from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Body, Number, Scalar
-from qmlir.dialects.kernel.lowering.types import is_unsigned, plain_element
+from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Body, Number, Scalar, constant
 from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.dialects.quant.infer import as_stored
-from qmlir.dialects.quant.types import StoredType
+from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, UniformFloatType
 from qmlir.ir.builtin_types import as_dense, dense, element_of, ranked_tensor, shape_of
 from qmlir.ir.builtin_types import tensor as tensor_type
 from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.ir.small_floats import SmallFloat, as_small_float
 from qmlir.ir.type_conversion import TypeConversion
 from qmlir.text.elements import dense_array, narrowed
 
-Array = npt.NDArray[Any]
+
+def plain_element(element: Attribute) -> Attribute:
+    """The element that memory has for `element`: a signless integer for a stored one, the float for a profiled one,
+    the bits of a float of 8 bits or fewer."""
+    match element:
+        case CalibratedQuantizedType():
+            return element.expressed_type
+        case StoredType():
+            return IntegerType(element.bits)
+        case IntegerType():
+            return IntegerType(element.width.data)
+        case _:
+            small = small_float_of(element)
+            return element if small is None else IntegerType(small.bitwidth)
+
+
+def small_float_of(element: Attribute) -> SmallFloat | None:
+    """The float of 8 bits or fewer that `element` is, or stores: the integer level holds its bits."""
+    return element.storage if isinstance(element, UniformFloatType) else as_small_float(element)
+
+
+def is_unsigned(element: Attribute) -> bool:
+    """Whether the integers of an `nn` element type have no sign: also booleans, 0 and 1, and the bits of floats."""
+    match element:
+        case StoredType():
+            return not element.is_signed
+        case IntegerType():
+            return element.width.data == 1 or element.signedness.data is Signedness.UNSIGNED
+        case _:
+            return small_float_of(element) is not None
+
+
+def _convert(type_: Attribute) -> Attribute | None:
+    tensor = ranked_tensor(type_)
+    if tensor is None:
+        return None
+    return TensorType(cast(IntegerType, plain_element(tensor.element_type)), tensor.get_shape())
+
+
+def integer_types() -> TypeConversion:
+    """The conversion of tensors to those of the integer level; other types stay as they are."""
+    return TypeConversion(_convert)
 
 
 @dataclass(frozen=True)
@@ -290,3 +334,25 @@ def no_lowering(op: Operation, at: Lowering) -> None:
 
 
 __all__ = ["FunctionType", "Input", "IntegerType", "Lower", "Lowering", "broadcast_map", "element_of", "shape_of"]
+
+
+Step = Callable[[ArithBuilder, Sequence[Scalar], SSAValue], SSAValue]
+"""What one point of a nest makes of the carried value: where to build, the indices of the point, the value so far."""
+
+
+def nest(builder: ArithBuilder, counts: Sequence[int], carried: SSAValue, step: Step) -> SSAValue:
+    """A nest of `scf.for`, one loop for each of `counts`, that carries a value from point to point, row-major."""
+    return _nest(builder, tuple(counts), (), carried, step)
+
+
+def _nest(
+    builder: ArithBuilder, counts: tuple[int, ...], point: tuple[Scalar, ...], value: SSAValue, step: Step
+) -> SSAValue:
+    if not counts:
+        return step(builder, [Scalar(index.value, builder) for index in point], value)
+    first, end, one = (constant(builder, number, IndexType()).value for number in (0, counts[0], 1))
+    block = Block(arg_types=[IndexType(), value.type])
+    inner = ArithBuilder(Builder(InsertPoint.at_end(block)))
+    index, so_far = block.args
+    block.add_op(scf.YieldOp(_nest(inner, counts[1:], (*point, Scalar(index, inner)), so_far, step)))
+    return builder.insert(scf.ForOp(first, end, one, [value], block))

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType, f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import (
     MULTIPLIED,
     Mode,
@@ -24,16 +25,13 @@ from qmlir.arithmetic.requantization import (
     power_of_two_shift,
 )
 from qmlir.dialects.kernel.attributes import RequantizeAttr
-from qmlir.dialects.kernel.lowering.lowering import Input, Lowering
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, is_unsigned, plain_element, small_float_of
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant
 from qmlir.dialects.kernel.lowering.small_floats import decoded, encoded
-from qmlir.dialects.kernel.lowering.types import is_unsigned, plain_element, small_float_of
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuantizedType, UniformType
 from qmlir.ir.builtin_types import tensor as tensor_type
-
-Array = npt.NDArray[Any]
 
 ANY = (-(1 << 61), 1 << 61)
 """Limits that no rescaled integer reaches, nor the sum of two of them those of 64 bits."""

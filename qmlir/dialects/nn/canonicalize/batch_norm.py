@@ -5,14 +5,13 @@
 the last bits of a float, and the one that every runtime does. The new weights are computed in f64 and rounded once.
 """
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import Float32Type, TensorType
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import ConvOp
 from qmlir.dialects.nn.ops.normalization import BatchNormOp
@@ -64,7 +63,7 @@ class FoldBatchNormIntoConv(RewritePattern):
         rewriter.replace(op, [new_weight, new_bias, merged])
 
 
-def _f64(constant: ConstantOp) -> npt.NDArray[Any]:
+def _f64(constant: ConstantOp) -> Array:
     return constant.array.astype(np.float64)
 
 

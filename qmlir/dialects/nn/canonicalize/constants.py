@@ -1,16 +1,15 @@
 """Constant folding: an operation on small constants becomes the constant that it computes."""
 
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
@@ -34,7 +33,7 @@ def is_foldable_element(element: Attribute, moves_only: bool) -> bool:
     return kind in (Kind.INTEGER, Kind.BOOLEAN) or isinstance(element, Float32Type | Float64Type)
 
 
-def constant_array(value: SSAValue | None) -> npt.NDArray[Any] | None:
+def constant_array(value: SSAValue | None) -> Array | None:
     """The stored values of a constant that is in memory, `None` for any other value."""
     owner = None if value is None else value.owner
     if not isinstance(owner, ConstantOp) or isinstance(owner.value, ExternalWeightsAttr):

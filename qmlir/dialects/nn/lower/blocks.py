@@ -12,11 +12,12 @@ from xdsl.dialects.builtin import IntegerType, f32
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
-from qmlir.dialects.nn.lower.products import Array, Factor, MatrixProduct, dimensions
+from qmlir.dialects.nn.lower.products import Factor, MatrixProduct, dimensions
 from qmlir.dialects.nn.ops import contraction as ops
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import UniformQuantizedType

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import IndexType, TensorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -16,6 +15,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.test_value import create_ssa_value
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, broadcast_map
 from qmlir.dialects.kernel.lowering.quantized import ScalarRead
@@ -30,7 +30,6 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storag
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.evaluation import evaluate
 
-Array = npt.NDArray[Any]
 Function = Callable[..., Scalar]
 """`f(op, *scalars)`: what an operation computes on plain values; f16 and bf16 come as f32."""
 

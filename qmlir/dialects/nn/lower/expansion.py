@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.quantized import Parameter, parameter
@@ -19,8 +19,6 @@ from qmlir.dialects.nn.ops import expansion as ops
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.text.elements import dense_dtype
-
-Array = npt.NDArray[Any]
 
 
 def _expand(op: ops.ExpandOp, at: Lowering) -> Sequence[SSAValue]:

@@ -5,24 +5,18 @@ after update, in the order of its evaluator.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-import numpy.typing as npt
 from xdsl.dialects.builtin import AnyFloat, IndexType, f32, f64, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from qmlir.dialects.kernel.lowering.loops import nest
-from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, nest
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, constant, extracted, inserted, position
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.lower.elements import identity
 from qmlir.dialects.nn.lower.places import axes_map, checked, place_of, places, run_of
 from qmlir.dialects.nn.ops import indexing as ops
 from qmlir.ir.builtin_types import element_of, shape_of
-
-Array = npt.NDArray[Any]
-
 
 # --- Taking -----------------------------------------------------------------------------------------------------------
 

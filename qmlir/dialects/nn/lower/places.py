@@ -2,21 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import IndexType, i32, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, extracted, position
 from qmlir.dialects.nn.interpret.indexing import checked_indices
 from qmlir.ir.builtin_types import element_of, shape_of
-
-Array = npt.NDArray[Any]
 
 
 def one_element(at: Lowering, value: SSAValue, dims: int) -> Input:

@@ -2,15 +2,14 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import AnyFloat, f32, f64, i1, i32, i64
 from xdsl.dialects.math import PowFOp, SqrtOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.kernel.lowering import quantized
@@ -26,7 +25,6 @@ from qmlir.dialects.quant.infer import broadcast_parameters, same_along
 from qmlir.dialects.quant.types import storage_limits
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
 
-Array = npt.NDArray[Any]
 PoolOp = ops.PoolOp | ops.GlobalPoolOp
 
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import AnyFloat, IntegerType, TensorType, f32, f64, i32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.dialects.kernel.lowering import quantized
@@ -27,8 +27,6 @@ from qmlir.dialects.kernel.ops import YieldOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.text.elements import integers_of
-
-Array = npt.NDArray[Any]
 
 LARGEST = (1 << 31) - 1
 """The largest sum that i32 holds."""

@@ -26,10 +26,9 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import Rewriter
 
-from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering
+from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, plain_element
 from qmlir.dialects.kernel.lowering.quantized import requantization_of
 from qmlir.dialects.kernel.lowering.scalars import Scalar
-from qmlir.dialects.kernel.lowering.types import plain_element
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.components import assign_elements, components_of, is_quantized
 from qmlir.dialects.nn.decompose.recurrent import WALKS, AtPlace, Direction, State, Walk, prefix_of

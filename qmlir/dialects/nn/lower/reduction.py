@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from qmlir.dialects.kernel.lowering import loops, quantized
-from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
+from qmlir.dialects.kernel.lowering import quantized
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, nest
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Number, Scalar, extracted, inserted, position
 from qmlir.dialects.nn.elements import computing_type, element_limits
 from qmlir.dialects.nn.lower.elements import identity
@@ -317,7 +317,7 @@ def _scan(combine: Callable[[Scalar, Scalar], Scalar], neutral: int) -> Lower:
             return inserted(builder, is_first.select(own, both), carried, place(number))
 
         from_empty = at.empty(shape, computing)
-        total = loops.nest(at.builder, shape, from_empty, step)
+        total = nest(at.builder, shape, from_empty, step)
         if computing == at.result_element():
             return (total,)
         return (_finished(at, total, _same),)

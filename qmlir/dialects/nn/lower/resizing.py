@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import IndexType, IntegerType, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
@@ -34,8 +34,6 @@ from qmlir.dialects.nn.lower.places import along_axes, axes_map, run_of
 from qmlir.dialects.nn.ops import resizing as ops
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.text.elements import dense_dtype
-
-Array = npt.NDArray[Any]
 
 
 def _resize(op: ops.ResizeOp, at: Lowering) -> Sequence[SSAValue]:

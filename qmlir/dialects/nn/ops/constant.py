@@ -1,9 +1,7 @@
 """Constants: weights and small tensors, held as bytes of the storage type."""
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy.typing as npt
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
@@ -12,6 +10,7 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp, shapes_agree
 from qmlir.dialects.nn.elements import kind_of, plain_type
 from qmlir.dialects.quant.infer import as_stored
@@ -48,7 +47,7 @@ class ConstantOp(NnOp):
         super().__init__(result_types=[result_type or value.type], properties={"value": value})
 
     @staticmethod
-    def of(array: npt.NDArray[Any], result_type: AnyTensor) -> "ConstantOp":
+    def of(array: Array, result_type: AnyTensor) -> "ConstantOp":
         """The constant of `result_type` with the stored values `array`, in the shape and NumPy type of its storage."""
         element = storage_element(result_type.get_element_type())
         held = narrowed(array, element) if element == i1 else array  # a stored -1 of one bit is held as 1
@@ -60,7 +59,7 @@ class ConstantOp(NnOp):
         return self.value.get_type()
 
     @property
-    def array(self) -> npt.NDArray[Any]:
+    def array(self) -> Array:
         """The stored values, read-only, sharing the attribute's bytes; of one bit with a sign a copy, 0 and -1."""
         if isinstance(self.value, ExternalWeightsAttr):
             raise InterpretationError("the weights were left out of the text: read the module with its weights file")

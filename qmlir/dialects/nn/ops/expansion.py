@@ -1,9 +1,8 @@
 """Operations whose result has more elements: copies of the operand's, or padding around them, or a mask over them."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy.typing as npt
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     BoolAttr,
@@ -24,6 +23,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.expansion import Padding, padded_shape, paddings, unchanged_axes
@@ -70,7 +70,7 @@ class TileOp(MovementOp):
 
     repeats = opt_prop_def(DenseArrayBase[IntegerType])
 
-    def factors(self, rank: int, repeats: npt.NDArray[Any] | None = None) -> tuple[int, ...]:
+    def factors(self, rank: int, repeats: Array | None = None) -> tuple[int, ...]:
         """How often each of `rank` axes is repeated; `repeats` is the operand's value."""
         found = self.integers("repeats", repeats) or ()
         if len(found) != rank or any(factor < 0 for factor in found):
@@ -114,7 +114,7 @@ class PadOp(MovementOp):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    def paddings(self, rank: int, *values: npt.NDArray[Any] | None) -> tuple[Padding, ...]:
+    def paddings(self, rank: int, *values: Array | None) -> tuple[Padding, ...]:
         """The padding of each axis; `values` are those of the operands `pads_value` and `axes_value`."""
         given = dict(zip(self.PARAMETERS, values, strict=False))
         pads = self.integers("pads", given.get("pads"))

@@ -2,9 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
-import numpy.typing as npt
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     BoolAttr,
@@ -29,6 +28,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp, shapes_agree
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.infer.movement import (
@@ -186,7 +186,7 @@ class SqueezeOp(AxesOp):
 
     name = "nn.squeeze"
 
-    def squeezed_axes(self, shape: Sequence[int], axes: npt.NDArray[Any] | None = None) -> tuple[int, ...]:
+    def squeezed_axes(self, shape: Sequence[int], axes: Array | None = None) -> tuple[int, ...]:
         """The axes that go."""
         named = self.integers("axes", axes)
         if named is None:
@@ -214,7 +214,7 @@ class UnsqueezeOp(AxesOp):
 
     name = "nn.unsqueeze"
 
-    def kept_axes(self, rank: int, axes: npt.NDArray[Any] | None = None) -> tuple[int, ...]:
+    def kept_axes(self, rank: int, axes: Array | None = None) -> tuple[int, ...]:
         """The places in the result of the operand's axes, of which there are `rank`."""
         named = self.integers("axes", axes)
         if named is None:
@@ -288,7 +288,7 @@ class SliceOp(MovementOp):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    def bounds(self, *values: npt.NDArray[Any] | None) -> SliceBounds:
+    def bounds(self, *values: Array | None) -> SliceBounds:
         """Starts, ends, axes and steps with the defaults filled in; `values` are those of the operands."""
         given = dict(zip(self.PARAMETERS, values, strict=False))
         starts, ends, axes, steps = (self.integers(name, given.get(name)) for name in self.PARAMETERS)
@@ -365,7 +365,7 @@ class SplitOp(NnOp):
     axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
     split = opt_prop_def(DenseArrayBase[IntegerType])
 
-    def part_sizes(self, size: int, split: npt.NDArray[Any] | None = None) -> tuple[int, ...]:
+    def part_sizes(self, size: int, split: Array | None = None) -> tuple[int, ...]:
         """The sizes of the parts of an axis of `size` elements; `split` is the operand's value."""
         return split_sizes(size, self.integers("split", split), len(self.parts))
 

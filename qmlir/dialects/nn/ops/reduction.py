@@ -2,7 +2,7 @@
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, Integer
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp, OneOperandOp, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axis
@@ -56,7 +57,7 @@ class ReduceOp(NnOp, ABC):
         """Whether reduced axes stay with size 1."""
         return bool(self.keep_dims.value.data)
 
-    def reduced_axes(self, rank: int, axes: npt.NDArray[Any] | None = None) -> tuple[int, ...]:
+    def reduced_axes(self, rank: int, axes: Array | None = None) -> tuple[int, ...]:
         """The axes that are reduced, counted from the front; `axes` is the operand's value."""
         return reduced_axes(self.integers("axes", axes), rank, bool(self.noop_with_empty_axes.value.data))
 
@@ -213,7 +214,7 @@ class ScanOp(NnOp, ABC):
 
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
 
-    def scanned_axis(self, rank: int, axis: npt.NDArray[Any] | None = None) -> int:
+    def scanned_axis(self, rank: int, axis: Array | None = None) -> int:
         """The axis, counted from the front; `axis` is the operand's value."""
         (found,) = self.integers("axis", axis) or (0,)
         return normalized_axis(found, rank)

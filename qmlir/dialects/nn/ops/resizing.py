@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
-import numpy.typing as npt
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
@@ -26,6 +25,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axes
@@ -49,7 +49,7 @@ COORDINATE_MODES = (
 FLOOR_UP_CEIL_DOWN = "floor_up_ceil_down"
 NEAREST_MODES = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil", FLOOR_UP_CEIL_DOWN)
 
-Values = npt.NDArray[Any] | None
+Values = Array | None
 
 
 @irdl_op_definition

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import IntegerType, f32, f64, i32, i64
 from xdsl.ir import SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import (
     FRACTION_BITS,
     MULTIPLIED,
@@ -29,11 +30,8 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.containers import container
-from qmlir.onnx.export.emission import Outgoing
+from qmlir.onnx.export.emission import Outgoing, container
 from qmlir.onnx.export.forms.casts import saturated, uniform
-
-Array = npt.NDArray[Any]
 
 EXACT_F32 = 1 << 24
 """Integers up to here are f32 numbers, and sums of them exact."""

@@ -7,7 +7,6 @@ At a tie, or near one, the two may differ by a step. Where few operands decide a
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
@@ -25,8 +25,7 @@ from qmlir.dialects.nn.ops import activations, contraction, elementwise
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import arguments_by, evaluate, operand_layout
-from qmlir.onnx.export.containers import container
-from qmlir.onnx.export.emission import MATRIX, Exporter, Outgoing
+from qmlir.onnx.export.emission import MATRIX, Exporter, Outgoing, container
 from qmlir.onnx.export.forms.arithmetic import EXACT_F32, magnitude_of, mode_of, product_of
 from qmlir.onnx.export.forms.casts import (
     WIDE_BITS,
@@ -41,8 +40,6 @@ from qmlir.onnx.export.forms.fusing import is_fused_alike, is_fused_otherwise
 from qmlir.onnx.export.forms.integer import is_function
 from qmlir.onnx.export.forms.moving import whole_storage
 from qmlir.onnx.export.forms.qlinear import saturated_storage
-
-Array = npt.NDArray[Any]
 
 MOST_TRIED_BITS = 16
 """So many bits of operands are tried out."""

@@ -8,9 +8,9 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, i32, i64
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
@@ -22,8 +22,6 @@ from qmlir.onnx.export.emission import WINDOWS, Outgoing, attributes_of
 from qmlir.onnx.export.forms.arithmetic import centred, magnitude_of
 from qmlir.onnx.export.forms.casts import dequantize, quantize, uniform
 from qmlir.onnx.export.forms.wide import wide_convolution
-
-Array = npt.NDArray[Any]
 
 
 def _block_numbers(element: UniformQuantizedType, shape: tuple[int, ...], summed: tuple[int, ...]) -> Array:

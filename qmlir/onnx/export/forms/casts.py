@@ -7,10 +7,10 @@ rounding, the zero point, the limits of the storage.
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, Float16Type, Float32Type, f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.infer import spread
 from qmlir.dialects.quant.types import (
     Granularity,
@@ -21,10 +21,7 @@ from qmlir.dialects.quant.types import (
     storage_limits,
 )
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.containers import container, held_element, tensor_proto
-from qmlir.onnx.export.emission import Outgoing
-
-Array = npt.NDArray[Any]
+from qmlir.onnx.export.emission import Outgoing, container, held_element, tensor_proto
 
 WIDE_BITS = 32
 """The width, in bits, of values that have no QuantizeLinear."""

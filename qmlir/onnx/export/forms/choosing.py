@@ -17,8 +17,7 @@ from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of, ranked_tensor
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.interfaces import ReadsShapesOnly
-from qmlir.onnx.export.containers import container, data_type, element_since, plain_proto
-from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing
+from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing, container, data_type, element_since, plain_proto
 from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.onnx.export.forms.between_casts import can_be_between_casts, is_certain, write_between_casts
 from qmlir.onnx.export.forms.blocks import write_blocks

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, f64, i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import Kind, kind_of
@@ -24,8 +24,7 @@ from qmlir.dialects.quant.interpret import quantize
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
-from qmlir.onnx.export.containers import container
-from qmlir.onnx.export.emission import WINDOWS, Outgoing, attributes_of
+from qmlir.onnx.export.emission import WINDOWS, Outgoing, attributes_of, container
 from qmlir.onnx.export.forms.arithmetic import (
     EXACT_F32,
     Exact,
@@ -43,8 +42,6 @@ from qmlir.onnx.export.forms.arithmetic import (
 )
 from qmlir.onnx.export.forms.casts import has_blocks, uniform
 from qmlir.onnx.export.forms.wide import wide_convolution
-
-Array = npt.NDArray[Any]
 
 Integer = Callable[[Outgoing, Any], bool]
 """Adds the nodes, or gives false, and adds none, where the parameters allow no exact integers."""

@@ -13,8 +13,7 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops import expansion, indexing, movement, selection
 from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.containers import container
-from qmlir.onnx.export.emission import Exporter, Outgoing
+from qmlir.onnx.export.emission import Exporter, Outgoing, container
 from qmlir.onnx.export.forms.casts import dequantize, has_cast, quantize
 
 DIRECT: tuple[type[Operation], ...] = (

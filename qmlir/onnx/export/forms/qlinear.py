@@ -13,22 +13,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, pooling, softmax
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
-from qmlir.onnx.export.containers import container
-from qmlir.onnx.export.emission import MATRIX, MICROSOFT, WINDOWS, Outgoing, attributes_of, number
+from qmlir.onnx.export.emission import MATRIX, MICROSOFT, WINDOWS, Outgoing, attributes_of, container, number
 from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.onnx.export.forms.casts import is_narrower
-
-Array = npt.NDArray[Any]
 
 
 def _element(value: SSAValue) -> UniformQuantizedType | None:

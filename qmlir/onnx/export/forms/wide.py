@@ -9,17 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import IntegerType, Signedness, f32, i32, i64
 from xdsl.ir import SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.ir.builtin_types import element_of
-from qmlir.onnx.export.containers import container
-from qmlir.onnx.export.emission import Outgoing
+from qmlir.onnx.export.emission import Outgoing, container
 from qmlir.onnx.export.forms.arithmetic import EXACT_F32, Exact, centred, constant, together
 from qmlir.onnx.export.forms.casts import uniform
-
-Array = npt.NDArray[Any]
 
 _BYTE = IntegerType(8, Signedness.UNSIGNED)
 _BASE = 256

@@ -15,12 +15,15 @@ from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.ir.conversion import Legality, convert
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.statistics import count
-from qmlir.targets.cpu.loops.borders import BorderToFills
-from qmlir.targets.cpu.loops.divided import DivideLoops
 from qmlir.targets.cpu.loops.join import ExpandJoin
 from qmlir.targets.cpu.loops.requantize import ExpandRequantize
-from qmlir.targets.cpu.loops.reshapes import ReshapeToViews
-from qmlir.targets.cpu.loops.structured import CopyToLoops, StructuredToLoops
+from qmlir.targets.cpu.loops.structured import (
+    BorderToFills,
+    CopyToLoops,
+    DivideLoops,
+    ReshapeToViews,
+    StructuredToLoops,
+)
 
 PATTERN_SET = "kernel.to_loops"
 """The pattern set of the registry by which a package makes loops of operations of its own."""

@@ -1,24 +1,40 @@
-"""Writing the operations of a loop: one vocabulary for scalars and, in a subclass, for vectors of lanes.
+"""Writing the operations of a loop: one vocabulary for scalars and, in a subclass, for vectors of lanes; and indices.
 
 An expansion that is written against `Emitter` serves both: element types go in, values of the emitter's own kind come
-out. Constants are made once, at a place of their own in front of the loops.
+out. Constants are made once, at a place of their own in front of the loops. Affine expressions become index arithmetic.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from typing import Self, cast
+from math import prod
+from typing import Any, Self, cast
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects import arith, math, memref, scf
-from xdsl.dialects.builtin import AnyFloat, IndexType, MemRefType, i32
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.dialects import arith, math, memref, scf, vector
+from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IndexType, MemRefType, NoneAttr, StridedLayoutAttr, i32, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
 from xdsl.rewriter import InsertPoint
 
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Number, number_attribute
 from qmlir.dialects.kernel.ops import scalar_of
+from qmlir.dialects.simd.base import AnyVector
+from qmlir.dialects.simd.base import vector as vector_type
+from qmlir.dialects.simd.lanes import CompareOp, Conversion, ConvertOp, RoundToIntOp, SelectOp
+from qmlir.ir.affine_bounds import bounds_of
 from qmlir.ir.builtin_types import as_integer
+
+Index = SSAValue | int
+"""A number that is known, or a value of type `index`."""
 
 _MAGIC = 1.5 * 2**23
 """Added to an f32 of magnitude up to 2^22 it leaves the whole number, ties to even, in the low bits."""
@@ -52,8 +68,8 @@ class Emitter(ArithBuilder):
 
     @contextmanager
     def loop(
-        self, end: SSAValue | int, start: SSAValue | int = 0, step: int = 1, *, threads: bool = False
-    ) -> Generator[tuple[Self, SSAValue | int]]:
+        self, end: Index, start: Index = 0, step: int = 1, *, threads: bool = False
+    ) -> Generator[tuple[Self, Index]]:
         """A loop from `start` to below `end`: the emitter of its body, and the number of the step. None for one step.
 
         Its steps are independent of each other where `threads` may divide it.
@@ -74,7 +90,7 @@ class Emitter(ArithBuilder):
 
     def carried(
         self, end: int, values: Sequence[SSAValue],
-        write: Callable[[Self, SSAValue | int, Sequence[SSAValue]], Sequence[SSAValue]], start: int = 0, step: int = 1,
+        write: Callable[[Self, Index, Sequence[SSAValue]], Sequence[SSAValue]], start: int = 0, step: int = 1,
     ) -> Sequence[SSAValue]:  # fmt: skip
         """`write` from `start` to below `end`, each with the values of the step before; the last ones."""
         if (start, end, step) == (0, 1, 1):
@@ -91,7 +107,7 @@ class Emitter(ArithBuilder):
             self._known[key] = self.constants.insert(arith.ConstantOp(number_attribute(number, element))).result
         return self._known[key]
 
-    def index(self, value: SSAValue | int) -> SSAValue:
+    def index(self, value: Index) -> SSAValue:
         """A number as a value of type `index`."""
         return self.scalar_constant(value, IndexType()) if isinstance(value, int) else value
 
@@ -126,12 +142,163 @@ class Emitter(ArithBuilder):
         bits = self.convert(arith.BitcastOp, shifted, i32)
         return self.binary(arith.AddiOp, bits, self.constant(offset - _MAGIC_BITS, i32))
 
-    def load(self, memory: SSAValue, place: Sequence[SSAValue | int]) -> SSAValue:
+    def load(self, memory: SSAValue, place: Sequence[Index]) -> SSAValue:
         """The element at a place."""
         type_ = cast(MemRefType[Attribute], memory.type)
         indices = [self.index(index) for index in place]
         return self.insert(memref.LoadOp(operands=[memory, indices], result_types=[type_.get_element_type()]))
 
-    def store(self, value: SSAValue, memory: SSAValue, place: Sequence[SSAValue | int]) -> None:
+    def store(self, value: SSAValue, memory: SSAValue, place: Sequence[Index]) -> None:
         """Write the element at a place."""
         self.builder.insert(memref.StoreOp.get(value, memory, [self.index(index) for index in place]))
+
+
+CONVERSIONS: Mapping[type[Operation], Conversion] = {kind: name for name, kind in ConvertOp.ARITH.items()}
+"""Each conversion of `arith` and what it is called on lanes."""
+
+
+class VectorEmitter(Emitter):
+    """Writes operations on vectors of so many lanes; its scalars are those of the emitter that it is made from."""
+
+    def __init__(self, builder: Builder, constants: Builder, lanes: int):
+        super().__init__(builder, constants)
+        self.lanes = lanes
+        self._splats: dict[tuple[int, Attribute, str], SSAValue] = {}
+
+    @classmethod
+    def of(cls, emit: Emitter, lanes: int) -> "VectorEmitter":
+        """The emitter of vectors that writes where `emit` does and has its constants."""
+        made = cls(emit.builder, emit.constants, lanes)
+        made._known = emit._known
+        if isinstance(emit, VectorEmitter):
+            made._splats = emit._splats
+        return made
+
+    def with_lanes(self, lanes: int) -> "VectorEmitter":
+        """The same for another number of lanes."""
+        return VectorEmitter.of(self, lanes)
+
+    def typed(self, element: Attribute) -> AnyVector:
+        return vector_type(self.lanes, element)
+
+    def splat(self, value: SSAValue) -> SSAValue:
+        """A scalar in all lanes."""
+        return self.insert(vector.BroadcastOp(value, self.typed(value.type)))
+
+    def constant(self, number: Number, element: Attribute) -> SSAValue:
+        key = self.lanes, element, str(number)
+        if key not in self._splats:
+            scalar = self.scalar_constant(number, element)
+            op = self.constants.insert(vector.BroadcastOp(scalar, self.typed(element)))
+            self._splats[key] = op.results[0]
+        return self._splats[key]
+
+    def convert(self, kind: type[Operation], value: SSAValue, element: Attribute) -> SSAValue:
+        return self.insert(ConvertOp(value, CONVERSIONS[kind], self.typed(element)))
+
+    def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.insert(CompareOp(predicate, a, b))
+
+    def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.insert(SelectOp(condition, a, b))
+
+    def part(self, value: SSAValue, start: int, count: int) -> SSAValue:
+        """Some lanes of a vector, one behind the other."""
+        mask = DenseArrayBase.from_list(i64, list(range(start, start + count)))
+        return self.insert(vector.ShuffleOp(value, value, mask, result_type=vector_type(count, scalar_of(value.type))))
+
+    def lane(self, value: SSAValue, place: int) -> SSAValue:
+        """One lane of a vector."""
+        return self.insert(vector.ExtractOp(value, [place], scalar_of(value.type)))
+
+    def round_to_integer(self, value: SSAValue, offset: int) -> SSAValue:
+        rounded = self.insert(RoundToIntOp(value))
+        if not offset:
+            return rounded
+        return self.binary(arith.AddiOp, rounded, self.constant(offset, scalar_of(rounded.type)))
+
+
+def least(expression: AffineExpr, ranges: Sequence[int]) -> int:
+    """A lower bound of an expression whose dimensions run from 0 to below `ranges`."""
+    return bounds_of(expression, ranges)[0]
+
+
+def emit_expression(emit: Emitter, expression: AffineExpr, dims: Sequence[Index], ranges: Sequence[int]) -> Index:
+    """Write the value of an expression; `dims` are its dimensions, which stay below `ranges`. Numbers are folded."""
+    match expression:
+        case AffineConstantExpr():
+            return expression.value
+        case AffineDimExpr():
+            return dims[expression.position]
+        case AffineBinaryOpExpr():
+            a = emit_expression(emit, expression.lhs, dims, ranges)
+            b = emit_expression(emit, expression.rhs, dims, ranges)
+            is_natural = least(expression.lhs, ranges) >= 0
+            return emit_binary(emit, expression.kind, a, b, is_natural)
+        case _:
+            raise NotImplementedError(f"{expression} has symbols")
+
+
+def emit_binary(emit: Emitter, kind: AffineBinaryOpKind, a: Index, b: Index, is_natural: bool = False) -> Index:
+    """Write `a kind b`, folded where both are known; `is_natural` says that `a` is at least 0."""
+    if isinstance(a, int) and isinstance(b, int):
+        return AffineExpr.binary(kind, AffineExpr.constant(a), AffineExpr.constant(b)).eval([], [])
+    match kind:
+        case AffineBinaryOpKind.Add:
+            return a if b == 0 else b if a == 0 else _write(emit, arith.AddiOp, a, b)
+        case AffineBinaryOpKind.Mul:
+            if a == 0 or b == 0:
+                return 0
+            return a if b == 1 else b if a == 1 else _write(emit, arith.MuliOp, a, b)
+        case AffineBinaryOpKind.FloorDiv:
+            return a if b == 1 else _write(emit, arith.DivUIOp if is_natural else arith.FloorDivSIOp, a, b)
+        case AffineBinaryOpKind.CeilDiv:
+            return a if b == 1 else _write(emit, arith.CeilDivUIOp if is_natural else arith.CeilDivSIOp, a, b)
+        case AffineBinaryOpKind.Mod:
+            if b == 1:
+                return 0
+            if is_natural:
+                return _write(emit, arith.RemUIOp, a, b)
+            whole = _write(emit, arith.MuliOp, _write(emit, arith.FloorDivSIOp, a, b), b)
+            return _write(emit, arith.SubiOp, a, whole)
+
+
+def _write(emit: Emitter, kind: type[Operation], a: Index, b: Index) -> SSAValue:
+    return emit.insert(cast(Any, kind)(emit.index(a), emit.index(b)))
+
+
+def emit_place(emit: Emitter, map_: AffineMap, dims: Sequence[Index], ranges: Sequence[int]) -> list[Index]:
+    """Write the place that a map gives."""
+    return [emit_expression(emit, expression, dims, ranges) for expression in map_.results]
+
+
+def strides_of(type_: MemRefType[Attribute]) -> tuple[int | None, ...] | None:
+    """How many elements apart neighbours along each axis lie, `None` where unknown; all unknown for other layouts."""
+    layout, shape = type_.layout, type_.get_shape()
+    if isinstance(layout, StridedLayoutAttr):
+        return tuple(layout.get_strides())
+    if isinstance(layout, NoneAttr):
+        return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    return None
+
+
+def step_along(dim: int, map_: AffineMap, strides: Sequence[int | None], rank: int) -> int:
+    """How far an operand moves in memory when iterator `dim` goes from 0 to 1; 0 where it stays or nobody knows."""
+    origin, next_ = [0] * rank, [int(axis == dim) for axis in range(rank)]
+    steps = (expression.eval(next_, ()) - expression.eval(origin, ()) for expression in map_.results)
+    return sum(step * stride for step, stride in zip(steps, strides, strict=True) if stride is not None)
+
+
+def plain_axes(map_: AffineMap) -> list[int | None]:
+    """The iterator that each axis of an operand takes as it is, `None` for any other expression."""
+    return [expression.position if isinstance(expression, AffineDimExpr) else None for expression in map_.results]
+
+
+def add(emit: Emitter, a: Index, b: Index) -> Index:
+    """`a + b`, folded where both are known."""
+    return emit_binary(emit, AffineBinaryOpKind.Add, a, b)
+
+
+def times(emit: Emitter, a: Index, factor: int) -> Index:
+    """`a * factor`, folded where it is known."""
+    return emit_binary(emit, AffineBinaryOpKind.Mul, a, factor)

@@ -10,13 +10,10 @@ from xdsl.ir import SSAValue
 
 from qmlir.dialects.simd.memory import StoreOp
 from qmlir.ir.builtin_types import memref_type
-from qmlir.targets.cpu.loops.contraction.geometry import add as _plus
-from qmlir.targets.cpu.loops.contraction.geometry import times as _times
-from qmlir.targets.cpu.loops.contraction.steps import load
-from qmlir.targets.cpu.loops.emitter import Emitter
+from qmlir.targets.cpu.loops.contraction.geometry import load
+from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter, add, times
 from qmlir.targets.cpu.loops.join import interleave_bytes
 from qmlir.targets.cpu.loops.nests import Access, Nest, Plan, collapse_axes
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
 from qmlir.targets.cpu.loops.writer import LoopWriter
 
 ROWS = 4
@@ -86,7 +83,7 @@ class InterleavedWriter(LoopWriter):
         (source,), (target,) = self.nest.inputs, self.nest.outputs
         wide = VectorEmitter.of(emit, self.lanes)
         step = self.dims[along]
-        self.dims[along] = _times(emit, step, self.lanes)
+        self.dims[along] = times(emit, step, self.lanes)
         read: list[SSAValue] = []
         for row in range(ROWS):
             self.dims[rows] = row
@@ -94,6 +91,6 @@ class InterleavedWriter(LoopWriter):
         self.dims[rows] = 0
         *leading, _, _ = self._place(emit, target)
         for part, value in enumerate(interleave_bytes(wide, read)):
-            place = _plus(emit, _times(emit, step, ROWS * self.lanes), part * self.lanes)
+            place = add(emit, times(emit, step, ROWS * self.lanes), part * self.lanes)
             emit.builder.insert(StoreOp(value, self.memory, [emit.index(each) for each in (*leading, place)]))
         self.dims[along] = step

@@ -11,8 +11,7 @@ from qmlir.dialects.kernel.ops import JoinOp
 from qmlir.dialects.simd.base import element_of, lanes_of
 from qmlir.dialects.simd.base import vector as vector_type
 from qmlir.dialects.simd.lanes import Conversion, ConvertOp, InterleaveHighOp, InterleaveLowOp, InterleaveOp
-from qmlir.targets.cpu.loops.emitter import Emitter
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
+from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter
 
 _FEWEST_LANES = 16
 """Bytes from which on interleaving is worth it: they fill the smallest register."""

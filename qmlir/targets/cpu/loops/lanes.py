@@ -2,6 +2,9 @@
 
 Outside that loop everything is as `structured` writes it, inside each operation of the body stands once for all lanes.
 What a vector leaves over is one partial vector, or for a reduction a loop over scalars.
+
+Sums of bytes in 32 bits are products by ones, of which an instruction adds four to each lane: terms that are widened
+and then added, modulo 2^32, to what came before.
 """
 
 import math
@@ -9,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, MemRefType, StridedLayoutAttr
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, MemRefType, StridedLayoutAttr, i8, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -19,16 +22,47 @@ from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.dialects.simd.base import is_signless
+from qmlir.dialects.simd.lanes import DotAccumulateOp, Signs
 from qmlir.dialects.simd.memory import BYTE_VALUES, GatherOp, StoreOp, StorePartialOp
-from qmlir.targets.cpu.loops.affine import Index, strides_of
-from qmlir.targets.cpu.loops.byte_sums import TERMS, add_bytes, sums_bytes, widened_term
 from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form, is_held
-from qmlir.targets.cpu.loops.contraction.geometry import add, innermost_is_dense
-from qmlir.targets.cpu.loops.contraction.steps import load
-from qmlir.targets.cpu.loops.emitter import Emitter, bits_of
+from qmlir.targets.cpu.loops.contraction.geometry import innermost_is_dense, load
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, bits_of, strides_of
 from qmlir.targets.cpu.loops.nests import Access, Nest, Plan, memref_type
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
 from qmlir.targets.cpu.loops.writer import LoopWriter
+
+TERMS = 4
+"""The bytes that are added to one lane at a time."""
+
+Widened = arith.ExtSIOp | arith.ExtUIOp
+
+
+def widened_term(total: Operation) -> Widened | None:
+    """What widens the byte that `total`, an addition to the argument of a body, adds; `None` where it adds another."""
+    if not isinstance(total, arith.AddiOp) or total.result.type != i32:
+        return None
+    terms = [value.owner for value in total.operands if isinstance(value.owner, Operation)]
+    term = terms[0] if len(terms) == 1 else None
+    return term if _is_widened(term) and len(list(term.result.uses)) == 1 else None
+
+
+def _is_widened(term: Operation | None) -> TypeGuard[Widened]:
+    return isinstance(term, Widened) and term.input.type == i8
+
+
+def sums_bytes(body: Block) -> bool:
+    """Whether all that a body yields are sums of bytes."""
+    end = body.last_op
+    totals = [] if end is None else [value.owner for value in end.operands]
+    return bool(totals) and all(isinstance(each, Operation) and widened_term(each) is not None for each in totals)
+
+
+def add_bytes(emit: VectorEmitter, so_far: SSAValue, bytes_: SSAValue, term: Widened) -> SSAValue:
+    """Each lane of `so_far` and `TERMS` of the bytes, which are widened as `term` says."""
+    ones = emit.constant(1, i8)
+    is_signed = isinstance(term, arith.ExtSIOp)
+    x, w = (ones, bytes_) if is_signed else (bytes_, ones)
+    return emit.insert(DotAccumulateOp(so_far, x, w, Signs.US))
+
 
 _FEWEST_STEPS = 4
 """Steps of the innermost loop from which on vectors are worth it."""

@@ -12,7 +12,7 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from qmlir.dialects.kernel.ops import scalar_of
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
+from qmlir.targets.cpu.loops.emitter import VectorEmitter
 
 Row = tuple[int, ...]
 

@@ -9,9 +9,8 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.targets.cpu.loops.emitter import Emitter
+from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter
 from qmlir.targets.cpu.loops.expansion import expanded, function_name
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
 
 
 class Expand(RewritePattern):

@@ -20,8 +20,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from qmlir.ir.affine_bounds import lies_outside
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.affine import plain_axes, step_along, strides_of
-from qmlir.targets.cpu.loops.emitter import Emitter
+from qmlir.targets.cpu.loops.emitter import Emitter, plain_axes, step_along, strides_of
 
 
 @dataclass(frozen=True)

@@ -1,27 +1,43 @@
 """`linalg` on memory as `scf` loops: each structured operation by its maps, its iterators and its body.
 
 The schedule says of how many lanes the vectors of the innermost loop are, where its operands allow any (`lanes`), and
-whether threads divide the outermost one.
+whether threads divide the outermost one. Copies, reshapes, and fills of which a slice is written over
+(`kernel.overwritten`) are made loops here too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IndexType, i64
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.linalg.ops import FillOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from qmlir.dialects.kernel.attributes import SCHEDULE, ScheduleAttr
+from qmlir.analysis.shapes import common_groups
+from qmlir.dialects.kernel.attributes import OVERWRITTEN, SCHEDULE, ScheduleAttr
+from qmlir.dialects.kernel.ops import ReshapeOp
+from qmlir.ir.builtin_types import integer_list
+from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import set_origins
 from qmlir.targets.cpu.loops.emitter import Emitter
 from qmlir.targets.cpu.loops.interleaved_moves import InterleavedWriter, turns_of
 from qmlir.targets.cpu.loops.lanes import LaneWriter, lanes_for, terms_for
-from qmlir.targets.cpu.loops.nests import Access, Nest, collapse, memref_type, nest_of, plan_of
-from qmlir.targets.cpu.loops.side_by_side import SideBySideWriter, rows_for
-from qmlir.targets.cpu.loops.transposed_sums import TransposedWriter, takes_squares
+from qmlir.targets.cpu.loops.nests import (
+    Access,
+    Nest,
+    collapse,
+    collapse_axes,
+    memref_type,
+    nest_of,
+    plan_of,
+    reassociation,
+)
+from qmlir.targets.cpu.loops.transposed_sums import SideBySideWriter, TransposedWriter, rows_for, takes_squares
 from qmlir.targets.cpu.loops.writer import LoopWriter
 
 
@@ -96,3 +112,100 @@ def copy_nest(source: SSAValue, destination: SSAValue) -> Nest:
         for value, argument in zip((source, destination), body.args, strict=True)
     ]
     return Nest(body, shape, (False,) * len(shape), (accesses[0],), (accesses[1],))
+
+
+class DivideLoops(RewritePattern):
+    """A loop with a schedule becomes one that threads may divide; its steps are independent of each other."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter, /) -> None:
+        schedule = op.attributes.get(SCHEDULE)
+        if not isinstance(schedule, ScheduleAttr) or not schedule.threads:
+            raise op_error(op, f"has {SCHEDULE} = {schedule}, accepted on a loop is one with threads = true")
+        if op.iter_args:
+            raise op_error(op, "hands values from step to step: threads divide independent steps only")
+        block = Block(arg_types=[IndexType()])
+        old = op.body.block
+        last = old.last_op
+        assert last is not None
+        rewriter.erase(last)
+        rewriter.inline_block(old, InsertPoint.at_end(block), block.args)
+        block.add_op(scf.ReduceOp())
+        rewriter.replace(op, scf.ParallelOp([op.lb], [op.ub], [op.step], Region(block)), [])
+
+
+class ReshapeToViews(RewritePattern):
+    """Reshaped memory becomes memory whose axes were collapsed, then expanded."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter, /) -> None:
+        source, target = memref_type(op.source), memref_type(op.result)
+        if source is None or target is None:
+            return
+        if source == target:
+            rewriter.replace(op, [], [op.source])
+            return
+        groups = common_groups(source.get_shape(), target.get_shape())
+        value: SSAValue = op.source
+        # Memory without axes is one element, and no group at all.
+        is_grouped = bool(source.get_shape() and target.get_shape())
+        if source.get_shape() and any(len(left) != 1 for left, _ in groups):
+            value = collapse_axes(Emitter(rewriter, rewriter), value, [left for left, _ in groups if is_grouped])
+        if value.type != target:
+            expanded = memref.ExpandShapeOp(
+                operands=[value, []],
+                result_types=[target],
+                properties={
+                    "reassociation": reassociation([right for _, right in groups if is_grouped]),
+                    "static_output_shape": DenseArrayBase.from_list(i64, target.get_shape()),
+                },
+            )
+            rewriter.insert(expanded)
+            value = expanded.result
+        rewriter.replace(op, [], [value])
+
+
+Box = tuple[tuple[int, ...], tuple[int, ...]]
+"""Offsets and sizes."""
+
+
+def sides(shape: tuple[int, ...], inner: Box) -> Iterator[Box]:
+    """The boxes of `shape` that lie around the box `inner`, without common elements, from the outermost axis."""
+    offsets, sizes = [0] * len(shape), list(shape)
+    for axis, (first, count) in enumerate(zip(*inner, strict=True)):
+        for start, end in ((0, first), (first + count, shape[axis])):
+            if start < end:
+                offsets[axis], sizes[axis] = start, end - start
+                yield tuple(offsets), tuple(sizes)
+        offsets[axis], sizes[axis] = first, count
+
+
+def _overwritten(op: FillOp, rank: int) -> Box | None:
+    found = op.attributes.get(OVERWRITTEN)
+    if found is None:
+        return None
+    lists = [
+        tuple(integer_list(cast(DenseArrayBase, each))) if isinstance(each, DenseArrayBase) else ()
+        for each in (cast("ArrayAttr[Attribute]", found) if isinstance(found, ArrayAttr) else ())
+    ]
+    if [len(each) for each in lists] != [rank, rank]:
+        raise op_error(op, f"has {OVERWRITTEN} = {found}, accepted are {rank} offsets and {rank} sizes")
+    return lists[0], lists[1]
+
+
+class BorderToFills(RewritePattern):
+    """A fill of what lies around a slice becomes fills of its sides."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: FillOp, rewriter: PatternRewriter, /) -> None:
+        memory = memref_type(op.outputs[0])
+        if memory is None or (inner := _overwritten(op, memory.get_num_dims())) is None:
+            return
+        for offsets, sizes in sides(memory.get_shape(), inner):
+            view = memref.SubviewOp.from_static_parameters(op.outputs[0], memory, offsets, sizes, [1] * len(sizes))
+            fill = FillOp(op.inputs, [view.result], [])
+            schedule = op.attributes.get(SCHEDULE)
+            if isinstance(schedule, ScheduleAttr):  # what is left is too little for threads
+                fill.attributes[SCHEDULE] = ScheduleAttr.of(schedule.variant, lanes=schedule.lanes)
+            rewriter.insert([view, fill])
+        rewriter.erase(op)

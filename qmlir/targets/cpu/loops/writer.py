@@ -13,8 +13,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from qmlir.analysis.readings import INTEGER_DIVISIONS, computes_only
 from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp
-from qmlir.targets.cpu.loops.affine import Index, emit_place
-from qmlir.targets.cpu.loops.emitter import Emitter
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, emit_place
 from qmlir.targets.cpu.loops.join import expand_join
 from qmlir.targets.cpu.loops.nests import Access, Nest, Plan, memref_type
 from qmlir.targets.cpu.loops.requantize import expand_requantize

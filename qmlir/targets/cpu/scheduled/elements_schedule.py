@@ -13,7 +13,7 @@ from qmlir.dialects.simd.base import bits_of
 from qmlir.ir.statistics import count
 from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.isa.base import DOT_US
-from qmlir.targets.cpu.loops.byte_sums import sums_bytes
+from qmlir.targets.cpu.loops.lanes import sums_bytes
 from qmlir.targets.cpu.scheduled import contraction_schedule
 
 _WIDEST = 32

@@ -12,8 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from qmlir.dialects.kernel.contraction import ConvOp
-from qmlir.dialects.kernel.lowering.lowering import Lowering
-from qmlir.dialects.kernel.lowering.types import integer_types
+from qmlir.dialects.kernel.lowering.lowering import Lowering, integer_types
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.simd.base import bits_of
 from qmlir.ir.builtin_types import integer_list

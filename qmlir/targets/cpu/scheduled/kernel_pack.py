@@ -1,4 +1,8 @@
-"""`kernel-pack`: the operands of contractions in the layout of their schedules, zero points folded into the bias."""
+"""`kernel-pack`: the operands of contractions in the layout of their schedules, zero points folded into the bias.
+
+Weights of few bits are multiplied where they are the highest bits of bytes. A bias that is as many times too large, and
+a scale that is as many times too small, save the shift of each sum, and let sums begin with the bias.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +17,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.dialects.scf import YieldOp
 from xdsl.dialects.tensor import EmptyOp, ExtractSliceOp, InsertSliceOp
-from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, Use
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue, Use
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -21,12 +25,12 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
 from qmlir.analysis.readings import is_movement
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
-from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, unchanged
+from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, integer_types, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
-from qmlir.dialects.kernel.lowering.types import integer_types
 from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.dialects.kernel.packed_ops import PACKED, PackedOp
 from qmlir.dialects.kernel.variants import SCALAR, Variant
@@ -35,9 +39,7 @@ from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.targets.cpu.isa.conditions import centred_weights
 from qmlir.targets.cpu.scheduled.bufferization.destinations import results_written
 from qmlir.targets.cpu.scheduled.elements_schedule import schedule_all_elements
-from qmlir.targets.cpu.scheduled.left_sums import scaled_sum_of, shifted_bias, shifted_scale
 from qmlir.targets.cpu.scheduled.packing import (
-    Array,
     channel_map,
     constant_of,
     correction,
@@ -48,6 +50,73 @@ from qmlir.targets.cpu.scheduled.packing import (
     weights_of,
 )
 from qmlir.targets.cpu.scheduled.row_groups import group_rows
+
+_LARGEST_INPUT = 255
+"""What loops over such weights read: bytes without a sign."""
+
+
+@dataclass(frozen=True)
+class ScaledSum:
+    """The beginning of an epilogue: a bias is added to the sum, and what a float says is multiplied by a scale."""
+
+    block: Block
+    bias: int
+    scale: int
+    """The epilogue operands."""
+
+    def shift(self, spare: int) -> None:
+        """Let the body take the sum `2^spare` times as large."""
+        builder, sums = Builder(InsertPoint.at_start(self.block)), self.block.args[0]
+        count = builder.insert(arith.ConstantOp.from_int_and_width(spare, i32))
+        shifted = builder.insert(arith.ShLIOp(sums, count.result))
+        sums.replace_uses_with_if(shifted.result, lambda use: use.operation is not shifted)
+
+
+def _only_user(value: SSAValue) -> Operation | None:
+    uses = list(value.uses)
+    return uses[0].operation if len(uses) == 1 else None
+
+
+def _operand_beside(op: arith.AddiOp | arith.MulfOp, value: SSAValue, block: Block) -> int | None:
+    """The number of the epilogue operand that `op` takes beside `value`, and nothing else takes."""
+    other = op.rhs if op.lhs is value else op.lhs
+    if not isinstance(other, BlockArgument) or other.block is not block or _only_user(other) is not op:
+        return None
+    return other.index - 1
+
+
+def scaled_sum_of(block: Block) -> ScaledSum | None:
+    """How an epilogue begins, where it does so."""
+    sums = block.args[0]
+    addition = _only_user(sums)
+    if not isinstance(addition, arith.AddiOp):
+        return None
+    conversion = _only_user(addition.result)
+    if not isinstance(conversion, arith.SIToFPOp) or conversion.result.type != f32:
+        return None
+    product = _only_user(conversion.result)
+    if not isinstance(product, arith.MulfOp):
+        return None
+    bias, scale = _operand_beside(addition, sums, block), _operand_beside(product, conversion.result, block)
+    return None if bias is None or scale is None else ScaledSum(block, bias, scale)
+
+
+def shifted_bias(bias: Array, weights: Sequence[Array], spare: int) -> Array | None:
+    """The bias `2^spare` times as large, `None` where a sum of a channel with it may not fit 32 bits then."""
+    limit = 1 << (31 - spare)
+    for start, channel in zip(bias.astype(np.int64), weights, strict=True):
+        terms = channel.astype(np.int64)
+        low, high = (_LARGEST_INPUT * int(part.sum()) for part in (np.minimum(terms, 0), np.maximum(terms, 0)))
+        if start + low < -limit or start + high >= limit:
+            return None
+    return (bias.astype(np.int64) << spare).astype(bias.dtype)
+
+
+def shifted_scale(scale: Array, spare: int) -> Array | None:
+    """The scale `2^spare` times as small, `None` where it is not a number of full precision then."""
+    small = np.ldexp(scale, -spare).astype(scale.dtype)
+    is_normal = np.isfinite(scale) & ((np.abs(small) >= np.finfo(scale.dtype).tiny) | (scale == 0))
+    return small if bool(is_normal.all()) else None
 
 
 def _input_offset(op: ContractionOp, variant: Variant) -> int:

@@ -16,8 +16,7 @@ from qmlir.analysis.intervals import EMPTY
 from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.dialects.kernel.attributes import TUNED
 from qmlir.dialects.kernel.contraction import ConvOp
-from qmlir.dialects.kernel.lowering.lowering import Lowering
-from qmlir.dialects.kernel.lowering.types import integer_types
+from qmlir.dialects.kernel.lowering.lowering import Lowering, integer_types
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.winograd import ALGORITHMS, F2, VARIANTS, Algorithm, WinogradOp, part_counts
 from qmlir.ir.diagnostics import emit_remark

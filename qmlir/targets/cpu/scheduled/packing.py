@@ -16,13 +16,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.analysis.readings import is_movement, output_maps, permutation_of, readings_of
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.attributes import LayoutAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, constant_array, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import product_weights, window_weights, winograd_weights
-from qmlir.dialects.kernel.variants import Array, WeightLayout
+from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.isa.conditions import has_offset_bytes

@@ -23,6 +23,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.analysis.readings import Structured, computes_only, defining, points_of, ranges_of, readings_of
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.ops import JoinOp
 from qmlir.dialects.kernel.rows import RowMaxOp, RowReduceOp, RowSumOp
 from qmlir.ir.builtin_types import as_dense, dense
@@ -99,7 +100,7 @@ def place_of(builder: Builder, byte: SSAValue) -> SSAValue:
     return builder.insert(arith.SubiOp(number, first)).result
 
 
-def _ascends(widened: npt.NDArray[Any]) -> bool:
+def _ascends(widened: Array) -> bool:
     """Whether the largest of some bytes is the largest widened. -0 is not the same as 0, though neither is larger."""
     return bool(
         (np.diff(widened) >= 0).all()
@@ -156,7 +157,7 @@ def look_up(op: GenericOp, rewriter: PatternRewriter) -> RowTable | None:
 
 
 def _table(
-    op: GenericOp, largest: RowMaxOp, byte: SSAValue, bytes_: _Bytes, widened: npt.NDArray[Any]
+    op: GenericOp, largest: RowMaxOp, byte: SSAValue, bytes_: _Bytes, widened: Array
 ) -> tuple[SSAValue, Floats] | None:
     """The last float that depends on a byte and the largest of its row alone, where a table of it saves enough."""
     block, place = op.body.block, np.arange(len(BYTES))
@@ -225,7 +226,7 @@ def lowest_bit(numbers: npt.NDArray[np.floating[Any]]) -> int:
     return int((exponents - MANTISSA + np.log2(whole & -whole).astype(np.int64)).min())
 
 
-def is_exact_in_any_order(numbers: npt.NDArray[Any], terms: int) -> bool:
+def is_exact_in_any_order(numbers: Array, terms: int) -> bool:
     """Whether f64 holds every sum of up to so many of the numbers: all are whole multiples of one unit."""
     if not np.isfinite(numbers).all():
         return False

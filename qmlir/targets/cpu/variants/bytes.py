@@ -6,9 +6,9 @@ from xdsl.ir import SSAValue
 
 from qmlir.dialects.simd.lanes import DotAccumulateOp, Signs
 from qmlir.dialects.simd.memory import LoadGroupSplatOp
-from qmlir.targets.cpu.loops.contraction.steps import Operand, Place
+from qmlir.targets.cpu.loops.contraction.geometry import Operand, Place
 from qmlir.targets.cpu.loops.contraction.tiles import TiledVariant
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
+from qmlir.targets.cpu.loops.emitter import VectorEmitter
 
 
 class ByteDots(TiledVariant):

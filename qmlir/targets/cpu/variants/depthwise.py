@@ -2,8 +2,8 @@
 
 from xdsl.ir import SSAValue
 
-from qmlir.targets.cpu.loops.contraction.steps import Operand, Place, load, widened
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
+from qmlir.targets.cpu.loops.contraction.geometry import Operand, Place, load, widened
+from qmlir.targets.cpu.loops.emitter import VectorEmitter
 from qmlir.targets.cpu.variants.splat import Splat
 
 

@@ -13,15 +13,14 @@ the epilogue gives are brought back out of it.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, VectorType, i8, i16, i32, i64
 from xdsl.dialects.vector import ShuffleOp
 from xdsl.ir import Attribute, SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.kernel.variants import WeightLayout
@@ -29,13 +28,10 @@ from qmlir.dialects.simd.base import bits_of, element_of, lanes_of, vector
 from qmlir.dialects.simd.lanes import Conversion, ConvertOp, DotAccumulateOp, InterleaveHighOp, InterleaveLowOp, Signs
 from qmlir.dialects.simd.memory import StoreOp, StorePartialOp
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.affine import Index, emit_place
 from qmlir.targets.cpu.loops.contraction.epilogue import write_body
-from qmlir.targets.cpu.loops.contraction.geometry import OperandReading, add, times
-from qmlir.targets.cpu.loops.contraction.steps import Operand, Place, load
+from qmlir.targets.cpu.loops.contraction.geometry import Operand, OperandReading, Place, load
 from qmlir.targets.cpu.loops.contraction.tiles import Registers, TiledVariant, TileWriter
-from qmlir.targets.cpu.loops.emitter import Emitter
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place, times
 
 QUAD = 4
 """Bytes of a lane, and lanes of a block of 128 bits."""
@@ -56,7 +52,7 @@ def _bits(emit: Emitter, value: SSAValue, element: Attribute) -> SSAValue:
     return emit.insert(ConvertOp(value, Conversion.BITCAST, vector(lanes, element)))
 
 
-def interleaved_channels(lanes: int, registers: int) -> npt.NDArray[Any]:
+def interleaved_channels(lanes: int, registers: int) -> Array:
     """The channel of each lane of the registers, `[registers, lanes]`, counted from the first one that was read."""
     if lanes % QUAD:
         raise ValueError(f"found {lanes} lanes, blocks of 128 bits have {QUAD} each")
@@ -116,7 +112,7 @@ class InterleavedLayout(WeightLayout):
     def order(self) -> tuple[int, ...]:
         return (0, 4, 6, 2, 1, 3, 5)
 
-    def unpack(self, packed: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def unpack(self, packed: Array) -> Array:
         return super().unpack(packed).reshape(1, self.channels, *self.taps, 1)
 
 
@@ -287,11 +283,11 @@ class DepthwiseWriter(TileWriter):
         pairs = zip(*([_bits(emit, each, i16) for each in half] for half in (first, second)), strict=True)
         return [_bits(emit, each, i8) for low, high in pairs for each in self._halves(emit, low, high, 8)]
 
-    def _channels(self, emit: VectorEmitter) -> npt.NDArray[Any]:
+    def _channels(self, emit: VectorEmitter) -> Array:
         """The channel of each lane of the registers of sums."""
         return interleaved_channels(emit.lanes, self.group)
 
-    def _places(self, emit: VectorEmitter) -> npt.NDArray[Any]:
+    def _places(self, emit: VectorEmitter) -> Array:
         """Where the channels of a block are, in order: lanes of interleaved registers, counted through all of them."""
         return np.asarray(np.argsort(self._channels(emit), axis=None))
 

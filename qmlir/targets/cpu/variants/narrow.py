@@ -7,7 +7,7 @@ from xdsl.ir import SSAValue
 from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.dialects.simd.base import lanes_of
 from qmlir.targets.cpu.isa.conditions import NARROW_TERMS
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
+from qmlir.targets.cpu.loops.emitter import VectorEmitter
 from qmlir.targets.cpu.variants.bytes import ByteDots
 
 

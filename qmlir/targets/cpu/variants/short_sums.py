@@ -12,12 +12,9 @@ from xdsl.ir import SSAValue
 
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.simd.lanes import DotAccumulateOp, MultiplyPairsOp
-from qmlir.targets.cpu.loops.affine import Index
-from qmlir.targets.cpu.loops.contraction.geometry import Window, add, times
-from qmlir.targets.cpu.loops.contraction.steps import load
+from qmlir.targets.cpu.loops.contraction.geometry import Window, load
 from qmlir.targets.cpu.loops.contraction.tiles import Registers, TileWriter
-from qmlir.targets.cpu.loops.emitter import Emitter
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, times
 from qmlir.targets.cpu.variants.bytes import ByteDots
 
 

@@ -9,10 +9,9 @@ from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import SSAValue
 
 from qmlir.dialects.kernel.ops import scalar_of
-from qmlir.targets.cpu.loops.contraction.steps import Operand, Place, widened
+from qmlir.targets.cpu.loops.contraction.geometry import Operand, Place, widened
 from qmlir.targets.cpu.loops.contraction.tiles import TiledVariant
-from qmlir.targets.cpu.loops.emitter import Emitter
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
+from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter
 
 
 class Splat(TiledVariant):

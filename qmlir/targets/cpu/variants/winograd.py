@@ -21,15 +21,12 @@ from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.kernel.winograd import F2, F4, F4_BYTES, KERNEL_SIZE, Algorithm, Matrix
 from qmlir.dialects.simd.memory import PrefetchOp, StoreOp
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.affine import Index, emit_expression
 from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue
-from qmlir.targets.cpu.loops.contraction.geometry import Geometry, OperandReading, add, innermost_is_dense, times
-from qmlir.targets.cpu.loops.contraction.steps import Operand, load
+from qmlir.targets.cpu.loops.contraction.geometry import Geometry, Operand, OperandReading, innermost_is_dense, load
 from qmlir.targets.cpu.loops.contraction.tiles import LoopVariant
-from qmlir.targets.cpu.loops.emitter import Emitter, bits_of
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, bits_of, emit_expression, times
 from qmlir.targets.cpu.loops.linear_maps import combined
 from qmlir.targets.cpu.loops.nests import collapse_axes
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
 from qmlir.targets.cpu.variants.i16_pairs import I16_PAIRS
 
 Tile = list[list[SSAValue]]

@@ -46,7 +46,7 @@ def test_weights_beside_the_model(tmp_path: Path) -> None:
 
 def test_above_what_protobuf_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, _ = wide_module()
-    monkeypatch.setattr("qmlir.onnx.export.saving.MOST_BYTES", 10_000)
+    monkeypatch.setattr("qmlir.onnx.export.writing.MOST_BYTES", 10_000)
     qmlir.export_onnx(qmlir.load(model), tmp_path / "wide.onnx")
     assert (tmp_path / "wide.onnx.data").exists()
 

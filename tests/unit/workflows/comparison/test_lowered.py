@@ -11,9 +11,8 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.workflows.comparison.compare import compare
-from qmlir.workflows.comparison.compiled import CompiledSubject, with_values
 from qmlir.workflows.comparison.lowered import LoweredSubject
-from qmlir.workflows.comparison.subjects import ModuleSubject
+from qmlir.workflows.comparison.subjects import CompiledSubject, ModuleSubject, with_values
 from tests.support.nets import Net
 
 RANDOM = np.random.default_rng(3)

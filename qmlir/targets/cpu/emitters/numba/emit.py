@@ -28,7 +28,7 @@ from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import REFUSES_NAN, Port, inputs_of, memory_outputs_of
 from qmlir.targets.cpu.emitters.numba.elements import caller_dtype, item_size, memory_name, register_name, unfilled_bits
 from qmlir.targets.cpu.emitters.numba.families import EMISSIONS
-from qmlir.targets.cpu.emitters.numba.families.team import NUMBER, TEAM
+from qmlir.targets.cpu.emitters.numba.families.control import NUMBER, TEAM
 from qmlir.targets.cpu.emitters.numba.function import (
     BY_HAND,
     INDENT,

@@ -13,14 +13,11 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import YieldOp, scalar_of, shaped
 from qmlir.dialects.simd.memory import StoreOp, StorePartialOp
-from qmlir.targets.cpu.loops.affine import Index, emit_place
 from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form, is_held, written_on
-from qmlir.targets.cpu.loops.contraction.geometry import Geometry, OperandReading, add, innermost_is_dense
+from qmlir.targets.cpu.loops.contraction.geometry import Geometry, OperandReading, innermost_is_dense, load
 from qmlir.targets.cpu.loops.contraction.shortcuts import saturation_of, start_of
-from qmlir.targets.cpu.loops.contraction.steps import load
 from qmlir.targets.cpu.loops.contraction.together import JointEpilogue, Registers
-from qmlir.targets.cpu.loops.emitter import Emitter
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place
 
 _JOINED = 4
 """Registers of sums that become one of bytes: as wide as one of them."""

@@ -19,11 +19,10 @@ from qmlir.dialects.simd.base import bits_of
 from qmlir.dialects.simd.lanes import RoundToIntOp
 from qmlir.dialects.simd.memory import GatherOp
 from qmlir.targets.cpu.loops.contraction.geometry import innermost_is_dense
-from qmlir.targets.cpu.loops.emitter import Emitter
+from qmlir.targets.cpu.loops.emitter import CONVERSIONS, Emitter, VectorEmitter
 from qmlir.targets.cpu.loops.expansion import expanded, function_name
 from qmlir.targets.cpu.loops.join import expand_join
 from qmlir.targets.cpu.loops.requantize import expand_requantize
-from qmlir.targets.cpu.loops.vectors import CONVERSIONS, VectorEmitter
 
 
 def is_held(element: Attribute, *, in_memory: bool) -> bool:

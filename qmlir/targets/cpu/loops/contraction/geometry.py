@@ -3,34 +3,29 @@
 Products of matrices and convolutions are alike here: a position of the result is one of `x` times a stride, and each
 tap moves it. Where `x`, the result and what the epilogue reads have their positions without gaps and no window, all
 positions become one axis.
+
+`Operand` says how elements of `x` become numbers of the sum.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import cast
 
-from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineBinaryOpKind, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, MemRefType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from qmlir.dialects.kernel.ops import shaped
+from qmlir.dialects.kernel.ops import scalar_of, shaped
 from qmlir.dialects.kernel.packed_ops import PackedConvOp, PackedOp
+from qmlir.dialects.simd.base import vector
+from qmlir.dialects.simd.memory import LoadOp, LoadPartialOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.affine import Index, emit_binary, strides_of
-from qmlir.targets.cpu.loops.contraction.steps import Operand
-from qmlir.targets.cpu.loops.emitter import Emitter
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, add, bits_of, strides_of, times
 from qmlir.targets.cpu.loops.nests import collapse_axes, memref_type
-
-
-def add(emit: Emitter, a: Index, b: Index) -> Index:
-    """`a + b`, folded where both are known."""
-    return emit_binary(emit, AffineBinaryOpKind.Add, a, b)
-
-
-def times(emit: Emitter, a: Index, factor: int) -> Index:
-    """`a * factor`, folded where it is known."""
-    return emit_binary(emit, AffineBinaryOpKind.Mul, a, factor)
 
 
 def _strides(value: SSAValue) -> tuple[int | None, ...]:
@@ -45,6 +40,44 @@ def without_gaps(value: SSAValue, first: int, last: int) -> bool:
     axes = [axis for axis in range(first, last + 1) if shape[axis] != 1]
     steps = [(strides[outer], strides[inner], shape[inner]) for outer, inner in pairwise(axes)]
     return all(inner is not None and outer == inner * size for outer, inner, size in steps)
+
+
+Place = Sequence[Index]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """The memory of `x`, and how its elements become numbers of the sum."""
+
+    memory: SSAValue
+    is_unsigned: bool
+    accumulator: Attribute
+
+    @property
+    def element(self) -> Attribute:
+        """The type of an element in memory."""
+        return cast(MemRefType[Attribute], self.memory.type).get_element_type()
+
+
+def load(emit: Emitter, memory: SSAValue, place: Place, lanes: int, count: int | None = None) -> SSAValue:
+    """Consecutive elements, or the first `count` of them and zeros."""
+    element = cast(MemRefType[Attribute], memory.type).get_element_type()
+    indices, type_ = [emit.index(each) for each in place], vector(lanes, element)
+    if count is None:
+        return emit.insert(LoadOp(memory, indices, type_))
+    return emit.insert(LoadPartialOp(memory, indices, emit.index(count), type_))
+
+
+def widened(emit: Emitter, value: SSAValue, x: Operand) -> SSAValue:
+    """An element, or elements, in the type of the sum."""
+    element = scalar_of(value.type)
+    if element == x.accumulator:
+        return value
+    if isinstance(element, AnyFloat):
+        return emit.convert(arith.ExtFOp, value, x.accumulator)
+    if bits_of(element) == bits_of(x.accumulator):
+        return value
+    return emit.convert(arith.ExtUIOp if x.is_unsigned else arith.ExtSIOp, value, x.accumulator)
 
 
 @dataclass(frozen=True)

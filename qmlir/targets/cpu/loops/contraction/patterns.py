@@ -1,15 +1,113 @@
-"""The patterns that make loops of contractions on memory: by the variant of packed operands, or over scalars."""
+"""The patterns that make loops of contractions on memory: by the variant of packed operands, or over scalars.
 
+Loops over scalars take any operands as they are: an element after the other.
+"""
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat
+from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from qmlir import registry
-from qmlir.dialects.kernel.contraction import ContractionOp
+from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
+from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.kernel.winograd import WinogradOp
+from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.contraction.scalar import ScalarWriter
+from qmlir.targets.cpu.loops.contraction.epilogue import for_each, write_element
+from qmlir.targets.cpu.loops.contraction.geometry import OperandReading
 from qmlir.targets.cpu.loops.contraction.tiles import LoopVariant
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, add, bits_of, times
 from qmlir.targets.cpu.loops.structured import replace_by_loops
+
+
+class ScalarWriter:
+    """Writes the loops of one contraction: an element after the other, its terms in row-major order."""
+
+    def __init__(self, op: ContractionOp):
+        assert op.outs is not None
+        self.op = op
+        self.y = op.outs
+        self.accumulator: Attribute = op.accumulator_type
+        pairs = zip(op.epilogue, op.epilogue_maps, strict=True)
+        self.readings = tuple(OperandReading(value, attribute.data) for value, attribute in pairs)
+
+    def write(self, emit: Emitter) -> None:
+        """Write all loops where `emit` stands."""
+        for_each(emit, shaped(self.y)[0], self._write_element)
+
+    def _write_element(self, emit: Emitter, place: Sequence[Index]) -> None:
+        zero = emit.constant(0, self.accumulator)
+        total = self._sum(emit, zero, place, [], shaped(self.op.w)[0][self._terms_axis() :])
+        write_element(emit, self.op, self.readings, self.y, total, place)
+
+    def _terms_axis(self) -> int:
+        return 1 if isinstance(self.op, ConvOp) else len(shaped(self.op.w)[0]) - 1
+
+    def _sum(
+        self, emit: Emitter, total: SSAValue, place: Sequence[Index], terms: list[Index], sizes: Sequence[int]
+    ) -> SSAValue:
+        if not sizes:
+            return self._added(emit, total, place, terms)
+
+        def write(inner: Emitter, term: Index, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return [self._sum(inner, before[0], place, [*terms, term], sizes[1:])]
+
+        return emit.carried(sizes[0], [total], write)[0]
+
+    def _added(self, emit: Emitter, total: SSAValue, place: Sequence[Index], terms: list[Index]) -> SSAValue:
+        x_place, w_place = self._places(emit, place, terms)
+        x = self._centred(
+            emit, emit.load(self.op.x, x_place), self.op.input_unsigned is not None,
+            emit.constant(self.op.input_zero_point.value.data, self.accumulator) if self._has_offset(0) else None,
+        )  # fmt: skip
+        offset = None
+        if self.op.weight_zero_points is not None:
+            offset = self._widened(emit, emit.load(self.op.weight_zero_points, [place[-1]]), is_unsigned=False)
+        elif self._has_offset(1):
+            offset = emit.constant(self.op.weight_zero_point.value.data, self.accumulator)
+        w = self._centred(emit, emit.load(self.op.w, w_place), self.op.weight_unsigned is not None, offset)
+        is_float = isinstance(self.accumulator, AnyFloat)
+        product = emit.binary(arith.MulfOp if is_float else arith.MuliOp, x, w)
+        return emit.binary(arith.AddfOp if is_float else arith.AddiOp, total, product)
+
+    def _has_offset(self, operand: int) -> bool:
+        zero_points = (self.op.input_zero_point, self.op.weight_zero_point)
+        return zero_points[operand].value.data != 0 and not isinstance(self.accumulator, AnyFloat)
+
+    def _places(self, emit: Emitter, place: Sequence[Index], terms: Sequence[Index]) -> tuple[list[Index], list[Index]]:
+        op = self.op
+        if not isinstance(op, ConvOp):
+            batches = list(place[:-2]) if len(shaped(op.w)[0]) > 2 else []
+            return [*place[:-1], *terms], [*batches, place[-1], *terms]
+        moved = [
+            add(emit, times(emit, position, stride), times(emit, tap, dilation))
+            for position, stride, tap, dilation in zip(
+                place[1:-1], integer_list(op.strides), terms[:-1], integer_list(op.dilations), strict=True
+            )
+        ]
+        channel: Index = terms[-1]
+        if op.group_count > 1:
+            size = op.channels() // op.group_count
+            group = emit.binary(arith.DivUIOp, emit.index(place[-1]), emit.index(size))
+            channel = add(emit, times(emit, group, shaped(op.w)[0][-1]), channel)
+        return [place[0], *moved, channel], [place[-1], *terms]
+
+    def _centred(self, emit: Emitter, value: SSAValue, is_unsigned: bool, offset: SSAValue | None) -> SSAValue:
+        wide = self._widened(emit, value, is_unsigned=is_unsigned)
+        return wide if offset is None else emit.binary(arith.SubiOp, wide, offset)
+
+    def _widened(self, emit: Emitter, value: SSAValue, *, is_unsigned: bool) -> SSAValue:
+        if value.type == self.accumulator:
+            return value
+        if isinstance(value.type, AnyFloat):
+            return emit.convert(arith.ExtFOp, value, self.accumulator)
+        difference = bits_of(self.accumulator) - bits_of(value.type)
+        kind = arith.TruncIOp if difference < 0 else arith.ExtUIOp if is_unsigned else arith.ExtSIOp
+        return emit.convert(kind, value, self.accumulator)
 
 
 class ContractionToLoops(RewritePattern):

@@ -11,9 +11,9 @@ from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.ops import YieldOp
 from qmlir.dialects.simd.base import bits_of
 from qmlir.dialects.simd.lanes import NarrowOp
-from qmlir.passes.integer.scalar_simplification import constant_of
+from qmlir.passes.integer.scalar_simplification import known_integer
 from qmlir.targets.cpu.loops.contraction.forms import has_form, written_on
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
+from qmlir.targets.cpu.loops.emitter import VectorEmitter
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def _shifted(sums: SSAValue, spare: int) -> SSAValue | None:
     """What a body makes of the sum, where it takes it `2^spare` times as large."""
     uses = list(sums.uses)
     shift = uses[0].operation if len(uses) == 1 else None
-    is_shift = isinstance(shift, arith.ShLIOp) and shift.lhs is sums and constant_of(shift.rhs) == spare
+    is_shift = isinstance(shift, arith.ShLIOp) and shift.lhs is sums and known_integer(shift.rhs) == spare
     return shift.results[0] if shift is not None and is_shift else None
 
 
@@ -127,7 +127,7 @@ def saturated_by(truncated: arith.TruncIOp) -> SSAValue | None:
     low, high = integer_limits(bits_of(element))
     wanted: dict[type[Operation], int] = {arith.MaxSIOp: low, arith.MinSIOp: high}
     while isinstance(extreme := value.owner, _EXTREMES) and type(extreme) in wanted:
-        if constant_of(extreme.rhs) != wanted.pop(type(extreme)):
+        if known_integer(extreme.rhs) != wanted.pop(type(extreme)):
             return None
         value = extreme.lhs
     return None if wanted else value

@@ -22,13 +22,10 @@ from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.kernel.variants import Variant
 from qmlir.dialects.simd.base import bits_of
 from qmlir.dialects.simd.memory import PrefetchOp
-from qmlir.targets.cpu.loops.affine import Index
 from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue
-from qmlir.targets.cpu.loops.contraction.geometry import Geometry, Window, add, geometry_of, times
-from qmlir.targets.cpu.loops.contraction.steps import Operand, Place, load
-from qmlir.targets.cpu.loops.emitter import Emitter
+from qmlir.targets.cpu.loops.contraction.geometry import Geometry, Operand, Place, Window, geometry_of, load
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, times
 from qmlir.targets.cpu.loops.nests import collapse_axes
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
 
 Registers = list[list[SSAValue]]
 

@@ -17,7 +17,7 @@ from qmlir.dialects.simd.lanes import NarrowOp
 from qmlir.dialects.simd.memory import is_byte_table
 from qmlir.targets.cpu.loops.contraction.forms import has_form, written_on
 from qmlir.targets.cpu.loops.contraction.shortcuts import is_inside, saturated_by
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
+from qmlir.targets.cpu.loops.emitter import VectorEmitter
 
 _NARROW = 16
 """The bits up to which numbers are computed together: those of a place in a table that was split."""

@@ -13,8 +13,7 @@ from xdsl.ir import Block, Operation
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
-from qmlir.targets.cpu.loops.affine import Index, emit_expression, least, step_along, strides_of
-from qmlir.targets.cpu.loops.emitter import Emitter
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, emit_expression, least, step_along, strides_of
 
 RANGES = (4, 5)
 

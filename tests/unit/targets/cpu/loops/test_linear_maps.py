@@ -14,8 +14,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from qmlir.dialects.kernel.winograd import F2, F4, Matrix
+from qmlir.targets.cpu.loops.emitter import VectorEmitter
 from qmlir.targets.cpu.loops.linear_maps import combined
-from qmlir.targets.cpu.loops.vectors import VectorEmitter
 
 
 @dataclass

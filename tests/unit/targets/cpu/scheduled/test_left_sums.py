@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from qmlir.targets.cpu.scheduled.left_sums import shifted_bias, shifted_scale
+from qmlir.targets.cpu.scheduled.kernel_pack import shifted_bias, shifted_scale
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from xdsl.ir import Operation
 
-from qmlir.targets.cpu.emitters.numba.families import control, custom, memory, registers, scalars, team
+from qmlir.targets.cpu.emitters.numba.families import control, memory, registers, scalars
 from qmlir.targets.cpu.emitters.numba.function import EmitOperation
 
 EMISSIONS: Mapping[type[Operation], EmitOperation] = {
@@ -12,6 +12,4 @@ EMISSIONS: Mapping[type[Operation], EmitOperation] = {
     **registers.EMISSIONS,
     **memory.EMISSIONS,
     **control.EMISSIONS,
-    **custom.EMISSIONS,
-    **team.EMISSIONS,
 }

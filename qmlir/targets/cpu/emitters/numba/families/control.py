@@ -1,4 +1,7 @@
-"""`scf` in the emitted code: Python's loops and choices; values that they carry are variables."""
+"""`scf` in the emitted code: Python's loops and choices; carried values are variables. Custom kernels; work of a team.
+
+Every thread of `team` runs the function, as the thread `number`; it calls the runtime on both.
+"""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -8,8 +11,11 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, Region, SSAValue
 
+from qmlir.dialects.kernel.custom import CustomOp, called_kernel, stored_dtype
+from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.team.ops import ChunksOp, SingleOp
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter, memref_type
+from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter, Memory, memref_type
 from qmlir.targets.cpu.emitters.numba.text import Index, Text, name_text
 
 
@@ -146,9 +152,77 @@ def _execute_region(write: FunctionWriter, op: scf.ExecuteRegionOp) -> None:
     _branch(write, names, op.region)
 
 
+def _array(write: FunctionWriter, memory: Memory, dtype: str) -> Text:
+    flat = name_text(memory.array)
+    if memory.offset.number != 0:
+        flat = write.call("tail", flat, memory.offset)
+    layout = "C" if memory.is_contiguous else "A"
+    return write.call("array", flat, f'"{dtype}"', f'"{layout}"', *memory.shape, *memory.strides)
+
+
+def _custom(write: FunctionWriter, op: CustomOp) -> None:
+    """The call; memory with gaps is copied where the function wants none, results after the call."""
+    called_kernel(op)  # of a function that a package gives
+    arguments: list[Text] = []
+    behind: list[str] = []
+    for place, (value, own) in enumerate(zip(op.operands, op.own_types, strict=True)):
+        dtype, memory = stored_dtype(element_type(own)), write.memory(value)
+        if dtype is None:
+            raise op_error(op, f"has a value of type {own}: no array of it can be handed over")
+        array = _array(write, memory, str(dtype))
+        if memory.is_contiguous or op.any_strides is not None:
+            arguments.append(array)
+            continue
+        copy = write.names.new("copy")
+        write.line(f"{copy} = {array}.copy()")
+        arguments.append(name_text(copy))
+        if place >= len(op.inputs):
+            gaps = write.names.new("gaps")
+            behind += [f"{gaps} = {array}", f"{gaps}[...] = {copy}"]
+    name = write.tables.function(op.function.data)
+    write.line(f"{name}({', '.join(map(str, arguments))})")
+    for line in behind:
+        write.line(line)
+
+
+TEAM, NUMBER = "team", "number"
+
+
+def _of_thread(write: FunctionWriter, name: str, *operands: Text | int) -> Text:
+    """The call of an operation on the team and the thread."""
+    return write.call(name, name_text(TEAM), name_text(NUMBER), *operands)
+
+
+def _single(write: FunctionWriter, op: SingleOp) -> None:
+    condition = _of_thread(write, "alone")
+    write.line(f"if {NUMBER} == 0 and {condition}:" if op.first is not None else f"if {condition}:")
+    with write.indented():
+        write.region(op.body)
+    write.line(str(_of_thread(write, "finished", 0)))
+
+
+def _chunks(write: FunctionWriter, op: ChunksOp) -> None:
+    steps, chunks = op.steps.value.data, op.chunks.value.data
+    chunk, *bounds = (write.names.new(name) for name in ("chunk", "begin", "end"))
+    write.line(f"{chunk} = {_of_thread(write, 'taken', -1, chunks)}")
+    write.line(f"while {chunk} >= 0:")
+    with write.indented():
+        for place, (argument, bound) in enumerate(zip(op.body.block.args, bounds, strict=True)):
+            call = write.call(("chunk_begin", "chunk_end")[place], name_text(TEAM), name_text(chunk), chunks, steps)
+            write.line(f"{bound} = {call}")
+            write.chunks[bound] = range(steps)
+            write.values[argument] = Index.of(name_text(bound))
+        write.region(op.body)
+        write.line(f"{chunk} = {_of_thread(write, 'taken', name_text(chunk), chunks)}")
+    write.line(str(_of_thread(write, "finished", chunks)))
+
+
 EMISSIONS = cast(
     dict[type[Operation], EmitOperation],
     {
+        ChunksOp: _chunks,
+        CustomOp: _custom,
+        SingleOp: _single,
         scf.ForOp: _for,
         scf.ParallelOp: _parallel,
         scf.IfOp: _if,

@@ -8,11 +8,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Block
 
-from qmlir.analysis.magnitudes import Magnitudes
 from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.dialects.kernel.contraction import MatMulOp
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
+from qmlir.passes.integer.kernel_simplify_rounding import Magnitudes
 from qmlir.text.parsing import parse_module
 
 _ELEMENTS = """
