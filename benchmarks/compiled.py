@@ -1,8 +1,9 @@
 """Measures compiled programs beside other runtimes: `make bench-compiled`.
 
 Models of random weights and digit classifiers against ONNX Runtime and OpenVINO; single layers against ONNX Runtime;
-weights of 4 bits against those of 8; how time grows with sizes; compiling and starting. All in one process, in turns,
-on one thread and on several. `--only` and `--model` choose, `--folder` keeps what is prepared for the next run.
+weights of 4 bits against those of 8; shifts against products of floats; how time grows with sizes; compiling and
+starting. All in one process, in turns, on one thread and on several. `--only` and `--model` choose, `--folder` keeps
+what is prepared for the next run.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from benchmarks.machine import machine
 from benchmarks.models import BENCH_MODELS
 from benchmarks.narrow import narrow_section
 from benchmarks.rows import FORMATS, Section
+from benchmarks.shifts import shift_section
 from benchmarks.starts import STARTED, starts
 from benchmarks.subjects import Subject, prepare
 from qmlir.dialects.kernel.attributes import isa_names
@@ -47,6 +49,10 @@ def _narrow(arguments: argparse.Namespace, contest: Contest, subjects: Sequence[
     yield narrow_section(contest)
 
 
+def _shifts(arguments: argparse.Namespace, contest: Contest, subjects: Sequence[Subject]) -> Iterator[Section]:
+    yield shift_section(contest)
+
+
 def _growth(arguments: argparse.Namespace, contest: Contest, subjects: Sequence[Subject]) -> Iterator[Section]:
     for name in arguments.growth or GROWTHS:
         yield growth_section(name, contest)
@@ -62,6 +68,7 @@ KINDS: Mapping[str, Callable[[argparse.Namespace, Contest, Sequence[Subject]], I
     "models": _models,
     "layers": _layers,
     "narrow": _narrow,
+    "shifts": _shifts,
     "growth": _growth,
     "starts": _starts,
 }

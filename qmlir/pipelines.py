@@ -16,6 +16,7 @@ from typing import Any, TypedDict, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import registry
+from qmlir.dialects.target.description import parse_requantization
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.passmanager.pipeline import parse_pipeline
@@ -188,7 +189,11 @@ QUANTIZE = NamedPipeline(
             f"nn-raise,{CLEAN}",
             "parts become the composites that they came from, with the types of all parts",
         ),
-        Stage("rescale", "<requantize>", "each operation requantizes in the mode of its target, if any are named"),
+        Stage(
+            "rescale",
+            "quant-set-requantize<requantize>",
+            "each operation requantizes in the mode of its target, or by a shift if all scales are powers of two",
+        ),
     ),
     defaults={"targets": "", "requantize": ""},
 )
@@ -278,6 +283,12 @@ class QuantizeSettings(TypedDict, total=False):
     recipe: RecipeSource
     """A TOML file of rules for chosen values, or its text as a `RecipeText`."""
 
+    requantize: str
+    """How every operation rescales exact integers: `f32`, `single_round`, `double_round`, `shift:up`, `shift:even`, …
+
+    By default targets say it; otherwise it is a shift, ties up, where all scales are powers of two, and `f32`.
+    """
+
     assert_all_quantized: bool
     """Whether operations that stay in float are an error, which lists them."""
 
@@ -295,7 +306,7 @@ def quantize_options(settings: QuantizeSettings, *, has_targets: bool = False) -
     return {
         name: value if isinstance(value, bool) else str(value)
         for name, value in given.items()
-        if name not in ("keep", "target")
+        if name not in ("keep", "target", "requantize")
     }
 
 
@@ -311,6 +322,15 @@ def _options(values: Mapping[str, str | bool]) -> str:
     return f"{{{written}}}" if written else ""
 
 
+def _requantize_text(text: str) -> str:
+    """The options by which everything requantizes as `text` says: `shift:up`. Raises `DiagnosticError`."""
+    try:
+        mode, ties = parse_requantization(text)
+    except ValueError as error:
+        raise text_error(f"setting 'requantize': {error}") from error
+    return f"{{mode={mode}{f' ties={ties}' if ties else ''}}}"
+
+
 def pipeline_values(settings: QuantizeSettings, *, has_targets: bool = False) -> dict[str, str]:
     """What stands for `<name>` in the pipeline `quantize` by `settings`; `has_targets`: the module names some itself.
 
@@ -323,8 +343,8 @@ def pipeline_values(settings: QuantizeSettings, *, has_targets: bool = False) ->
         "keep": f"{{keep={','.join(keep)}}}" if keep else "",
         "options": _options(quantize_options(settings, has_targets=has_targets)),
     }
-    if has_targets:
-        values["requantize"] = "quant-set-requantize"
+    if requantize := settings.get("requantize"):
+        values["requantize"] = _requantize_text(requantize)
     if targets:
         listed = ",".join(f'"{each.name}"' for each in find_targets(targets))
         values["targets"] = f"quant-set-target{{targets={listed}}}"

@@ -33,7 +33,7 @@ FORMS = ("qdq", "qoperator", "integer")
 
 _SETTINGS = (
     "activations", "weights", "accumulator", "scheme", "weight_scheme", "granularity", "calibrator", "recipe",
-    "assert_all_quantized", "processes",
+    "requantize", "assert_all_quantized", "processes",
 )  # fmt: skip
 
 
@@ -106,6 +106,11 @@ def add_quantization(parser: argparse.ArgumentParser) -> None:
     add("--granularity", metavar="KIND", help="for weights: channel (the default), tensor, block:N")
     add("--calibrator", default="", choices=calibrator_names(), help="of recorded statistics (default: min_max)")
     add("--recipe", default="", metavar="FILE", help="rules for single nodes, operations and slots (TOML)")
+    add(
+        "--requantize", default="", metavar="MODE",
+        help="how exact integers are rescaled: f32, shift:up, … (default: by targets; by shifts, ties up, where all "
+        "scales are powers of two; otherwise f32)",
+    )  # fmt: skip
     add("--assert-all-quantized", action="store_true", help="fail, with a list, if an operation stays in float")
     add_options(parser, "--processes")
 

@@ -4,15 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.passes import ModulePass
 
 from qmlir.arithmetic.requantization import Mode, Ties
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.requantize import may_requantize, set_requantization
+from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.dialects.target.description import Description, parse_requantization
+from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.ir.statistics import count
@@ -33,6 +36,10 @@ class QuantSetRequantize(ModulePass):
     Without `mode` the targets of the module say it (`quant-set-target`): an operation takes the first mode, of the
     first target that computes it, which expresses its scales; where none of a target's modes does, the next target has
     its turn, and where no target is left, that is an error. What no target computes stays as it is.
+
+    Without `mode` and targets, and where a target has no modes of its own, the scales decide: an operation all of whose
+    scales are powers of two, and whose ratios are, rescales by a shift that rounds half-way cases up, which is the
+    cheapest code. Others stay as they are.
 
     Before (run with `mode=shift ties=even`):
 
@@ -71,18 +78,29 @@ class QuantSetRequantize(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         targets = targets_of(op)
-        if self.mode is None and not targets:
-            raise op_error(op, "names no targets whose modes of requantization could be taken: give a mode")
         for nested in op.walk():
             if not isinstance(nested, NnOp) or not may_requantize(nested):
                 continue
             if self.mode is None:
-                is_set = _set_by_targets(nested, targets)
+                is_set = _set_by_targets(nested, targets) if targets else _set_by_scales(nested)
             elif (fault := set_requantization(nested, Mode(self.mode), Ties(self.ties or Ties.EVEN))) is None:
                 is_set = True
             else:
                 raise op_error(nested, fault)
             count("operations set", int(is_set))
+
+
+def _set_by_scales(op: NnOp) -> bool:
+    """Let `op` shift, ties up, if it names no arithmetic, and all of its scales and ratios are powers of two."""
+    types = [element_of(value) for value in (*op.operands, *op.results) if isinstance(value.type, TensorType)]
+    types += [] if op.components is None else op.components.data.values()
+    scales = [np.asarray(each.scales, np.float32) for each in types if isinstance(each, UniformQuantizedType)]
+    if op.requantize is not None or not all((np.frexp(each)[0] == 0.5).all() for each in scales):
+        return False
+    if set_requantization(op, Mode.SHIFT, Ties.UP) is None:
+        return True
+    op.requantize = None
+    return False
 
 
 def _set_by_targets(op: NnOp, targets: Sequence[Description]) -> bool:
@@ -94,7 +112,7 @@ def _set_by_targets(op: NnOp, targets: Sequence[Description]) -> bool:
         modes = target.modes(next(each for each in target.supports_of(op) if mismatch(each, op) is None))
         if not modes:
             op.requantize = before
-            return False
+            return _set_by_scales(op)
         for text in modes:
             mode, ties = parse_requantization(text)
             if mode is Mode.QLINEAR:  # an imported model's own arithmetic: nothing gets it that has not

@@ -10,6 +10,7 @@ from benchmarks.growth import exponent, growth_rows
 from benchmarks.layers import LAYERS, Convolution, Layer, Product
 from benchmarks.narrow import product
 from benchmarks.peak import measure_peak
+from benchmarks.shifts import convolutions
 from qmlir.targets.peers import onnx_runtime
 from qmlir.workflows.inspection.inspecting import inspect
 from qmlir.workflows.timing import Times
@@ -78,3 +79,14 @@ def test_the_peak_is_that_of_a_processor() -> None:
     one = measure_peak()
     assert 1e8 < one.f32 < 1e12  # multiply-adds a second of one core: from no vectors to more than there are
     assert one.f32 / 4 < one.int8 < 1e13
+
+
+def test_convolutions_to_compare_shift_or_do_not() -> None:
+    inputs = {"x": np.random.default_rng(0).integers(-128, 128, (1, 2, 2, 64)).astype(np.int8)}
+    for is_shift in (False, True):
+        module = convolutions(2, is_shift=is_shift)
+        found = [op for op in module.walk() if op.name == "nn.conv"]
+        assert [("requantize" in op.properties) for op in found] == [is_shift] * 2
+        output = qmlir.interpret(module, inputs)["y"]
+        assert output.dtype == np.int8
+        assert np.unique(output).size > 20  # neither is mostly saturated

@@ -9,7 +9,3 @@ builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op =
     func.return %0 : tensor<2x!z>
   }
 }
-// -----
-// expected-error @+1 {{names no targets whose modes of requantization could be taken: give a mode}}
-builtin.module {
-}
