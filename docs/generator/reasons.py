@@ -33,10 +33,6 @@ REASONS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "it quantizes at run time, by a range that is unknown before": (
             "nn.dynamic_quantize", "nn.dynamic_lstm",
         ),
-        "its parts are quantized, or all of it computes in float between casts": (
-            "nn.batch_norm", "nn.instance_norm", "nn.group_norm", "nn.layer_norm", "nn.rms_norm", "nn.lp_norm",
-            "nn.log_softmax", "nn.attention",
-        ),
     },
     "quantize": _NOT_QUANTIZED,
     "lower": {

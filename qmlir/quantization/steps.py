@@ -5,10 +5,12 @@ So the steps can be a loop again, and a report has one line for what the model h
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.decompose.recurrent import CELLS, prefix_of
 from qmlir.ir.decomposition import role_of
 from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.provenance import origins_of
@@ -44,6 +46,7 @@ class RoleParts:
                 for value in values:
                     if len(states) == 1 and _giver(value) not in states and constant_array(value) is None:
                         begun[value].update(states)
+        self._join_directions(groups)
         for initial, states in begun.items():
             if len(states) == 1:
                 groups.join((*states.values(), initial))
@@ -51,6 +54,17 @@ class RoleParts:
             for values in zip(*(filter(is_f32, op.results) for op in steps), strict=False):
                 if len(values) > 1 and any(len(groups.members(value)) > 1 for value in values):
                     groups.join(values)
+
+    # What no operation uses of a layer is not there when types are decided, so that nothing joins the cells of both
+    # directions, which are one result of the composite.
+    def _join_directions(self, groups: Groups) -> None:
+        """Let the cells of both directions of a layer have one type."""
+        for steps in list(self._parts.values()):
+            origins = origins_of(steps[0])
+            if any(origin.role in CELLS for origin in origins):
+                other = type(steps[0]), tuple(replace(each, role=f"{prefix_of(1)}{each.role}") for each in origins)
+                if others := self._parts.get(other):
+                    groups.join(filter(is_f32, (op.results[0] for op in (*steps, *others))))
 
     def state_of(self, op: Quantizable, place: int) -> SSAValue | None:
         """What the other steps of a layer take where `op`, a part of one step, takes a constant: zeros have its type.

@@ -12,9 +12,8 @@ from functools import partial
 from multiprocessing import get_context
 from tempfile import TemporaryDirectory
 
-from tests.levels.generator import case_of
+from tests.levels.generator import case_of_one
 from tests.levels.reports import case_kept, reports_of
-from tests.levels.rows import rows_named
 from tests.levels.stages import STAGES, Stage
 
 TOGETHER = 10
@@ -54,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _failed(args: argparse.Namespace, stages: Sequence[Stage]) -> int:
     """How many graphs fail; writes their reports."""
     failed = 0
-    case_at = partial(case_of, rows=rows_named(args.row), operations=1) if args.row else case_kept
+    case_at = partial(case_of_one, names=tuple(args.row)) if args.row else case_kept
     run = partial(reports_of, stages=stages, is_brief=args.brief, is_singly=args.singly, case_at=case_at)
     chunks = [range(first, min(first + TOGETHER, args.last)) for first in range(args.first, args.last, TOGETHER)]
     block = PROGRAMS_OF_A_PROCESS * args.processes

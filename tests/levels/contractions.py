@@ -7,13 +7,8 @@ from typing import Any
 import numpy as np
 
 from qmlir.dialects.nn.ops import contraction
-from tests.levels.graph import ACCUMULATOR_BITS, MOST_PRODUCTS, Graph, RejectedError, Value
-
-
-def need(condition: bool, what: str) -> None:
-    """Raise `RejectedError` where a condition does not hold."""
-    if not condition:
-        raise RejectedError(what)
+from tests.levels.graph import ACCUMULATOR_BITS, MOST_PRODUCTS, Graph, Value
+from tests.levels.row import need
 
 
 def _result(graph: Graph, x: Value, w: Value, axis: int, repeats: int = 1) -> dict[str, Any]:

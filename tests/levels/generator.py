@@ -3,6 +3,7 @@
 The module verifies and can be interpreted; the rest is chance: shapes, types, schemes, what follows what.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,8 @@ from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
 from tests.levels.graph import Graph, RejectedError, Value
-from tests.levels.rows import ROWS, Row
+from tests.levels.row import Row
+from tests.levels.rows import ROWS, rows_named
 
 MOST_OPERATIONS = 12
 ATTEMPTS = 200
@@ -86,3 +88,8 @@ def case_of(seed: int, rows: tuple[Row, ...] = ROWS, operations: int | None = No
             interpret(module, inputs)
             return Case(seed, module, inputs)
     return Case(seed, module, graph.sample())
+
+
+def case_of_one(seed: int, names: Sequence[str]) -> Case:
+    """A graph of one operation, of one of the rows of these names."""
+    return case_of(seed, rows_named(names), operations=1)

@@ -29,9 +29,10 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale
 from qmlir.arithmetic.schemes import Grid, Scheme, Storage, parameters, scheme_names
 from qmlir.dialects.kernel.attributes import RequantizeAttr
-from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.base import KeptOp, NnOp
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.ops.attention import AttentionOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.recurrent import RecurrentOp
 from qmlir.dialects.nn.requantize import may_requantize, verify_requantization
@@ -345,11 +346,13 @@ class Graph:
                 chosen = element or self.result_type(real, bits)
                 if isinstance(op, RecurrentOp) and place == 1:  # all steps, and the last of them
                     chosen = element_of(op.results[0])
+                if isinstance(op, AttentionOp) and place in (1, 2):  # keys and values as they are
+                    chosen = element_of(op.operands[place])
                 Rewriter.replace_value_with_new_type(result, TensorType(chosen, shape_of(result)))
 
     def _choose_parts(self, op: NnOp, operands: Sequence[Any], properties: Any, results: int) -> None:
         """Let a composite say the types of its parts: those that must, always."""
-        must = isinstance(op, RecurrentOp)
+        must = isinstance(op, KeptOp)
         if not has_parts(op) or not (must or self.chance(WITH_PARTS)):
             return
         with _twin(type(op), operands, properties, results) as (twin, reals):

@@ -5,8 +5,7 @@ the graph, where the value does not suit it. An operation of one operand needs n
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,20 +29,11 @@ from qmlir.dialects.nn.ops import (
     softmax,
 )
 from tests.levels import contractions
-from tests.levels.contractions import need, windows_of
+from tests.levels.contractions import windows_of
 from tests.levels.graph import Graph, Value
+from tests.levels.kept import KEPT
 from tests.levels.layers import LAYERS, layer
-
-Make = Callable[[Graph, Value], Value]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One kind of operation."""
-
-    name: str
-    make: Make
-    weight: float = 1.0
+from tests.levels.row import Make, Row, need
 
 
 def _quantized(value: Value) -> None:
@@ -386,7 +376,8 @@ ROWS: tuple[Row, ...] = (
     Row("softmax", _softmax),
     Row("softmax_of_floats", _between_casts(_softmax), 0.5),
     *(Row(kind.name, layer(kind), 1.2) for kind in LAYERS),
-    Row("layer_norm", _between_casts(_layer_norm)),
+    *KEPT,
+    Row("layer_norm_of_floats", _between_casts(_layer_norm)),
     Row("float_add", _between_casts(_float_add), 0.5),
 )
 """Every operation with quantized semantics, and some floats between casts."""

@@ -262,6 +262,19 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
                 raise VerifyException(f"moves values without a rescale: result elements must be {wanted}")
 
 
+class KeptOp(NnOp, abc.ABC):
+    """A composite that is quantized as its parts: `components` has their types. Without these it computes in float."""
+
+    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
+
+    def accepts_quantized_values(self) -> bool:
+        return self.components is not None  # one that is kept whole has no types to give to its parts
+
+    def verify_quantization(self) -> None:
+        if self.components is None:
+            raise VerifyException("takes quantized values only where 'components' has the types of its parts")
+
+
 class OneOperandOp(NnOp, abc.ABC):
     """One operand `input` and one `result`, which has the shape and the plain element type of the operand."""
 

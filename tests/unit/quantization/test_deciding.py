@@ -321,3 +321,18 @@ def test_a_recurrent_layer_is_left_whole() -> None:
     ]
     text = module_text(run_passes(module, "quant-assign-types"))
     assert "quant.qcast" not in text
+
+
+def test_the_cells_of_both_directions_have_one_type() -> None:
+    """They are one result of the layer, also where nothing uses it."""
+    graph = Graph(2)
+    x, w, r = graph.input(graph.array(3, 1, 2)), graph.array(2, 8, 2), graph.array(2, 8, 2)
+    w[1] *= 5
+    operands = [x, graph.constant(w), graph.constant(r), *[None] * 5]
+    results = graph.add(recurrent.LstmOp, *operands, results=3, hidden_size=2, direction="bidirectional")
+    module = run_passes(graph.module(results[0]), "nn-decompose,canonicalize,dce")
+    calibrate(module, watch(module, graph.inputs))
+    run_passes(module, "quant-assign-types")
+    cells = [op for op in operations(module, elementwise.AddOp) if origins_of(op)[0].role.endswith("cell/sum")]
+    assert len(cells) == 6
+    assert len({type_of(op.results[0]) for op in cells}) == 1

@@ -37,6 +37,10 @@ State = tuple[SSAValue, ...]
 """The hidden state, then that of the cell."""
 
 
+CELLS = ("cell/sum", "cell/kept")
+"""The roles of what an LSTM carries from step to step besides its output."""
+
+
 class AtPlace(Protocol):
     """What belongs to each place of the sequence."""
 

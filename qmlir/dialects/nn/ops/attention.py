@@ -28,12 +28,12 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
-from qmlir.dialects.nn.elements import Kind, plain_type, verify_precision
+from qmlir.dialects.nn.base import KeptOp, NnOp, shapes_agree, tensor_like
+from qmlir.dialects.nn.elements import Kind, verify_precision
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.operands import check_shape, shape_text
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
-from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, volume
+from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
 SCORES = ("raw", "capped", "biased", "softmax")
 """What the result `scores` of an attention may be, in ONNX's order: the matrix product, the same after the soft cap,
@@ -46,7 +46,7 @@ def _known(*sizes: int) -> int:
 
 
 @irdl_op_definition
-class AttentionOp(NnOp, MultipliesAndAdds):
+class AttentionOp(KeptOp, MultipliesAndAdds):
     """`softmax(cap(q k^T) + bias) v` for each head (ONNX Attention): result, keys and values so far, and the scores.
 
     `q [B, Hq, S, D]`, `k [B, Hk, T, D]`, `v [B, Hk, T, Dv]`, where `Hk` divides `Hq` and each head of `k` and `v`
@@ -62,8 +62,6 @@ class AttentionOp(NnOp, MultipliesAndAdds):
     """
 
     name = "nn.attention"
-    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"mask": None, "lengths": None})
 
     query = operand_def(TensorType)
     key = operand_def(TensorType)
@@ -86,6 +84,16 @@ class AttentionOp(NnOp, MultipliesAndAdds):
     scores_are = opt_prop_def(StringAttr, StringAttr(SCORES[0]))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def quantization_slots(self) -> QuantizationSlots:
+        is_boolean = self.mask is not None and element_of(self.mask) == i1
+        return QuantizationSlots({"lengths": None, "mask": None if is_boolean else Slot.INPUT})
+
+    def verify_quantization(self) -> None:
+        super().verify_quantization()
+        for given, moved in ((self.key, self.present_key), (self.value, self.present_value)):
+            if element_of(moved) != element_of(given):
+                raise VerifyException(f"moves its key and value as they are: {moved.type} is not {given.type}")
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         self._check_properties()
@@ -147,9 +155,6 @@ class AttentionOp(NnOp, MultipliesAndAdds):
     def _check_mask(self, scores: tuple[int, int, int, int]) -> None:
         if self.mask is None:
             return
-        element = element_of(self.mask)
-        if element not in (i1, plain_type(element_of(self.query))):
-            raise VerifyException(f"the mask is i1, or has the elements of the query, found {self.mask.type}")
         sizes = shape_of(self.mask)
         if 1 <= len(sizes) <= 4 and (DYNAMIC_INDEX in (sizes[-1], scores[-1]) or sizes[-1] <= scores[-1]):
             try:

@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, OneOperandOp, shapes_agree, tensor_like
+from qmlir.dialects.nn.base import KeptOp, OneOperandOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.elements import Kind, plain_type, verify_precision
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.movement import normalized_axis
@@ -34,13 +34,11 @@ def default_precision(value: SSAValue) -> Attribute:
     return f64 if plain_type(element_of(value)) == f64 else f32
 
 
-class NormOp(NnOp, ABC):
+class NormOp(KeptOp, ABC):
     """A division by a root, of a number that `epsilon` keeps from 0.
 
     xDSL orders the operands of a subclass before those that it inherits, so each operation defines its own.
     """
-
-    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
     epsilon = opt_prop_def(FloatAttr, FloatAttr(1e-5, f32))
 
@@ -188,14 +186,13 @@ class RmsNormOp(TrailingNormOp):
 
 
 @irdl_op_definition
-class LpNormOp(OneOperandOp):
+class LpNormOp(KeptOp, OneOperandOp):
     """`x / sum(|x|^p)^(1/p)` along one axis, 0 where the sum is 0 (ONNX LpNormalization); `p` is 1 or 2.
 
     With `epsilon`, which ONNX has not, a norm that is smaller is `epsilon`.
     """
 
     name = "nn.lp_norm"
-    ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
     axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
     p = opt_prop_def(IntegerAttr, IntegerAttr(2, i64))

@@ -32,7 +32,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, tensor_like
+from qmlir.dialects.nn.base import KeptOp, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.operands import check_shape
 from qmlir.dialects.quant.types import UniformQuantizedType
@@ -74,7 +74,7 @@ They are those of ONNX's operators of the same name; `Affine` and `ScaledTanh`, 
 """
 
 
-class RecurrentOp(NnOp, MultipliesAndAdds, ABC):
+class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
     """A layer that walks a sequence with a hidden state of `hidden_size` elements.
 
     A quantized layer is its parts, whose types `components` has; weights whose gates have types of their own, which
@@ -90,7 +90,6 @@ class RecurrentOp(NnOp, MultipliesAndAdds, ABC):
     FUNCTIONS: ClassVar[tuple[str, ...]]
     """The activation functions of one direction."""
 
-    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {"weight": Slot.WEIGHT, "recurrence": Slot.WEIGHT, "bias": Slot.BIAS, "lengths": None}
     )
@@ -103,13 +102,6 @@ class RecurrentOp(NnOp, MultipliesAndAdds, ABC):
     clip = opt_prop_def(FloatAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-
-    def accepts_quantized_values(self) -> bool:
-        return self.components is not None  # one that is kept whole has no types to give to its parts
-
-    def verify_quantization(self) -> None:
-        if self.components is None:
-            raise VerifyException("takes quantized values only where 'components' has the types of its parts")
 
     def multiply_adds(self) -> int:
         """`W x + R h` of all gates at every step, in every direction."""

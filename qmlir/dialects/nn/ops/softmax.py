@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.irdl import irdl_op_definition, opt_prop_def
 
 from qmlir.arithmetic.qlinear import Affine
-from qmlir.dialects.nn.base import OneOperandOp, tensor_like
+from qmlir.dialects.nn.base import KeptOp, OneOperandOp, tensor_like
 from qmlir.dialects.nn.elements import Kind
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.ir.builtin_types import AnyTensor, shape_of
@@ -48,7 +48,7 @@ class SoftmaxOp(SoftmaxLikeOp):
 
 
 @irdl_op_definition
-class LogSoftmaxOp(SoftmaxLikeOp):
+class LogSoftmaxOp(KeptOp, SoftmaxLikeOp):
     """`x - log(sum(e^x))` along one axis (ONNX LogSoftmax from opset 13)."""
 
     name = "nn.log_softmax"

@@ -43,19 +43,6 @@ func.func @cast(%x: tensor<4xf32>, %y: tensor<4x!x>) -> tensor<4xf32> {
   func.return %2 : tensor<4xf32>
 }
 // -----
-// The composite takes no quantized values.
-!x = !quant.uniform<i8:f32, 0.5:-3>
-func.func @not_accepted(%x: tensor<4x!x>) -> tensor<4x!x> {
-  %0 = nn.reduce_max %x {axes = [0]} : (tensor<4x!x>) -> tensor<1x!x> {origin = "ls", role = "max"}
-  %1 = nn.sub %x, %0 : (tensor<4x!x>, tensor<1x!x>) -> tensor<4x!x> {origin = "ls", role = "shifted"}
-  %2 = nn.exp %1 : tensor<4x!x> {origin = "ls", role = "exp"}
-  %3 = nn.reduce_sum %2 {axes = [0]} : (tensor<4x!x>) -> tensor<1x!x> {origin = "ls", role = "sum"}
-  %4 = nn.log %3 : tensor<1x!x> {origin = "ls", role = "log"}
-  // expected-remark @+1 {{is not raised to nn.log_softmax: operand of type tensor<4x!quant.uniform<i8:f32, 5.000000e-01:-3>> is not accepted}}
-  %5 = nn.sub %1, %4 : (tensor<4x!x>, tensor<1x!x>) -> tensor<4x!x> {origin = "ls", role = "sub", composite = {op = "nn.log_softmax"}}
-  func.return %5 : tensor<4x!x>
-}
-// -----
 // What looks like a composite and is none says nothing; what computes one says what stands in the way.
 func.func @lookalike(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>, %b: tensor<2xf32>) -> (tensor<1x2xf32>, tensor<1x2xf32>) {
   %0 = nn.matmul %x, %w {transpose_b = true} : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<1x2xf32> {origin = "mm"}

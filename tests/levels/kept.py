@@ -1,0 +1,96 @@
+"""Rows of composites that are quantized as their parts alone: normalizations, a log-softmax, attention."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute
+
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.ops import attention, normalization, softmax
+from tests.levels.graph import MOST_ELEMENTS, Graph, Value
+from tests.levels.row import Make, Row, need
+
+
+def _parameter(graph: Graph, shape: Sequence[int], low: float, high: float) -> Value:
+    """A constant or an input with numbers of this range."""
+    return _given(graph, graph.uniform(low, high, graph.storage()), shape)
+
+
+def _given(graph: Graph, element: Attribute, shape: Sequence[int]) -> Value:
+    return (graph.constant if graph.chance(0.6) else graph.input)(element, shape)
+
+
+def _epsilon(graph: Graph) -> dict[str, Any]:
+    return {"epsilon": float(np.float32(graph.pick([1e-5, 1e-3, 0.1])))}
+
+
+def _norm(kind: type[NnOp], *ranges: tuple[float, float], **properties: Any) -> Make:
+    """A normalization with parameters for each channel."""
+
+    def make(graph: Graph, x: Value) -> Value:
+        need(x.is_narrow and len(x.shape) >= 3, "a narrow image")
+        if "groups" in kind.get_irdl_definition().properties:
+            properties["groups"] = graph.pick([each for each in range(1, x.shape[1] + 1) if x.shape[1] % each == 0])
+        operands = [x, *(_parameter(graph, x.shape[1:2], *each) for each in ranges)]
+        return graph.add(kind, operands, _epsilon(graph) | properties)
+
+    return make
+
+
+def _trailing_norm(kind: type[NnOp], *ranges: tuple[float, float]) -> Make:
+    """A normalization over the last axes; its last parameter may be left out."""
+
+    def make(graph: Graph, x: Value) -> Value:
+        need(x.is_narrow and bool(x.shape), "a narrow row")
+        axis = graph.integer(0, len(x.shape) - 1)
+        parameters: list[Value | None] = [_parameter(graph, x.shape[axis:], *each) for each in ranges]
+        if graph.chance(0.3):
+            parameters[-1] = None
+        return graph.add(kind, [x, *parameters], _epsilon(graph) | {"axis": axis})
+
+    return make
+
+
+def _lp_norm(graph: Graph, x: Value) -> Value:
+    need(x.is_narrow and bool(x.shape), "a narrow row")
+    bounded = _epsilon(graph) if graph.chance(0.5) else {}
+    return graph.add(normalization.LpNormOp, [x], {"axis": graph.axis(x), "p": graph.integer(1, 2)} | bounded)
+
+
+def _log_softmax(graph: Graph, x: Value) -> Value:
+    need(x.is_narrow and bool(x.shape), "a narrow row")
+    return graph.add(softmax.LogSoftmaxOp, [x], {"axis": graph.axis(x)})
+
+
+def _attention(graph: Graph, x: Value) -> Value:
+    need(x.is_narrow and len(x.shape) == 4, "narrow heads")
+    batch, heads, queries, size = x.shape
+    keys, width = graph.integer(1, 4), graph.integer(1, 4)
+    need(batch * heads * queries * keys * max(size, width) <= MOST_ELEMENTS, "too many products")
+    key, value = (_parameter(graph, (batch, heads, keys, each), -2.0, 2.0) for each in (size, width))
+    mask = None
+    if graph.chance(0.4):
+        shape = graph.pick([(queries, keys), (1, 1, queries, keys), (batch, 1, 1, keys)])
+        is_boolean = graph.chance(0.5)
+        mask = _given(graph, i1, shape) if is_boolean else _parameter(graph, shape, -4.0, 1.0)
+    properties: dict[str, Any] = {"is_causal": graph.chance(0.3), "scores_are": graph.pick(list(attention.SCORES))}
+    if graph.chance(0.3):
+        properties["softcap"] = float(np.float32(graph.random.uniform(1, 5)))
+    return graph.add(attention.AttentionOp, [x, key, value, mask, None, None, None], properties, results=4)
+
+
+_SCALE, _BIAS, _MEAN, _VARIANCE = (-2.0, 2.0), (-1.0, 1.0), (-1.0, 1.0), (0.0, 4.0)
+
+KEPT: tuple[Row, ...] = (
+    Row("nn.batch_norm", _norm(normalization.BatchNormOp, _SCALE, _BIAS, _MEAN, _VARIANCE)),
+    Row("nn.instance_norm", _norm(normalization.InstanceNormOp, _SCALE, _BIAS)),
+    Row("nn.group_norm", _norm(normalization.GroupNormOp, _SCALE, _BIAS)),
+    Row("nn.layer_norm", _trailing_norm(normalization.LayerNormOp, _SCALE, _BIAS), 1.2),
+    Row("nn.rms_norm", _trailing_norm(normalization.RmsNormOp, _SCALE)),
+    Row("nn.lp_norm", _lp_norm, 0.7),
+    Row("nn.log_softmax", _log_softmax),
+    Row("nn.attention", _attention, 1.5),
+)
+"""Every composite that takes quantized values only where its parts have types, but the recurrent layers."""
