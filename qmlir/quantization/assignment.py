@@ -39,6 +39,7 @@ _ACCEPTS: Mapping[str, tuple[str, Callable[..., bool]]] = {
     "storage": ("storages", Accepted.has_storage),
     "scheme": ("schemes", Accepted.has_scheme),
     "granularity": ("granularities", _has_granularity),
+    "scale": ("scales", Accepted.has_scale),
 }
 """For each field of a choice, the field that says what is accepted, and who decides."""
 
@@ -93,7 +94,8 @@ class Assignment:
         return kept
 
     def _conflict(self, op: Quantizable, candidate: Candidate) -> str | None:
-        for slot in dict.fromkeys((*slots_of(op).values(), Slot.OUTPUT, Slot.ACCUMULATOR)):
+        added = (Slot.BIAS,) if op.quantization_slots().takes_accumulators else ()
+        for slot in dict.fromkeys((*slots_of(op).values(), *added, Slot.OUTPUT, Slot.ACCUMULATOR)):
             accepted = candidate.support.slot(slot)
             if accepted is None:
                 continue
@@ -164,5 +166,7 @@ def _preferred(name: str, accepted: Accepted | None) -> Iterator[Any]:
             yield from accepted.integers
         case "scheme":
             yield from accepted.named_schemes
+        case "scale":
+            yield from accepted.scales
         case _:
             yield from (GranularityChoice.parse(text) for text in accepted.granularities if text != "block")

@@ -323,23 +323,32 @@ class _Decider:
         slots = op.quantization_slots()
         if slots.shares_parameters and (moved := next(filter(is_f32, op.results), None)) is not None:
             return self._shared_type(op, place, moved)
-        choice = None
-        if (
-            slots.takes_accumulators
-            and len(op.operands) == 2
-            and self.accumulators.is_accumulator(other := op.operands[1 - place])
-        ):
-            other_type, accepted = self.decisions.values[other], self._accepted(op, Slot.BIAS)
-            shared = sums.addend_type(array, other_type, len(shape_of(other)))
-            if shared is not None and (accepted is None or accepted.has_storage(sums.STORAGE)):
-                self._because((op, place), Reason(Basis.ADDEND, op, Slot.BIAS))
-                return shared
-            is_bias = other_type.bits == sums.STORAGE.bits or accepted is not None
-            choice = self._choice(op, Slot.BIAS) if is_bias else None
+        if slots.takes_accumulators and len(op.operands) == 2:
+            other = op.operands[1 - place]
+            if self.accumulators.is_accumulator(other):
+                return self._addend_type(op, place, array, other)
         if not array.any() and (state := self.steps.state_of(op, place)) is not None:
             return self._shared_type(op, place, state)
-        why = Reason(Basis.RANGE, op, slot if choice is None else Slot.BIAS, choice or self._choice(op, slot))
+        why = Reason(Basis.RANGE, op, slot, self._choice(op, slot))
         return self._from_ranges((op, place), [("its constant", _known(op, array))], why)
+
+    # In 32 bits a bias has the scale s_x * s_w whatever its sum is rounded to: the device adds it before it rounds, or
+    # in the same step.
+    def _addend_type(self, op: Quantizable, place: int, array: Array, other: SSAValue) -> UniformQuantizedType:
+        """The type of a constant that `op` adds to the accumulator `other`: by the rules of its slot, the bias."""
+        choice = self._choice(op, Slot.BIAS)
+        type_, is_exact = self.decisions.values[other], choice.storage == sums.STORAGE
+        if is_exact and not choice.scale and isinstance(other.owner, Quantizable) and type_.bits != choice.storage.bits:
+            type_ = found.type_ if (found := self.accumulators.sum_of(other.owner)) is not None else type_
+        if choice.scale == "sum" or (is_exact and not choice.scale):
+            shared = sums.addend_type(array, type_, len(shape_of(other)), choice.storage)
+            if shared is not None:
+                self._because((op, place), Reason(Basis.ADDEND, op, Slot.BIAS, choice))
+                return shared
+            if "scale" in self.recipe.asked(op, Slot.BIAS):
+                raise op_error(op, f"has a bias that {choice.storage} does not hold with the scale of its sum, {type_}")
+        why = Reason(Basis.RANGE, op, Slot.BIAS, choice)
+        return self._from_ranges((op, place), [("its bias", _known(op, array))], why)
 
     def _shared_type(self, op: Quantizable, place: int, value: SSAValue) -> UniformQuantizedType:
         """The type of a constant that is that of `value`."""

@@ -26,6 +26,7 @@ from xdsl.ir import Operation
 
 from qmlir.arithmetic.calibrators import Option, calibrator_names, options
 from qmlir.arithmetic.schemes import Arithmetic, Scheme, Storage, scheme_names
+from qmlir.dialects.target.description import SCALES
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
@@ -34,6 +35,13 @@ from qmlir.text.parsing import read_source
 _BLOCK = re.compile(r"block:([0-9]+)")
 
 GRANULARITIES = ("tensor", "channel", "block:N")
+
+
+def parse_scale(text: str) -> str:
+    """`range` or `sum`. Raises `ValueError`."""
+    if text not in SCALES:
+        raise ValueError(f"'{text}' is not a scale of a bias: {', '.join(SCALES)} are accepted")
+    return text
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,9 @@ class Choice:
     storage: Storage = _BYTE
     scheme: Scheme = Scheme.ASYMMETRIC
     granularity: GranularityChoice = _PER_TENSOR
+    scale: str = ""
+    """Of a bias: that of its `range` or of the `sum` it is added to; default `s_x * s_w` in 32 bits, else `range`."""
+
     calibrator: str = "min_max"
     calibrator_options: Mapping[str, Option] = field(default_factory=dict[str, Option])
     rule: Arithmetic = Arithmetic.ONNXRUNTIME
@@ -83,6 +94,7 @@ _READERS: Mapping[str, Any] = {
     "storage": Storage.parse,
     "scheme": Scheme.parse,
     "granularity": GranularityChoice.parse,
+    "scale": parse_scale,
     "rule": Arithmetic,
 }
 _MATCHERS = ("origin", "role", "op", "slot")
@@ -275,6 +287,8 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
         matchers["slot"] = slots[matchers["slot"]]
     if "granularity" in settings and matchers.get("slot", Slot.WEIGHT) is not Slot.WEIGHT:
         raise _rule_error(name, f"granularity is for weights, slot '{matchers['slot']}' has one scale")
+    if "scale" in settings and matchers.get("slot", Slot.BIAS) is not Slot.BIAS:
+        raise _rule_error(name, f"scale is for a bias, the one of slot '{matchers['slot']}' follows from its range")
     return Rule(settings, name=name, **matchers)
 
 

@@ -18,6 +18,7 @@ from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.arithmetic.schemes import Storage
 from qmlir.dialects.quant.interpret import quantize
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.quantization.element_types import storage_type
 
 STORAGE = Storage(32)
 """What an accumulator is stored in where no rule says otherwise."""
@@ -116,22 +117,26 @@ def _rebound(term: SumBound, target: UniformQuantizedType) -> float:
     return term.bound * float(term.type_.scales.max() / target.scales.min()) + 1
 
 
-def addend_type(array: npt.NDArray[Any], other: UniformQuantizedType, rank: int) -> UniformQuantizedType | None:
-    """The type under which a constant is added to an accumulator of type `other` as integers; none where it has none.
+def addend_type(
+    array: npt.NDArray[Any], other: UniformQuantizedType, rank: int, storage: Storage = STORAGE
+) -> UniformQuantizedType | None:
+    """The type under which a constant is added to a sum of type `other` as integers; none where `storage` has none.
 
-    `rank` is that of the accumulator; the two broadcast from their last axes on.
+    `rank` is that of the sum; the two broadcast from their last axes on.
     """
-    if other.bits != STORAGE.bits or other.zero_points.any() or other.granularity is Granularity.BLOCK:
+    if other.granularity is Granularity.BLOCK:
         return None
-    scales, shared = other.scales, other
+    scales, held = other.scales, storage_type(storage)
+    shared = UniformQuantizedType.per_tensor(held, f32, float(scales.reshape(-1)[0]), 0, storage.limits)
     if other.granularity is Granularity.AXIS:
         axis = other.axis - (rank - array.ndim)
         if not 0 <= axis < array.ndim or array.shape[axis] != scales.size:
             return None
-        shared = UniformQuantizedType.per_axis(IntegerType(32), f32, axis, scales)
+        shared = UniformQuantizedType.per_axis(held, f32, axis, scales, limits=storage.limits)
         scales = scales.reshape(-1, *(1,) * (array.ndim - axis - 1))
     with np.errstate(over="ignore", invalid="ignore"):
-        fits = (np.abs(array.astype(np.float64) / scales) < _LARGEST).all()
+        integers = np.rint(array.astype(np.float64) / scales)
+        fits = ((storage.minimum <= integers) & (integers <= storage.maximum)).all()
     return shared if fits else None
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.requantization import Mode, Ties
@@ -102,7 +103,18 @@ def _in_one_of(support: Support, slots: Iterable[Slot], element: Attribute) -> s
     return None if nearest is None else nearest.text
 
 
-def _operand_slots(op: Quantizable, support: Support, slot: Slot) -> tuple[Slot, ...]:
+def is_bias(op: Quantizable, place: int) -> bool:
+    """Whether the operand of `op` at `place` is a constant that is added to the result of a contraction."""
+    if not op.quantization_slots().takes_accumulators or len(op.operands) != 2:
+        return False
+    value, other = op.operands[place].owner, op.operands[1 - place].owner
+    is_sum = isinstance(other, Quantizable) and Slot.WEIGHT in other.quantization_slots().operands.values()
+    return is_sum and isinstance(value, Operation) and value.has_trait(ConstantLike)
+
+
+def _operand_slots(op: Quantizable, support: Support, place: int, slot: Slot) -> tuple[Slot, ...]:
+    if support.bias is not None and is_bias(op, place):
+        return (Slot.BIAS,)
     if slot is not Slot.INPUT or not op.quantization_slots().takes_accumulators or support.input is None:
         return (slot,)
     return (*(each for each in (Slot.ACCUMULATOR, Slot.BIAS) if support.slot(each) is not None), Slot.INPUT)
@@ -121,12 +133,35 @@ def mismatch(
     elements = _elements(op.operand_types) if operands is None else operands
     made = _elements(op.result_types) if results is None else results
     if isinstance(op, Quantizable):
-        pairs = zip(op.operands_with_slots(), elements, strict=True)
-        asked = [(_operand_slots(op, support, slot), element) for (_, slot), element in pairs if slot is not None]
+        pairs = enumerate(zip(op.operands_with_slots(), elements, strict=True))
+        asked = [
+            (_operand_slots(op, support, at, slot), element) for at, ((_, slot), element) in pairs if slot is not None
+        ]
     else:
         asked = [((Slot.INPUT,), element) for element in elements]
     asked += [(tuple(_result_slots(op, support, element)), element) for element in made]
-    return next((reason for slots, element in asked if (reason := _in_one_of(support, slots, element))), None)
+    reason = next((reason for slots, element in asked if (reason := _in_one_of(support, slots, element))), None)
+    return reason or _wrong_scale(support, op, elements)
+
+
+def _wrong_scale(support: Support, op: Operation, elements: Sequence[Attribute]) -> str | None:
+    """Why a bias has not the scale that is accepted, that of the sum it is added to or another; `None` where it has."""
+    if support.bias is None or len(support.bias.scales) != 1 or not isinstance(op, Quantizable):
+        return None
+    for place, (_, slot) in enumerate(op.operands_with_slots()):
+        if is_bias(op, place):
+            sums_ = [elements[1 - place]]
+        elif slot is Slot.BIAS and isinstance(op, NnOp) and op.components is not None:
+            sums_ = list(op.components.data.values())
+        else:
+            continue
+        own = elements[place]
+        is_shared = isinstance(own, UniformQuantizedType) and any(
+            isinstance(each, UniformQuantizedType) and np.array_equal(own.scales, each.scales) for each in sums_
+        )
+        if is_shared != (support.bias.scales[0] == "sum"):
+            return f"bias with the scale of its {'sum' if is_shared else 'range'}, not of its {support.bias.scales[0]}"
+    return None
 
 
 def _elements(types: Sequence[Attribute]) -> list[Attribute]:

@@ -112,7 +112,10 @@ def _fields(parser: AttrParser, readers: _Readers, what: str) -> dict[str, Any]:
     return found
 
 
-_ACCEPTED: _Readers = {"storages": _list(_storage), "schemes": _list(_word), "granularities": _list(_word)}
+_ACCEPTED: _Readers = {
+    "storages": _list(_storage),
+    **dict.fromkeys(("schemes", "granularities", "scales"), _list(_word)),
+}
 
 
 def _accepted(parser: AttrParser) -> Accepted:
@@ -158,8 +161,7 @@ def _braces(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def _accepted_text(accepted: Accepted) -> str:
-    names = ("storages", "schemes", "granularities")
-    return _braces((name, _words(texts)) for name in names if (texts := getattr(accepted, name)))
+    return _braces((name, _words(texts)) for name in _ACCEPTED if (texts := getattr(accepted, name)))
 
 
 def _support_text(support: Support) -> str:

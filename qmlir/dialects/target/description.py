@@ -33,6 +33,9 @@ from qmlir.ir.provenance import origins_of
 Plain: TypeAlias = "int | float | str | bool | tuple[Plain, ...] | None"
 """The value of a property or a parameter: a number, a text, a list of such, `None` for a property that is not there."""
 
+SCALES = ("sum", "range")
+"""What the scale of a bias may be: that of the sum it is added to, so that integers are added, or of its own range."""
+
 FLOATS = ("f16", "bf16", "f32", "f64")
 """What may stand beside storages: values of a slot that stay in float."""
 
@@ -76,12 +79,14 @@ class Accepted:
     """What the values of one slot may be: `Accepted(storages=("i8", "i16"), schemes=("symmetric_pow2",))`.
 
     A storage accepts narrower limits of the same width too, `i8` also `i8<-127:127>`; `f32` among the storages accepts
-    values in float. Granularities are for weights: `tensor`, `channel`, `block` (of any size) and `block:N`.
+    values in float. Granularities are for weights: `tensor`, `channel`, `block` (of any size) and `block:N`. Scales are
+    for a bias: `sum`, that of the sum it is added to, so that integers are added, or `range`, one of its own.
     """
 
     storages: tuple[str, ...] = ()
     schemes: tuple[str, ...] = ()
     granularities: tuple[str, ...] = ()
+    scales: tuple[str, ...] = ()
 
     def check(self, slot: Slot) -> None:
         """Raise `ValueError` for a value that is not accepted."""
@@ -93,6 +98,11 @@ class Accepted:
             _check_granularity(text)
         if self.granularities and slot is not Slot.WEIGHT:
             raise ValueError(f"granularities are for weights, slot '{slot}' has one scale")
+        if self.scales and slot is not Slot.BIAS:
+            raise ValueError(f"scales are for a bias, slot '{slot}' has that of its range")
+        for text in self.scales:
+            if text not in SCALES:
+                raise ValueError(f"'{text}' is not a scale of a bias: {', '.join(SCALES)} are accepted")
 
     @property
     def floats(self) -> tuple[str, ...]:
@@ -121,6 +131,10 @@ class Accepted:
     def has_scheme(self, scheme: Scheme) -> bool:
         """Whether parameters may be chosen so."""
         return not self.schemes or any(_implies(scheme, Scheme.parse(each)) for each in self.schemes)
+
+    def has_scale(self, text: str) -> bool:
+        """Whether a bias may have the scale of its `range` or of its `sum`; one left open may have either."""
+        return not self.scales or not text or text in self.scales
 
     def has_granularity(self, text: str) -> bool:
         """Whether there may be a scale for each `tensor`, `channel` or `block:N`."""

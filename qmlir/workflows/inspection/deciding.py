@@ -115,6 +115,8 @@ def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[s
     if slot is Slot.WEIGHT:
         chosen = choice.granularity
         yield "granularity", "channel" if chosen.is_channel else f"block:{chosen.block}" if chosen.block else "tensor"
+    if choice.scale:
+        yield "scale", choice.scale
     options = ", ".join(f"{name} = {value}" for name, value in choice.calibrator_options.items())
     yield "calibrator", choice.calibrator + (f" ({options})" if options else "")
     yield "rule", choice.rule.value

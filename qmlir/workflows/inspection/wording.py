@@ -49,7 +49,7 @@ def _because(slot: SlotDecision) -> Iterator[str]:
         case Basis.SUM:
             yield "an exact sum of products: its scale is that of the data times that of the weights, its zero point 0"
         case Basis.ADDEND:
-            yield "it is added to an exact sum as integers, and has the type of that sum"
+            yield "it is added to an exact sum as integers, and has the scale of that sum"
         case Basis.GIVEN:
             yield "the model came with it"
         case Basis.SHARED:

@@ -384,13 +384,17 @@ def _fault_of(composite: NnOp, types: Mapping[str, Attribute], pairs: Mapping[in
     finally:
         parts.discard()
     composite.properties.pop(COMPONENTS, None)
-    if needed is not None:
-        composite.properties[COMPONENTS] = DictionaryAttr(needed)
-    try:
-        composite.verify_()
-    except VerifyException as error:
-        return str(error)
-    return None
+    reason: str | None = None
+    for given in (needed, types):  # a bias that is not as the sum implies it is what the parts say
+        if given is not None:
+            composite.properties[COMPONENTS] = DictionaryAttr(dict(given))
+        try:
+            composite.verify_()
+        except VerifyException as error:
+            reason = reason or str(error)
+        else:
+            return None
+    return reason
 
 
 def _other_user(template: Template, found: Unification) -> str | None:

@@ -45,3 +45,22 @@ builtin.module attributes {target.specs = [#target.spec<"dsp", supports = [{op =
     func.return %2 : tensor<2x!y>
   }
 }
+// -----
+// A device whose adder has no shift takes a bias with the scale of the sum, and no other.
+!x = !quant.uniform<i8:f32, 0.25>
+!a = !quant.uniform<i32:f32, 0.0625>
+!b = !quant.uniform<i32:f32, 0.125>
+builtin.module attributes {target.specs = [#target.spec<"dsp", supports =
+    [{op = "nn.matmul"}, {op = "nn.add", bias = {scales = [sum]}}, {op = "nn.fully_connected", bias = {scales = [sum]}}]>]} {
+  func.func @main(%x: tensor<2x4x!x>) -> (tensor<2x3x!x>, tensor<2x3x!x>) {
+    %w = nn.constant dense<1> : tensor<3x4xi8> -> tensor<3x4x!x>
+    %b = nn.constant dense<1> : tensor<3xi32> -> tensor<3x!b>
+    %0 = nn.matmul %x, %w {transpose_b = true} : (tensor<2x4x!x>, tensor<3x4x!x>) -> tensor<2x3x!a>
+    // expected-remark@+1 {{stays on the host: target 'dsp' does not compute it with bias with the scale of its range, not of its sum}}
+    %1 = nn.add %0, %b : (tensor<2x3x!a>, tensor<3x!b>) -> tensor<2x3x!x> {origin = "fc1"}
+    // expected-remark@+1 {{'nn.fully_connected' op (fc2) stays on the host: target 'dsp' does not compute it with bias with the scale of its range}}
+    %2 = nn.fully_connected %x, %w, %b {components = {matmul = !a}} : (tensor<2x4x!x>, tensor<3x4x!x>, tensor<3x!b>) -> tensor<2x3x!x> {origin = "fc2"}
+    // expected-remark@-5 {{target 'dsp' would compute it, but a part of 1 operation is smaller than minimum=2}}
+    func.return %1, %2 : tensor<2x3x!x>, tensor<2x3x!x>
+  }
+}
