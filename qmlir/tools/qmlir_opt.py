@@ -37,7 +37,6 @@ from qmlir.passmanager.pipeline import Pipeline, parse_pipeline
 from qmlir.passmanager.print_ir import EVERY_PASS, PrintIR
 from qmlir.passmanager.reproducer import CrashReproducer, pipeline_of_reproducer
 from qmlir.passmanager.timing import Timing
-from qmlir.pipelines import ELEMENTS
 from qmlir.text.diagnostics import ExpectedDiagnostics, render
 from qmlir.text.parsing import STDIN, parse_module, read_source
 from qmlir.text.printing import ModulePrinter, PrintOptions, Weights, save_module
@@ -139,7 +138,7 @@ class _Driver:
 
     def _pipeline(self, source: str) -> Pipeline:
         text = pipeline_of_reproducer(source) if self.args.run_reproducer else self.args.passes or ""
-        pipeline = parse_pipeline(text, self.environment.passes, ELEMENTS)
+        pipeline = parse_pipeline(text, self.environment.passes, tools.ELEMENTS if text else None)
         if not self.args.pdl_file:
             return pipeline
         return Pipeline((tools.ApplyPdl(file=tuple(self.args.pdl_file)), *pipeline.steps))
