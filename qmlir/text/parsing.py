@@ -436,6 +436,7 @@ def parse_module(
     *,
     line_offset: int = 0,
     directory: Path | None = None,
+    parser: Callable[[Context, str, LineTable, Path | None], ModuleParser] = ModuleParser,
 ) -> ModuleOp:
     """Parse a module; large weights are read from the files in `directory` that the text names.
 
@@ -444,25 +445,25 @@ def parse_module(
     """
     lines = LineTable(source, filename, line_offset)
     check_strings(source, lines)
-    parser = None
+    made = None
 
     def fault_from_outside(reason: str) -> DiagnosticError:
-        start, what = (0, "the text") if parser is None else parser.what_is_read()
+        start, what = (0, "the text") if made is None else made.what_is_read()
         return text_error(f"{what} cannot be read: {reason}", lines.place(start))
 
     try:
         with paused_collection(), faults_from_outside(fault_from_outside):
-            parser = ModuleParser(ctx, source, lines, directory)
-            return parser.parse_module()
+            made = parser(ctx, source, lines, directory)
+            return made.parse_module()
     except DiagnosticError:
         raise
     except ParseError as error:
         raise text_error(error.msg.strip(), lines.place(error.span.start)) from error
     except (DiagnosticException, UnregisteredConstructException, ValueError, OverflowError) as error:
         # Types and attributes verify while they are built.
-        raise text_error(_first_line(error), lines.place(parser.pos if parser else 0)) from error
+        raise text_error(_first_line(error), lines.place(made.pos if made else 0)) from error
     except RecursionError as error:
-        raise text_error("the text is nested too deeply", lines.place(parser.pos if parser else 0)) from error
+        raise text_error("the text is nested too deeply", lines.place(made.pos if made else 0)) from error
 
 
 def _first_line(error: Exception) -> str:

@@ -18,6 +18,11 @@ class LineTable:
         self._line_offset = line_offset
         self._starts = [0, *(found.end() for found in re.finditer("\n", source))]
 
+    def position(self, line: int, column: int) -> int:
+        """The position of a line and column, both counted from 1; the last one where the text ends before."""
+        starts = self._starts
+        return starts[min(line - self._line_offset, len(starts)) - 1] + column - 1
+
     def place(self, position: int) -> SourceLocation:
         """The line and column of a position in the text, both counted from 1."""
         line = bisect_right(self._starts, position)

@@ -30,6 +30,7 @@ ROWS: tuple[Subcommand, ...] = (
     Subcommand(
         "new-dialect", "create a package for a dialect of your own, with tests and CI", lambda: commands.NEW_DIALECT
     ),
+    Subcommand("lsp", "serve diagnostics, types and definitions of .mlir files to an editor", lambda: commands.LSP),
     Subcommand("doctor", "check the installation and the processor", lambda: commands.DOCTOR),
     Subcommand("completion", "print a shell script that completes commands and options", lambda: commands.COMPLETION),
 )
