@@ -297,3 +297,8 @@ def forget_origins_in_bodies(root: Operation) -> None:
         if isinstance(op, Structured):
             for inner in op.body.walk():
                 set_origins(inner, ())
+
+
+def is_inside(value: SSAValue, block: Block) -> bool:
+    """Whether a value is an argument of a block, or a result of one of its operations."""
+    return value.owner is block or (isinstance(value.owner, Operation) and value.owner.parent is block)

@@ -24,6 +24,7 @@ from qmlir.interpreter.values import value_dtype
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name, op_error, text_error
 from qmlir.ir.signature import Port, inputs_of
+from qmlir.specialization.inputs import shape_text
 
 Item: TypeAlias = Mapping[str, Any] | Sequence[Any] | Array
 
@@ -70,7 +71,7 @@ class _Input:
     @property
     def described(self) -> str:
         """The input as a user has to give it: name, shape and elements, `image ?x3x224x224 float32`."""
-        return f"{self.port.name} {_text(self.shape)} {value_dtype(self.type.get_element_type())}"
+        return f"{self.port.name} {shape_text(self.shape)} {value_dtype(self.type.get_element_type())}"
 
     def checked(self, value: Any) -> Array:
         array: Array = np.asarray(value)
@@ -85,10 +86,10 @@ class _Input:
         return array
 
     def refuse(self, found: Sequence[int]) -> Exception:
-        wanted = _text(self.shape)
+        wanted = shape_text(self.shape)
         if self.axis is not None:
-            wanted = f"{_text(_without(self.shape, self.axis))} for one sample, {wanted} for several"
-        return op_error(self.function, f"input '{self.port.name}' has the shape {wanted}, found {_text(found)}")
+            wanted = f"{shape_text(_without(self.shape, self.axis))} for one sample, {wanted} for several"
+        return op_error(self.function, f"input '{self.port.name}' has the shape {wanted}, found {shape_text(found)}")
 
     def is_sample(self, shape: Sequence[int]) -> bool:
         """Whether an array of this shape is one sample, without the axis of the batch, which may be found by this."""
@@ -116,10 +117,6 @@ class _Input:
     def batch(self, samples: Sequence[Array]) -> Array:
         """Several samples as one argument."""
         return samples[0] if self.axis is None else np.ascontiguousarray(np.stack(samples, self.axis))
-
-
-def _text(shape: Sequence[int]) -> str:
-    return "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in shape) or "scalar"
 
 
 def _without(shape: Sequence[int], axis: int) -> tuple[int, ...]:
@@ -252,7 +249,7 @@ class Samples:
         in_order = self._in_order(arrays)
         sizes = {each.shape[0] if each.shape else -1 for each in in_order}
         if len(sizes) > 1 or -1 in sizes:
-            found = ", ".join(_text(each.shape) for each in in_order)
+            found = ", ".join(shape_text(each.shape) for each in in_order)
             raise op_error(self.function, f"is given arrays without one leading axis of samples: {found}")
         for each, rows in zip(self.inputs, in_order, strict=True):
             if not each.is_sample(rows.shape[1:]) and not shapes_agree(each.shape, rows.shape[1:]):

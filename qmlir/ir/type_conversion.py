@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import FunctionType, UnrealizedConversionCastOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, TypeAttribute
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.ir.diagnostics import op_error
 
@@ -162,8 +162,7 @@ def look_through_casts(root: Operation, types: TypeConversion, own: Iterable[Ope
             cast.outputs[0].replace_all_uses_with(source)
     for cast in reversed(casts):
         if cast.outputs[0].first_use is None:
-            cast.detach()
-            cast.erase()
+            Rewriter.erase_op(cast)
     for cast in casts:
         if cast.parent is not None:
             _refuse(cast, types)

@@ -150,8 +150,7 @@ class GraphBuilder:
                     result.replace_all_uses_with(constant.result)
                     moved[result] = constant.result
             if constants and None not in constants:
-                op.detach()
-                op.erase()
+                Rewriter.erase_op(op)
             op = following
         return [None if value is None else moved.get(value, value) for value in values]
 
@@ -180,8 +179,7 @@ class GraphBuilder:
         """Erase the operations whose results nothing uses."""
         for op in reversed(list(self.block.ops)):
             if isinstance(op, NnOp | SequenceOp | CastOperation) and not any(result.uses for result in op.results):
-                op.detach()
-                op.erase()
+                Rewriter.erase_op(op)
 
     @staticmethod
     def dtype_of(element: Attribute) -> np.dtype[Any]:

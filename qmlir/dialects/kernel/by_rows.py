@@ -214,8 +214,7 @@ class ByRowsOp(IRDLOperation):
         for result, value in zip(self.res, end.operands, strict=True):
             result.replace_all_uses_with(value)
         for op in (end, self):
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
         return steps
 
     def verify_(self) -> None:

@@ -88,8 +88,8 @@ def _has_twin(value: SSAValue) -> bool:
 
 def _is_kept_factor(value: SSAValue) -> bool:
     """Whether a value is a constant that is the factor on the right of one product, and nothing else."""
-    uses = list(value.uses)
-    return isinstance(value.owner, ConstantOp) and len(uses) == 1 and uses[0].index in _right_factors(uses[0].operation)
+    use = value.get_unique_use()
+    return isinstance(value.owner, ConstantOp) and use is not None and use.index in _right_factors(use.operation)
 
 
 def _wants_unsigned(op: Operation, packed: Mapping[SSAValue, int], *, exact: bool) -> bool:

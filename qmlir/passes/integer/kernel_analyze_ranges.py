@@ -103,8 +103,7 @@ def bounds_of(op: ContractionOp, ranges: ValueRanges) -> ContractionBounds | Non
 
 
 def _next_addition(value: SSAValue) -> arith.AddiOp | arith.SubiOp | None:
-    uses = list(value.uses)
-    op = uses[0].operation if len(uses) == 1 else None
+    op = value.get_user_of_unique_use()
     return op if isinstance(op, (arith.AddiOp, arith.SubiOp)) else None
 
 

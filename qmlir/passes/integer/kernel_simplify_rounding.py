@@ -125,11 +125,6 @@ def _replace(op: Operation, value: SSAValue) -> None:
         Rewriter.erase_op(each)
 
 
-def _only_use(value: SSAValue) -> Operation | None:
-    uses = list(value.uses)
-    return uses[0].operation if len(uses) == 1 else None
-
-
 @dataclass(frozen=True)
 class _Rounding:
     """A float that is rounded to even, kept inside whole limits, and becomes an i32."""
@@ -144,7 +139,10 @@ class _Rounding:
         """The rounding that starts with `op`, where nothing else reads a step of it."""
         limits: dict[type[Operation], float] = {}
         value = op.result
-        while isinstance(user := _only_use(value), arith.MaximumfOp | arith.MinimumfOp) and type(user) not in limits:
+        while True:
+            user = value.get_user_of_unique_use()
+            if not isinstance(user, arith.MaximumfOp | arith.MinimumfOp) or type(user) in limits:
+                break
             limit = _float_of(user.rhs if user.lhs is value else user.lhs)
             if limit is None or not limit.is_integer():
                 return None
@@ -187,7 +185,7 @@ def _saturated(whole: Scalar, zero_point: int, limits: tuple[int, int], result: 
 def _replace_quotient(rounding: _Rounding) -> None:
     """A quotient by a constant becomes a product and a fused multiply-add, where the same integers are proven."""
     quotient = rounding.rounded.operand.owner
-    if not isinstance(quotient, arith.DivfOp) or _only_use(quotient.result) is not rounding.rounded:
+    if not isinstance(quotient, arith.DivfOp) or quotient.result.get_user_of_unique_use() is not rounding.rounded:
         return
     number = _float_of(quotient.rhs)
     if number is None or not rounds_alike(np.float32(number), rounding.low, rounding.high):
@@ -203,12 +201,12 @@ def _replace_quotient(rounding: _Rounding) -> None:
 def _saturate_rounding(rounding: _Rounding, magnitudes: Magnitudes) -> None:
     """Limits of floats become those of the integer, where that is proven to be one of 32 bits."""
     value = rounding.rounded.operand
-    last, zero_point = _only_use(rounding.converted.result), 0
+    last, zero_point = rounding.converted.result.get_user_of_unique_use(), 0
     if isinstance(last, arith.AddiOp):
         known = known_integer(last.rhs)
         if known is None:
             return
-        zero_point, last = known, _only_use(last.result)
+        zero_point, last = known, last.result.get_user_of_unique_use()
     limits = rounding.low + zero_point, rounding.high + zero_point
     if not isinstance(last, arith.TruncIOp) or not _is_inside(last.result.type, limits):
         return
@@ -288,12 +286,12 @@ class _Shift:
     def _fold(self, zero_point: int) -> bool:
         """Let the constant that is added to the sum have the half and the zero point, if there is one."""
         addition, parent = self.op.accumulator.owner, self.op.parent_op()
-        if not isinstance(addition, arith.AddiOp) or _only_use(addition.result) is not self.op:
+        if not isinstance(addition, arith.AddiOp) or addition.result.get_user_of_unique_use() is not self.op:
             return False
         added = addition.rhs if isinstance(addition.rhs, BlockArgument) and addition.rhs.index else addition.lhs
         if not isinstance(parent, ContractionOp) or not isinstance(added, BlockArgument) or not added.index:
             return False
-        if added.block is not parent.body.block or _only_use(added) is not addition:
+        if added.block is not parent.body.block or added.get_user_of_unique_use() is not addition:
             return False
         place = added.index - 1
         array, shifts = elements_of_constant(parent.epilogue[place]), np.array(self.places)

@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.analysis.readings import Structured, computes_only, forget_origins_in_bodies
+from qmlir.analysis.readings import Structured, computes_only, forget_origins_in_bodies, is_inside
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.dialects.kernel.rows import RowReduceOp
@@ -118,13 +118,9 @@ def chain_between(body: Block, source: SSAValue, target: SSAValue) -> TabulatedC
         if not _is_part(op):
             return None
         found.append(op)
-        inside = [operand for operand in op.operands if _is_inside(operand, body)]
+        inside = [operand for operand in op.operands if is_inside(operand, body)]
         wanted |= set(inside) - {source}
     return TabulatedChain(source, target, found[::-1]) if not wanted else None
-
-
-def _is_inside(value: SSAValue, body: Block) -> bool:
-    return value.owner is body or (isinstance(value.owner, Operation) and value.owner.parent is body)
 
 
 def chains_to_bytes(body: Block, source: Attribute) -> Iterator[TabulatedChain]:

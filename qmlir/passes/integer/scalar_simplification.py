@@ -143,9 +143,9 @@ class ClampInRequantize(RewritePattern):
         for source, other in (op.operands, op.operands[::-1]):
             inner, number, extended = defining(source), known_integer(other), None
             extension = arith.ExtUIOp if bound.is_unsigned else arith.ExtSIOp
-            if isinstance(inner, extension) and len(list(source.uses)) == 1:
+            if isinstance(inner, extension) and source.has_one_use():
                 source, inner, extended = inner.input, defining(inner.input), inner
-            if not isinstance(inner, RequantizeOp) or number is None or len(list(source.uses)) != 1:
+            if not isinstance(inner, RequantizeOp) or number is None or not source.has_one_use():
                 continue
             bits = _bits(source)
             lowest, highest = integer_limits(bits, is_signed=not bound.is_unsigned)

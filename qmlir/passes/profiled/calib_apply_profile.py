@@ -92,8 +92,7 @@ def _remove_observers(module: ModuleOp) -> None:
     observers = [op for op in module.walk() if isinstance(op, ObserveOp)]
     for observer in observers:
         observer.result.replace_all_uses_with(observer.input)
-        observer.detach()
-        observer.erase()
+        Rewriter.erase_op(observer)
 
 
 @dataclass(frozen=True)

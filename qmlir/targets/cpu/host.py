@@ -1,6 +1,5 @@
 """What the processor that code is made for can do, in the words of the schedule: the instruction set; its cores."""
 
-import os
 from collections.abc import Collection
 from functools import cache
 
@@ -49,8 +48,3 @@ def limits_to(isa: str) -> dict[str, str]:
     features = processor_features().items()
     lines = (f"{'+' if is_there and not name.startswith(beyond) else '-'}{name}" for name, is_there in features)
     return {FEATURES: ",".join(lines)}
-
-
-def available_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

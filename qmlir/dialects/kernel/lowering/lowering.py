@@ -188,17 +188,13 @@ class Lowering:
     # --- Structured operations ----------------------------------------------------------------------------------------
 
     def generic(
-        self,
-        inputs: Sequence[Input],
-        outputs: Sequence[tuple[SSAValue, AffineMap]],
-        body: Body,
-        reductions: Sequence[int] = (),
+        self, inputs: Sequence[Input], outputs: Sequence[tuple[SSAValue, AffineMap]], body: Body
     ) -> tuple[SSAValue, ...]:
-        """A `linalg.generic` over the iterators of the maps, of which `reductions` are summed over.
+        """A `linalg.generic` over the iterators of the maps; those that no output has are reduced over.
 
         `body` gets a scalar of each input and of each output as it was, and gives the new one of each output.
         """
-        count = outputs[0][1].num_dims
+        kept = set[int]().union(*(map_.used_dims() for _, map_ in outputs))
         elements = [element_of(each.value) for each in inputs] + [element_of(value) for value, _ in outputs]
         block = Block(arg_types=elements)
         builder = ArithBuilder(Builder(InsertPoint.at_end(block)))
@@ -210,7 +206,8 @@ class Lowering:
             if result.type != element_of(value):
                 raise AssertionError(f"a body gives {result.type} for {element_of(value)}")
         block.add_op(linalg.YieldOp(*(result.value for result in results)))
-        kinds = [IteratorType.REDUCTION if axis in reductions else IteratorType.PARALLEL for axis in range(count)]
+        dims = range(outputs[0][1].num_dims)
+        kinds = [IteratorType.PARALLEL if axis in kept else IteratorType.REDUCTION for axis in dims]
         op = linalg.GenericOp(
             [each.value for each in inputs],
             [value for value, _ in outputs],
@@ -243,7 +240,7 @@ class Lowering:
         """`body(element, result so far)` over `axes`, in row-major order, from `init`, which has not these axes."""
         rank = value.map_.num_dims
         kept = tuple(AffineExpr.dimension(axis) for axis in range(rank) if axis not in axes)
-        return self.generic([value], [(init, AffineMap(rank, 0, kept))], body, axes)[0]
+        return self.generic([value], [(init, AffineMap(rank, 0, kept))], body)[0]
 
     # --- Movement -----------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,8 @@ from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
-from qmlir.dialects.nn.lower.products import Factor, MatrixProduct, dimensions
+from qmlir.dialects.nn.lower.places import axes_map
+from qmlir.dialects.nn.lower.products import Factor, MatrixProduct
 from qmlir.dialects.nn.ops import contraction as ops
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import UniformQuantizedType
@@ -70,7 +71,7 @@ def _of_each_block(at: Lowering, x: Factor, w: Factor, scale: Array) -> SSAValue
     assert x.element is not None
     product = MatrixProduct(x, w)
     rank = len(product.shape)
-    map_ = dimensions(rank, [*range(rank - 2), rank - 1])
+    map_ = axes_map(rank, [*range(rank - 2), rank - 1])
     scales = np.asarray(accumulator_scale(x.element.scales.reshape(()), scale), np.float32)
     factor = quantized.parameter(at, scales, f32, map_)
 
@@ -89,8 +90,7 @@ def _summed(at: Lowering, parts: SSAValue, order: Sequence[int]) -> SSAValue:
         return so_far + part
 
     part = Input(parts, AffineMap.identity(rank))
-    gone = [axis for axis in range(rank) if axis not in order]
-    return at.generic([part], [(init, dimensions(rank, order))], add, gone)[0]
+    return at.generic([part], [(init, axes_map(rank, order))], add)[0]
 
 
 def _quantized(at: Lowering, total: Input, bias: SSAValue | None) -> SSAValue:
@@ -101,7 +101,7 @@ def _quantized(at: Lowering, total: Input, bias: SSAValue | None) -> SSAValue:
     writing = quantized.quantizing(at, element, shape, identity, is_rounded=True)
     readings = [quantized.ScalarRead((total,), lambda scalars: scalars[0])]
     if bias is not None:
-        readings.append(quantized.real(at, bias, dimensions(len(shape), [1])))
+        readings.append(quantized.real(at, bias, axes_map(len(shape), [1])))
 
     def add(sum_: Scalar, *offset: Scalar) -> Scalar:
         return sum_.to(offset[0].type) + offset[0] if offset else sum_
@@ -189,4 +189,4 @@ def conv(op: ops.ConvOp, at: Lowering, padded: Factor) -> SSAValue:
     total = _summed(at, _of_each_block(at, x, w, scales), (2, 0, 3))
     last = at.reshape(total, (results[0], *results[2:], channels))
     rank = len(results)
-    return _quantized(at, Input(last, dimensions(rank, [0, *range(2, rank), 1])), op.bias)
+    return _quantized(at, Input(last, axes_map(rank, [0, *range(2, rank), 1])), op.bias)

@@ -16,7 +16,8 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.nn.elements import computing_type
 from qmlir.dialects.nn.infer.einsum import ELLIPSIS, Equation
-from qmlir.dialects.nn.lower.products import Factor, MatrixProduct, dimensions, finish_plain
+from qmlir.dialects.nn.lower.places import axes_map
+from qmlir.dialects.nn.lower.products import Factor, MatrixProduct, finish_plain
 from qmlir.dialects.nn.ops import einsum as ops
 from qmlir.ir.builtin_types import element_of, shape_of
 
@@ -89,13 +90,13 @@ class _Sums:
                 inputs, shape, element, lambda *scalars: multiplied(scalars, computing).to(element, self.unsigned)
             )
         wide = f64 if isinstance(computing, AnyFloat) else i64
-        output = self.at.fill(shape, wide, 0), dimensions(len(over), range(len(kept)))
+        output = self.at.fill(shape, wide, 0), axes_map(len(over), range(len(kept)))
 
         def add(*scalars: Scalar) -> Scalar:
             *own, so_far = scalars
             return so_far + multiplied(own, wide)
 
-        total = self.at.generic(inputs, [output], add, range(len(kept), len(over)))[0]
+        total = self.at.generic(inputs, [output], add)[0]
         if wide == element:
             return total
         whole = Input(total, AffineMap.identity(len(shape)))

@@ -15,7 +15,7 @@ from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.nn.lower.elements import identity
-from qmlir.dialects.nn.lower.products import dimensions
+from qmlir.dialects.nn.lower.places import axes_map
 from qmlir.dialects.nn.lower.rows import by_rows
 from qmlir.dialects.nn.ops import normalization as ops
 
@@ -31,14 +31,14 @@ def _local_response_norm(op: ops.LocalResponseNormOp, at: Lowering) -> Sequence[
     padded = at.pad(at.value(op.input), low, high, 0.0)
     dims = [AffineExpr.dimension(axis) for axis in range(rank)]
     source = AffineMap(rank + 1, 0, (dims[0], dims[1] + AffineExpr.dimension(rank), *dims[2:]))
-    neighbours = Input(at.empty([size], computing), dimensions(rank + 1, [rank]))
+    neighbours = Input(at.empty([size], computing), axes_map(rank + 1, [rank]))
 
     def add(element: Scalar, _: Scalar, so_far: Scalar) -> Scalar:
         x = element.to(computing)
         return so_far + (x * x).to(f64)
 
-    output = at.fill(shape, f64, 0.0), dimensions(rank + 1, range(rank))
-    total = at.generic([Input(padded, source), neighbours], [output], add, (rank,))[0]
+    output = at.fill(shape, f64, 0.0), axes_map(rank + 1, range(rank))
+    total = at.generic([Input(padded, source), neighbours], [output], add)[0]
     # As the evaluator: each number in the type that is computed in, each step rounded.
     alpha, beta, bias = (dtype(each.value.data) for each in (op.alpha, op.beta, op.bias))
     factor = float(alpha / dtype(size))

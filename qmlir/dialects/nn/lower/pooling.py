@@ -52,7 +52,7 @@ def _reduced(
     def combine(element: Scalar, _: Scalar, so_far: Scalar) -> Scalar:
         return body(element, so_far)
 
-    return at.generic(inputs, outputs, combine, found.taps)[0]
+    return at.generic(inputs, outputs, combine)[0]
 
 
 def _max_pool(op: ops.MaxPoolOp | ops.GlobalMaxPoolOp, at: Lowering) -> Sequence[SSAValue]:
@@ -89,7 +89,7 @@ def _max_pool_with_indices(op: ops.MaxPoolWithIndicesOp, at: Lowering) -> Sequen
     outputs = [
         (at.fill(found.shape, kind, first), found.result_map) for kind, first in ((element_of(last), start), (i64, -1))
     ]
-    pooled = at.generic(found.inputs(at, last, is_unsigned), outputs, body, found.taps)
+    pooled = at.generic(found.inputs(at, last, is_unsigned), outputs, body)
     return [at.transpose(each, channels_first(len(sizes))) for each in pooled]
 
 
@@ -145,7 +145,7 @@ def _average_pool(op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, at: Lowering)
         return so_far + (integer - border if border else integer).to(wide)
 
     inputs = found.inputs(at, found.padded(at, last, border), not is_signed)
-    total = at.generic(inputs, [(init, found.result_map)], add, found.taps)[0]
+    total = at.generic(inputs, [(init, found.result_map)], add)[0]
     # In the mode `qlinear` it is a global pool that comes here.
     mode = RequantizeAttr.of(Mode.F32) if is_qlinear(op) else None
     writing = quantized.requantizing(at, 0, scales, largest, to_result, counts, mode)

@@ -24,6 +24,7 @@ from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import YieldOp
+from qmlir.dialects.nn.lower.places import axes_map
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.text.elements import integers_of
@@ -32,11 +33,6 @@ LARGEST = (1 << 31) - 1
 """The largest sum that i32 holds."""
 
 _LARGEST_WIDE = (1 << 63) - 1
-
-
-def dimensions(count: int, places: Sequence[int]) -> AffineMap:
-    """The map from `count` dimensions to those at `places`."""
-    return AffineMap(count, 0, tuple(AffineExpr.dimension(place) for place in places))
 
 
 @dataclass(frozen=True)
@@ -123,7 +119,7 @@ class Contraction(ABC):
     @property
     def channel_map(self) -> AffineMap:
         """From the dimensions of the sums to the output channel."""
-        return dimensions(len(self.shape), [len(self.shape) - 1])
+        return axes_map(len(self.shape), [len(self.shape) - 1])
 
     def _largest_weights(self) -> int:
         """A bound of the sum of `|q - z|` over the weights of one output channel."""
@@ -183,7 +179,7 @@ class Contraction(ABC):
                 f"sums {self.terms} products up to {self.largest()}, which 64 bits do not hold: loops take factors of "
                 "fewer bits"
             )
-        sums = Input(self.wrapped(at, i64), dimensions(len(self.shape), range(len(self.shape))))
+        sums = Input(self.wrapped(at, i64), axes_map(len(self.shape), range(len(self.shape))))
         return at.compute([sums, *epilogue], self.shape, element, body)
 
     def _multiplied(
@@ -196,12 +192,11 @@ class Contraction(ABC):
     ) -> SSAValue:
         x_map, w_map, sum_map = maps
         inputs = [Input(self.x.value, x_map, self.x.is_unsigned), Input(w, w_map, self.w.is_unsigned)]
-        reductions = [axis for axis in range(sum_map.num_dims) if AffineExpr.dimension(axis) not in sum_map.results]
 
         def body(left: Scalar, right: Scalar, so_far: Scalar) -> Scalar:
             return so_far + left.to(wide) * right.to(wide)
 
-        return at.generic(inputs, [(at.fill(shape, wide, 0), sum_map)], body, reductions)[0]
+        return at.generic(inputs, [(at.fill(shape, wide, 0), sum_map)], body)[0]
 
 
 @dataclass(frozen=True)
@@ -225,9 +220,9 @@ class MatrixProduct(Contraction):
     def wrapped(self, at: Lowering, wide: IntegerType) -> SSAValue:
         rank = len(self.shape)
         batches = range(rank - 2) if len(shape_of(self.w.value)) > 2 else ()
-        x_map = dimensions(rank + 1, [*range(rank - 1), rank])
-        w_map = dimensions(rank + 1, [*batches, rank - 1, rank])
-        maps = (x_map, w_map, dimensions(rank + 1, range(rank)))
+        x_map = axes_map(rank + 1, [*range(rank - 1), rank])
+        w_map = axes_map(rank + 1, [*batches, rank - 1, rank])
+        maps = (x_map, w_map, axes_map(rank + 1, range(rank)))
         return self._multiplied(at, wide, self.shape, maps, self.w.value)
 
 
@@ -266,10 +261,10 @@ class Convolution(Contraction):
         ]
         channel = dims[group] * taps[-1] + dims[term] if self.groups > 1 else dims[term]
         x_map = AffineMap(count, 0, (dims[0], *places, channel))
-        w_map = dimensions(count, range(group, count))
+        w_map = axes_map(count, range(group, count))
         shape = (*self.shape[:-1], self.groups, channels // self.groups)
         w = at.reshape(self.w.value, (self.groups, channels // self.groups, *taps))
-        sums = self._multiplied(at, wide, shape, (x_map, w_map, dimensions(count, range(first_tap))), w)
+        sums = self._multiplied(at, wide, shape, (x_map, w_map, axes_map(count, range(first_tap))), w)
         return at.reshape(sums, self.shape)
 
 

@@ -76,7 +76,7 @@ def _average_pool(op: AveragePoolOp, at: Lowering) -> Sequence[SSAValue]:
         return so_far + real
 
     inputs = found.inputs(at, found.padded(at, last, zero_point), not source.is_signed)
-    total = at.generic(inputs, [(init, found.result_map)], add, found.taps)[0]
+    total = at.generic(inputs, [(init, found.result_map)], add)[0]
     counted: Any = np.array(numbers.prod(op.windows.kernel))
     if not op.count_include_pad.value.data:
         counted = covered_elements(op.windows, counts, shape[2:], False)

@@ -70,7 +70,7 @@ def _combined(
         element = rule.before(reading.read(own).to(computing, unsigned)).to(wide, unsigned)
         return rule.combine(so_far, element)
 
-    return at.generic(reading.inputs, [(init, _kept_map(len(shape), gone))], body, gone)[0]
+    return at.generic(reading.inputs, [(init, _kept_map(len(shape), gone))], body)[0]
 
 
 def _finished(at: Lowering, reduced: SSAValue, after: Step, unsigned: bool = False) -> SSAValue:
@@ -138,7 +138,7 @@ def _exact_sum(op: ops.ReduceOp, at: Lowering, gone: Sequence[int], is_mean: boo
     def add(*scalars: Scalar) -> Scalar:
         return scalars[-1] + reading.read(scalars[:-1]).to(wide)
 
-    total = at.generic(reading.inputs, [(init, _kept_map(len(shape), gone))], add, gone)[0]
+    total = at.generic(reading.inputs, [(init, _kept_map(len(shape), gone))], add)[0]
     if scale.ndim and not op.keeps_axes:
         scale = scale.squeeze(tuple(gone))
     writing = quantized.requantizing(at, 0, scale, largest, identity(at), count if is_mean else 1)
@@ -164,7 +164,7 @@ def _log_sum_exp(op: ops.ReduceLogSumExpOp, at: Lowering) -> Sequence[SSAValue]:
         shifted = reading.read(own).to(computing) - _finite(extreme)
         return so_far + shifted.apply(math.ExpOp).to(f64)
 
-    total = at.generic([*reading.inputs, Input(largest, kept)], [(init, kept)], add, gone)[0]
+    total = at.generic([*reading.inputs, Input(largest, kept)], [(init, kept)], add)[0]
     both = [at.reshape(each, at.result_shape()) for each in (total, largest)]
     readings = [quantized.ScalarRead((Input(each, identity(at)),), lambda scalars: scalars[0]) for each in both]
 
@@ -194,7 +194,7 @@ def _extreme(is_largest: bool) -> Lower:
             return before.maximum(x) if is_largest else before.minimum(x)
 
         source = Input(value, AffineMap.identity(len(shape)), unsigned)
-        reduced = at.generic([source], [(init, _kept_map(len(shape), gone))], body, gone)[0]
+        reduced = at.generic([source], [(init, _kept_map(len(shape), gone))], body)[0]
         return (at.reshape(reduced, at.result_shape()),)
 
     return lower
@@ -255,7 +255,7 @@ def _places(
         chosen = [better.select(own, old) for own, old in zip(candidate, before, strict=True)]
         return [*chosen, better.select(here, place)]
 
-    found = at.generic(inputs, [*outputs, (at.fill(sizes, i64, -1), kept)], body, (axis,))[-1]
+    found = at.generic(inputs, [*outputs, (at.fill(sizes, i64, -1), kept)], body)[-1]
     return at.reshape(found, at.result_shape())
 
 

@@ -56,7 +56,7 @@ def _ranks(at: Lowering, keys: SSAValue, axis: int, is_largest: bool, unsigned: 
         comes_before = another.compare(before, key) | (is_earlier & another.compare(after, key))
         return so_far + comes_before.to(i32)
 
-    return at.generic(inputs, [(at.fill(shape, i32, 0), own)], count, [rank])[0]
+    return at.generic(inputs, [(at.fill(shape, i32, 0), own)], count)[0]
 
 
 def _by_counting(at: Lowering, keys: SSAValue, axis: int, count: int, is_largest: bool, unsigned: bool) -> SSAValue:
@@ -73,7 +73,7 @@ def _by_counting(at: Lowering, keys: SSAValue, axis: int, count: int, is_largest
         is_here = own_rank.to(IndexType()).compare("eq", position(builder, axis))
         return is_here.select(position(builder, rank).to(i64), so_far)
 
-    return at.generic([Input(ranks, all_)], [(at.fill(shape, i64, 0), kept)], find, [rank])[0]
+    return at.generic([Input(ranks, all_)], [(at.fill(shape, i64, 0), kept)], find)[0]
 
 
 def _by_insertion(at: Lowering, keys: SSAValue, axis: int, count: int, is_largest: bool, unsigned: bool) -> SSAValue:

@@ -16,10 +16,11 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, unchanged
 from qmlir.dialects.nn.infer.windows import Windows
 from qmlir.dialects.nn.lower.contraction import finish
-from qmlir.dialects.nn.lower.products import Array, Convolution, Factor, factor
+from qmlir.dialects.nn.lower.products import Convolution, Factor, factor
 from qmlir.dialects.nn.lower.windows import channels_first, channels_last
 from qmlir.dialects.nn.ops import contraction as ops
 from qmlir.ir.builtin_types import element_of, shape_of

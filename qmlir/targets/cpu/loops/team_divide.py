@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator, MemoryEffectKind, get_effects, is_side_effect_free
 
 from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
@@ -110,8 +110,7 @@ def _divide_kernel(parts: Sequence[_Part]) -> None:
                 if not is_side_effect_free(op) or any(value.owner in readings for value in op.operands):
                     readings.append(op)
     for op in reversed(readings):
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
 
 
 def _read_within(made: TeamOperation, readings: Sequence[Operation]) -> None:
@@ -206,8 +205,7 @@ def _chunks(op: scf.ParallelOp) -> ChunksOp:
             elif not each.has_trait(IsTerminator):
                 each.detach()
                 write.builder.insert(each)
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)
     return ChunksOp(steps, max(1, min(CHUNKS, (steps // 2).bit_length())), Region(body))
 
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.dialects.linalg.ops import IndexOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from qmlir.analysis.readings import INTEGER_DIVISIONS, computes_only
+from qmlir.analysis.readings import INTEGER_DIVISIONS, computes_only, is_inside
 from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, emit_place
 from qmlir.targets.cpu.loops.join import expand_join
@@ -129,11 +129,7 @@ class LoopWriter:
             return op.dim.value.data in self.open
         if op.regions or isinstance(op, INTEGER_DIVISIONS) or not computes_only(op) or isinstance(op, memref.LoadOp):
             return False
-        return all(value in self.values or not self._is_inside(value) for value in op.operands)
-
-    def _is_inside(self, value: SSAValue) -> bool:
-        block = self.nest.body
-        return value.owner is block or (isinstance(value, OpResult) and value.op.parent is block)
+        return all(value in self.values or not is_inside(value, self.nest.body) for value in op.operands)
 
     def _compute(self, emit: Emitter, op: Operation) -> None:
         match op:

@@ -28,7 +28,7 @@ class FillBorder(RewritePattern):
         fill = op.dest.owner
         if not isinstance(fill, FillOp):
             return
-        if OVERWRITTEN in fill.attributes or len(list(op.dest.uses)) != 1:
+        if OVERWRITTEN in fill.attributes or not op.dest.has_one_use():
             return
         is_known = not (op.offsets or op.sizes or op.strides)
         if not is_known or set(integer_list(op.static_strides)) != {1}:

@@ -89,7 +89,7 @@ class InterleaveSums(RewritePattern):
         place = list(op.epilogue).index(value)
         is_wide = bits_of(shaped(value)[1]) > bits_of(shaped(op.target)[1])
         whole = op.epilogue_maps.data[place].data == AffineMap.identity(len(shaped(value)[0]))
-        if not is_wide or not whole or len(list(value.uses)) != 1 or sums.parent is not op.parent:
+        if not is_wide or not whole or not value.has_one_use() or sums.parent is not op.parent:
             return
         parts = _parts(sums)
         if parts == 1 or not _is_cut(sums) or not _reads_rows_only(sums):

@@ -15,6 +15,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike, MemoryWriteEffect
 
 from qmlir.analysis.symbols import symbols_of, unique_name
@@ -173,8 +174,7 @@ class _Caller:
         for op in reversed(list(self._function.body.block.ops)):
             is_constant = op.has_trait(ConstantLike, value_if_unregistered=False)
             if is_constant and not any(result.uses for result in op.results):
-                op.detach()
-                op.erase()
+                Rewriter.erase_op(op)
 
     def _call(self, op: Operation) -> None:
         if op.results or has_tensors(op):
@@ -189,8 +189,7 @@ class _Caller:
         hand_on(sources, call)
         hand_on(sources, kernel)
         self._insert(call, op)
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
         count("calls")
 
     def _passed(self, value: SSAValue, type_: Attribute, before: Operation) -> SSAValue:

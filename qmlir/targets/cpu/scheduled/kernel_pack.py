@@ -72,15 +72,10 @@ class ScaledSum:
         sums.replace_uses_with_if(shifted.result, lambda use: use.operation is not shifted)
 
 
-def _only_user(value: SSAValue) -> Operation | None:
-    uses = list(value.uses)
-    return uses[0].operation if len(uses) == 1 else None
-
-
 def _operand_beside(op: arith.AddiOp | arith.MulfOp, value: SSAValue, block: Block) -> int | None:
     """The number of the epilogue operand that `op` takes beside `value`, and nothing else takes."""
     other = op.rhs if op.lhs is value else op.lhs
-    if not isinstance(other, BlockArgument) or other.block is not block or _only_user(other) is not op:
+    if not isinstance(other, BlockArgument) or other.block is not block or other.get_user_of_unique_use() is not op:
         return None
     return other.index - 1
 
@@ -88,13 +83,13 @@ def _operand_beside(op: arith.AddiOp | arith.MulfOp, value: SSAValue, block: Blo
 def scaled_sum_of(block: Block) -> ScaledSum | None:
     """How an epilogue begins, where it does so."""
     sums = block.args[0]
-    addition = _only_user(sums)
+    addition = sums.get_user_of_unique_use()
     if not isinstance(addition, arith.AddiOp):
         return None
-    conversion = _only_user(addition.result)
+    conversion = addition.result.get_user_of_unique_use()
     if not isinstance(conversion, arith.SIToFPOp) or conversion.result.type != f32:
         return None
-    product = _only_user(conversion.result)
+    product = conversion.result.get_user_of_unique_use()
     if not isinstance(product, arith.MulfOp):
         return None
     bias, scale = _operand_beside(addition, sums, block), _operand_beside(product, conversion.result, block)
@@ -197,12 +192,11 @@ def _packed_input(op: ContractionOp, at: Lowering, variant: Variant, *, reads_pa
 def _bias_of(op: ContractionOp) -> int | None:
     """The epilogue operand that is nothing but a constant added to the sum of each channel."""
     sums = op.body.block.args[0]
-    uses = list(sums.uses)
-    if len(uses) != 1 or not isinstance(uses[0].operation, arith.AddiOp):
+    addition = sums.get_user_of_unique_use()
+    if not isinstance(addition, arith.AddiOp):
         return None
-    addition = uses[0].operation
     other = addition.rhs if addition.lhs is sums else addition.lhs
-    if not isinstance(other, BlockArgument) or other.block is not op.body.block or len(list(other.uses)) != 1:
+    if not isinstance(other, BlockArgument) or other.block is not op.body.block or not other.has_one_use():
         return None
     index = other.index - 1
     results = op.epilogue_maps.data[index].data.results

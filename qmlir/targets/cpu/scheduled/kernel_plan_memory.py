@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, 
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from qmlir.ir.budgets import budget, over
 from qmlir.ir.diagnostics import emit_remark, op_error
@@ -64,8 +65,7 @@ def _use_arena(function: FuncOp, buffers: list[Buffer], layout: ArenaPlan) -> No
             view.result.name_hint = op.memref.name_hint
             block.insert_op_before(view, op)
             op.memref.replace_all_uses_with(view.result)
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
 
 
 def _check_budget(op: Operation, size: int) -> None:
@@ -132,8 +132,7 @@ class KernelPlanMemory(ModulePass):
     def _plan(self, function: FuncOp, functions: dict[str, FuncOp], *, is_only: bool) -> None:
         lifetimes = Lifetimes(function, functions)
         for unused in lifetimes.unused:
-            unused.detach()
-            unused.erase()
+            Rewriter.erase_op(unused)
         buffers = lifetimes.buffers()
         if not buffers:
             return

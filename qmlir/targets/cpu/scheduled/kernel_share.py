@@ -28,6 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from qmlir.analysis.readings import INTEGER_DIVISIONS
 from qmlir.ir.builtin_types import as_integer
@@ -146,8 +147,7 @@ def _read_numbers(function: FuncOp, parameters: Sequence[_Parameters], place: in
             loads += [index, load]
             for constant in constants:
                 constant.result.replace_all_uses_with(load.res)
-                constant.detach()
-                constant.erase()
+                Rewriter.erase_op(constant)
     assert block.first_op is not None
     block.insert_ops_before(loads, block.first_op)
     function.function_type = FunctionType.from_lists([each.type for each in block.args], [])
@@ -192,8 +192,7 @@ class _Caller:
         block = call.parent
         assert block is not None
         block.insert_op_before(shared, call)
-        call.detach()
-        call.erase()
+        Rewriter.erase_op(call)
 
     def _memory(self, call: CallOp, elements: DenseIntOrFPElementsAttr) -> SSAValue:
         function: Operation | None = call.parent_op()
@@ -308,8 +307,7 @@ class KernelShare(ModulePass):
                 caller.hand(call, kernel, elements, place)
         for each in others:
             hand_on([each, kernel], kernel)
-            each.detach()
-            each.erase()
+            Rewriter.erase_op(each)
             count("kernels shared")
 
 

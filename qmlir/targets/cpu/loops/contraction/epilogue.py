@@ -11,9 +11,9 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from qmlir.dialects.kernel.contraction import EpilogueOp
-from qmlir.dialects.kernel.ops import YieldOp, scalar_of, shaped
+from qmlir.dialects.kernel.ops import YieldOp, shaped
 from qmlir.dialects.simd.memory import StoreOp, StorePartialOp
-from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form, is_held, written_on
+from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form, is_held, is_scalar, written_on
 from qmlir.targets.cpu.loops.contraction.geometry import Geometry, OperandReading, innermost_is_dense, load
 from qmlir.targets.cpu.loops.contraction.shortcuts import saturation_of, start_of
 from qmlir.targets.cpu.loops.contraction.together import JointEpilogue, Registers
@@ -75,10 +75,6 @@ def write_body(
         else:
             emit.builder.insert(op.clone(values))
     raise AssertionError("an epilogue ends in kernel.yield")
-
-
-def _is_scalar(value: SSAValue) -> bool:
-    return scalar_of(value.type) == value.type and not isinstance(value.type, MemRefType)
 
 
 def _groups(count: int, valid: int, lanes: int, most: int) -> Iterator[tuple[int, int, int | None]]:
@@ -206,7 +202,7 @@ class Epilogue:
         ]  # fmt: skip
         last = None if self.saturation is None else self.saturation.value
         result = write_body(emit, block, [register, *elements], known, last)
-        return emit.splat(result) if _is_scalar(result) else result
+        return emit.splat(result) if is_scalar(result) else result
 
     def _store(
         self, emit: VectorEmitter, registers: Sequence[SSAValue], place: Sequence[Index], channel: Index, valid: int

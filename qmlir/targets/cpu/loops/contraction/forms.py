@@ -144,9 +144,10 @@ def written_on(emit: VectorEmitter, op: Operation, values: Mapping[SSAValue, SSA
     operands = [values.get(operand, operand) for operand in op.operands]
     # What comes from outside the region is the same for all lanes; a table stays what it is.
     return form.write(
-        emit, op, [emit.splat(value) if _is_scalar(value) and not form.reads_memory else value for value in operands]
+        emit, op, [emit.splat(value) if is_scalar(value) and not form.reads_memory else value for value in operands]
     )
 
 
-def _is_scalar(value: SSAValue) -> bool:
+def is_scalar(value: SSAValue) -> bool:
+    """Whether a value is neither a vector nor memory."""
     return scalar_of(value.type) == value.type and not isinstance(value.type, MemRefType)

@@ -7,6 +7,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from qmlir.analysis.readings import is_inside
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.ops import YieldOp
 from qmlir.dialects.simd.base import bits_of
@@ -36,8 +37,7 @@ class Start:
 
 def _shifted(sums: SSAValue, spare: int) -> SSAValue | None:
     """What a body makes of the sum, where it takes it `2^spare` times as large."""
-    uses = list(sums.uses)
-    shift = uses[0].operation if len(uses) == 1 else None
+    shift = sums.get_user_of_unique_use()
     is_shift = isinstance(shift, arith.ShLIOp) and shift.lhs is sums and known_integer(shift.rhs) == spare
     return shift.results[0] if shift is not None and is_shift else None
 
@@ -47,14 +47,11 @@ def start_of(block: Block, spare: int = 0) -> Start | None:
     sums = _shifted(block.args[0], spare) if spare else block.args[0]
     if sums is None:
         return None
-    uses = list(sums.uses)
-    addition = uses[0].operation if len(uses) == 1 else None
+    addition = sums.get_user_of_unique_use()
     if not isinstance(addition, arith.AddiOp):
         return None
     other = addition.rhs if addition.lhs is sums else addition.lhs
-    if not isinstance(other, BlockArgument) or other.block is not block or other is sums:
-        return None
-    if len(list(other.uses)) != 1:
+    if not isinstance(other, BlockArgument) or other.block is not block or other is sums or not other.has_one_use():
         return None
     return Start(other.index - 1, addition.result, sums)
 
@@ -113,10 +110,6 @@ def _tail(block: Block, start: SSAValue, end: SSAValue) -> Sequence[Operation] |
     known = {value for op in found for value in op.results}
     is_all = all(use.operation in found for use in start.uses) or start is end
     return found[::-1] if not wanted and is_all and (start is end or end in known) and end.type == start.type else None
-
-
-def is_inside(value: SSAValue, block: Block) -> bool:
-    return value.owner is block or (isinstance(value.owner, Operation) and value.owner.parent is block)
 
 
 def saturated_by(truncated: arith.TruncIOp) -> SSAValue | None:

@@ -394,8 +394,7 @@ def _give_two_axes(outer: scf.ParallelOp) -> None:
     block, region = outer.body.block, inner.body.block
     end = inner.next_op
     inner.detach()
-    end.detach()
-    end.erase()
+    Rewriter.erase_op(end)
     region.args[0].replace_all_uses_with(block.insert_arg(IndexType(), 1))
     for op in list(region.ops):
         op.detach()

@@ -11,12 +11,13 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import AnyFloat, IndexType, MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from qmlir.analysis.readings import is_inside
 from qmlir.dialects.kernel.ops import YieldOp, scalar_of
 from qmlir.dialects.simd.base import bits_of
 from qmlir.dialects.simd.lanes import NarrowOp
 from qmlir.dialects.simd.memory import is_byte_table
 from qmlir.targets.cpu.loops.contraction.forms import has_form, written_on
-from qmlir.targets.cpu.loops.contraction.shortcuts import is_inside, saturated_by
+from qmlir.targets.cpu.loops.contraction.shortcuts import saturated_by
 from qmlir.targets.cpu.loops.emitter import VectorEmitter
 
 _NARROW = 16

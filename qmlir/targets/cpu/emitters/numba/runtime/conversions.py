@@ -18,19 +18,15 @@ from llvmlite import ir
 from numba import types
 
 from .declare import Emission, operation
-from .halves import HALVES, narrowed, rounded_to_odd, widened
+from .halves import HALVES, like, narrowed, rounded_to_odd, widened
 from .registers import INDEX, Register, as_register, bits_of, llvm_element, splat_constant
 
 _NAME = re.compile(r"(unsigned_|bits_)?(i(?:[1-9]|[1-5]\d|6[0-4])|f16|bf16|f32|f64|index)")
 
 
-def _like(type_: Any, element: Any) -> Any:
-    return ir.VectorType(element, type_.count) if isinstance(type_, ir.VectorType) else element
-
-
 def _integer_resized(builder: Any, value: Any, width: int, is_signed: bool) -> Any:
     element = value.type.element if isinstance(value.type, ir.VectorType) else value.type
-    target = _like(value.type, ir.IntType(width))
+    target = like(value.type, ir.IntType(width))
     if element.width == width:
         return value
     if element.width > width:
@@ -45,7 +41,7 @@ def _float_resized(builder: Any, value: Any, source: str, target: str) -> Any:
         value, source = widened(builder, source, value), "f32"
     if target in HALVES:
         return narrowed(builder, target, rounded_to_odd(builder, value) if source == "f64" else value)
-    type_ = _like(value.type, llvm_element(target))
+    type_ = like(value.type, llvm_element(target))
     if source == target:
         return value
     return builder.fpext(value, type_) if target == "f64" else builder.fptrunc(value, type_)
@@ -54,12 +50,12 @@ def _float_resized(builder: Any, value: Any, source: str, target: str) -> Any:
 def _from_integer(builder: Any, value: Any, target: str, is_signed: bool) -> Any:
     convert = builder.sitofp if is_signed else builder.uitofp
     if target not in HALVES:
-        return convert(value, _like(value.type, llvm_element(target)))
+        return convert(value, like(value.type, llvm_element(target)))
     element = value.type.element if isinstance(value.type, ir.VectorType) else value.type
     wide = "f32" if element.width <= 24 else "f64"
     if element.width > 53:
         value = _with_sticky_bits(builder, value, is_signed)
-    return _float_resized(builder, convert(value, _like(value.type, llvm_element(wide))), wide, target)
+    return _float_resized(builder, convert(value, like(value.type, llvm_element(wide))), wide, target)
 
 
 def _with_sticky_bits(builder: Any, value: Any, is_signed: bool) -> Any:
@@ -99,7 +95,7 @@ def _converted(target: str, is_signed: bool) -> Callable[..., Any]:
             return _float_resized(builder, value, register.element, target)
         if register.element in HALVES:
             value = widened(builder, register.element, value)
-        type_ = _like(value.type, llvm_element(target))
+        type_ = like(value.type, llvm_element(target))
         return builder.fptosi(value, type_) if is_signed else builder.fptoui(value, type_)
 
     return lower

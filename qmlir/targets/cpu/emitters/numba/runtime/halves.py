@@ -15,13 +15,14 @@ from .registers import splat_constant
 HALVES = ("f16", "bf16")
 
 
-def _like(type_: Any, element: Any) -> Any:
+def like(type_: Any, element: Any) -> Any:
+    """An element, or as many of them as a vector has lanes."""
     return ir.VectorType(element, type_.count) if isinstance(type_, ir.VectorType) else element
 
 
 def widened(builder: Any, element: str, value: Any) -> Any:
     """Bits of `element` as f32."""
-    int32, float32 = _like(value.type, ir.IntType(32)), _like(value.type, ir.FloatType())
+    int32, float32 = like(value.type, ir.IntType(32)), like(value.type, ir.FloatType())
 
     def constant(number: int) -> Any:
         return splat_constant(int32, number)
@@ -40,7 +41,7 @@ def widened(builder: Any, element: str, value: Any) -> Any:
 
 def narrowed(builder: Any, element: str, value: Any) -> Any:
     """f32 as bits of `element`."""
-    int32, int16 = _like(value.type, ir.IntType(32)), _like(value.type, ir.IntType(16))
+    int32, int16 = like(value.type, ir.IntType(32)), like(value.type, ir.IntType(16))
 
     def constant(number: int) -> Any:
         return splat_constant(int32, number)
@@ -60,7 +61,7 @@ def narrowed(builder: Any, element: str, value: Any) -> Any:
     else:
         normal = rounded(13, builder.sub(magnitude, constant(112 << 23)))
         # Added to 0.5, a denormal's last bit is that of the sum: the addition rounds.
-        float32 = _like(value.type, ir.FloatType())
+        float32 = like(value.type, ir.FloatType())
         half = constant(126 << 23)
         total = builder.fadd(builder.bitcast(magnitude, float32), builder.bitcast(half, float32))
         denormal = builder.sub(builder.bitcast(total, int32), half)
@@ -73,14 +74,14 @@ def narrowed(builder: Any, element: str, value: Any) -> Any:
 
 def rounded_to_odd(builder: Any, value: Any) -> Any:
     """f64 as f32, truncated and the last bit set where that was not exact: rounding it further rounds once."""
-    float32, int32 = _like(value.type, ir.FloatType()), _like(value.type, ir.IntType(32))
+    float32, int32 = like(value.type, ir.FloatType()), like(value.type, ir.IntType(32))
     near = builder.fptrunc(value, float32)
     back = builder.fpext(near, value.type)
     bits = builder.bitcast(near, int32)
     inexact = builder.fcmp_ordered("!=", back, value)
     # The bits of a float count up with its magnitude.
-    sign = splat_constant(_like(value.type, ir.IntType(64)), 0x7FFFFFFFFFFFFFFF)
-    int64 = _like(value.type, ir.IntType(64))
+    sign = splat_constant(like(value.type, ir.IntType(64)), 0x7FFFFFFFFFFFFFFF)
+    int64 = like(value.type, ir.IntType(64))
     grown = builder.icmp_unsigned(
         ">", builder.and_(builder.bitcast(back, int64), sign), builder.and_(builder.bitcast(value, int64), sign)
     )

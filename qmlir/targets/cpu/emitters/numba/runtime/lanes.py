@@ -12,16 +12,12 @@ from numba import types
 
 from .arithmetic import FLOATS, INTEGERS, instruction, suffix
 from .declare import Emission, Lowering, operation
-from .memory import mask_below, splatted
+from .memory import mask_below, splatted, written
 from .processor import processor_features
 from .registers import Register, as_register, splat_constant
 
 _INT32 = ir.IntType(32)
 _FEATURES = processor_features()
-
-
-def _number(type_: Any) -> int | None:
-    return type_.literal_value if isinstance(type_, types.IntegerLiteral) else None
 
 
 def shuffled(builder: Any, a: Any, b: Any, lanes: Sequence[int]) -> Any:
@@ -88,7 +84,7 @@ def by_intrinsics(name: str, *intrinsics: tuple[int, str]) -> Any:
 
 
 def _splat_type(value: Any, lanes: Any) -> Any:
-    count, register = _number(lanes), as_register(value)
+    count, register = written(lanes), as_register(value)
     return Register(register.element, count) if register is not None and not register.lanes and count else None
 
 
@@ -115,14 +111,14 @@ def _splat(emission: Emission, value: Any, _: Any) -> Any:
 
 
 def _shuffle_type(a: Any, b: Any, *lanes: Any) -> Any:
-    numbers = [_number(lane) for lane in lanes]
+    numbers = [written(lane) for lane in lanes]
     if not isinstance(a, Register) or not isinstance(b, Register) or a.element != b.element or None in numbers:
         return None
     return Register(a.element, len(numbers))
 
 
 def _shuffle(emission: Emission, a: Any, b: Any, *_: Any) -> Any:
-    lanes = [_number(type_) for type_ in emission.operands[2:]]
+    lanes = [written(type_) for type_ in emission.operands[2:]]
     numbers = [lane for lane in lanes if lane is not None]
     count, other = a.type.count, b.type.count
     if count < other:  # LLVM mixes vectors of one length
@@ -134,12 +130,12 @@ def _shuffle(emission: Emission, a: Any, b: Any, *_: Any) -> Any:
 
 
 def _interleave_type(a: Any, b: Any, block: Any) -> Any:
-    return a if isinstance(a, Register) and a == b and _number(block) else None
+    return a if isinstance(a, Register) and a == b and written(block) else None
 
 
 def _interleave(half: int) -> Callable[..., Any]:
     def lower(emission: Emission, a: Any, b: Any, _: Any) -> Any:
-        count, block = a.type.count, _number(emission.operands[2])
+        count, block = a.type.count, written(emission.operands[2])
         assert block is not None
         firsts = [
             start + half * (block // 2) + place for start in range(0, count, block) for place in range(block // 2)
@@ -168,7 +164,7 @@ def _with_lane(emission: Emission, vector: Any, lane: Any, value: Any) -> Any:
 
 
 def _lanes_below_type(count: Any, lanes: Any) -> Any:
-    number = _number(lanes)
+    number = written(lanes)
     return Register("i1", number) if number and isinstance(count, types.Integer) else None
 
 

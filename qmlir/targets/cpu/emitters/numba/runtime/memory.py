@@ -24,7 +24,7 @@ def _element(array: Any) -> str | None:
     return MEMORY.get(str(array.dtype)) if isinstance(array, types.Array) and array.ndim == 1 else None
 
 
-def _written(number: Any) -> int | None:
+def written(number: Any) -> int | None:
     """A number that is written out in the code."""
     return number.literal_value if isinstance(number, types.IntegerLiteral) else None
 
@@ -45,7 +45,7 @@ def place(emission: Emission, array_type: Any, array: Any, index: Any, target: A
 
 def _load_type(array: Any, index: Any, lanes: Any = None) -> Any:
     element = _element(array)
-    count = 0 if lanes is None else _written(lanes)
+    count = 0 if lanes is None else written(lanes)
     return Register(element, count) if element is not None and _is_index(index) and count is not None else None
 
 
@@ -170,11 +170,11 @@ def _load_group_splat(emission: Emission, array: Any, index: Any, _: Any) -> Any
 
 
 def _prefetch_type(array: Any, index: Any, level: Any) -> Any:
-    return types.void if _element(array) is not None and _is_index(index) and _written(level) else None
+    return types.void if _element(array) is not None and _is_index(index) and written(level) else None
 
 
 def _prefetch(emission: Emission, array: Any, index: Any, _: Any) -> Any:
-    level = _written(emission.operands[2])
+    level = written(emission.operands[2])
     assert level is not None
     builder, byte = emission.builder, ir.IntType(8).as_pointer()
     type_ = ir.FunctionType(ir.VoidType(), [byte, *[_INT32] * 3])
@@ -300,11 +300,11 @@ def _tail(emission: Emission, array: Any, start: Any) -> Any:
 
 
 def _scratch_type(count: Any, element: Any) -> Any:
-    return _array_of(element) if _written(count) is not None else None
+    return _array_of(element) if written(count) is not None else None
 
 
 def _scratch(emission: Emission, _count: Any, _element: Any) -> Any:
-    count = _written(emission.operands[0])
+    count = written(emission.operands[0])
     assert count is not None
     builder = emission.builder
     data = emission.target.get_data_type(emission.result.dtype)

@@ -134,7 +134,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _teams().clear())  # their threads stayed with the parent
 
 
-def _cores() -> int:
+def available_cores() -> int:
+    """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -146,7 +147,7 @@ class TeamRunner:
     """
 
     def __init__(self, count: int, lead: int, serve: int, owner: object) -> None:
-        self._count = min(count, _cores())
+        self._count = min(count, available_cores())
         self._lead, self._serve = entry(lead, LEAD, owner), entry(serve, SERVE, owner)
         self._owner = owner
 
