@@ -10,13 +10,12 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.bias import fit_bias
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.nn.canonicalize.constants import constant_array
@@ -40,8 +39,6 @@ from qmlir.quantization.recipe import Choice, Recipe
 from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, place_of, slots_of
 from qmlir.quantization.steps import RoleParts
 from qmlir.registry import PackageError
-
-Array = npt.NDArray[Any]
 
 HEADROOM = 128.0
 """How often a 32-bit sum that is not exact holds the range seen, so as not to saturate: f32 has the bits for it."""

@@ -1,11 +1,10 @@
 """The recorded statistics of a value, or at least its observed range."""
 
 from dataclasses import dataclass
-from typing import Any
 
-import numpy.typing as npt
 from xdsl.ir import SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.calibrators import calibrate
 from qmlir.arithmetic.schemes import Grid
 from qmlir.arithmetic.statistics import Statistics
@@ -24,7 +23,7 @@ class Observed:
     statistics: Statistics | None = None
 
     @staticmethod
-    def of_constant(array: npt.NDArray[Any]) -> "Observed":
+    def of_constant(array: Array) -> "Observed":
         """What is known of a constant: everything."""
         if not array.size:
             return Observed(0.0, 0.0)

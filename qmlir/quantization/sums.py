@@ -8,12 +8,12 @@ bits are too few for it, the accumulator counts in steps of a power of two of th
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import IntegerType, f32
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.arithmetic.schemes import Storage
 from qmlir.dialects.quant.interpret import quantize
@@ -82,7 +82,7 @@ def reach(type_: UniformQuantizedType) -> int:
     return int(np.maximum(type_.storage_max - type_.zero_points, type_.zero_points - type_.storage_min).max())
 
 
-def weights_reach(array: npt.NDArray[Any], type_: UniformQuantizedType, axis: int) -> int:
+def weights_reach(array: Array, type_: UniformQuantizedType, axis: int) -> int:
     """The largest sum of `|q - z|` over the weights of a channel; times the reach of the data, it bounds every sum."""
     others = tuple(place for place in range(array.ndim) if place != axis)
     zero_points = type_.zero_points
@@ -118,7 +118,7 @@ def _rebound(term: SumBound, target: UniformQuantizedType) -> float:
 
 
 def addend_type(
-    array: npt.NDArray[Any], other: UniformQuantizedType, rank: int, storage: Storage = STORAGE
+    array: Array, other: UniformQuantizedType, rank: int, storage: Storage = STORAGE
 ) -> UniformQuantizedType | None:
     """The type under which a constant is added to a sum of type `other` as integers; none where `storage` has none.
 
@@ -140,6 +140,6 @@ def addend_type(
     return shared if fits else None
 
 
-def bound_of(array: npt.NDArray[Any], type_: UniformQuantizedType) -> float:
+def bound_of(array: Array, type_: UniformQuantizedType) -> float:
     """The largest integer that a constant has in `type_`."""
     return float(np.abs(quantize(array, type_).astype(np.float64)).max(initial=0.0))

@@ -5,14 +5,14 @@ knows is corrected for, `sum (a - z) w = sum a w - z sum w`.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import TensorType, f32, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import MatMulOp
@@ -21,8 +21,6 @@ from qmlir.dialects.nn.ops.elementwise import CastOp, MulOp, SubOp
 from qmlir.dialects.quant.ops import StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
-
-Array = npt.NDArray[Any]
 
 _DATA = UniformQuantizedType.per_tensor(STORAGE, f32, 1.0)
 _SUM = UniformQuantizedType.per_tensor(i32, f32, 1.0)

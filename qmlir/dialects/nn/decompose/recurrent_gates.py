@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.components import components_of
 from qmlir.dialects.nn.decompose.operands import scalar
@@ -31,8 +30,6 @@ from qmlir.dialects.nn.ops.movement import ReshapeOp, SliceOp
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
-
-Array = npt.NDArray[Any]
 
 
 def _in_memory(value: SSAValue) -> ConstantOp | None:

@@ -4,21 +4,18 @@ Sums run in f32 (in f64 for f64); f16 and bf16 are rounded after each step that 
 """
 
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 
 from qmlir.arithmetic import functions
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.interpret.indexing import checked_indices
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.interpret.softmax import Rounding, rounding, softmax
 from qmlir.dialects.nn.ops import attention as ops
 from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import dense_dtype
-
-Array = npt.NDArray[Any]
 
 
 def _behind(past: Array | None, new: Array) -> Array:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import magnitude
 from qmlir.dialects.nn.infer.windows import Windows, output_sizes
 from qmlir.dialects.nn.interpret.precision import is_integral, widened
@@ -19,8 +19,6 @@ from qmlir.dialects.nn.interpret.windows import columns, places
 from qmlir.dialects.nn.ops import contraction as ops
 from qmlir.ir.builtin_types import element_of
 from qmlir.text.elements import narrowed
-
-Array = npt.NDArray[Any]
 
 COLUMNS_AT_ONCE = 2**24
 """Elements of windows laid out at a time, or those of one image where it has more; what keeps memory in bounds."""

@@ -1,15 +1,11 @@
 """What quantization by the range of the values computes: f32 steps, each rounded once, as its parts do."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops import dynamic as ops
 from qmlir.ir.evaluation import Evaluator
-
-Array = npt.NDArray[Any]
 
 _ZERO, _STEPS = np.float32(0), np.float32(ops.STEPS)
 

@@ -1,18 +1,14 @@
 """What Einstein sums compute; f16 and bf16 in f32, rounded once, integers wrap."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.interpret.precision import is_integral, widened
 from qmlir.dialects.nn.ops import einsum as ops
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import narrowed
-
-Array = npt.NDArray[Any]
 
 
 def _einsum(op: ops.EinsumOp, arrays: tuple[Array, ...]) -> tuple[Array]:

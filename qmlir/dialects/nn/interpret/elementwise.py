@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic import functions
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.extremes import maximum, minimum
 from qmlir.arithmetic.small_floats import PowerRounding, to_small_float
 from qmlir.dialects.nn.elements import plain_type
@@ -20,8 +21,6 @@ from qmlir.dialects.nn.ops import elementwise as ops
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.small_floats import as_small_float
 from qmlir.text.elements import dense_dtype, narrowed
-
-Array = npt.NDArray[Any]
 
 
 def _of_formula(formula: Formula) -> Evaluator:

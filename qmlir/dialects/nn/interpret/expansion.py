@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.expansion import padded_shape
 from qmlir.dialects.nn.ops import expansion as ops
@@ -14,8 +14,6 @@ from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.evaluation import Evaluator
-
-Array = npt.NDArray[Any]
 
 
 def stored_zeros(value: SSAValue, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

@@ -1,14 +1,13 @@
 """What the operations that take or write elements by index compute, on stored values of any kind."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.extremes import maximum, minimum
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.interpret.precision import widened
@@ -17,7 +16,6 @@ from qmlir.ir.builtin_types import element_of
 from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import narrowed
 
-Array = npt.NDArray[Any]
 Places = tuple[Array, ...]
 """An index into each of the leading axes, in arrays that broadcast together."""
 

@@ -4,14 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.interpret.precision import Evaluator, of_arrays, of_operation, of_question
 from qmlir.dialects.nn.ops import logic as ops
 from qmlir.ir.builtin_types import as_integer, element_of
-
-Array = npt.NDArray[Any]
 
 
 def _not(x: Array) -> Array:

@@ -1,18 +1,15 @@
 """What movement computes, on stored values of any kind."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.infer.movement import normalized_axes, slice_indices
 from qmlir.dialects.nn.ops import constant, movement
 from qmlir.ir.builtin_types import shape_of
-
-Array = npt.NDArray[Any]
 
 
 def _constant(op: constant.ConstantOp) -> tuple[Array]:

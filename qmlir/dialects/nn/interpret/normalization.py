@@ -7,18 +7,16 @@ Sums have the order and precision of `qmlir.arithmetic.ordered_sums`; every othe
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, Operation
 
 from qmlir.arithmetic import functions
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.ordered_sums import ordered_mean, ordered_sum
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import normalization as ops
 from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import dense_dtype
-
-Array = npt.NDArray[Any]
 
 
 def _per_channel(parameter: Array, rank: int) -> Array:

@@ -10,10 +10,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 
 from qmlir.arithmetic import functions
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.extremes import maximum
 from qmlir.arithmetic.ordered_sums import ordered_mean, ordered_sum
 from qmlir.dialects.nn.elements import element_limits
@@ -22,7 +22,6 @@ from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import pooling as ops
 from qmlir.ir.builtin_types import element_of
 
-Array = npt.NDArray[Any]
 Combine = Callable[[Array, Array], Array]
 
 

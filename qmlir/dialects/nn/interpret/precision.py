@@ -10,14 +10,13 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.small_floats import DTYPES
 from qmlir.text.elements import narrowed
 
-Array = npt.NDArray[Any]
 Evaluator = Callable[..., tuple[Array, ...]]
 
 SHORT_FLOATS = frozenset(np.dtype(each) for each in (np.float16, ml_dtypes.bfloat16, *DTYPES.values()))

@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.extremes import clipped
 from qmlir.arithmetic.functions import ON_ARRAYS
 from qmlir.dialects.nn import formulas
@@ -17,7 +17,6 @@ from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import recurrent as ops
 from qmlir.ir.evaluation import Evaluator
 
-Array = npt.NDArray[Any]
 State = tuple[Array, ...]
 """What a layer carries from step to step, `[N, H]` each: the hidden state, then that of the cell."""
 

@@ -3,14 +3,13 @@ rounded once; integers wrap. Scans add in the precision of their operand.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic import functions
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.extremes import Extreme, maximum, minimum
 from qmlir.arithmetic.ordered_sums import ordered_mean, ordered_product, ordered_sum
 from qmlir.dialects.nn.elements import element_limits
@@ -20,7 +19,6 @@ from qmlir.ir.builtin_types import element_of
 from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import narrowed
 
-Array = npt.NDArray[Any]
 Reduction = Callable[[Array, tuple[int, ...]], Array]
 """From values and the axes that are reduced to a result that keeps those axes with size 1."""
 

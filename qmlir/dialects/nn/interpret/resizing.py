@@ -14,12 +14,12 @@ import numpy.typing as npt
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.infer.resizing import Resized
 from qmlir.dialects.nn.interpret.precision import computing_dtype
 from qmlir.dialects.nn.ops import resizing as ops
 from qmlir.ir.builtin_types import as_integer, element_of
 
-Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.floating[Any]]
 
 

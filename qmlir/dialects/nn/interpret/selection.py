@@ -1,17 +1,13 @@
 """What choosing and ordering elements by their values compute."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import selection as ops
 from qmlir.ir.evaluation import Evaluator
-
-Array = npt.NDArray[Any]
 
 
 def _top_k(op: ops.TopKOp, x: Array, k: Array | None) -> tuple[Array, Array]:

@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops import sequence as ops
 
-Array = npt.NDArray[Any]
 Tensors = tuple[Array, ...]
 
 

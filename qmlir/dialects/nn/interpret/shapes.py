@@ -1,18 +1,14 @@
 """What the operations on shapes compute."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.infer.shapes import range_size
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import shapes as ops
 from qmlir.ir.evaluation import Evaluator
-
-Array = npt.NDArray[Any]
 
 
 def _shape(op: ops.ShapeOp, x: Array) -> tuple[Array]:

@@ -8,16 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 
 from qmlir.arithmetic import functions
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.ordered_sums import ordered_sum
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import softmax as ops
 from qmlir.ir.evaluation import Evaluator
-
-Array = npt.NDArray[Any]
 
 Rounding = Callable[[Array], Array]
 """Rounds to the precision of a type, and gives the numbers in the type that they are computed in."""

@@ -1,15 +1,12 @@
 """What operations on text compute: strings are held as arrays of Python's own."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops import text as ops
-
-Array = npt.NDArray[Any]
 
 _CASES: dict[str, Callable[[str], str]] = {"NONE": str, "LOWER": str.lower, "UPPER": str.upper}
 

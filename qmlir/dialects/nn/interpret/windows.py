@@ -5,11 +5,9 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.infer.windows import Windows, taps
-
-Array = npt.NDArray[Any]
 
 
 def window_view(data: Array, windows: Windows, counts: tuple[int, ...], fill: Any) -> Array:

@@ -4,7 +4,6 @@ The bound of the sums that chose the type of the accumulator is told as a remark
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +11,7 @@ from xdsl.dialects.builtin import IntegerType, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import accumulator_scale, f32_multiplier
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
@@ -78,7 +78,7 @@ def finish(
     found: Contraction,
     axes: Sequence[int],
     bias: SSAValue | None,
-    scales: npt.NDArray[Any] | None = None,
+    scales: Array | None = None,
     copies: int = 1,
 ) -> SSAValue:
     """The contraction with its bias and its rounding in the epilogue, in the layout of the sums.
@@ -101,7 +101,7 @@ def finish(
         scale = scale.reshape([-1 if axis == rank - 1 else 1 for axis in axes])
     _refuse_overflow(at, scale, bias)
 
-    def spread(parameters: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def spread(parameters: Array) -> Array:
         if copies == 1 or parameters.size == 1:
             return parameters
         return np.repeat(parameters, copies, int(np.argmax(parameters.shape)))  # they differ along channels alone

@@ -7,15 +7,15 @@ the accumulator itself; any other one is a requantization. A bias has the type o
 from abc import ABC
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.windows import Windows, output_sizes, transposed_size
@@ -30,7 +30,7 @@ def values_of(attribute: DenseArrayBase | None) -> tuple[int, ...] | None:
     return None if attribute is None else integer_list(attribute)
 
 
-def _unchanged(scales: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _unchanged(scales: Array) -> Array:
     return scales
 
 
@@ -38,7 +38,7 @@ def verify_bias_type(
     bias: Attribute,
     data: Attribute,
     weight: Attribute,
-    of_channels: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] = _unchanged,
+    of_channels: Callable[[Array], Array] = _unchanged,
 ) -> None:
     """Check that a quantized bias has zero point 0 and the scales of the accumulator, `f32(s_x * s_w)`.
 
@@ -262,7 +262,7 @@ class ConvTransposeOp(WindowedContractionOp):
         """The axis of the weights that is the output channels of a group, or of all groups where each has one."""
         return 0 if self.group_count > 1 and shape_of(self.weight)[:2] == (self.group_count, 1) else 1
 
-    def of_channels(self, parameters: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def of_channels(self, parameters: Array) -> Array:
         """Parameters of the weights for each output channel, or one for all: all groups have the same."""
         flat = parameters.reshape(-1)
         return flat if flat.size == 1 else np.tile(flat, self.output_channels() // flat.size)

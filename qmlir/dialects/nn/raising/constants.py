@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, IntAttr, NoneAttr, TensorType
 from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.movement import MovementOp
 from qmlir.dialects.nn.raising.unification import Held
@@ -21,8 +21,6 @@ from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.types import AnyQuantizedType, Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
-
-Array = npt.NDArray[Any]
 
 
 def constant_of(value: SSAValue) -> ConstantOp | None:

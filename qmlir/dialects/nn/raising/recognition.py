@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, TensorType, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.elements import Kind, kind_of
@@ -65,7 +65,6 @@ from qmlir.ir.provenance import merged_origins, origins_of, set_origins, set_ten
 DEPTH = 20
 """How many producers of the last operation are searched."""
 
-Array = npt.NDArray[Any]
 Parameter = tuple[Array, SSAValue | None]
 """The elements of a constant, and the constant that they come from."""
 

@@ -7,12 +7,12 @@ block have no integer accumulator: their blocks are summed in f32, in an order t
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.exact_sums import as_integers, exact_matmul, sum_dtype
 from qmlir.arithmetic.requantization import accumulator_scale, magnitude, to_f32, widened
 from qmlir.dialects.nn.infer.windows import Windows, output_size
@@ -24,7 +24,6 @@ from qmlir.dialects.nn.ops.contraction import values_of
 from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.types import Granularity
 
-Array = npt.NDArray[Any]
 Result = tuple[Array] | None
 
 

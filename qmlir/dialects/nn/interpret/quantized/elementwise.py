@@ -1,12 +1,12 @@
 """Quantized elementwise operations: exact integers where one scale rules, products, and comparisons of real values."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, accumulator_scale, magnitude, requantize, widened
 from qmlir.dialects.nn.interpret import elementwise as plain
 from qmlir.dialects.nn.interpret.quantized.parameters import (
@@ -22,7 +22,6 @@ from qmlir.dialects.nn.ops.activations import ReluOp
 from qmlir.dialects.nn.requantize import common_scale, headroom
 from qmlir.dialects.quant.interpret import quantize
 
-Array = npt.NDArray[Any]
 Result = tuple[Array, ...] | None
 
 _ANY = (-(1 << 61), 1 << 61)

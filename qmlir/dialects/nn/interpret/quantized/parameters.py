@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale, magnitude, requantize
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.elements import Kind, kind_of
@@ -23,8 +24,6 @@ from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.evaluation import Evaluator, operand_groups
-
-Array = npt.NDArray[Any]
 
 
 def uniform(element: Attribute) -> UniformQuantizedType:

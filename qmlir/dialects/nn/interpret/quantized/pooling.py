@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.infer.windows import covered_elements, output_size
 from qmlir.dialects.nn.interpret.quantized.parameters import Centred, centred, rescaled
@@ -17,7 +16,6 @@ from qmlir.dialects.nn.interpret.windows import window_view
 from qmlir.dialects.nn.ops import pooling
 from qmlir.dialects.quant.infer import same_along
 
-Array = npt.NDArray[Any]
 Result = tuple[Array] | None
 
 

@@ -1,13 +1,12 @@
 """Operations in the mode `qlinear`: ONNX Runtime's order of f32 steps, where the zero point goes in before rounding."""
 
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 
 from qmlir.arithmetic import qlinear
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import accumulator_scale, requantize
 from qmlir.dialects.nn.infer.windows import covered_elements
 from qmlir.dialects.nn.interpret.quantized import elementwise
@@ -22,8 +21,6 @@ from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.evaluation import Evaluator
-
-Array = npt.NDArray[Any]
 
 
 def _stored(value: Array, element: UniformQuantizedType) -> tuple[Array]:

@@ -2,20 +2,18 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import magnitude, widened
 from qmlir.dialects.nn.interpret import reduction as plain
 from qmlir.dialects.nn.interpret.quantized.parameters import centred, exact_reals, rescaled
 from qmlir.dialects.nn.ops import reduction as ops
 from qmlir.dialects.quant.infer import same_along
 
-Array = npt.NDArray[Any]
 Result = tuple[Array, ...] | None
 
 
