@@ -184,10 +184,6 @@ def _single(interval: Interval) -> int | None:
     return low if low == high else None
 
 
-def _both_positive(a: Interval, b: Interval) -> bool:
-    return a.within(0, python_math.inf) and b.within(0, python_math.inf)
-
-
 def _and(a: Interval, b: Interval) -> Interval | None:
     for each in (a, b):
         if each.within(0, python_math.inf):
@@ -198,7 +194,7 @@ def _and(a: Interval, b: Interval) -> Interval | None:
 
 
 def _or(a: Interval, b: Interval) -> Interval | None:
-    if not _both_positive(a, b):
+    if not (a.within(0, python_math.inf) and b.within(0, python_math.inf)):
         return None
     return Interval(0, (1 << max(int(a.values[1]).bit_length(), int(b.values[1]).bit_length())) - 1)
 

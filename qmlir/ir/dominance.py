@@ -21,12 +21,6 @@ def is_isolated(op: Operation) -> bool:
     return op.has_trait(IsolatedFromAbove, value_if_unregistered=False)
 
 
-def _is_graph_region(region: Region) -> bool:
-    # xDSL has no trait for the kind of a region; of the dialects that we read, a module's body is one. Of an
-    # operation that is not registered nothing is known, so that nothing can be demanded.
-    return isinstance(region.parent, ModuleOp | UnregisteredOp)
-
-
 def _successors(block: Block) -> Sequence[Block]:
     last = block.last_op
     return () if last is None else last.successors
@@ -126,7 +120,7 @@ def _check_region(region: Region, scope: _Scope) -> None:
     entry = region.first_block
     if entry is None:
         return
-    is_graph = _is_graph_region(region)
+    is_graph = isinstance(region.parent, ModuleOp | UnregisteredOp)
     if entry.next_block is None:
         scope.visible.difference_update(_check_block(entry, scope, is_graph=is_graph))
         return

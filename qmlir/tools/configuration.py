@@ -86,10 +86,6 @@ def _exclusive_groups(parser: argparse.ArgumentParser) -> list[Any]:
     return parser._mutually_exclusive_groups  # pyright: ignore[reportPrivateUsage]
 
 
-def _members(group: Any) -> list[argparse.Action]:
-    return group._group_actions
-
-
 def _path_in(metavar: str, text: str) -> tuple[str, str, str]:
     """The prefix `NAME=` of a path, where the metavar allows one, and the path: `(name, "=", path)`."""
     return text.rpartition("=") if metavar.startswith("[NAME=]") else ("", "", text)
@@ -285,7 +281,7 @@ def _apply(parser: argparse.ArgumentParser, settings: Mapping[str, Any], given: 
     """Make `settings` the defaults of a parser, but for what the command line gives itself or excludes."""
     left = {name: value for name, value in settings.items() if name not in set(given)}
     for group in _exclusive_groups(parser):
-        names = [action.dest for action in _members(group)]
+        names = [action.dest for action in group._group_actions]
         if set(names) & set(given):
             left = {name: value for name, value in left.items() if name not in names}
         both = [name.replace("_", "-") for name in names if name in left]

@@ -7,16 +7,12 @@ from xdsl.dialects.func import FuncOp
 
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.signature import Port, inputs_of
+from qmlir.ir.signature import inputs_of
 from qmlir.specialization.inputs import check_known_inputs, shape_text
 
 Shapes = Mapping[str, tuple[int, ...]]
 
 _BATCH_NAMES = ("n", "b", "batch", "batch_size")
-
-
-def _is_batch(port: Port, axis: int) -> bool:
-    return axis == 0 or (axis < len(port.dims) and port.dims[axis].lower() in _BATCH_NAMES)
 
 
 def _named_sizes(function: FuncOp, shapes: Shapes) -> dict[str, int]:
@@ -44,7 +40,7 @@ def with_one_sample(function: FuncOp, shapes: Shapes) -> dict[str, tuple[int, ..
         sizes: list[int] = []
         for axis, size in enumerate(type_.get_shape()):
             known = named.get(dims.get(axis) or "") if size == DYNAMIC_INDEX else size
-            if known is None and not _is_batch(port, axis):
+            if known is None and not (axis == 0 or (axis < len(port.dims) and port.dims[axis].lower() in _BATCH_NAMES)):
                 shape = shape_text(type_.get_shape())
                 raise op_error(function, f"input '{port.name}' has the shape {shape}: say --shape {port.name}=…")
             sizes.append(1 if known is None else known)

@@ -90,10 +90,6 @@ class ReadThrough(RewritePattern):
         raise NotImplementedError
 
 
-def _are_all_uses(value: SSAValue, user: Operation) -> bool:
-    return all(use.operation is user for use in value.uses)
-
-
 # --- Producers --------------------------------------------------------------------------------------------------------
 
 
@@ -345,7 +341,7 @@ class FuseEpilogue(RewritePattern):
             for reading in readings_of(op)
             if isinstance(source := defining(reading.value), ContractionOp)
             and source.parent is op.parent
-            and _are_all_uses(reading.value, op)
+            and all(use.operation is op for use in reading.value.uses)
         ]
         # The last of several contractions waits for the others anyway.
         found.sort(key=lambda pair: _place(pair[1]), reverse=True)

@@ -57,7 +57,7 @@ def _widening(op: Structured) -> _Widening | None:
     value, steps = terminator.operands[0], list[Operation]()
     wide = bits_of(value.type)
     while isinstance(value.owner, _WIDENING):
-        constants = [each for each in value.owner.operands if _is_constant(each)]
+        constants = [each for each in value.owner.operands if isinstance(each.owner, arith.ConstantOp)]
         varying = [each for each in value.owner.operands if each not in constants]
         if len(varying) != 1 or sum(isinstance(step, _WIDENING) for step in steps) == _MOST_STEPS:
             return None
@@ -67,10 +67,6 @@ def _widening(op: Structured) -> _Widening | None:
         if is_held and 2 * bits_of(value.type) <= wide:
             return _Widening(value, list(dict.fromkeys(steps)))
     return None
-
-
-def _is_constant(value: SSAValue) -> bool:
-    return isinstance(value.owner, arith.ConstantOp)
 
 
 def _readers(op: Structured, steps: int) -> list[Structured] | None:

@@ -34,10 +34,6 @@ STAGES: Mapping[str, tuple[str, ...]] = {
 """The stages of `COMPILE` that make each level below the quantized one."""
 
 
-def _shapes_of(inputs: Mapping[str, Array]) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    return tuple(sorted((name, value.shape) for name, value in inputs.items()))
-
-
 def _channels_first(array: Array, shape: Sequence[int], *, may_move: bool) -> Array | None:
     """`array` in the layout of `shape`, [N, C, …]; `None` where it has another shape, or where none can tell."""
     if not may_move or len(shape) < 3:
@@ -147,7 +143,7 @@ class LoweredSubject(ModuleSubject):
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
         """See `Subject`."""
-        shapes = _shapes_of(inputs)
+        shapes = tuple(sorted((name, value.shape) for name, value in inputs.items()))
         if shapes not in self._lowered:
             static = specialize(self.module, dict(shapes), function=self._function)
             self._lowered[shapes] = _Lowered(static, self.level, self._function, self._isa)

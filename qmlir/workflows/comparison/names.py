@@ -111,13 +111,9 @@ def is_limited(value: SSAValue) -> bool:
         isinstance(user, Quantizable)
         and bool(user.results)
         and element_type(user.results[0].type) == element
-        and (_limits(user, value) or is_limited(user.results[0]))
+        and ((user.quantization_slots().limits_operand and user.operands[0] is value) or is_limited(user.results[0]))
         for user in users
     )
-
-
-def _limits(user: Quantizable, value: SSAValue) -> bool:
-    return user.quantization_slots().limits_operand and user.operands[0] is value
 
 
 def _holds_numbers(value: SSAValue, *, integers: bool) -> bool:

@@ -25,10 +25,6 @@ from qmlir.ir.decomposition import Parts
 _REDUCTIONS = (ReduceMaxOp, ReduceMeanOp, ReduceSumOp)
 
 
-def _is_of_elements(part: Operation) -> bool:
-    return type(part) in FUNCTIONS or isinstance(part, _REDUCTIONS)
-
-
 def _have_one_row(parts: Sequence[Operation]) -> bool:
     """Whether parts compute elements, in one float type, and reduce the same row and keep its axes."""
     floats = {element_of(value) for part in parts for value in part.results} - {i1}
@@ -56,7 +52,7 @@ def by_rows(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
         return otherwise(op, at)
     parts = Parts(op)
     results = decompose(op, parts)
-    inside = [part for part in parts.operations if _is_of_elements(part)]
+    inside = [part for part in parts.operations if (type(part) in FUNCTIONS or isinstance(part, _REDUCTIONS))]
     mine = {value for part in inside for value in part.results}
     before = [part for part in parts.operations if part not in inside]
     if results is None or not _have_one_row(inside) or any(each in mine for part in before for each in part.operands):

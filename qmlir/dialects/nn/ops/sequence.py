@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AnyUnrankedTensorType,
     BoolAttr,
     IntegerAttr,
     TensorType,
@@ -42,7 +41,7 @@ from qmlir.dialects.nn.infer.sequence import common_type, joined_type, resized, 
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.movement import ConcatOp, SplitOp, SqueezeOp, UnsqueezeOp
 from qmlir.dialects.nn.types import SequenceType
-from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, ranked_tensor, shape_of, tensor, unranked_tensor
+from qmlir.ir.builtin_types import as_integer, element_of, ranked_tensor, shape_of, tensor, unranked_tensor
 from qmlir.ir.evaluation import evaluate, operand_groups
 from qmlir.ir.interfaces import HasParameters, InferResultTypes, KnownValue, Replacement
 
@@ -51,10 +50,6 @@ def sequence_of(value: SSAValue) -> SequenceType:
     """The type of a value that is a sequence."""
     assert isinstance(value.type, SequenceType)
     return value.type
-
-
-def _tensor_in(type_: TypeAttribute) -> AnyTensor | AnyUnrankedTensorType | None:
-    return ranked_tensor(type_) or unranked_tensor(type_)
 
 
 def _members(value: SSAValue) -> tuple[SSAValue, ...] | None:
@@ -159,7 +154,7 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
         if isinstance(inferred, SequenceType) and isinstance(found, SequenceType):
             agrees = tensors_agree(inferred.tensors, found.tensors)
         else:
-            one, other = _tensor_in(inferred), ranked_tensor(found)
+            one, other = (ranked_tensor(inferred) or unranked_tensor(inferred)), ranked_tensor(found)
             agrees = one is not None and other is not None and tensors_agree(one, other)
         if not agrees:
             raise VerifyException(f"result has type {found}, the operands give {inferred}")

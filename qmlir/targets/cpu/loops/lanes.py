@@ -42,11 +42,7 @@ def widened_term(total: Operation) -> Widened | None:
         return None
     terms = [value.owner for value in total.operands if isinstance(value.owner, Operation)]
     term = terms[0] if len(terms) == 1 else None
-    return term if _is_widened(term) and term.result.has_one_use() else None
-
-
-def _is_widened(term: Operation | None) -> TypeGuard[Widened]:
-    return isinstance(term, Widened) and term.input.type == i8
+    return term if (isinstance(term, Widened) and term.input.type == i8) and term.result.has_one_use() else None
 
 
 def sums_bytes(body: Block) -> bool:

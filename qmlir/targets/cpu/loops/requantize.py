@@ -42,7 +42,7 @@ def expand_requantize(
     bounds = low - zero_point, high - zero_point
     match op.mode.mode:
         case Mode.F32:
-            return emit.resize(_by_float(emit, accumulator, parameters[0], zero_point, bounds), result)
+            return emit.resize(_rounded(emit, _scaled(emit, accumulator, parameters[0]), zero_point, bounds), result)
         case Mode.QLINEAR:
             return emit.resize(_by_float_moved(emit, accumulator, parameters[0], zero_point, op.limits), result)
         case Mode.SHIFT:
@@ -62,12 +62,6 @@ def expand_requantize(
 def _scaled(emit: Emitter, accumulator: SSAValue, multiplier: SSAValue) -> SSAValue:
     wide = emit.convert(arith.SIToFPOp, accumulator, scalar_of(multiplier.type))
     return emit.binary(arith.MulfOp, wide, multiplier)
-
-
-def _by_float(
-    emit: Emitter, accumulator: SSAValue, multiplier: SSAValue, zero_point: int, bounds: tuple[int, int]
-) -> SSAValue:
-    return _rounded(emit, _scaled(emit, accumulator, multiplier), zero_point, bounds)
 
 
 def _by_float_moved(

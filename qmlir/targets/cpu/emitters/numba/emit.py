@@ -259,7 +259,7 @@ class _MainWriter:
 
     def _kind(self, symbol: str) -> str:
         op = self.parts.globals[symbol]
-        return memory_name(op, _memory_element(op))
+        return memory_name(op, op.type.get_element_type())
 
     def constant_rows(self) -> list[str]:
         """The rows of `CONSTANTS`."""
@@ -279,10 +279,6 @@ def _memory(value: SSAValue) -> MemRefType[Attribute]:
 def _contents(type_: RankedStructure[Attribute]) -> tuple[tuple[int, ...], Attribute]:
     """How many elements there are of which type."""
     return type_.get_shape(), type_.get_element_type()
-
-
-def _memory_element(op: memref.GlobalOp) -> Attribute:
-    return op.type.get_element_type()
 
 
 def _port_rows(function: FuncOp, ports: Sequence[Port], arguments: Sequence[SSAValue]) -> list[str]:

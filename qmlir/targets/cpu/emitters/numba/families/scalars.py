@@ -135,7 +135,7 @@ def compared(write: FunctionWriter, predicate: str, a: SSAValue, b: SSAValue) ->
     operands = write.text(a), write.text(b)
     vector = as_vector(a.type)
     element = a.type if vector is None else vector.get_element_type()
-    is_float = predicate in _FLOAT_PREDICATES and not _is_integer(element)
+    is_float = predicate in _FLOAT_PREDICATES and bool(isinstance(element, AnyFloat))
     symbol = (FLOAT_SYMBOLS if is_float else SYMBOLS).get(predicate)
     if symbol is not None and not isinstance(element, IndexType):
         return infix(symbol, *operands)
@@ -144,10 +144,6 @@ def compared(write: FunctionWriter, predicate: str, a: SSAValue, b: SSAValue) ->
 
 
 _FLOAT_PREDICATES = frozenset(arith.CMPF_COMPARISON_OPERATIONS)
-
-
-def _is_integer(element: Attribute) -> bool:
-    return not isinstance(element, AnyFloat)
 
 
 def constant_predicate(write: FunctionWriter, op: Operation, predicate: str, result: SSAValue) -> bool:
