@@ -300,12 +300,14 @@ class _Decider:
 
     def _accumulator_type(self, op: Quantizable, value: SSAValue) -> UniformQuantizedType:
         choice = self._choice(op, Slot.ACCUMULATOR)
-        is_exact = choice.storage == sums.STORAGE
+        support = self.assignment.support(op)
+        is_added = support is not None and support.adder == str(choice.storage)  # the adder holds the sums, or refuses
+        is_exact = choice.storage == sums.STORAGE or is_added
         found = self.accumulators.sum_of(op) if is_exact else None
         why = Reason(Basis.RANGE, op, Slot.ACCUMULATOR, choice, headroom=HEADROOM if is_exact else 1.0)
         if found is not None:
             self._because(value, replace(why, basis=Basis.SUM, headroom=1.0))
-            return found.type_
+            return sums.with_scales(found.type_, found.type_.scales, choice.storage)
         seen = observed(value)
         assert seen is not None  # no sum has a range that follows from others
         type_ = self._from_ranges(value, [(_named(value), seen)], why)

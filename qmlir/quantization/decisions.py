@@ -82,13 +82,17 @@ def _elements(decisions: Decisions, op: Operation) -> list[Attribute]:
 def target_refusals(decisions: Decisions, assignment: Assignment) -> dict[Operation, str]:
     """The operations that would get types which their target does not take, with the reasons."""
     found: dict[Operation, str] = {}
+
+    def element(at: Operation, value: SSAValue) -> Attribute:
+        return decisions.operand_type(at, at.operands.index(value)) or element_of(value)
+
     for op in decisions.quantized:
         target, support = assignment.target(op), assignment.support(op)
         if target is None or support is None:
             continue
         operands, made = _elements(decisions, op), [decisions.values.get(result) for result in op.results]
         results = [each or element_of(result) for each, result in zip(made, op.results, strict=True)]
-        if (reason := mismatch(support, op, operands, results)) is not None:
+        if (reason := mismatch(support, op, operands, results, element)) is not None:
             found[op] = f"target '{target.name}' does not compute it with {reason}"
             continue
         with suppress(VerifyException), imagined(op, operands, made) as as_decided:  # `refusals` says what it refuses

@@ -44,13 +44,17 @@ class SumBound:
         """This sum counted in steps that 32 bits have room for."""
         if not self.raised_by:
             return self
-        return SumBound(_with_scales(self.type_, self.type_.scales * 2.0**self.raised_by), _LARGEST)
+        return SumBound(with_scales(self.type_, self.type_.scales * 2.0**self.raised_by), _LARGEST)
 
 
-def _with_scales(type_: UniformQuantizedType, scales: npt.NDArray[np.float64]) -> UniformQuantizedType:
+def with_scales(
+    type_: UniformQuantizedType, scales: npt.NDArray[np.float64], storage: Storage = STORAGE
+) -> UniformQuantizedType:
+    """The accumulator `type_` with other scales, or in storage that is known to hold its sums."""
+    held = storage_type(storage)
     if type_.granularity is Granularity.TENSOR:
-        return UniformQuantizedType.per_tensor(IntegerType(32), f32, float(scales))
-    return UniformQuantizedType.per_axis(IntegerType(32), f32, type_.axis, scales)
+        return UniformQuantizedType.per_tensor(held, f32, float(scales), limits=storage.limits)
+    return UniformQuantizedType.per_axis(held, f32, type_.axis, scales, limits=storage.limits)
 
 
 def no_finer(type_: UniformQuantizedType, exact: UniformQuantizedType) -> UniformQuantizedType:
@@ -106,7 +110,7 @@ def sum_of(accumulators: Sequence[SumBound], others: Sequence[SumBound]) -> SumB
         scales = types[0].scales
         for each in types[1:]:
             scales = np.maximum(scales, each.scales)
-        type_ = _with_scales(next(iter(along.values()), types[0]), scales)
+        type_ = with_scales(next(iter(along.values()), types[0]), scales)
     return SumBound(type_, sum(_rebound(each, type_) for each in (*accumulators, *others)))
 
 

@@ -4,7 +4,7 @@ Nothing is known of a target here but its description. The types may be those of
 considers for it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,12 +13,16 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, Ties
 from qmlir.arithmetic.schemes import Scheme, Storage, power_of_two_ceiling, symmetric_zero_point
+from qmlir.dialects.nn.accumulators import Reading, sum_limits
 from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.requantize import may_requantize, requantizes, set_requantization
 from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.quant.interpret import quantize
 from qmlir.dialects.quant.syntax import brief_text
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType, UniformType, storage_limits
 from qmlir.dialects.target.attributes import targets_of
@@ -125,10 +129,12 @@ def mismatch(
     op: Operation,
     operands: Sequence[Attribute] | None = None,
     results: Sequence[Attribute] | None = None,
+    element: Callable[[Operation, SSAValue], Attribute] | None = None,
 ) -> str | None:
     """Which value has a type that `support` does not accept; `None` where all are accepted.
 
-    Operands and results have the element types that are given, or else their own.
+    Operands and results have the element types that are given, or else their own; `element` says those of operands of
+    other operations, where they are not their own either.
     """
     elements = _elements(op.operand_types) if operands is None else operands
     made = _elements(op.result_types) if results is None else results
@@ -141,7 +147,31 @@ def mismatch(
         asked = [((Slot.INPUT,), element) for element in elements]
     asked += [(tuple(_result_slots(op, support, element)), element) for element in made]
     reason = next((reason for slots, element in asked if (reason := _in_one_of(support, slots, element))), None)
+    if reason is None and support.adder:
+        own = dict(zip(op.operands, elements, strict=True))
+        reason = _overflow(support, op, lambda at, value: own[value] if at is op else (element or _element)(at, value))
     return reason or _wrong_scale(support, op, elements)
+
+
+def _element(_: Operation, value: SSAValue) -> Attribute:
+    return element_type(value.type)
+
+
+def _overflow(support: Support, op: Operation, element: Callable[[Operation, SSAValue], Attribute]) -> str | None:
+    """Why the adder of `support` may not hold every partial sum of `op`; `None` where it is proven that it does."""
+
+    def known(at: Operation, value: SSAValue) -> Array | None:
+        array, type_ = constant_array(value), element(at, value)
+        if array is None or not isinstance(type_, UniformQuantizedType):
+            return None
+        return array if isinstance(_element(at, value), UniformQuantizedType) else quantize(array, type_)
+
+    adder = Storage.parse(support.adder)
+    if (limits := sum_limits(op, Reading(element, known))) is None:
+        return f"sums without a bound: its adder in {adder} takes integers of one scale, and a known number of them"
+    if adder.minimum <= limits[0] and limits[1] <= adder.maximum:
+        return None
+    return f"sums from {limits[0]} to {limits[1]}, which its adder in {adder} does not hold"
 
 
 def _wrong_scale(support: Support, op: Operation, elements: Sequence[Attribute]) -> str | None:

@@ -6,17 +6,19 @@ as one is exact only where 32 bits hold every sum: the limits say whether they d
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.exact_sums import limits_of_products, limits_of_sums
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.ops.contraction import ConvOp, ConvTransposeOp, FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.ops.contraction import BiasedContractionOp, ConvOp, ConvTransposeOp, FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.ops.elementwise import AddOp
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -30,23 +32,31 @@ Known = Callable[[SSAValue], Array | None]
 """The stored elements of a constant, `None` for any other value."""
 
 
-class _Products(NamedTuple):
-    """The operands of a contraction with integer sums, the axis of the result's channels, and the summed axes."""
+@dataclass(frozen=True)
+class Reading:
+    """What is known of the operands of an operation: those that it has, or others that are thought of."""
 
-    data: SSAValue
+    element: Callable[[Operation, SSAValue], Attribute] = lambda _, value: element_of(value)
+    known: Callable[[Operation, SSAValue], Array | None] = lambda _, value: constant_array(value)
+    """The stored elements of a constant."""
+
+
+_OWN = Reading()
+
+
+class _Products(NamedTuple):
+    """The operands of a contraction with integer sums, the axis of the result's channels, and the summed axes.
+
+    `x` and `w` are the types of the data and the weights: the sums have one scale, or one for each channel.
+    """
+
     weight: SSAValue
+    x: UniformQuantizedType
+    w: UniformQuantizedType
     channels: int
     summed: tuple[int, ...]
-    repeats: int = 1
+    repeats: int
     """How often the channels of the weights repeat along those of the result."""
-
-    def elements(self) -> tuple[UniformQuantizedType, UniformQuantizedType] | None:
-        """The types of both; `None` where the sums are no integers of one scale, or of one for each channel."""
-        x, w = element_of(self.data), element_of(self.weight)
-        if not isinstance(x, UniformQuantizedType) or not isinstance(w, UniformQuantizedType):
-            return None
-        has_sums = x.granularity is Granularity.TENSOR and w.granularity is not Granularity.BLOCK
-        return (x, w) if has_sums else None
 
     @property
     def terms(self) -> int:
@@ -55,22 +65,28 @@ class _Products(NamedTuple):
         return math.prod(size for size in sizes if size != DYNAMIC_INDEX)
 
 
-def _products(op: Operation) -> _Products | None:
+def _products(op: Operation, reading: Reading = _OWN) -> _Products | None:
+    repeats = 1
     match op:
         case MatMulOp():
             rank = len(shape_of(op.rhs))
-            summed = rank - 1 if op.is_rhs_transposed or rank == 1 else rank - 2
-            return _Products(op.lhs, op.rhs, len(shape_of(op.result)) - 1, (summed,))
+            summed = (rank - 1 if op.is_rhs_transposed or rank == 1 else rank - 2,)
+            data, weight, channels = op.lhs, op.rhs, len(shape_of(op.result)) - 1
         case FullyConnectedOp():
-            return _Products(op.data, op.weight, len(shape_of(op.result)) - 1, (1,))
+            data, weight, channels, summed = op.data, op.weight, len(shape_of(op.result)) - 1, (1,)
         case ConvOp():
-            return _Products(op.data, op.weight, 1, tuple(range(1, len(shape_of(op.weight)))))
+            data, weight, channels, summed = op.data, op.weight, 1, tuple(range(1, len(shape_of(op.weight))))
         case ConvTransposeOp():  # an element of the result is the sum of some of these products
             slots, axes = op.quantization_slots(), range(len(shape_of(op.weight)))
+            data, weight, channels, repeats = op.data, op.weight, 1, slots.channel_repeats
             summed = tuple(axis for axis in axes if axis != slots.weight_channel_axis)
-            return _Products(op.data, op.weight, 1, summed, slots.channel_repeats)
         case _:
             return None
+    x, w = reading.element(op, data), reading.element(op, weight)
+    if not isinstance(x, UniformQuantizedType) or not isinstance(w, UniformQuantizedType):
+        return None
+    has_sums = x.granularity is Granularity.TENSOR and w.granularity is not Granularity.BLOCK
+    return _Products(weight, x, w, channels, summed, repeats) if has_sums else None
 
 
 def _centred_limits(element: UniformQuantizedType, stored: Limits) -> Limits:
@@ -79,15 +95,12 @@ def _centred_limits(element: UniformQuantizedType, stored: Limits) -> Limits:
 
 def _by_types(found: _Products, data: Limits) -> Limits:
     """The limits of the sums for all weights of their type."""
-    w = element_of(found.weight)
-    assert isinstance(w, UniformQuantizedType)
-    return limits_of_products(data, _centred_limits(w, storage_limits(w.storage)), found.terms)
+    return limits_of_products(data, _centred_limits(found.w, storage_limits(found.w.storage)), found.terms)
 
 
 def _by_weights(found: _Products, stored: Array, data: Limits) -> tuple[Array, Array]:
     """The limits of the sums of each channel for these weights."""
-    w = element_of(found.weight)
-    assert isinstance(w, UniformQuantizedType)
+    w = found.w
     _, zero_points = broadcast_parameters(w, stored.shape)
     integers = integers_of(stored, IntegerType(w.bits), is_unsigned=not w.is_signed)
     low, high = limits_of_sums(integers - zero_points, found.summed, data)
@@ -101,10 +114,9 @@ def _are_held(low: Any, high: Any) -> bool:
 def accumulator_type(op: Operation) -> UniformQuantizedType | None:
     """The type in which the sums of products of `op` are exact, whatever its data hold; `None` where there is none."""
     found = _products(op)
-    elements = None if found is None else found.elements()
-    if found is None or elements is None:
+    if found is None:
         return None
-    x, w = elements
+    x, w = found.x, found.w
     data = _centred_limits(x, storage_limits(x.storage))
     if not _are_held(*_by_types(found, data)):
         stored = constant_array(found.weight)
@@ -122,13 +134,67 @@ def refuted_limits(op: Operation, bias: SSAValue | None, known: Known) -> Limits
     Data keep the range that their type promises here, and a bias that is not a constant adds nothing.
     """
     found = _products(op)
-    elements = None if found is None else found.elements()
-    if found is None or elements is None:
+    if found is None:
         return None
-    data = _centred_limits(elements[0], (elements[0].storage_min, elements[0].storage_max))
+    data = _centred_limits(found.x, (found.x.storage_min, found.x.storage_max))
     added, stored = None if bias is None else known(bias), known(found.weight)
     integers = np.zeros(1, np.int64) if added is None or not added.size else added.astype(np.int64)
     lows, highs = (limit + integers for limit in _by_types(found, data))
     if not _are_held(lows, highs) and stored is not None and stored.size:
         lows, highs = (limit + integers for limit in _by_weights(found, stored, data))
     return None if _are_held(lows, highs) else (int(lows.min()), int(highs.max()))
+
+
+def sum_limits(op: Operation, reading: Reading = _OWN) -> Limits | None:
+    """The limits of every partial sum that `op` adds up, in whatever order, and of what it adds to such a sum.
+
+    `None` where it adds no integers of one scale. A term may be 0, so that no partial sum lies beyond the whole one.
+    """
+    if isinstance(op, AddOp):
+        return _limits_of_added(op, reading)
+    if (found := _products(op, reading)) is None:
+        return None
+    storage = (found.x.storage_min, found.x.storage_max)
+    low, high = _centred_limits(found.x, storage)
+    stored, data = reading.known(op, found.weight), (min(low, 0), max(high, 0))
+    if stored is None and DYNAMIC_INDEX in (shape_of(found.weight)[axis] for axis in found.summed):
+        return None
+    is_known = stored is not None and stored.size > 0
+    lows, highs = _by_weights(found, stored, data) if stored is not None and is_known else _by_types(found, data)
+    limits = min(int(np.min(lows)), 0), max(int(np.max(highs)), 0)
+    bias = op.bias if isinstance(op, BiasedContractionOp) and op.components is None else None
+    if bias is None:
+        return limits
+    added = _limits_of_value(op, bias, reading)
+    return None if added is None else (limits[0] + min(added[0], 0), limits[1] + max(added[1], 0))
+
+
+def _limits_of_value(op: Operation, value: SSAValue, reading: Reading) -> Limits | None:
+    """The limits of `q - z` of an operand."""
+    element = reading.element(op, value)
+    if not isinstance(element, UniformQuantizedType):
+        return None
+    limits = _centred_limits(element, (element.storage_min, element.storage_max))
+    stored = reading.known(op, value)
+    if stored is not None and stored.size:
+        _, zero_points = broadcast_parameters(element, stored.shape)
+        integers = integers_of(stored, IntegerType(element.bits), is_unsigned=not element.is_signed) - zero_points
+        return int(integers.min()), int(integers.max())
+    owner = value.owner
+    found = _products(owner, reading) if isinstance(owner, Operation) else None
+    if found is None or not isinstance(owner, Operation) or element.zero_points.any():
+        return limits
+    exact = accumulator_scale(found.x.scales, found.w.scales)
+    if not np.array_equal(np.float32(exact), np.float32(element.scales)):
+        return limits
+    sums = sum_limits(owner, reading)
+    return limits if sums is None else (max(limits[0], sums[0]), min(limits[1], sums[1]))
+
+
+def _limits_of_added(op: AddOp, reading: Reading) -> Limits | None:
+    types = [reading.element(op, value) for value in op.operands]
+    scales = [each.scales.reshape(-1) for each in types if isinstance(each, UniformQuantizedType)]
+    if len(scales) != 2 or not np.array_equal(scales[0], scales[1]):
+        return None
+    left, right = (_limits_of_value(op, value, reading) for value in op.operands)
+    return None if left is None or right is None else (left[0] + right[0], left[1] + right[1])

@@ -128,6 +128,7 @@ _SUPPORT: _Readers = {
     **{slot.value: _accepted for slot in Slot},
     "properties": lambda parser: _entries(parser, _list(_plain)),
     "requantize": _list(_word),
+    "adder": _storage,
 }
 
 
@@ -173,6 +174,8 @@ def _support_text(support: Support) -> str:
         pairs.append(("properties", _braces((name, plain_text(each)) for name, each in support.properties.items())))
     if support.requantize:
         pairs.append(("requantize", _words(support.requantize)))
+    if support.adder:
+        pairs.append(("adder", support.adder))
     return _braces(pairs)
 
 

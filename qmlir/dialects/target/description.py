@@ -160,6 +160,8 @@ class Support:
     of it, so that several for one operation are alternatives. `role` is what the operation does in the model's node
     (`bias_add`, `*gate/sum`); `properties` names the values that a property may have, and one that is left out may have
     all. `requantize` are the modes of requantization, `f32` or `shift:even`; where it is empty, those of the target.
+    `adder` is what sums are added up in: `i16` takes an operation only where it is proven, from the weights and the
+    type of the data, that no partial sum goes beyond 16 bits. An accumulator in the same storage is the exact sum.
     """
 
     op: str
@@ -171,6 +173,7 @@ class Support:
     output: Accepted | None = None
     properties: Mapping[str, tuple[Plain, ...]] = field(default_factory=dict[str, tuple[Plain, ...]], hash=False)
     requantize: tuple[str, ...] = ()
+    adder: str = ""
 
     def slot(self, slot: Slot) -> Accepted | None:
         """What the values of `slot` may be; `None` for everything."""
@@ -205,6 +208,8 @@ class Support:
                     accepted.check(slot)
             for text in self.requantize:
                 parse_requantization(text)
+            if self.adder:
+                Storage.parse(self.adder)
             for name, values in self.properties.items():
                 if not values:
                     raise ValueError(f"property '{name}' has no value that is accepted")
