@@ -31,6 +31,7 @@ from qmlir.analysis.intervals import (
     transfer,
     wrapped,
 )
+from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.kernel.contraction import ContractionOp, EpilogueOp
 from qmlir.dialects.kernel.ops import RequantizeOp, ReshapeOp, YieldOp
 from qmlir.ir.builtin_types import ranked_tensor
@@ -116,7 +117,18 @@ class ValueRanges:
     def _requantized(self, op: RequantizeOp) -> Interval:
         bits = bits_of(op.result.type)
         assert bits is not None
-        return wrapped(Interval(*op.limits), bits)
+        limits = Interval(*op.limits)
+        return wrapped(self._shifted(op, limits) if op.mode.mode is Mode.SHIFT else limits, bits)
+
+    def _shifted(self, op: RequantizeOp, limits: Interval) -> Interval:
+        """What a shift leaves of the range of its operand: it is monotone, and rounds to a neighbour."""
+        if self[op.accumulator].is_empty or self[op.parameters[0]].is_empty:
+            return limits
+        (low, high), places, zero = self[op.accumulator].values, self[op.parameters[0]].values, op.zero_point.value.data
+        lows = [low >> each if each >= 0 else low << -each for each in places]
+        highs = [-(-high >> each) if each >= 0 else high << -each for each in places]
+        least, most = (min(max(each + zero, limits.low), limits.high) for each in (min(lows), max(highs)))
+        return Interval(least, most)
 
     def _choice(self, regions: Sequence[Region]) -> list[Interval]:
         ends = [self._block(region.block, []) for region in regions if region.blocks]

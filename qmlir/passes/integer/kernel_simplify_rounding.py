@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32, i32
+from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32, i32, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
@@ -102,7 +102,7 @@ _MOST = (1 << 31) - (1 << 16)
 
 
 _COMPUTED = (
-    arith.ConstantOp, arith.AddiOp, arith.FPToSIOp, arith.MaximumfOp, arith.MinimumfOp, math.RoundEvenOp,
+    arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.ExtSIOp, arith.FPToSIOp, arith.MaximumfOp, arith.MinimumfOp, math.RoundEvenOp,
 )  # fmt: skip
 """What is replaced, and its constants."""
 
@@ -116,6 +116,10 @@ def _float_of(value: SSAValue) -> float | None:
 def _replace(op: Operation, value: SSAValue) -> None:
     """Put `value` in the place of the result of `op`, which goes with what only it reads."""
     op.results[0].replace_all_uses_with(value)
+    _erase_unused(op)
+
+
+def _erase_unused(op: Operation) -> None:
     unused = [op]
     while unused:
         each = unused.pop()
@@ -256,7 +260,8 @@ class _Shift:
     @classmethod
     def of(cls, op: RequantizeOp, ranges: ValueRanges) -> "_Shift | None":
         """The shift that `op` is."""
-        if op.mode.mode is not Mode.SHIFT or op.accumulator.type != i32 or bits_of(op.result.type) not in range(1, 33):
+        types = op.accumulator.type, op.result.type
+        if op.mode.mode is not Mode.SHIFT or types[0] not in (i32, i64) or bits_of(types[1]) not in range(1, 65):
             return None
         (fewest, most), (low, high) = (ranges[value].values for value in (op.parameters[0], op.accumulator))
         if (fewest < 0 <= most) or most >= _BITS:
@@ -265,36 +270,44 @@ class _Shift:
         zero_point = op.zero_point.value.data
         if not _fits(min(reach[0], 0) + min(zero_point, 0), max(reach[1], 0) + max(zero_point, 0)):
             return None
+        is_wide = bits_of(types[1]) not in range(1, _BITS + 1)
+        if is_wide and not (op.limits[0] <= reach[0] and reach[1] <= op.limits[1]):
+            return None
         return cls(op, fewest if fewest == most else None, fewest, low, high)
 
     def rewrite(self) -> None:
         """Write it on 32 bits."""
         op, zero_point = self.op, self.op.zero_point.value.data
-        value = Scalar(op.accumulator, _before(op))
+        value, wide = _narrowed(op.accumulator, _before(op)), op.accumulator.owner
+        op.operands[0] = value.value
+        if isinstance(wide, _COMPUTED):
+            _erase_unused(wide)
         places = value.made(op.parameters[0]).to(i32) if self.places is None else self.places
         if self.fewest < 0:
             moved = value << (-places)
         elif self.places == 0:
             moved = value
-        elif op.mode.ties is Ties.UP and self._fold(zero_point):
+        elif op.mode.ties is Ties.UP and self._fold(value.value, zero_point):
             moved, zero_point = value >> places, 0
         else:
             moved = _rounded(value, places, self.fewest, op.mode.ties)
-        _replace(op, _saturated(moved, zero_point, op.limits, op.result.type))
+        if op.result.type == i64:
+            moved = (moved + zero_point if zero_point else moved).to(i64)
+            _replace(op, moved.value)
+        else:
+            _replace(op, _saturated(moved, zero_point, op.limits, op.result.type))
         count("requantizations that became shifts of 32 bits")
 
-    def _fold(self, zero_point: int) -> bool:
-        """Let the constant that is added to the sum have the half and the zero point, if there is one."""
-        addition, parent = self.op.accumulator.owner, self.op.parent_op()
-        if not isinstance(addition, arith.AddiOp) or addition.result.get_user_of_unique_use() is not self.op:
-            return False
-        added = addition.rhs if isinstance(addition.rhs, BlockArgument) and addition.rhs.index else addition.lhs
-        if not isinstance(parent, ContractionOp) or not isinstance(added, BlockArgument) or not added.index:
-            return False
-        if added.block is not parent.body.block or added.get_user_of_unique_use() is not addition:
+    def _fold(self, value: SSAValue, zero_point: int) -> bool:
+        """Let the constant that is added to the sum `value` have the half and the zero point, if there is one."""
+        parent = self.op.parent_op()
+        added = _addend(value, parent) if isinstance(parent, ContractionOp) else None
+        if added is None or not isinstance(parent, ContractionOp):
             return False
         place = added.index - 1
         array, shifts = elements_of_constant(parent.epilogue[place]), np.array(self.places)
+        if added.type != i32:
+            return False
         if self.places is None:
             parameter = cast(BlockArgument, self.op.parameters[0])
             if parent.epilogue_maps.data[place] != parent.epilogue_maps.data[parameter.index - 1]:
@@ -318,6 +331,34 @@ class _Shift:
 
 
 _BITS = 32
+
+
+def _narrowed(value: SSAValue, builder: ArithBuilder) -> Scalar:
+    """An integer that 32 bits hold in these; sums are computed in them."""
+    op = value.owner
+    if value.type == i64 and isinstance(op, arith.AddiOp | arith.SubiOp):
+        lhs, rhs = (_narrowed(each, builder) for each in (op.lhs, op.rhs))
+        return lhs + rhs if isinstance(op, arith.AddiOp) else lhs - rhs
+    if value.type == i64 and isinstance(op, arith.ExtSIOp):
+        value = op.input
+    return Scalar(value, builder).to(i32)
+
+
+def _addend(value: SSAValue, parent: ContractionOp) -> BlockArgument | None:
+    """A constant of the contraction that is part of a sum, and of nothing else."""
+    op = value.owner
+    if not isinstance(op, arith.AddiOp):
+        return None
+    for each in (op.lhs, op.rhs):
+        if each.get_user_of_unique_use() is not op:
+            continue
+        if isinstance(each, BlockArgument):
+            is_operand = each.index and each.block is parent.body.block
+            if is_operand and elements_of_constant(parent.epilogue[each.index - 1]) is not None:
+                return each
+        elif (found := _addend(each, parent)) is not None:
+            return found
+    return None
 
 
 def _half(places: int) -> int:

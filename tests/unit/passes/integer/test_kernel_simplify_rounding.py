@@ -147,3 +147,42 @@ def test_shifts_of_channels(shifts: list[int], bias: list[int], is_direct: bool,
     for channel, (places, added) in enumerate(zip(shifts, bias, strict=True)):
         wanted = expected(EVERY.astype(int) * 3 + added, places, ties, 11, (-128, 127))
         np.testing.assert_array_equal(found[:, channel], wanted)
+
+
+ANY = f"zero_point = 0 : i64, minimum = {-(1 << 61)} : i64, maximum = {1 << 61} : i64"
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_operands_that_meet_in_64_bits_are_added_in_32(ties: str) -> None:
+    """The sum of a contraction and a residual that is shifted to its scale, as they are lowered."""
+    module = simplified(f"""#channel = affine_map<(d0, d1) -> (d1)>
+    #all = affine_map<(d0, d1) -> (d0, d1)>
+    func.func @main(%x: tensor<256x1xi8>, %r: tensor<256x2xi8>) -> tensor<256x2xi8> {{
+      %w = arith.constant dense<[[3], [-5]]> : tensor<2x1xi8>
+      %b = arith.constant dense<[100, -9]> : tensor<2xi32>
+      %l = arith.constant dense<[-4, -3]> : tensor<2xi8>
+      %p = arith.constant dense<[5, 4]> : tensor<2xi8>
+      %0 = kernel.matmul ins(%x, %w : tensor<256x1xi8>, tensor<2x1xi8>)
+          epilogue(%b, %r, %l, %p : tensor<2xi32>, tensor<256x2xi8>, tensor<2xi8>, tensor<2xi8>) -> tensor<256x2xi8>
+          attributes {{epilogue_maps = [#channel, #all, #channel, #channel]}} {{
+      ^bb0(%sum: i32, %add: i32, %other: i8, %left: i8, %s: i8):
+        %0 = arith.addi %sum, %add : i32
+        %1 = arith.extsi %other : i8 to i64
+        %2 = kernel.requantize %1, %left {{mode = #kernel.requantize<shift, {ties}>, {ANY}}} : i64, i8 -> i64
+        %3 = arith.extsi %0 : i32 to i64
+        %zero = arith.constant 0 : i8
+        %4 = kernel.requantize %3, %zero {{mode = #kernel.requantize<shift, {ties}>, {ANY}}} : i64, i8 -> i64
+        %t = arith.addi %2, %4 : i64
+        {requantization(ties, -3, (-128, 127), "i8").replace("i32, i8 ->", "i64, i8 ->")}
+        kernel.yield %q : i8
+      }}
+      func.return %0 : tensor<256x2xi8>
+    }}""")
+    assert is_written(module)
+    assert "i64" not in str(module)
+    assert ("dense<[20, -49]>" in str(module)) == (ties == "up")  # 100 + 16 - 3 * 32 and -9 + 8 - 3 * 16
+    residual = np.random.default_rng(0).integers(-128, 128, (256, 2)).astype(np.int8)
+    (found,) = Interpreter(module).call("main", [EVERY.reshape(-1, 1), residual])
+    for channel, (weight, bias, left, places) in enumerate([(3, 100, 4, 5), (-5, -9, 3, 4)]):
+        sums = EVERY.astype(int) * weight + bias + residual[:, channel].astype(int) * (1 << left)
+        np.testing.assert_array_equal(found[:, channel], expected(sums, places, ties, -3, (-128, 127)))
