@@ -102,7 +102,8 @@ _MOST = (1 << 31) - (1 << 16)
 
 
 _COMPUTED = (
-    arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.ExtSIOp, arith.FPToSIOp, arith.MaximumfOp, arith.MinimumfOp, math.RoundEvenOp,
+    arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.ExtSIOp, arith.FPToSIOp, arith.MaximumfOp, arith.MinimumfOp,
+    math.RoundEvenOp,
 )  # fmt: skip
 """What is replaced, and its constants."""
 
