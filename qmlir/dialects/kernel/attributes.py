@@ -1,7 +1,9 @@
 """Attributes of the `kernel` dialect: how integers are rescaled, what packed operands mean, schedules, the target."""
 
-from collections.abc import Sequence
-from typing import ClassVar
+import json
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.dialects.builtin import IntAttr, NoneAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
@@ -26,6 +28,40 @@ def _one_of(parser: AttrParser, what: str, accepted: Sequence[str]) -> str:
     if found not in accepted:
         parser.raise_error(f"no {what} '{found}', there are {', '.join(accepted)}", place)
     return found
+
+
+def _parsed(parser: AttrParser, what: str, fields: Mapping[str, str | int | bool]) -> dict[str, Any]:
+    """The fields `name = value` in angle brackets, in any order; those that are left out as `fields` has them."""
+    found: dict[str, Any] = dict(fields)
+
+    def parse_field() -> None:
+        field = _one_of(parser, f"field of a {what}", tuple(fields))
+        parser.parse_punctuation("=")
+        parse = {str: parser.parse_str_literal, bool: parser.parse_boolean, int: parser.parse_integer}
+        found[field] = parse[type(fields[field])]()
+
+    parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_field)
+    return found
+
+
+def _print(printer: Printer, values: Mapping[str, str | int | bool], fields: Mapping[str, str | int | bool]) -> None:
+    """The same back, without what `fields` has."""
+    told = {name: value for name, value in values.items() if value != fields[name]}
+    texts = (f"{name} = {json.dumps(value)}" for name, value in told.items())
+    printer.print_string(f"<{', '.join(texts)}>")
+
+
+class _Number(property):
+    """The number in a parameter of an attribute."""
+
+    def __init__(self, parameter: str, told: str):
+        super().__init__(attrgetter(f"{parameter}.data"), doc=told)
+
+    if TYPE_CHECKING:
+
+        def __get__(  # pyright: ignore[reportIncompatibleMethodOverride]
+            self, instance: Any, owner: type | None = None, /
+        ) -> int: ...
 
 
 @irdl_attr_definition
@@ -99,14 +135,15 @@ class ScheduleAttr(ParametrizedAttribute):
     prefetch_level: IntAttr
     thread_flag: IntAttr
 
-    FIELDS: ClassVar[tuple[str, ...]] = (
-        "rows", "vectors", "lanes", "k_unroll", "block", "prefetch", "threads",
-    )  # fmt: skip
-    NUMBERS: ClassVar[tuple[str, ...]] = FIELDS[:6]
-    """The fields that are numbers; the other one is a flag."""
+    rows = _Number("row_count", "Positions of a tile.")
+    vectors = _Number("vector_count", "Vectors of channels in a tile.")
+    lanes = _Number("lane_count", "Channels in a vector.")
+    k_unroll = _Number("term_count", "Terms of the sum in a step.")
+    block = _Number("block_count", "Positions that go through all stages, or all channels, together.")
+    prefetch = _Number("prefetch_level", "The level of the cache into which weights are asked for; 0: they are not.")
 
-    _DEFAULTS: ClassVar[dict[str, int]] = {
-        "rows": 1, "vectors": 1, "lanes": 1, "k_unroll": 1, "block": 1, "prefetch": 0, "threads": 0,
+    FIELDS: ClassVar[dict[str, str | int | bool]] = {
+        "variant": "", "rows": 1, "vectors": 1, "lanes": 1, "k_unroll": 1, "block": 1, "prefetch": 0, "threads": False,
     }  # fmt: skip
     """What a field is where it is left out, and the least that a number may be."""
 
@@ -131,39 +168,9 @@ class ScheduleAttr(ParametrizedAttribute):
         return self.variant_name.data
 
     @property
-    def rows(self) -> int:
-        """Positions of a tile."""
-        return self.row_count.data
-
-    @property
-    def vectors(self) -> int:
-        """Vectors of channels in a tile."""
-        return self.vector_count.data
-
-    @property
-    def lanes(self) -> int:
-        """Channels in a vector."""
-        return self.lane_count.data
-
-    @property
-    def k_unroll(self) -> int:
-        """Terms of the sum in a step."""
-        return self.term_count.data
-
-    @property
-    def block(self) -> int:
-        """Positions that go through all stages, or all channels, together."""
-        return self.block_count.data
-
-    @property
     def threads(self) -> bool:
         """Whether the outermost loop may be divided among threads."""
         return bool(self.thread_flag.data)
-
-    @property
-    def prefetch(self) -> int:
-        """The level of the cache into which weights are asked for before they are read; 0: they are not."""
-        return self.prefetch_level.data
 
     def of_packed(self) -> "ScheduleAttr | None":
         """What is left of it for an operation on operands that are packed by it, `None` where that is nothing."""
@@ -171,37 +178,17 @@ class ScheduleAttr(ParametrizedAttribute):
         return None if left == ScheduleAttr.of() else left
 
     def verify(self) -> None:
-        for name in self.NUMBERS:
-            number, least = getattr(self, name), self._DEFAULTS[name]
-            if number < least:
-                raise VerifyException(f"{name} must be {least} or more, found {number}")
+        for name, least in self.FIELDS.items():
+            if getattr(self, name) < least:
+                raise VerifyException(f"{name} must be {least} or more, found {getattr(self, name)}")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        found, variant = dict(cls._DEFAULTS), ""
-        accepted = ("variant", *cls.FIELDS)
-
-        def parse_field() -> None:
-            nonlocal variant
-            field = _one_of(parser, "field of a schedule", accepted)
-            parser.parse_punctuation("=")
-            if field == "variant":
-                variant = parser.parse_str_literal()
-            else:
-                found[field] = parser.parse_integer() if field in cls.NUMBERS else int(parser.parse_boolean())
-
-        parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_field)
-        return (StringAttr(variant), *(IntAttr(found[field]) for field in cls.FIELDS))
+        variant, *numbers = _parsed(parser, "schedule", cls.FIELDS).values()
+        return (StringAttr(variant), *(IntAttr(int(number)) for number in numbers))
 
     def print_parameters(self, printer: Printer) -> None:
-        texts = [f'variant = "{self.variant}"'] * bool(self.variant)
-        texts += [
-            f"{field} = {getattr(self, field)}"
-            for field in self.NUMBERS
-            if getattr(self, field) != self._DEFAULTS[field]
-        ]
-        texts += [f"{field} = true" for field in self.FIELDS if field not in self.NUMBERS and getattr(self, field)]
-        printer.print_string(f"<{', '.join(texts)}>")
+        _print(printer, {name: getattr(self, name) for name in self.FIELDS}, self.FIELDS)
 
 
 @irdl_attr_definition
@@ -218,6 +205,11 @@ class LayoutAttr(ParametrizedAttribute):
     vector_count: IntAttr
     lane_count: IntAttr
 
+    vectors = _Number("vector_count", "Vectors of channels in a tile.")
+    lanes = _Number("lane_count", "Channels in a vector.")
+
+    FIELDS: ClassVar[dict[str, str | int | bool]] = {"variant": "", "vectors": 0, "lanes": 0}
+
     @staticmethod
     def of(variant: str, vectors: int, lanes: int) -> "LayoutAttr":
         """The layout of a variant, for blocks of so many channels."""
@@ -227,16 +219,6 @@ class LayoutAttr(ParametrizedAttribute):
     def variant(self) -> Variant:
         """Which family of loops reads the operands."""
         return variant_named(self.variant_name.data)
-
-    @property
-    def vectors(self) -> int:
-        """Vectors of channels in a block."""
-        return self.vector_count.data
-
-    @property
-    def lanes(self) -> int:
-        """Channels in a vector."""
-        return self.lane_count.data
 
     def weights(self, groups: int, channels: int, taps: tuple[int, ...], run: int) -> WeightLayout:
         """Where weights of these sizes are: `groups` by `channels` by `taps` by runs of `run` terms."""
@@ -251,20 +233,12 @@ class LayoutAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            parser.parse_characters("variant")
-            parser.parse_punctuation("=")
-            found: list[Attribute] = [StringAttr(parser.parse_str_literal())]
-            for field in ("vectors", "lanes"):
-                parser.parse_punctuation(",")
-                parser.parse_characters(field)
-                parser.parse_punctuation("=")
-                found.append(IntAttr(parser.parse_integer()))
-        return found
+        variant, *numbers = _parsed(parser, "layout", cls.FIELDS).values()
+        return (StringAttr(variant), *map(IntAttr, numbers))
 
     def print_parameters(self, printer: Printer) -> None:
-        name = self.variant_name.data
-        printer.print_string(f'<variant = "{name}", vectors = {self.vectors}, lanes = {self.lanes}>')
+        values = {"variant": self.variant_name.data, "vectors": self.vectors, "lanes": self.lanes}
+        _print(printer, values, self.FIELDS)
 
 
 @irdl_attr_definition
@@ -279,6 +253,10 @@ class TargetAttr(ParametrizedAttribute):
     isa_name: StringAttr
     thread_count: IntAttr
 
+    threads = _Number("thread_count", "How many threads may run.")
+
+    FIELDS: ClassVar[dict[str, str | int | bool]] = {"isa": "", "threads": 1}
+
     @staticmethod
     def of(isa: str, threads: int = 1) -> "TargetAttr":
         """The target of an instruction set and a number of threads."""
@@ -289,11 +267,6 @@ class TargetAttr(ParametrizedAttribute):
         """The instruction set, one of `isa_names()`."""
         return self.isa_name.data
 
-    @property
-    def threads(self) -> int:
-        """How many threads may run."""
-        return self.thread_count.data
-
     def verify(self) -> None:
         if self.isa not in isa_names():
             raise VerifyException(f"no instruction set '{self.isa}', there are {', '.join(isa_names())}")
@@ -302,22 +275,11 @@ class TargetAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        threads = 1
-        with parser.in_angle_brackets():
-            parser.parse_characters("isa")
-            parser.parse_punctuation("=")
-            isa = parser.parse_str_literal()
-            if parser.parse_optional_punctuation(",") is not None:
-                parser.parse_characters("threads")
-                parser.parse_punctuation("=")
-                threads = parser.parse_integer()
+        isa, threads = _parsed(parser, "target", cls.FIELDS).values()
         return (StringAttr(isa), IntAttr(threads))
 
     def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(f'isa = "{self.isa}"')
-            if self.threads != 1:
-                printer.print_string(f", threads = {self.threads}")
+        _print(printer, {"isa": self.isa, "threads": self.threads}, self.FIELDS)
 
 
 TARGET = "kernel.target"
