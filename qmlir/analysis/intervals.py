@@ -162,14 +162,6 @@ Exact = Callable[[Interval, Interval], Interval | None]
 """The exact transfer function of an operation, before it wraps; `None` for an unknown result."""
 
 
-def _add(a: Interval, b: Interval) -> Interval:
-    return Interval(a.low + b.low, a.high + b.high)
-
-
-def _subtract(a: Interval, b: Interval) -> Interval:
-    return Interval(a.low - b.high, a.high - b.low)
-
-
 def _minimum(a: Interval, b: Interval) -> Interval:
     return Interval(_smaller(a.low, b.low), _smaller(a.high, b.high))
 
@@ -235,8 +227,8 @@ def _remainder(a: Interval, b: Interval) -> Interval | None:
 
 
 _SIGNED: dict[type[Operation], Exact] = {
-    arith.AddiOp: _add,
-    arith.SubiOp: _subtract,
+    arith.AddiOp: lambda a, b: Interval(a.low + b.low, a.high + b.high),
+    arith.SubiOp: lambda a, b: Interval(a.low - b.high, a.high - b.low),
     arith.MuliOp: times,
     arith.MinSIOp: _minimum,
     arith.MaxSIOp: _maximum,

@@ -137,10 +137,6 @@ def _chosen(node: Node, op: ops.WhereOp, gradient: SSAValue) -> Gradients:
     return None, _where(node, op.condition, gradient, zero), _where(node, op.condition, zero, gradient)
 
 
-def _sqrt(node: Node, op: ops.SqrtOp, gradient: SSAValue) -> Gradients:
-    return [_div(node, gradient, _mul(node, node.scalar(2, gradient), op.result))]
-
-
 def _tanh(node: Node, op: activations.TanhOp, gradient: SSAValue) -> Gradients:
     return [_mul(node, gradient, _sub(node, node.scalar(1, gradient), _mul(node, op.result, op.result)))]
 
@@ -221,7 +217,7 @@ RULES: dict[type[Operation], Rule] = {
     ops.NegOp: lambda node, op, gradient: [_neg(node, gradient)],
     ops.ExpOp: lambda node, op, gradient: [_mul(node, gradient, op.result)],
     ops.LogOp: lambda node, op, gradient: [_div(node, gradient, op.input)],
-    ops.SqrtOp: _sqrt,
+    ops.SqrtOp: lambda node, op, gradient: [_div(node, gradient, _mul(node, node.scalar(2, gradient), op.result))],
     activations.TanhOp: _tanh,
     activations.SigmoidOp: _sigmoid,
     activations.ReluOp: _relu,

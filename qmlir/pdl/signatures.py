@@ -46,10 +46,6 @@ def _text(attribute: Attribute) -> str:
     raise WrongKindError("a text")
 
 
-def _truth(attribute: Attribute) -> bool:
-    return bool(_integer(attribute))
-
-
 def _elements(attribute: Attribute, what: str) -> Sequence[Attribute]:
     if isinstance(attribute, ArrayAttr):
         return cast(ArrayAttr[Attribute], attribute).data
@@ -103,7 +99,7 @@ KINDS: Mapping[Any, ParameterKind] = {
     int: ParameterKind(("pdl.attribute",), "integer", _integer),
     float: ParameterKind(("pdl.attribute",), "number", _float),
     str: ParameterKind(("pdl.attribute",), "text", _text),
-    bool: ParameterKind(("pdl.attribute",), "truth", _truth),
+    bool: ParameterKind(("pdl.attribute",), "truth", lambda attribute: bool(_integer(attribute))),
     tuple[int, ...]: ParameterKind(("pdl.attribute",), "integers", _integers),
     tuple[str, ...]: ParameterKind(("pdl.attribute",), "texts", _texts),
 }

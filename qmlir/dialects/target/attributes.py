@@ -179,21 +179,13 @@ def _support_text(support: Support) -> str:
     return _braces(pairs)
 
 
-def _supports_text(supports: Iterable[Support]) -> str:
-    return f"[{', '.join(map(_support_text, supports))}]"
-
-
-def _parameters_text(parameters: Mapping[str, Plain]) -> str:
-    return _braces((name, plain_text(value)) for name, value in parameters.items())
-
-
 _TEXTS: Mapping[str, Callable[[Any], str]] = {
     "keep": _quoted,
-    "supports": _supports_text,
+    "supports": lambda supports: f"[{', '.join(map(_support_text, supports))}]",
     "requantize": _words,
     "raises": _quoted,
     "patterns": _quoted,
-    "parameters": _parameters_text,
+    "parameters": lambda parameters: _braces((name, plain_text(value)) for name, value in parameters.items()),
 }
 
 

@@ -145,10 +145,6 @@ def _paddings(
     ]
 
 
-def _matmul(node: Node) -> SSAValue:
-    return node.add(ops.MatMulOp, node.input(0), node.input(1)).result
-
-
 def _scaled(node: Node, value: SSAValue, factor: float) -> SSAValue:
     if factor == 1:
         return value
@@ -194,7 +190,7 @@ def _export_fully_connected(out: Outgoing, op: ops.FullyConnectedOp) -> None:
 IMPORTERS: dict[str, Importer] = {
     "Conv": _conv,
     "ConvTranspose": _conv_transpose,
-    "MatMul": _matmul,
+    "MatMul": lambda node: node.add(ops.MatMulOp, node.input(0), node.input(1)).result,
     "Gemm": _gemm,
 }
 

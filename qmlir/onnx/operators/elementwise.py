@@ -42,14 +42,6 @@ def _cast_to(node: Node, element: Attribute) -> SSAValue:
     return node.cast(node.input(), element, **properties)
 
 
-def _cast(node: Node) -> SSAValue:
-    return _cast_to(node, node.element_type(node.attribute("to")))
-
-
-def _cast_like(node: Node) -> SSAValue:
-    return _cast_to(node, element_of(node.input(1)))
-
-
 def _bit_cast(node: Node) -> SSAValue:
     type_ = TensorType(node.element_type(node.attribute("to")), node.shape())
     return node.add(ops.BitCastOp, node.input(), result_types=[type_]).result
@@ -147,8 +139,8 @@ IMPORTERS: dict[str, Importer] = {
     "BitShift": _bit_shift,
     "Pow": _pow,
     "Clip": _clip,
-    "Cast": _cast,
-    "CastLike": _cast_like,
+    "Cast": lambda node: _cast_to(node, node.element_type(node.attribute("to"))),
+    "CastLike": lambda node: _cast_to(node, element_of(node.input(1))),
     "BitCast": _bit_cast,
 }
 

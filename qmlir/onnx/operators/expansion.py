@@ -40,10 +40,6 @@ def filled(node: Node, number: float, element: Attribute, like: SSAValue) -> SSA
     return node.add(ops.ExpandOp, scalar, shape=shape, result_types=[TensorType(element, sizes)]).result
 
 
-def _expand(node: Node) -> SSAValue:
-    return expanded(node, node.quantized(), 1)
-
-
 def _constant_of_shape(node: Node) -> SSAValue:
     """ONNX ConstantOfShape. The constant is a scalar that is expanded; folding makes a constant of a small result."""
     value, element = np.zeros((), np.float32), f32
@@ -151,7 +147,7 @@ def _export_pad(out: Outgoing, op: ops.PadOp) -> None:
 
 
 IMPORTERS: dict[str, Importer] = {
-    "Expand": _expand,
+    "Expand": lambda node: expanded(node, node.quantized(), 1),
     "ConstantOfShape": _constant_of_shape,
     "Pad": _pad,
     "Trilu": _trilu,

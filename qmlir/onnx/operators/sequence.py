@@ -53,17 +53,9 @@ def _insert(node: Node) -> SSAValue:
     return _added(node, ops.SequenceInsertOp, sequence, value, node.optional(2), result_type=type_)
 
 
-def _erase(node: Node) -> SSAValue:
-    return _added(node, ops.SequenceEraseOp, node.sequence(), node.optional(1))
-
-
 def _at(node: Node) -> SSAValue:
     sequence = node.sequence()
     return _added(node, ops.SequenceAtOp, sequence, node.input(1), result_type=_open_rank(node, sequence))
-
-
-def _length(node: Node) -> SSAValue:
-    return _added(node, ops.SequenceLengthOp, node.sequence())
 
 
 def _split(node: Node) -> SSAValue:
@@ -86,9 +78,9 @@ IMPORTERS: dict[str, Importer] = {
     "SequenceConstruct": _construct,
     "SequenceEmpty": _empty,
     "SequenceInsert": _insert,
-    "SequenceErase": _erase,
+    "SequenceErase": lambda node: _added(node, ops.SequenceEraseOp, node.sequence(), node.optional(1)),
     "SequenceAt": _at,
-    "SequenceLength": _length,
+    "SequenceLength": lambda node: _added(node, ops.SequenceLengthOp, node.sequence()),
     "SplitToSequence": _split,
     "ConcatFromSequence": _concat,
 }

@@ -41,10 +41,6 @@ def _product(x: Array, axes: tuple[int, ...]) -> Array:
     return np.prod(x, axis=axes, keepdims=True, dtype=x.dtype) if is_integral(x) else ordered_product(x, axes)
 
 
-def _l1(x: Array, axes: tuple[int, ...]) -> Array:
-    return _sum(np.abs(x), axes)
-
-
 def _sum_square(x: Array, axes: tuple[int, ...]) -> Array:
     return _sum(x * x, axes)
 
@@ -56,14 +52,6 @@ def _in_float(function: Reduction) -> Reduction:
         return function(x.astype(np.float64) if is_integral(x) else x, axes)
 
     return computed
-
-
-def _l2(x: Array, axes: tuple[int, ...]) -> Array:
-    return np.sqrt(_sum_square(x, axes))
-
-
-def _log_sum(x: Array, axes: tuple[int, ...]) -> Array:
-    return functions.log(_sum(x, axes))
 
 
 def _log_sum_exp(x: Array, axes: tuple[int, ...]) -> Array:
@@ -132,9 +120,9 @@ EVALUATORS: dict[type[Operation], Evaluator] = {
     ops.ReduceSumOp: _reduction(_sum),
     ops.ReduceMeanOp: _reduction(_mean),
     ops.ReduceProdOp: _reduction(_product),
-    ops.ReduceL1Op: _reduction(_l1),
-    ops.ReduceL2Op: _reduction(_in_float(_l2)),
-    ops.ReduceLogSumOp: _reduction(_in_float(_log_sum)),
+    ops.ReduceL1Op: _reduction(lambda x, axes: _sum(np.abs(x), axes)),
+    ops.ReduceL2Op: _reduction(_in_float(lambda x, axes: np.sqrt(_sum_square(x, axes)))),
+    ops.ReduceLogSumOp: _reduction(_in_float(lambda x, axes: functions.log(_sum(x, axes)))),
     ops.ReduceLogSumExpOp: _reduction(_in_float(_log_sum_exp)),
     ops.ReduceSumSquareOp: _reduction(_sum_square),
     ops.ReduceMaxOp: _extreme(maximum),

@@ -47,22 +47,10 @@ def _half_pixel_symmetric(x: Floats, axis: Axis) -> Floats:
     return axis.length / 2 * (1 - adjustment) + _half_pixel(x, axis)
 
 
-def _pytorch_half_pixel(x: Floats, axis: Axis) -> Floats:
-    return _half_pixel(x, axis) if axis.to.size > 1 else np.zeros_like(x)
-
-
 def _align_corners(x: Floats, axis: Axis) -> Floats:
     # The width that the scale gives, which may lie above the whole number of elements.
     width = axis.scale * axis.length
     return x * (axis.length - 1) / (width - 1) if axis.to.size > 1 else np.zeros_like(x)
-
-
-def _asymmetric(x: Floats, axis: Axis) -> Floats:
-    return x / axis.scale
-
-
-def _tf_half_pixel_for_nn(x: Floats, axis: Axis) -> Floats:
-    return (x + 0.5) / axis.scale
 
 
 def _tf_crop_and_resize(x: Floats, axis: Axis) -> Floats:
@@ -75,10 +63,10 @@ def _tf_crop_and_resize(x: Floats, axis: Axis) -> Floats:
 COORDINATES: dict[str, Callable[[Floats, Axis], Floats]] = {
     "half_pixel": _half_pixel,
     "half_pixel_symmetric": _half_pixel_symmetric,
-    "pytorch_half_pixel": _pytorch_half_pixel,
+    "pytorch_half_pixel": lambda x, axis: _half_pixel(x, axis) if axis.to.size > 1 else np.zeros_like(x),
     "align_corners": _align_corners,
-    "asymmetric": _asymmetric,
-    "tf_half_pixel_for_nn": _tf_half_pixel_for_nn,
+    "asymmetric": lambda x, axis: x / axis.scale,
+    "tf_half_pixel_for_nn": lambda x, axis: (x + 0.5) / axis.scale,
     ops.CROP: _tf_crop_and_resize,
 }
 """From places in the result to places in the input."""
@@ -94,32 +82,12 @@ def is_outside(x: Floats, axis: Axis) -> npt.NDArray[np.bool_]:
     return (x < 0) | (x > axis.length - 1)
 
 
-def _round_prefer_floor(x: Floats, axis: Axis) -> Floats:
-    return np.ceil(x - 0.5)
-
-
-def _round_prefer_ceil(x: Floats, axis: Axis) -> Floats:
-    return np.floor(x + 0.5)
-
-
-def _floor(x: Floats, axis: Axis) -> Floats:
-    return np.floor(x)
-
-
-def _ceil(x: Floats, axis: Axis) -> Floats:
-    return np.ceil(x)
-
-
-def _floor_up_ceil_down(x: Floats, axis: Axis) -> Floats:
-    return np.ceil(x) if axis.scale < 1 else np.floor(x)
-
-
 NEAREST: dict[str, Callable[[Floats, Axis], Floats]] = {
-    "round_prefer_floor": _round_prefer_floor,
-    "round_prefer_ceil": _round_prefer_ceil,
-    "floor": _floor,
-    "ceil": _ceil,
-    ops.FLOOR_UP_CEIL_DOWN: _floor_up_ceil_down,
+    "round_prefer_floor": lambda x, axis: np.ceil(x - 0.5),
+    "round_prefer_ceil": lambda x, axis: np.floor(x + 0.5),
+    "floor": lambda x, axis: np.floor(x),
+    "ceil": lambda x, axis: np.ceil(x),
+    ops.FLOOR_UP_CEIL_DOWN: lambda x, axis: np.ceil(x) if axis.scale < 1 else np.floor(x),
 }
 """From places in the input to the numbers of elements."""
 

@@ -21,10 +21,6 @@ from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.text.elements import dense_dtype
 
 
-def _expand(op: ops.ExpandOp, at: Lowering) -> Sequence[SSAValue]:
-    return (at.expand(at.value(op.input), at.result_shape()),)
-
-
 def _tile(op: ops.TileOp, at: Lowering) -> Sequence[SSAValue]:
     """Copies along an axis in front of each axis that is repeated, which the result's shape has in one."""
     value = at.value(op.input)
@@ -103,7 +99,7 @@ def _trilu(op: ops.TriluOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 LOWERINGS: dict[type[Operation], Lower] = {
-    ops.ExpandOp: _expand,
+    ops.ExpandOp: lambda op, at: (at.expand(at.value(op.input), at.result_shape()),),
     ops.TileOp: _tile,
     ops.PadOp: _pad,
     ops.TriluOp: _trilu,

@@ -20,10 +20,6 @@ def _same_elements(op: ops.ReshapeOp | ops.SqueezeOp | ops.UnsqueezeOp, at: Lowe
     return (at.reshape(at.value(op.input), at.result_shape()),)
 
 
-def _transpose(op: ops.TransposeOp, at: Lowering) -> Sequence[SSAValue]:
-    return (at.transpose(at.value(op.input), op.order),)
-
-
 def strided(at: Lowering, value: SSAValue, indices: Sequence[range]) -> SSAValue:
     """The elements of a tensor at the `indices` along each axis, which may run backwards."""
     sizes = [len(each) for each in indices]
@@ -42,10 +38,6 @@ def _slice(op: ops.SliceOp, at: Lowering) -> Sequence[SSAValue]:
     for axis, start, end, step in zip(normalized_axes(axes, len(shape)), starts, ends, steps, strict=True):
         indices[axis] = slice_indices(shape[axis], start, end, step)
     return (strided(at, at.value(op.input), indices),)
-
-
-def _concat(op: ops.ConcatOp, at: Lowering) -> Sequence[SSAValue]:
-    return (at.concat([at.value(value) for value in op.inputs], op.axis.value.data),)
 
 
 def _split(op: ops.SplitOp, at: Lowering) -> Sequence[SSAValue]:
@@ -82,9 +74,9 @@ LOWERINGS: dict[type[Operation], Lower] = {
     ops.ReshapeOp: _same_elements,
     ops.SqueezeOp: _same_elements,
     ops.UnsqueezeOp: _same_elements,
-    ops.TransposeOp: _transpose,
+    ops.TransposeOp: lambda op, at: (at.transpose(at.value(op.input), op.order),),
     ops.SliceOp: _slice,
-    ops.ConcatOp: _concat,
+    ops.ConcatOp: lambda op, at: (at.concat([at.value(value) for value in op.inputs], op.axis.value.data),),
     ops.SplitOp: _split,
     ops.DepthToSpaceOp: _depth_to_space,
     ops.SpaceToDepthOp: _space_to_depth,

@@ -96,10 +96,6 @@ def _average_pool(op: AveragePoolOp, at: Lowering) -> Sequence[SSAValue]:
 # --- Functions --------------------------------------------------------------------------------------------------------
 
 
-def _sigmoid(op: SigmoidOp, at: Lowering) -> Sequence[SSAValue]:
-    return (looked_up(at),)
-
-
 def _softmax(op: SoftmaxOp, at: Lowering) -> Sequence[SSAValue]:
     source, result, shape = _type(at, op.input), _type(at, op.result), shape_of(op.input)
     target, axis = affine(result), op.axis.value.data % len(shape)
@@ -121,7 +117,7 @@ def _softmax(op: SoftmaxOp, at: Lowering) -> Sequence[SSAValue]:
 LOWERINGS: dict[type[Operation], Lower] = {
     AddOp: _add,
     AveragePoolOp: _average_pool,
-    SigmoidOp: _sigmoid,
+    SigmoidOp: lambda op, at: (looked_up(at),),
     SoftmaxOp: _softmax,
 }
 

@@ -28,10 +28,6 @@ _ANY = (-(1 << 61), 1 << 61)
 """Limits that no operand reaches."""
 
 
-def _relu(integers: Array) -> Array:
-    return np.maximum(integers, 0)
-
-
 def _unary(function: Callable[[Array], Array]) -> Callable[..., Result]:
     def evaluator(op: ops.UnaryOp, x: Array) -> Result:
         operand = centred(op.input, x)
@@ -86,7 +82,7 @@ def _compare(op: ops.ComparisonOp, lhs: Array, rhs: Array) -> Result:
 
 
 QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
-    ReluOp: _unary(_relu),
+    ReluOp: _unary(lambda integers: np.maximum(integers, 0)),
     ops.AbsOp: _unary(np.abs),
     ops.NegOp: _unary(np.negative),
     ops.ClipOp: _clip,

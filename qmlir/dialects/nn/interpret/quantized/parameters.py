@@ -102,11 +102,7 @@ def through_float(evaluator: Evaluator) -> Evaluator:
     return quantized
 
 
-def _fraction(scale: float, integer: int) -> Fraction:
-    return Fraction(scale) * integer
-
-
-_fractions = np.frompyfunc(_fraction, 2, 1)
+_fractions = np.frompyfunc(lambda scale, integer: Fraction(scale) * integer, 2, 1)
 
 
 def exact_reals(value: SSAValue, stored: Array) -> Array:

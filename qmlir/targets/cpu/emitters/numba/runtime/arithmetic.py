@@ -161,10 +161,6 @@ def _high_product(emission: Emission, a: Any, b: Any, extend: Callable[..., Any]
 # --- Floats -----------------------------------------------------------------------------------------------------------
 
 
-def _negated(emission: Emission, a: Any) -> Any:
-    return emission.builder.fneg(a)
-
-
 def _scalar_calls(emission: Emission, name: str, values: tuple[Any, ...]) -> Any:
     """A function of libm on f64, lane by lane."""
     builder, type_ = emission.builder, values[0].type
@@ -315,7 +311,7 @@ _OPERATORS: Mapping[Any, tuple[Lowering | None, Lowering | None]] = {
 }
 for _key, _lowerings in _OPERATORS.items():
     operator(_key, 2, *_by_kind(*_lowerings))
-operator(python.neg, 1, *_by_kind(None, _in_wider(_negated)))
+operator(python.neg, 1, *_by_kind(None, _in_wider(instruction("fneg"))))
 
 
 # --- Comparisons ------------------------------------------------------------------------------------------------------
