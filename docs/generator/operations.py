@@ -20,7 +20,7 @@ from docs.generator.importers import operators_by_operation
 from docs.generator.markdown import GENERATED, code, codes, table
 from docs.generator.reasons import REASONS
 from qmlir import registry
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import Kind
 from qmlir.dialects.nn.interpret.quantized import QUANTIZED
 from qmlir.dialects.nn.lower.elements import otherwise
 from qmlir.dialects.nn.ops.elementwise import UnaryOp

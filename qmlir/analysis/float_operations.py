@@ -24,8 +24,7 @@ from xdsl.traits import ConstantLike, IsTerminator
 
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.kernel.ops import RequantizeOp
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.ops import elementwise, reduction
 from qmlir.dialects.nn.requantize import has_common_scale, ratios, requantizes
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp

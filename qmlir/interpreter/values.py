@@ -10,8 +10,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import shapes_agree
-from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.base import plain_type, shapes_agree
 from qmlir.dialects.nn.types import SequenceType, StringType
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.types import StoredType, UniformFloatType

@@ -11,8 +11,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.interpret import quantize

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir import registry
-from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
+from qmlir.dialects.nn.base import Kind, kind_of, plain_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor

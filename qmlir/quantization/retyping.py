@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import Float32Type, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
+from qmlir.dialects.nn.base import Kind, kind_of, plain_type
 from qmlir.dialects.quant.infer import element_type
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
 from qmlir.ir.interfaces import InferResultTypes, Quantizable, Slot

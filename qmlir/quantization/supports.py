@@ -17,9 +17,8 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, Ties
 from qmlir.arithmetic.schemes import Scheme, Storage, power_of_two_ceiling, symmetric_zero_point
 from qmlir.dialects.nn.accumulators import Reading, sum_limits
-from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.base import NnOp, plain_type
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.requantize import may_requantize, requantizes, set_requantization
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.interpret import quantize

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.builtin_types import element_of
 from qmlir.quantization.recipe import RecipeText

@@ -42,8 +42,7 @@ from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.compiler import checked_isa, temporary_program
 from qmlir.targets.cpu.scheduled.candidates import candidates
-from qmlir.targets.cpu.scheduled.kernel_identity import kernel_identity
-from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, key_of
+from qmlir.targets.cpu.scheduled.tuning_file import TunedKernel, kernel_identity, key_of
 from qmlir.targets.cpu.timing import time_steps
 from qmlir.targets.cpu.tuned import OnTrouble, read_store, store_path, write_store
 

@@ -29,9 +29,8 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale
 from qmlir.arithmetic.schemes import Grid, Scheme, Storage, parameters, scheme_names
 from qmlir.dialects.kernel.attributes import RequantizeAttr
-from qmlir.dialects.nn.base import KeptOp, NnOp
+from qmlir.dialects.nn.base import KeptOp, Kind, NnOp, kind_of
 from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.attention import AttentionOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.recurrent import RecurrentOp

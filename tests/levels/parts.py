@@ -13,8 +13,7 @@ from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from qmlir import registry
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import ConvOp, MatMulOp
 from qmlir.ir.builtin_types import element_of

@@ -13,8 +13,7 @@ from xdsl.dialects.builtin import TensorType
 
 from qmlir import registry
 from qmlir.dialects import operations_in
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import Kind, NnOp
 from qmlir.dialects.nn.ops import (
     activations,
     elementwise,

@@ -14,8 +14,7 @@ from xdsl.dialects.func import FuncOp
 
 from qmlir import registry
 from qmlir.dialects.kernel.attributes import isa_names
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import Kind, NnOp
 from qmlir.dialects.quant.types import Granularity, StoredType
 from qmlir.interpreter.run import interpret
 from qmlir.ir.builtin_types import element_of

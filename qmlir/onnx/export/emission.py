@@ -38,8 +38,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.base import NnOp, plain_type
 from qmlir.dialects.nn.types import SequenceType, StringType
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, integer_list, ranked_tensor, tensor

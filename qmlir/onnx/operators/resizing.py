@@ -7,7 +7,7 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, i64
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.interpret.resizing import Axis, changed_axes, coordinates, weights_of
 from qmlir.dialects.nn.ops import resizing as ops
 from qmlir.ir.builtin_types import element_of, shape_of

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.builtin_types import element_of
 from qmlir.onnx.gradient import gradients

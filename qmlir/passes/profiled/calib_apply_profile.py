@@ -12,7 +12,7 @@ from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.calib.ops import ObserveOp
-from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.base import plain_type
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, note
 from qmlir.ir.given import TakesValues

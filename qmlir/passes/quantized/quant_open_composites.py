@@ -10,8 +10,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir import registry
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.base import NnOp, plain_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of

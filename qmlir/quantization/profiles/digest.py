@@ -17,7 +17,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.dialects.calib.ops import ObserveOp
-from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.provenance import origins_of

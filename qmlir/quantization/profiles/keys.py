@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike
 
 from qmlir.dialects.calib.ops import ObserveOp
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import inputs_of

@@ -15,7 +15,7 @@ from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.calib.ops import ObserveOp
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.quant.infer import element_type
 from qmlir.ir.provenance import Origin
 from qmlir.ir.signature import Port, set_ports

@@ -10,9 +10,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.statistics import Statistics
-from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, movement, pooling
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.infer import element_type

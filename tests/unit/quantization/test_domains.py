@@ -11,8 +11,7 @@ from xdsl.ir import Block
 
 import qmlir
 from qmlir.dialects.nn import ops
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import Kind, NnOp
 from qmlir.dialects.nn.ops.elementwise import BinaryOp, UnaryOp
 from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
 from qmlir.environment import default_environment

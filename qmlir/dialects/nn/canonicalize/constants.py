@@ -10,8 +10,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.movement import MovementOp, ReshapeOp
 from qmlir.ir.builtin_types import as_dense, dense, element_of, tensor

@@ -9,9 +9,9 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.operands import Decompose, Results, cast, scalar
-from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.ops.activations import TanhOp
 from qmlir.dialects.nn.ops.attention import AttentionOp
 from qmlir.dialects.nn.ops.constant import ConstantOp

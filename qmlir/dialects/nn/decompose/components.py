@@ -16,9 +16,8 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.accumulators import accumulator_type
-from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.decompose.operands import Decompose, Results
-from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import ConvOp, ConvTransposeOp, FullyConnectedOp
 from qmlir.dialects.quant.infer import verify_quantized_tensor

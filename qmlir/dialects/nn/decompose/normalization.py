@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.operands import Decompose, Results, cast, per_channel, scalar
-from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops.elementwise import AbsOp, AddOp, DivOp, EqualOp, MaxOp, MulOp, SqrtOp, SubOp, WhereOp
 from qmlir.dialects.nn.ops.movement import ReshapeOp

@@ -6,8 +6,8 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
+from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CastOp
 from qmlir.dialects.nn.ops.movement import ReshapeOp

@@ -19,11 +19,11 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.dynamic_products import DynamicProducts
 from qmlir.dialects.nn.decompose.operands import Decompose, Results, scalar
 from qmlir.dialects.nn.decompose.recurrent_gates import DirectionWeights, activated
-from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.ops import recurrent as ops
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import MatMulOp

@@ -9,10 +9,10 @@ from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.components import components_of
 from qmlir.dialects.nn.decompose.operands import scalar
-from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops import recurrent as ops
 from qmlir.dialects.nn.ops.activations import (
     EluOp,

@@ -14,7 +14,7 @@ from qmlir.arithmetic import functions
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.extremes import maximum, minimum
 from qmlir.arithmetic.small_floats import PowerRounding, to_small_float
-from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.formulas import FORMULAS, Formula
 from qmlir.dialects.nn.interpret.precision import Evaluator, is_integral, of_arrays, of_operation, of_question, widened
 from qmlir.dialects.nn.ops import elementwise as ops

@@ -16,7 +16,7 @@ from qmlir.arithmetic import functions
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.extremes import maximum
 from qmlir.arithmetic.ordered_sums import ordered_mean, ordered_sum
-from qmlir.dialects.nn.elements import element_limits
+from qmlir.dialects.nn.base import element_limits
 from qmlir.dialects.nn.infer.windows import Windows, covered_elements, taps
 from qmlir.dialects.nn.interpret.precision import widened
 from qmlir.dialects.nn.ops import pooling as ops

@@ -12,7 +12,7 @@ from qmlir.arithmetic import functions
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.extremes import Extreme, maximum, minimum
 from qmlir.arithmetic.ordered_sums import ordered_mean, ordered_product, ordered_sum
-from qmlir.dialects.nn.elements import element_limits
+from qmlir.dialects.nn.base import element_limits
 from qmlir.dialects.nn.interpret.precision import is_integral, widened
 from qmlir.dialects.nn.ops import reduction as ops
 from qmlir.ir.builtin_types import element_of

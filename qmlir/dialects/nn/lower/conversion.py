@@ -11,7 +11,7 @@ from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering
 from qmlir.dialects.kernel.lowering.quantized import Writing
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.lowering.small_floats import encoded
-from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.lower.elements import identity
 from qmlir.dialects.nn.ops import elementwise as ops
 from qmlir.ir.builtin_types import as_integer, element_of

@@ -14,7 +14,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar
-from qmlir.dialects.nn.elements import computing_type
+from qmlir.dialects.nn.base import computing_type
 from qmlir.dialects.nn.infer.einsum import ELLIPSIS, Equation
 from qmlir.dialects.nn.lower.places import axes_map
 from qmlir.dialects.nn.lower.products import Factor, MatrixProduct, finish_plain

@@ -20,9 +20,8 @@ from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, broadcast_map
 from qmlir.dialects.kernel.lowering.quantized import ScalarRead
 from qmlir.dialects.kernel.lowering.scalars import Scalar, extracted
-from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.base import NnOp, plain_type
 from qmlir.dialects.nn.decompose.components import is_quantized
-from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.ops.elementwise import UnaryOp
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp

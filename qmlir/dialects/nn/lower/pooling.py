@@ -15,7 +15,7 @@ from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Number, Scalar, constant, position
-from qmlir.dialects.nn.elements import element_limits
+from qmlir.dialects.nn.base import element_limits
 from qmlir.dialects.nn.infer.windows import Windows, covered_elements
 from qmlir.dialects.nn.lower.elements import between_casts
 from qmlir.dialects.nn.lower.windows import SlidingWindows, channels_first, channels_last, sliding

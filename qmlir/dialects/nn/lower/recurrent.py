@@ -29,10 +29,10 @@ from xdsl.rewriter import Rewriter
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, plain_element
 from qmlir.dialects.kernel.lowering.quantized import requantization_of
 from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.nn.base import Kind, kind_of, plain_type
 from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.decompose.components import assign_elements, components_of, is_quantized
 from qmlir.dialects.nn.decompose.recurrent import WALKS, AtPlace, Direction, State, Walk, prefix_of
-from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.ops import recurrent as ops
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import CastOp

@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, nest
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Number, Scalar, extracted, inserted, position
-from qmlir.dialects.nn.elements import computing_type, element_limits
+from qmlir.dialects.nn.base import computing_type, element_limits
 from qmlir.dialects.nn.lower.elements import identity
 from qmlir.dialects.nn.lower.exact_reals import ExactReading, ExactReal, exact_reals
 from qmlir.dialects.nn.ops import reduction as ops

@@ -17,7 +17,7 @@ from qmlir.arithmetic.integers import integer_limits
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, extracted, position
-from qmlir.dialects.nn.elements import plain_type
+from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.interpret.resizing import (
     Axis,
     as_elements,

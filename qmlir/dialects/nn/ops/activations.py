@@ -12,8 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.qlinear import Affine
-from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import Kind, NnOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.ops.elementwise import UnaryOp, fixed_output
 from qmlir.dialects.nn.requantize import Accumulator

@@ -28,8 +28,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import KeptOp, NnOp, shapes_agree, tensor_like
-from qmlir.dialects.nn.elements import Kind, verify_precision
+from qmlir.dialects.nn.base import KeptOp, Kind, NnOp, shapes_agree, tensor_like, verify_precision
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.operands import check_shape, shape_text
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of

@@ -11,8 +11,7 @@ from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import NnOp, shapes_agree
-from qmlir.dialects.nn.elements import kind_of, plain_type
+from qmlir.dialects.nn.base import NnOp, kind_of, plain_type, shapes_agree
 from qmlir.dialects.quant.infer import as_stored
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyDense, AnyTensor, as_dense, dense, ranked_tensor, reshaped_like, tensor

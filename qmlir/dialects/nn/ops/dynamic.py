@@ -10,8 +10,7 @@ from xdsl.dialects.builtin import IntegerType, Signedness, StringAttr, TensorTyp
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import Kind, NnOp
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 
 STORAGE = IntegerType(8, Signedness.UNSIGNED)

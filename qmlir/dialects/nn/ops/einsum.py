@@ -7,8 +7,7 @@ from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, tensor_like
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import Kind, NnOp, tensor_like
 from qmlir.dialects.nn.infer.einsum import ELLIPSIS, Equation
 from qmlir.ir.builtin_types import AnyTensor, shape_of
 from qmlir.ir.interfaces import MultipliesAndAdds, volume

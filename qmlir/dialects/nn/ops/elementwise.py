@@ -18,8 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.qlinear import Affine, Sum
 from qmlir.arithmetic.requantization import accumulator_scale, f32_multiplier
 from qmlir.arithmetic.small_floats import PowerRounding
-from qmlir.dialects.nn.base import NnOp, OneOperandOp, tensor_like
-from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
+from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp, kind_of, plain_type, tensor_like
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.dialects.quant.types import UniformType

@@ -24,7 +24,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.expansion import Padding, padded_shape, paddings, unchanged_axes
 from qmlir.dialects.nn.infer.movement import moved_element, multiplied_size, normalized_axes

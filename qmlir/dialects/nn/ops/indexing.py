@@ -8,8 +8,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, StringAttr, Tensor
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, shapes_agree
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of, shapes_agree
 from qmlir.dialects.nn.infer.indexing import axes_by_tuple, check_element_indices, gathered_axes, slices_by_tuple
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axis
 from qmlir.dialects.nn.infer.operands import shape_text

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import Kind
 from qmlir.dialects.nn.ops.elementwise import BinaryOp, UnaryOp
 from qmlir.ir.builtin_types import AnyTensor, shape_of
 

@@ -29,8 +29,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import NnOp, shapes_agree
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of, shapes_agree
 from qmlir.dialects.nn.infer.movement import (
     check_reshape,
     concatenated_shape,

@@ -22,8 +22,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import KeptOp, OneOperandOp, shapes_agree, tensor_like
-from qmlir.dialects.nn.elements import Kind, plain_type, verify_precision
+from qmlir.dialects.nn.base import KeptOp, Kind, OneOperandOp, plain_type, shapes_agree, tensor_like, verify_precision
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of

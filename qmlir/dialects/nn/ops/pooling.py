@@ -13,8 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.qlinear import Affine
 from qmlir.arithmetic.requantization import f32_multiplier
-from qmlir.dialects.nn.base import NnOp, tensor_like
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import Kind, NnOp, tensor_like
 from qmlir.dialects.nn.infer.windows import Windows, covered_elements, known_count, output_sizes
 from qmlir.dialects.nn.ops.contraction import values_of
 from qmlir.dialects.nn.requantize import Accumulator

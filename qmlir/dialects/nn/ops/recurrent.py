@@ -32,8 +32,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import KeptOp, tensor_like
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import KeptOp, Kind, tensor_like
 from qmlir.dialects.nn.infer.operands import check_shape
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, element_of, float_list, shape_of

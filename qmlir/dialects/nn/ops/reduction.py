@@ -11,8 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import NnOp, OneOperandOp, tensor_like
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp, tensor_like
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axis
 from qmlir.dialects.nn.infer.reduction import kept_axes, open_shape, reduced_axes, reduced_shape
 from qmlir.dialects.nn.infer.windows import known_count

@@ -26,8 +26,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of, shapes_agree, tensor_like
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axes
 from qmlir.dialects.nn.infer.resizing import POLICIES, STRETCH, Resized, resized_by_scales, resized_to_sizes
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of

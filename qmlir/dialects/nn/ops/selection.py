@@ -7,8 +7,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerAttr, TensorTy
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, OneOperandOp, shapes_agree
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp, shapes_agree
 from qmlir.dialects.nn.infer.movement import moved_element, normalized_axis
 from qmlir.dialects.nn.ops.movement import MovementOp
 from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, shape_of

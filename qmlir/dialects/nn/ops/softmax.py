@@ -12,8 +12,7 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.irdl import irdl_op_definition, opt_prop_def
 
 from qmlir.arithmetic.qlinear import Affine
-from qmlir.dialects.nn.base import KeptOp, OneOperandOp, tensor_like
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import KeptOp, Kind, OneOperandOp, tensor_like
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.ir.builtin_types import AnyTensor, shape_of
 from qmlir.ir.interfaces import FixedRange, QuantizationSlots

@@ -15,8 +15,7 @@ from xdsl.dialects.builtin import (
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import NnOp, OneOperandOp
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp
 from qmlir.dialects.nn.ops.elementwise import BinaryOp
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 

@@ -11,8 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import BoolAttr, FloatAttr, IntegerAttr, f32, i64
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.ops.activations import (
     GeluOp,
     HardSigmoidOp,

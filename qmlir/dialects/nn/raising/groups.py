@@ -14,9 +14,8 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from qmlir.dialects.nn.base import NnOp, shapes_agree
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of, plain_type, shapes_agree
 from qmlir.dialects.nn.decompose.components import IMPLIED, components_of, implied_element, is_quantized, result_indices
-from qmlir.dialects.nn.elements import Kind, kind_of, plain_type
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.elementwise import AddOp
 from qmlir.dialects.nn.ops.movement import ReshapeOp

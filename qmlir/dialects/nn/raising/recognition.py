@@ -17,9 +17,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.building import build
-from qmlir.dialects.nn.elements import Kind, kind_of
 from qmlir.dialects.nn.ops.activations import (
     GeluOp,
     HardSigmoidOp,

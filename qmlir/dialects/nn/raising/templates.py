@@ -18,9 +18,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir import registry
 from qmlir.dialects.nn.assembly import SEGMENT_SIZES
-from qmlir.dialects.nn.base import NnOp, shapes_agree
+from qmlir.dialects.nn.base import NnOp, plain_type, shapes_agree
 from qmlir.dialects.nn.building import UNKNOWN_TYPE
-from qmlir.dialects.nn.elements import plain_type
 from qmlir.dialects.nn.ops.recurrent import DIRECTIONS, RecurrentOp
 from qmlir.ir.builtin_types import AnyTensor, element_of, integer_list, ranked_tensor, shape_of
 from qmlir.ir.decomposition import Parts

@@ -8,8 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir import registry
 from qmlir.arithmetic.requantization import Mode
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.pooling import AveragePoolOp
 from qmlir.dialects.nn.requantize import decompose

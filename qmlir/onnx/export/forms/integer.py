@@ -15,8 +15,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.infer.windows import covered_elements
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, pooling, reduction
 from qmlir.dialects.nn.requantize import common_scale, headroom

@@ -6,7 +6,10 @@ floats only the one of the table, because another may round otherwise.
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
+from pathlib import Path
 
 from xdsl.dialects.builtin import AnyFloat, i32
 
@@ -16,9 +19,11 @@ from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.variants import variant_named
 from qmlir.dialects.kernel.winograd import ALGORITHMS, Algorithm
+from qmlir.ir.diagnostics import Diagnostic, Severity, emit, op_error
 from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.isa.base import Row
 from qmlir.targets.cpu.scheduled.contraction_schedule import positions_of, schedule_for, schedule_of
+from qmlir.targets.cpu.scheduled.tuning_file import Tuning, kernel_identity, key_of
 from qmlir.targets.cpu.scheduled.winograd_schedule import most_tiles, register_tiles, schedule_of_tile
 
 _OTHERS = 2
@@ -106,3 +111,38 @@ def candidates(op: ContractionOp, isa: str, threads: int) -> tuple[ScheduleAttr,
             if has_winograd_form(op, form):
                 found += _by_winograd(op, form, isa, threads)
     return tuple(dict.fromkeys(each for made in found for each in (made, _unthreaded(made))))
+
+
+@dataclass(frozen=True)
+class TunedChoices:
+    """The file at `path`, or nothing where that is empty, for an instruction set and so many threads."""
+
+    path: str
+    isa: str
+    threads: int
+
+    @cached_property
+    def _tuning(self) -> Tuning:
+        """Raises `DiagnosticError` where the file cannot be read or is none."""
+        found = Tuning.read(Path(self.path)) if self.path else Tuning({})
+        if found.damaged:
+            many = "entries are" if found.damaged > 1 else "entry is"
+            emit(Diagnostic(Severity.WARNING, f"'{self.path}': {found.damaged} damaged {many} left out"))
+        return found
+
+    def schedule(self, op: ContractionOp) -> ScheduleAttr | None:
+        """The schedule that a search found for `op`, `None` where the table has the fastest, or nobody searched.
+
+        A schedule that `op` cannot have is told, and left out.
+        """
+        if not self._tuning.kernels:
+            return None
+        found = self._tuning.kernels.get(key_of(kernel_identity(op, self.isa, self.threads)))
+        if found is None or found.schedule is None:
+            return None
+        for each in candidates(op, self.isa, self.threads):
+            if str(each) == found.schedule:
+                return each
+        told = op_error(op, f"cannot have {found.schedule}, which '{self.path}' says: left out").diagnostic
+        emit(replace(told, severity=Severity.WARNING))
+        return None

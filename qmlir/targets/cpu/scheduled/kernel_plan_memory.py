@@ -18,9 +18,16 @@ from qmlir.ir.provenance import origins_of
 from qmlir.ir.statistics import count
 from qmlir.levels import check_level
 from qmlir.targets.cpu.isa.base import ALIGNMENT
-from qmlir.targets.cpu.scheduled.arena.lifetimes import Buffer, Lifetimes, names_of
+from qmlir.targets.cpu.scheduled.arena.lifetimes import (
+    ArenaPlan,
+    Buffer,
+    Lifetimes,
+    aligned,
+    most_alive,
+    names_of,
+    place,
+)
 from qmlir.targets.cpu.scheduled.arena.picture import Box, Picture
-from qmlir.targets.cpu.scheduled.arena.placement import ArenaPlan, aligned, most_alive, place
 from qmlir.targets.cpu.scheduled.bufferization.rewriting import allocation
 
 _NO_NAME = re.compile(r"[^\w.-]")

@@ -22,8 +22,7 @@ from qmlir.dialects.kernel.winograd import ALGORITHMS, F2, VARIANTS, Algorithm, 
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.statistics import count
 from qmlir.targets.cpu.host import resolved_isa
-from qmlir.targets.cpu.scheduled.candidates import has_winograd_form
-from qmlir.targets.cpu.scheduled.tuned_choices import TunedChoices
+from qmlir.targets.cpu.scheduled.candidates import TunedChoices, has_winograd_form
 from qmlir.targets.cpu.scheduled.winograd_schedule import faster
 
 _CONV_ONLY = ("strides", "dilations", "groups", "weight_zero_point", "weight_unsigned")

@@ -2,17 +2,72 @@
 
 JSON, an entry for each kernel under the digest of its identity. An entry has a digest of its own: one that was changed
 by hand or by accident is not an entry. What a schedule says is checked where it is used.
+
+Two contractions are the same kernel where all is equal that decides how fast their loops are: sizes, types, steps of
+windows, whether weights are known, the loops that accept them, the operations of the epilogue; not numbers and names.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, cast
 
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.ir import Attribute, Operation
+
+from qmlir.dialects.kernel.contraction import ContractionOp
+from qmlir.dialects.kernel.ops import RequantizeOp, YieldOp
 from qmlir.ir.diagnostics import text_error
+from qmlir.targets.cpu.isa import instruction_set
 from qmlir.text.files import read_regular
+
+_NUMBERS = ("schedule", "operandSegmentSizes", "epilogue_maps", "input_zero_point", "weight_zero_point")
+"""The properties that are told apart from the others, or do not count."""
+
+
+def _text(attribute: Attribute) -> str:
+    if isinstance(attribute, DenseArrayBase):
+        return "x".join(map(str, attribute.get_values()))
+    return str(attribute)
+
+
+def _steps(op: ContractionOp) -> Iterator[str]:
+    """The operations of the epilogue by name and type."""
+    for each in op.body.walk():
+        if isinstance(each, ConstantOp | YieldOp):
+            continue
+        mode = f"<{each.mode.mode}>" if isinstance(each, RequantizeOp) else ""
+        yield f"{each.name}{mode} {','.join(str(value.type) for value in each.results)}"
+
+
+def _is_known(op: ContractionOp) -> bool:
+    owner = op.w.owner
+    return isinstance(owner, Operation) and isinstance(owner, ConstantOp)
+
+
+def kernel_identity(op: ContractionOp, isa: str, threads: int) -> str:
+    """A line that is the same for contractions that one schedule fits alike, on an instruction set and so many threads.
+
+    `op` is not packed yet.
+    """
+    properties = [f"{name}={_text(value)}" for name, value in sorted(op.properties.items()) if name not in _NUMBERS]
+    epilogue = [
+        f"{value.type} by {attribute.data}" for value, attribute in zip(op.epilogue, op.epilogue_maps, strict=True)
+    ]
+    variants = dict.fromkeys(row.variant for row in instruction_set(isa).rows_for(op))
+    parts = (
+        f"{isa}, {threads} thread{'s' if threads > 1 else ''}",
+        f"{op.name} {op.x.type} by {'constant ' if _is_known(op) else ''}{op.w.type} to {op.target.type}",
+        ", ".join(properties),
+        f"sums {op.accumulator_type}, loops {', '.join(variants)}",
+        "; ".join(epilogue),
+        "; ".join(_steps(op)),
+    )
+    return " | ".join(part for part in parts if part)
+
 
 FORMAT = "qmlir-tuning"
 VERSION = 1

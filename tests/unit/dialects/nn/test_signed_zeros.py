@@ -14,8 +14,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.extremes import Extreme, maximum, minimum
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.elements import Kind
+from qmlir.dialects.nn.base import Kind, NnOp
 from qmlir.dialects.nn.ops import elementwise, reduction
 from qmlir.dialects.nn.ops.logic import PredicateOp
 from qmlir.interpreter.differences import difference_of

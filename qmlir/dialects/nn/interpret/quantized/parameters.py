@@ -17,8 +17,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale, magnitude, requantize
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.elements import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.quant.infer import broadcast_parameters, storage_dtype
 from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType

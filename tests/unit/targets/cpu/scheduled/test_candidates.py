@@ -9,7 +9,7 @@ from qmlir.dialects.kernel.variants import variant_named
 from qmlir.environment import default_environment
 from qmlir.targets.cpu.scheduled.candidates import candidates
 from qmlir.targets.cpu.scheduled.contraction_schedule import schedule_for
-from qmlir.targets.cpu.scheduled.kernel_identity import kernel_identity
+from qmlir.targets.cpu.scheduled.tuning_file import kernel_identity
 from qmlir.text.parsing import parse_module
 
 _CONV = """

@@ -2,7 +2,11 @@
 
 A call by address keeps the code of the kernels out of the module of their caller: numba would link and optimize all of
 it a second time.
+
+Only those passes of numba run that emitted code has work for. The others look for what it doesn't have (closures,
+branches on constants, variables of several types) in every statement; LLVM ends up with the same instructions.
 """
+
 
 # numba and llvmlite have no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -17,10 +21,41 @@ from typing import Any, cast
 import numpy as np
 from numba import config, njit, types
 
+# numba and llvmlite have no types that a checker could read.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUntypedBaseClass=false
+from numba.core.compiler import CompilerBase
+from numba.core.compiler_machinery import PassManager
+from numba.core.typed_passes import IRLegalization, NativeLowering, NoPythonBackend, NopythonTypeInference
+from numba.core.untyped_passes import FixupArgs, IRProcessing, TranslateByteCode
+
 from .declare import Emission, operation
 from .entry import entry
-from .pipeline import KernelCompiler
 from .registers import Register
+
+_PASSES: tuple[tuple[Any, str], ...] = (
+    (TranslateByteCode, "statements"),
+    (FixupArgs, "arguments"),
+    (IRProcessing, "checks of the statements"),
+    (NopythonTypeInference, "types"),
+    (IRLegalization, "ends of variables"),
+    (NativeLowering, "machine code"),
+    (NoPythonBackend, "the result"),
+)
+"""Passes, each with what it makes. Without `ReconstructSSA` variables are memory, which LLVM makes registers."""
+
+
+class KernelCompiler(CompilerBase):
+    """Compiles one emitted function that runs on one thread."""
+
+    def define_pipelines(self) -> list[Any]:
+        """The one pipeline."""
+        manager = PassManager("kernel")
+        for each, summary in _PASSES:
+            manager.add_pass(each, summary)
+        manager.finalize()
+        return [manager]
+
 
 jit: Any = njit  # its type knows fewer options than it takes
 settings: Any = config  # made when it is imported, of the environment
