@@ -94,6 +94,8 @@ class Rewriter:
                 self._memory[argument] = new
             else:
                 argument.replace_all_uses_with(new)
+        # Results become arguments after the others: the caller gives their memory, and a value is computed there at
+        # once where `Placement` says so.
         for result in type_.outputs:
             if is_tensor_type(result):
                 self._results.append(block.insert_arg(memory_for(result), len(block.args)))
@@ -118,6 +120,8 @@ class Rewriter:
     # --- Operations ---------------------------------------------------------------------------------------------------
 
     def _visit_block(self, block: Block) -> None:
+        # Erased at the end, and the last one first: `Aliases` and `Placement` know values by the old operations, and an
+        # operation may go only after those that use its results.
         replaced = [op for op in list(block.ops) if self._visit(op)]
         for op in reversed(replaced):
             op.detach()
@@ -128,6 +132,8 @@ class Rewriter:
         match op:
             case tensor.EmptyOp():
                 self._memory[op.tensor] = self._buffer(op.tensor, op)
+            # A slice is a view, never a copy. Where something would write what the slice still reads, `Aliases` has
+            # given the writer memory of its own.
             case tensor.ExtractSliceOp():
                 shape = tensor_type(op.result.type).get_shape()
                 view = self._insert(subview(self._memory[op.source], op, shape), op)
@@ -199,6 +205,7 @@ class Rewriter:
     def _visit_insertion(self, op: tensor.InsertSliceOp) -> None:
         whole = self._written(op, 0)
         self._memory[op.result] = whole
+        # The source was computed in the slice that it is put into: there is nothing to copy.
         if self._placement.in_slices.get(self._aliases.place(op.source)) is op:
             return
         shape = tensor_type(op.source.type).get_shape()
@@ -206,6 +213,7 @@ class Rewriter:
 
     def _reshaped(self, op: ReshapeOp) -> SSAValue:
         source = self._memory[op.source]
+        # Memory with gaps has no other shape: its elements are not one run.
         if not is_contiguous(memory_type(source.type)):
             own = self._allocate(memory_for(op.source.type), op)
             self._copy(source, own, op)
@@ -227,6 +235,8 @@ class Rewriter:
     def _visit_return(self, op: ReturnOp) -> None:
         tensors = [value for value in op.operands if is_tensor(value)]
         for number, (value, memory) in enumerate(zip(tensors, self._results, strict=True)):
+            # Only one value is computed in the memory of a result, and no argument of the function is: a value that is
+            # returned twice, or as it came, is copied.
             if self._placement.in_results.get(self._root(value)) != number:
                 self._copy(self._memory[value], memory, op)
         self._insert_all([ReturnOp(*(value for value in op.operands if not is_tensor(value)))], op)
@@ -240,6 +250,8 @@ class Rewriter:
     # --- Loops and choices --------------------------------------------------------------------------------------------
 
     def _visit_loop(self, op: scf.ForOp) -> bool:
+        # A loop on memory carries none: each step finds the tensor where the step before left it, in the memory that
+        # the initial value lies in already, or was copied to.
         block = op.body.block
         carried = [number for number, result in enumerate(op.results) if is_tensor(result)]
         for number in carried:
@@ -264,6 +276,8 @@ class Rewriter:
 
     def _visit_choice(self, op: scf.IfOp) -> bool:
         for result in filter(is_tensor, op.results):
+            # Where both branches give values of one place, that is the memory of the result. Otherwise it has its own,
+            # and each branch copies what it gives into that (`_visit_yield`).
             place = self._aliases.place(result)
             self._memory[result] = self._buffer(result, op) if place is result else self._memory[place]
         for region in op.regions:
@@ -293,6 +307,8 @@ class Rewriter:
         ]
         aliases = self._aliases
         moved = [(value, result) for value, result in tensors if self._memory[value] is not self._memory[result]]
+        # `yield %b, %a` exchanges two tensors. To copy one after the other would overwrite what is still to be read, so
+        # a value whose memory is among those that are written goes through memory of its own first.
         written = {aliases.family(result) for _, result in moved}
         pairs: list[tuple[SSAValue, SSAValue]] = []
         for value, result in moved:
@@ -339,7 +355,9 @@ class Rewriter:
         return self._insert(ReshapeOp(memory, reshaped_type(memory_type(memory.type), shape)), at)
 
     def _allocate(self, type_: MemRefType[Attribute], at: Operation) -> SSAValue:
-        is_by_rows = isinstance(at.parent_op(), ByRowsOp)  # scratch memory of a loop
+        # In front of all loops: inside one it would be allocated again in each step, and `kernel-plan-memory` gives a
+        # buffer a lifetime in operations of the function's own block. Scratch memory of rows stays inside their loops.
+        is_by_rows = isinstance(at.parent_op(), ByRowsOp)
         return self._insert(allocation(type_), at if is_by_rows else self._top(at))
 
     def _copy(self, source: SSAValue, destination: SSAValue, at: Operation) -> None:
