@@ -10,6 +10,9 @@ from qmlir.dialects.nn.ops import contraction
 from tests.levels.graph import ACCUMULATOR_BITS, MOST_PRODUCTS, Graph, Value
 from tests.levels.row import need
 
+OWN_BIAS = 0.3
+"""How often a bias has not the type of the accumulator."""
+
 
 def _result(graph: Graph, x: Value, w: Value, axis: int, repeats: int = 1) -> dict[str, Any]:
     """How the result of a contraction is held: requantized, or the sum itself, which is refused beyond 32 bits."""
@@ -29,6 +32,10 @@ def _bias(graph: Graph, x: Value, w: Value, channels: int, repeats: int = 1) -> 
     element = graph.accumulator(x, w, 0, repeats=repeats) or graph.symmetric(1e3, ACCUMULATOR_BITS[0])
     if graph.chance(0.3):
         return None
+    if graph.chance(OWN_BIAS):  # the parts say how it is added
+        axis = 0 if graph.chance(0.3) else None
+        spread = graph.random.exponential(2, channels if axis == 0 else None) + 0.01
+        return graph.constant(graph.uniform(np.negative(spread), spread, graph.storage(), axis), [channels])
     reach = int(graph.pick([10, 1000, 1 << 20]))
     return graph.constant(element, [channels], graph.random.integers(-reach, reach, channels).astype(np.int32))
 

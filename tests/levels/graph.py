@@ -351,7 +351,7 @@ class Graph:
 
     def _choose_parts(self, op: NnOp, operands: Sequence[Any], properties: Any, results: int) -> None:
         """Let a composite say the types of its parts: those that must, always."""
-        must = isinstance(op, KeptOp)
+        must = isinstance(op, KeptOp) or _refusal(op) is not None  # a bias of another type than the accumulator
         if not has_parts(op) or not (must or self.chance(WITH_PARTS)):
             return
         with _twin(type(op), operands, properties, results) as (twin, reals):
@@ -361,11 +361,7 @@ class Graph:
         for _ in range(ATTEMPTS_AT_PARTS):
             types = {role.name: element for role in roles if (element := self._type_of_part(role)) is not None}
             op.components = DictionaryAttr(types) if types or must else None
-            try:
-                op.verify_()
-            except VerifyException as error:
-                fault = error
-            else:
+            if (fault := _refusal(op)) is None:
                 return
         raise RejectedError(str(fault))
 
@@ -447,6 +443,15 @@ def _flat(operand: Any) -> list[Value]:
 
 def _ssa(operands: Sequence[Any]) -> list[Any]:
     return [[each.ssa for each in value] if isinstance(value, list) else value and value.ssa for value in operands]
+
+
+def _refusal(op: NnOp) -> VerifyException | None:
+    """Why `op` does not verify."""
+    try:
+        op.verify_()
+    except VerifyException as error:
+        return error
+    return None
 
 
 def _built(kind: type[NnOp], operands: Sequence[Any], properties: Any, results: int, types: Any = None) -> NnOp:
