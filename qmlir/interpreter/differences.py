@@ -193,7 +193,7 @@ def _difference_inside(old: TracedValue, new: TracedValue, preservation: Preserv
     """The first element that differs in the bits that the types have: an integer of 4 bits is held in 8."""
     if old.bits is None or old.bits != new.bits or old.array.shape != new.array.shape:
         return difference_of(old.array, new.array, preservation)
-    mask = np.int64((1 << old.bits) - 1)
+    mask = np.int64(-1 if old.bits >= 64 else (1 << old.bits) - 1)
     left, right = (np.asarray(each.array.astype(np.int64)) & mask for each in (old, new))
     difference = difference_of(left, right, preservation)
     place = None if difference is None else difference.place

@@ -360,6 +360,8 @@ class Graph:
             return
         for _ in range(ATTEMPTS_AT_PARTS):
             types = {role.name: element for role in roles if (element := self._type_of_part(role)) is not None}
+            for role in roles:
+                types |= {name: types[role.name] for name in role.alike if role.name in types}
             op.components = DictionaryAttr(types) if types or must else None
             if (fault := _refusal(op)) is None:
                 return

@@ -42,6 +42,9 @@ class Role:
     given: Attribute | None = None
     """The type of the result that some of them give."""
 
+    alike: list[str] = field(default_factory=list[str])
+    """Other roles whose values are put into one tensor with these: they have its type."""
+
     arrays: list[Array] = field(default_factory=list[Array])
 
     @property
@@ -59,6 +62,19 @@ def has_parts(op: Operation) -> bool:
 
 def _is_movement(part: Operation) -> bool:
     return isinstance(part, NnOp) and part.quantization_slots().shares_parameters and not isinstance(part, ConstantOp)
+
+
+def _put_together(roles: dict[str, Role], floats: Parts, real: Operation) -> None:
+    """Let the parts that give the operands of `real`, which joins or chooses, have one type."""
+    names = dict.fromkeys(
+        floats.roles[floats.operations.index(value.op)]
+        for value in real.operands
+        if isinstance(value, OpResult) and value.op in floats.operations
+    )
+    first, *others = [roles[name] for name in names if name in roles] or [None]
+    for other in others:
+        if first is not None and other is not None and not other.is_sum and other.name not in first.alike:
+            first.alike.append(other.name)
 
 
 def _givers(results: Sequence[SSAValue], made: Sequence[Operation]) -> Iterator[tuple[Operation, int]]:
@@ -102,6 +118,8 @@ def roles_of(op: NnOp, twin: NnOp, reals: Mapping[SSAValue, Array]) -> list[Role
                 role, Role(role, isinstance(real, MatMulOp | ConvOp), isinstance(real, ConstantOp))
             )
             known.arrays += [each for each in found if each.size]
+        for real in filter(_is_movement, floats.operations):
+            _put_together(roles, floats, real)
         for part, number in _givers(results, floats.operations):
             role = floats.roles[places[part]]
             if role in roles:

@@ -6,6 +6,7 @@ tests.levels` takes as many as there is time for.
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -26,8 +27,9 @@ from qmlir.targets.cpu.host import host_isa
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from tests.levels import together
-from tests.levels.generator import MOST_OPERATIONS, Case, case_of, graph_of
+from tests.levels.generator import MOST_OPERATIONS, Case, case_of, case_of_one, graph_of
 from tests.levels.graph import RejectedError
+from tests.levels.oracle import ORACLE, computed, knows
 from tests.levels.reduction import reduced
 from tests.levels.reports import case_kept, report_of, reports_of
 from tests.levels.rows import ROWS, Row
@@ -52,6 +54,22 @@ OF_INSTRUCTIONS = ("packed", "loops")
 def test_random_graphs_are_equal_at_every_stage(part: int) -> None:
     reports = [report_of(seed, _of_one_isa(QUICK, seed)) for seed in range(part, SEEDS, PARTS)]
     assert not any(reports), "\n".join(filter(None, reports))
+
+
+@pytest.mark.parametrize("name", [row.name for row in ROWS if f"nn.{row.name.removeprefix('nn.')}" in ORACLE])
+def test_composites_compute_what_their_definition_says(name: str) -> None:
+    """The oracle is written by hand from the document on arithmetic, and asks nothing of the package."""
+    oracle = [stage for stage in STAGES if stage.name == "oracle"]
+    reports = reports_of(range(6), oracle, is_brief=True, case_at=partial(case_of_one, names=(name,)))
+    assert not reports, "\n".join(reports)
+
+
+def test_the_oracle_is_asked() -> None:
+    """Another number in its place is a failure."""
+    case = case_of_one(0, ("nn.layer_norm",))
+    wrong = Stage("wrong", run=lambda module, inputs: {n: np.flip(a + 1) for n, a in computed(module, inputs).items()})
+    assert failure_of(case.module, case.inputs, [wrong]) is not None
+    assert knows(case.module, case.inputs)
 
 
 def _of_one_isa(stages: Sequence[Stage], seed: int) -> list[Stage]:
@@ -149,6 +167,7 @@ def test_the_graphs_hold_every_row_and_have_the_size_that_they_should() -> None:
         "bias_add",
         "float_add",
         "softmax_of_floats",
+        "layer_norm_of_floats",
     }
     assert {name for name in wanted if not seen[f"nn.{name}"]} == set()
     operations = [op for case in cases for op in case.module.walk() if isinstance(op, NnOp)]

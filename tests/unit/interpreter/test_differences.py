@@ -78,11 +78,12 @@ def test_values_are_matched_by_provenance() -> None:
     assert changed.first_difference.before == "-3.0"
 
 
-def test_integers_inside_are_compared_in_the_bits_of_their_type() -> None:
+@pytest.mark.parametrize(("largest", "bits"), [("15", 4), ("18446744073709551615", 64)])
+def test_integers_inside_are_compared_in_the_bits_of_their_type(largest: str, bits: int) -> None:
     """An unsigned integer of 4 bits becomes a signless one, which is held sign-extended."""
     constants = (
-        'nn.constant dense<[15, 1]> : tensor<2xui4> {origin = "q"}',
-        'arith.constant {origin = "q"} dense<[-1, 1]> : tensor<2xi4>',
+        f'nn.constant dense<[{largest}, 1]> : tensor<2xui{bits}> {{origin = "q"}}',
+        f'arith.constant {{origin = "q"}} dense<[-1, 1]> : tensor<2xi{bits}>',
     )
     before, after = (
         parse_module(

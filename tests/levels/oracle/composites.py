@@ -1,0 +1,263 @@
+"""Contractions, normalizations, softmax, GELU and attention, spelled out part by part as ONNX defines them."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from qmlir.arithmetic.functions import FUNCTIONS
+from tests.levels.oracle.steps import F32, Array, Steps, Type, UnknownError, Value, exact_reals, quantized
+
+# --- Contractions -----------------------------------------------------------------------------------------------------
+
+
+def _with_bias(
+    op: Any, steps: Steps, role: str, product: Callable[[str, Value | None], Value], bias: Value | None
+) -> Any:
+    """A contraction in one step, or its products in a type of their own and a sum."""
+    if op.components is None or bias is None:
+        return product("result", bias)
+    return steps.on_one_scale("result", np.add, product(role, None), bias)
+
+
+def _fully_connected(op: Any, x: Value, w: Value, bias: Value | None) -> tuple[Value, ...]:
+    steps = Steps(op, {"result": op.result})
+    if bias is None:
+        steps.types.pop("matmul", None)
+    return (_with_bias(op, steps, "matmul", lambda role, b: steps.matmul(role, x, w, bias=b), bias),)
+
+
+def _taps(op: Any, kernel: tuple[int, ...]) -> tuple[Any, Any, Any]:
+    spatial = len(kernel)
+    lists = (op.strides, op.dilations, op.pads)
+    return tuple(
+        [int(n) for n in each.get_values()] if each is not None else [default] * count
+        for each, default, count in zip(lists, (1, 1, 0), (spatial, spatial, 2 * spatial), strict=True)
+    )  # pyright: ignore[reportReturnType]
+
+
+def _for_channels(value: Value, spatial: int) -> Value:
+    """A bias beside `[N, C, …]`."""
+    along = (-1, *(1,) * spatial)
+    own = value.own
+    type_ = Type(own.scale.reshape(along) if own.scale.ndim else own.scale, own.zero.reshape(-1)[:1], own.low, own.high)
+    return Value(value.array.reshape(along), type_)
+
+
+def _convolution(op: Any, x: Value, w: Value, bias: Value | None, is_transposed: bool) -> tuple[Value, ...]:
+    steps, kernel, groups = Steps(op, {"result": op.result}), w.array.shape[2:], op.groups.value.data
+    spatial, sizes = len(kernel), x.array.shape[2:]
+    strides, dilations, pads = _taps(op, kernel)
+    images, weights = x.integers, np.broadcast_to(w.integers, w.array.shape)
+    inner, outer = w.array.shape[1], w.array.shape[0] // groups
+    channels = inner * groups if is_transposed else w.array.shape[0]
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+    if is_transposed:  # every element of the data adds its kernel
+        more = [0] * spatial if op.output_padding is None else [int(n) for n in op.output_padding.get_values()]
+        whole = [(n - 1) * s + span + m for n, s, span, m in zip(sizes, strides, spans, more, strict=True)]
+        total = np.zeros((x.array.shape[0], channels, *whole), np.int64)
+        for place in np.ndindex(*sizes):
+            for tap in np.ndindex(*kernel):
+                at = tuple(p * s + t * d for p, s, t, d in zip(place, strides, tap, dilations, strict=True))
+                for group in range(groups):
+                    rows = slice(group * outer, (group + 1) * outer)
+                    added = images[(slice(None), rows, *place)] @ weights[(rows, slice(None), *tap)]
+                    total[(slice(None), slice(group * inner, (group + 1) * inner), *at)] += added
+        cut = tuple(slice(pads[axis], size - pads[axis + spatial]) for axis, size in enumerate(whole))
+        total = total[(slice(None), slice(None), *cut)]
+    else:
+        around = [(0, 0), (0, 0), *((pads[axis], pads[axis + spatial]) for axis in range(spatial))]
+        padded = np.pad(images, around)
+        counts = [(n - span) // s + 1 for n, span, s in zip(padded.shape[2:], spans, strides, strict=True)]
+        total = np.zeros((x.array.shape[0], channels, *counts), np.int64)
+        for place in np.ndindex(*counts):
+            for tap in np.ndindex(*kernel):
+                at = tuple(p * s + t * d for p, s, t, d in zip(place, strides, tap, dilations, strict=True))
+                for group in range(groups):
+                    rows = slice(group * outer, (group + 1) * outer)
+                    own = padded[(slice(None), slice(group * inner, (group + 1) * inner), *at)]
+                    total[(slice(None), rows, *place)] += own @ weights[(rows, slice(None), *tap)].T
+    scale = np.asarray(x.own.scale * w.own.scale, F32).reshape(-1)
+    if scale.size == 1:
+        scale = scale.reshape(())
+    elif w.own.axis is not None:
+        scale = np.tile(scale, channels // scale.size).reshape(-1, *(1,) * spatial)
+    added = None if bias is None else _for_channels(bias, spatial)
+    if bias is None:
+        steps.types.pop("correlation", None)
+    return (_with_bias(op, steps, "correlation", lambda role, b: steps.products(role, x, w, total, scale, b), added),)
+
+
+# --- Rows -------------------------------------------------------------------------------------------------------------
+
+
+def _normalized(steps: Steps, value: Value, squares: Value, axes: tuple[int, ...], epsilon: float, mean: str) -> Value:
+    average = steps.summed(mean, squares, axes, is_mean=True)
+    shifted = steps.on_one_scale(f"{mean}_epsilon", np.add, average, steps.constant("epsilon", epsilon))
+    return steps.div("normalized", value, steps.in_floats("deviation", np.sqrt, shifted))
+
+
+def _standardized(steps: Steps, x: Value, axes: tuple[int, ...], epsilon: float) -> Value:
+    centred = steps.on_one_scale("centred", np.subtract, x, steps.summed("mean", x, axes, is_mean=True))
+    return _normalized(steps, centred, steps.mul("squared", centred, centred), axes, epsilon, "variance")
+
+
+def _affine(steps: Steps, x: Value, scale: Value | None, bias: Value | None) -> Value:
+    scaled = x if scale is None else steps.mul("mul", x, scale)
+    return scaled if bias is None else steps.on_one_scale("bias_add", np.add, scaled, bias)
+
+
+def _layer_norm(op: Any, x: Value, scale: Value, bias: Value | None) -> tuple[Value, ...]:
+    steps = Steps(op, {"mul" if bias is None else "bias_add": op.result})
+    axes = tuple(range(op.axis.value.data % x.array.ndim, x.array.ndim))
+    return (_affine(steps, _standardized(steps, x, axes, op.epsilon.value.data), scale, bias),)
+
+
+def _rms_norm(op: Any, x: Value, scale: Value | None) -> tuple[Value, ...]:
+    steps = Steps(op, {"normalized" if scale is None else "mul": op.result})
+    axes = tuple(range(op.axis.value.data % x.array.ndim, x.array.ndim))
+    squares = steps.mul("squared", x, x)
+    return (_affine(steps, _normalized(steps, x, squares, axes, op.epsilon.value.data, "mean_square"), scale, None),)
+
+
+def _instance_norm(op: Any, x: Value, scale: Value, bias: Value) -> tuple[Value, ...]:
+    steps, spatial = Steps(op, {"bias_add": op.result}), x.array.ndim - 2
+    normalized = _standardized(steps, x, tuple(range(2, x.array.ndim)), op.epsilon.value.data)
+    return (_affine(steps, normalized, *(each.shaped(-1, *(1,) * spatial) for each in (scale, bias))),)
+
+
+def _group_norm(op: Any, x: Value, scale: Value, bias: Value) -> tuple[Value, ...]:
+    steps, (batch, channels, *sizes) = Steps(op, {"bias_add": op.result}), x.array.shape
+    groups = op.groups.value.data
+    grouped = x.shaped(batch, groups, channels // groups, *sizes)
+    normalized = _standardized(steps, grouped, tuple(range(2, grouped.array.ndim)), op.epsilon.value.data)
+    if normalized.own.scale.size > 1:
+        raise UnknownError("a reshape of several scales")
+    parameters = (each.shaped(-1, *(1,) * len(sizes)) for each in (scale, bias))
+    return (_affine(steps, normalized.shaped(*x.array.shape), *parameters),)
+
+
+def _batch_norm(op: Any, x: Value, *parameters: Value) -> tuple[Value, ...]:
+    scale, bias, mean, variance = parameters
+    steps, along = Steps(op, {"add": op.result}), (-1, *(1,) * (x.array.ndim - 2))
+    shifted = steps.on_one_scale("variance_epsilon", np.add, variance, steps.constant("epsilon", op.epsilon.value.data))
+    factor = steps.div("factor", scale, steps.in_floats("deviation", np.sqrt, shifted))
+    offset = steps.on_one_scale("offset", np.subtract, bias, steps.mul("scaled_mean", mean, factor))
+    if factor.own.scale.size > 1 or offset.own.scale.size > 1:
+        raise UnknownError("a reshape of several scales")
+    product = steps.mul("mul", x, factor.shaped(*along))
+    return (steps.on_one_scale("add", np.add, product, offset.shaped(*along)),)
+
+
+def _raised(steps: Steps, x: Value, axis: int) -> tuple[Value, Value, Value]:
+    shifted = steps.on_one_scale("shifted", np.subtract, x, steps.largest(x, axis))
+    raised = steps.named("exp", "exp", shifted)
+    return shifted, raised, steps.summed("sum", raised, (axis,), is_mean=False)
+
+
+def _softmax_of(x: Array, axis: int) -> Array:
+    """In floats: `e^(x - max)` over its sum, in f64 and rounded once."""
+    raised = FUNCTIONS["exp"](x - x.max(axis=axis, keepdims=True))
+    total = np.add.accumulate(raised.astype(np.float64), axis=axis).take([-1], axis=axis).astype(F32)
+    return raised / total
+
+
+def _softmax_steps(steps: Steps, x: Value, axis: int, result: str) -> Value:
+    _, raised, total = _raised(steps, x, axis)
+    return steps.div(result, raised, total)
+
+
+def _softmax(op: Any, x: Value) -> tuple[Value, ...]:
+    axis, steps = op.axis.value.data % x.array.ndim, Steps(op, {"div": op.result})
+    if op.components is None:
+        return (steps.in_floats("div", lambda real: _softmax_of(real, axis), x),)
+    return (_softmax_steps(steps, x, axis, "div"),)
+
+
+def _log_softmax(op: Any, x: Value) -> tuple[Value, ...]:
+    steps = Steps(op, {"sub": op.result})
+    shifted, _, total = _raised(steps, x, op.axis.value.data % x.array.ndim)
+    return (steps.on_one_scale("sub", np.subtract, shifted, steps.named("log", "log", total)),)
+
+
+def _gelu(op: Any, x: Value) -> tuple[Value, ...]:
+    if op.components is None or op.tanh_approximation.value.data:
+        raise UnknownError("a function in one step, or the other form")
+    steps = Steps(op, {"product": op.result})
+    curve = steps.named("erf", "erf", steps.mul("argument", x, steps.constant("factor", math.sqrt(0.5))))
+    gate = steps.on_one_scale("gate", np.add, curve, steps.constant("one", 1.0))
+    return (steps.mul("product", steps.mul("half", x, steps.constant("one_half", 0.5)), gate),)
+
+
+# --- Attention --------------------------------------------------------------------------------------------------------
+
+
+def _attention(op: Any, query: Value, key: Value, value: Value, mask: Value | None, *rest: None) -> tuple[Value, ...]:
+    wanted, is_causal = op.scores_are.data, bool(op.is_causal.value.data)
+    cap = op.softcap.value.data
+    has_bias = mask is not None or is_causal
+    last = {"raw": "query_key_matmul", "capped": "cap_mul" if cap else "query_key_matmul"}
+    last["biased"] = "bias_add" if has_bias else last["capped"]
+    last["softmax"] = "weights" if mask is not None else "softmax"
+    steps = Steps(op, {last[wanted]: op.scores, "value_matmul": op.result})
+    factor = steps.constant("scale", math.sqrt(1 / math.sqrt(query.array.shape[3])))
+    left, right = steps.mul("query_scaled", query, factor), steps.mul("key_scaled", key, factor)
+    found = {"raw": steps.matmul("query_key_matmul", left, right)}
+    scores = found["capped"] = _capped(steps, found["raw"], cap)
+    bias = _attention_bias(steps, mask, is_causal, scores.array.shape[-2:])
+    if bias is not None:
+        scores = steps.on_one_scale("bias_add", np.add, scores, bias)
+    found["biased"] = scores
+    nested = Steps(op, {})
+    nested.types = {role.removeprefix("softmax/"): each for role, each in steps.types.items()}
+    nested.types["div"] = steps.types["softmax"]
+    axis = scores.array.ndim - 1
+    if any(role.startswith("softmax/") for role in steps.types):
+        weights = _softmax_steps(nested, scores, axis, "div")
+    else:
+        weights = steps.in_floats("softmax", lambda real: _softmax_of(real, axis), scores)
+    if mask is not None and bias is not None:
+        blind = steps.largest(bias, bias.array.ndim - 1)
+        never = steps.constant("all_masked", -math.inf)
+        is_blind = exact_reals(blind) == exact_reals(never)
+        weights = Value(np.where(is_blind, steps.constant("no_weight", 0.0).array, weights.array), weights.type)
+    found["softmax"] = weights
+    return (steps.matmul("value_matmul", weights, value, is_transposed=False), key, value, found[wanted])
+
+
+def _capped(steps: Steps, scores: Value, number: float) -> Value:
+    if not number:
+        return scores
+    cap = steps.constant("cap", number)
+    return steps.mul("cap_mul", steps.named("cap_tanh", "tanh", steps.div("cap_div", scores, cap)), cap)
+
+
+def _attention_bias(steps: Steps, mask: Value | None, is_causal: bool, size: tuple[int, ...]) -> Value | None:
+    causal = None
+    if is_causal:
+        above = np.arange(size[1]) > np.arange(size[0])[:, None]
+        causal = quantized(np.where(above, -np.inf, 0).astype(F32), steps.type_of("causal_bias", size))
+    if mask is None:
+        return causal
+    if mask.type is None:
+        nothing, never = steps.constant("zero", 0.0), steps.constant("masked", -math.inf)
+        mask = Value(np.where(mask.array.astype(bool), nothing.array, never.array), nothing.type)
+    return mask if causal is None else steps.on_one_scale("bias", np.add, causal, mask)
+
+
+COMPOSITES: dict[str, Callable[..., tuple[Value, ...]]] = {
+    "nn.fully_connected": _fully_connected,
+    "nn.conv": partial(_convolution, is_transposed=False),
+    "nn.conv_transpose": partial(_convolution, is_transposed=True),
+    "nn.layer_norm": _layer_norm,
+    "nn.rms_norm": _rms_norm,
+    "nn.instance_norm": _instance_norm,
+    "nn.group_norm": _group_norm,
+    "nn.batch_norm": _batch_norm,
+    "nn.softmax": _softmax,
+    "nn.log_softmax": _log_softmax,
+    "nn.gelu": _gelu,
+    "nn.attention": _attention,
+}
