@@ -19,9 +19,9 @@ _NOT_QUANTIZED: Mapping[str, Sequence[str]] = {
     "no stored integer is NaN or infinite": ("nn.is_nan", "nn.is_inf"),
     "its operands are scalars that say how many numbers there are": ("nn.range",),
     "no integer arithmetic is defined: it computes in float, between casts": (
-        "nn.pow", "nn.mod", "nn.reduce_prod", "nn.reduce_l1", "nn.reduce_l2", "nn.reduce_log_sum",
+        "nn.mod", "nn.reduce_prod", "nn.reduce_l1", "nn.reduce_l2", "nn.reduce_log_sum",
         "nn.reduce_log_sum_exp", "nn.reduce_sum_square", "nn.cum_sum", "nn.cum_prod", "nn.lp_pool", "nn.global_lp_pool",
-        "nn.einsum", "nn.local_response_norm", "nn.hardmax", "nn.rotary_embedding", "nn.non_zero",
+        "nn.local_response_norm", "nn.hardmax", "nn.rotary_embedding", "nn.non_zero",
     ),
     "a sequence is not a tensor of numbers": _SEQUENCES,
     "text is not a number": _TEXT,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from qmlir.dialects.nn.ops import contraction
+from qmlir.dialects.nn.ops.einsum import EinsumOp
 from tests.levels.graph import ACCUMULATOR_BITS, MOST_PRODUCTS, Graph, Value
 from tests.levels.row import need
 
@@ -120,3 +121,23 @@ def conv_transpose(graph: Graph, x: Value) -> Value:
     kept = _result(graph, x, w, 1, repeats)
     bias = _bias(graph, x, w, out * groups, repeats)
     return graph.add(contraction.ConvTransposeOp, [x, w, bias], properties, **kept)
+
+
+def einsum(graph: Graph, x: Value) -> Value:
+    """Of one operand, or of two that share some labels."""
+    need(x.is_narrow and 1 <= len(x.shape) <= 4 and _reach(x) <= 256, "narrow values")
+    labels = "abcdef"[: len(x.shape)]
+    operands, other = [x], ""
+    sizes = dict(zip(labels, x.shape, strict=True))
+    if graph.chance(0.8):
+        shared = [label for label in labels if graph.chance(0.6)]
+        own = [label for label in "xy" if graph.chance(0.5)]
+        sizes |= {label: graph.integer(1, 4) for label in own}
+        other = "".join(graph.random.permutation([*shared, *own]))
+        shape = [sizes[label] for label in other]
+        make = graph.constant if graph.chance(0.6) else graph.input
+        operands.append(make(graph.uniform(-1.0, 2.0, graph.storage(graph.pick([3, 4, 8]))), shape))
+    need(math.prod(sizes.values()) <= MOST_PRODUCTS, "too many products")
+    kept = "".join(graph.random.permutation([label for label in sizes if graph.chance(0.6)]))
+    equation = f"{labels},{other}->{kept}" if len(operands) > 1 else f"{labels}->{kept}"
+    return graph.add(EinsumOp, [operands], {"equation": equation})

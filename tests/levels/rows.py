@@ -113,6 +113,17 @@ def _prelu(graph: Graph, x: Value) -> Value:
     return graph.add(activations.PReluOp, [x, slopes])
 
 
+def _pow(graph: Graph, x: Value) -> Value:
+    """A base of any sign with whole exponents, or one above 0 with others."""
+    _quantized(x)
+    exponents = graph.random.choice([2.0, 3.0, 0.0], x.shape[-1:])
+    if graph.chance(0.4):
+        x = graph.add(elementwise.ClipOp, [x], {"minimum": 0.25}, bits=8)
+        need(bool((x.real() > 0).all()), "numbers above 0")
+        exponents = graph.random.uniform(-1, 2.5, x.shape[-1:])
+    return graph.add(elementwise.PowOp, [x, graph.plain_constant(np.asarray(exponents, np.float32))])
+
+
 def _bias_add(graph: Graph, x: Value) -> Value:
     """Something of the accumulator's own type: nothing is rounded."""
     need(x.uniform is not None and x.uniform.bits == 32, "takes a sum")
@@ -338,12 +349,14 @@ ROWS: tuple[Row, ...] = (
     Row("matmul_of_values", contractions.matmul_of_values, 2),
     Row("fully_connected", contractions.fully_connected, 4),
     Row("conv", contractions.conv, 8),
+    Row("einsum", contractions.einsum),
     Row("conv_transpose", contractions.conv_transpose, 3),
     *(Row(kind.name, _unary(kind), _UNARY_WEIGHT.get(kind, 0.4)) for kind in UNARY_KINDS),
     *(Row(kind.name, _binary(kind), _OFTEN.get(kind, 0.5)) for kind in BINARY_KINDS),
     Row("where", _where),
     Row("clip", _clip, 2),
     Row("prelu", _prelu),
+    Row("pow", _pow),
     Row("bias_add", _bias_add, 3),
     Row("max_pool", _pool(pooling.MaxPoolOp, ceil_mode=[False, True]), 2),
     Row("average_pool", _pool(pooling.AveragePoolOp, ceil_mode=[False, True], count_include_pad=[False, True]), 2),

@@ -88,7 +88,7 @@ def _accumulator_scales(op: Requantizing) -> Scales:
     first, *others = (_scales(value) for value in op.operands)
     match op.ACCUMULATOR:
         case Accumulator.PRODUCT:
-            return accumulator_scale(first, others[0])
+            return accumulator_scale(first, others[0]) if others else first
         case Accumulator.COMMON:
             return common_scale(op, *_outer(first, others[0]))
         case _:

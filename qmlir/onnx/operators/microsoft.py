@@ -19,7 +19,16 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.ops import activations, contraction, elementwise, expansion, movement, pooling, softmax
+from qmlir.dialects.nn.ops import (
+    activations,
+    contraction,
+    elementwise,
+    expansion,
+    movement,
+    pooling,
+    reduction,
+    softmax,
+)
 from qmlir.dialects.nn.requantize import QLINEAR
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
@@ -111,6 +120,13 @@ def _unary(operation: type[NnOp], properties: Callable[[Node], dict[str, Any]]) 
         return node.add(operation, value, result_element=_result(node, 0, 3, 4), **properties(node)).results[0]
 
     return importer
+
+
+def _reduce_sum(node: Node) -> SSAValue:
+    """ReduceSumInteger: the sum of integers of 8 bits in 32."""
+    value = node.cast(node.input(), i32)
+    axes, keeps = node.attribute("axes"), bool(node.attribute("keepdims", 1))
+    return node.add(reduction.ReduceSumOp, value, axes=axes, keep_dims=keeps).results[0]
 
 
 def _softmax(node: Node) -> SSAValue:
@@ -264,6 +280,7 @@ IMPORTERS: dict[str, Importer] = {
         "QuantizeLinear": quantization.IMPORTERS["QuantizeLinear"],
         "DequantizeLinear": quantization.IMPORTERS["DequantizeLinear"],
         "QGemm": _gemm,
+        "ReduceSumInteger": _reduce_sum,
         "QLinearAdd": _add,
         "QLinearMul": _mul,
         "QLinearAveragePool": _average_pool,

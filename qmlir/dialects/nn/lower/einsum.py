@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, f64, i64
+from xdsl.dialects.builtin import AnyFloat, IntegerType, f64, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from qmlir.arithmetic.requantization import accumulator_scale
+from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.nn.base import computing_type
@@ -22,6 +24,9 @@ from qmlir.dialects.nn.ops import einsum as ops
 from qmlir.ir.builtin_types import element_of, shape_of
 
 Labels = tuple[str, ...]
+
+LARGEST = (1 << 63) - 1
+"""The largest sum of quantized values."""
 
 
 @dataclass(frozen=True)
@@ -155,15 +160,56 @@ def _matrix(sums: _Sums, term: _Term, parts: tuple[Sequence[str], Sequence[str],
     return sums.at.reshape(sums.at.transpose(term.value, order), shape)
 
 
+def _centred(at: Lowering, value: SSAValue, wide: IntegerType) -> SSAValue:
+    """The exact integers `q - z` of a quantized operand."""
+    shape = shape_of(value)
+    reading = quantized.centred(at, value, AffineMap.identity(len(shape)))
+    return at.compute(reading.inputs, shape, wide, lambda *scalars: reading.read(scalars).to(wide))
+
+
+def _rescaled(op: ops.EinsumOp, at: Lowering) -> Sequence[SSAValue]:
+    """Of quantized values: the sum of the products of `q - z` in 64 bits, requantized."""
+    elements = [element for value in op.inputs if (element := quantized.uniform_element(at, value)) is not None]
+    wide = IntegerType(16 if max(element.bits for element in elements) < 16 else 64)
+    scales = [np.float32(element.scale) for element in elements]
+    largest = prod((1 << element.bits) - 1 for element in elements) * prod(_sizes(op).values())
+    if largest > LARGEST:
+        raise at.error(f"sums products up to {largest}, which 64 bits do not hold: loops take factors of fewer bits")
+    total = _summed(op, at, [_centred(at, value, wide) for value in op.inputs], i64)
+    scale = accumulator_scale(*scales) if len(scales) > 1 else scales[0]
+    identity = AffineMap.identity(len(at.result_shape()))
+    writing = quantized.requantizing(at, 0, scale, largest, identity)
+    reading = quantized.ScalarRead((Input(total, identity),), lambda scalars: scalars[0])
+
+    def unchanged(integer: Scalar) -> Scalar:
+        return integer
+
+    return (quantized.compute(at, [reading], writing, unchanged),)
+
+
 def _einsum(op: ops.EinsumOp, at: Lowering) -> Sequence[SSAValue]:
-    equation, values = op.parsed, [at.value(value) for value in op.inputs]
-    operands = [_labels(term, len(shape_of(value))) for term, value in zip(equation.operands, values, strict=True)]
-    result, sizes = _result_labels(equation, operands), dict[str, int]()
-    for labels, value in zip(operands, values, strict=True):
-        for label, size in zip(labels, shape_of(value), strict=True):
+    if quantized.uniform_element(at, op.inputs[0]) is not None:
+        return _rescaled(op, at)
+    return (_summed(op, at, [at.value(value) for value in op.inputs], at.result_element()),)
+
+
+def _sizes(op: ops.EinsumOp) -> dict[str, int]:
+    """The size of each label."""
+    sizes: dict[str, int] = {}
+    for term, value in zip(op.parsed.operands, op.inputs, strict=True):
+        shape = shape_of(value)
+        for label, size in zip(_labels(term, len(shape)), shape, strict=True):
             sizes[label] = size if sizes.get(label, 1) == 1 else sizes[label]
-    element = at.result_element()
-    sums = _Sums(at, sizes, computing_type(element), at.signedness(op.inputs[0]))
+    return sizes
+
+
+def _summed(op: ops.EinsumOp, at: Lowering, values: Sequence[SSAValue], element: Attribute) -> SSAValue:
+    """The sum that the equation states, of plain values, in elements of one type."""
+    equation = op.parsed
+    operands = [_labels(term, len(shape_of(value))) for term, value in zip(equation.operands, values, strict=True)]
+    result, sizes = _result_labels(equation, operands), _sizes(op)
+    is_unsigned = quantized.uniform_element(at, op.inputs[0]) is None and at.signedness(op.inputs[0])
+    sums = _Sums(at, sizes, computing_type(element), is_unsigned)
     terms = [_Term(value, labels) for value, labels in zip(values, operands, strict=True)]
 
     def needed_behind(place: int, label: str) -> bool:
@@ -175,7 +221,7 @@ def _einsum(op: ops.EinsumOp, at: Lowering) -> Sequence[SSAValue]:
         own = _alone(sums, term, (needed | set(found.labels)).__contains__)
         both = dict.fromkeys((*result, *found.labels, *own.labels))
         found = _pair(sums, [found, own], tuple(label for label in both if label in needed))
-    return (sums.combined([found], result, element),)
+    return sums.combined([found], result, element)
 
 
 LOWERINGS: dict[type[Operation], Lower] = {ops.EinsumOp: _einsum}

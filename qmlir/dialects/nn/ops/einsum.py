@@ -7,10 +7,15 @@ from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import Kind, NnOp, tensor_like
+from qmlir.dialects.nn.base import NnOp, tensor_like
 from qmlir.dialects.nn.infer.einsum import ELLIPSIS, Equation
-from qmlir.ir.builtin_types import AnyTensor, shape_of
+from qmlir.dialects.nn.requantize import Accumulator
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import MultipliesAndAdds, volume
+
+MOST_QUANTIZED = 2
+"""So many factors of quantized values have an exact product of a scale that a requantization knows."""
 
 
 @irdl_op_definition
@@ -18,7 +23,7 @@ class EinsumOp(NnOp, MultipliesAndAdds):
     """The sum of products that `equation` states: `"bij,bjk->bik"`, `"...ii->...i"`, `"i,i"` (ONNX Einsum)."""
 
     name = "nn.einsum"
-    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     inputs = var_operand_def(TensorType)
     result = result_def(TensorType)
@@ -35,6 +40,17 @@ class EinsumOp(NnOp, MultipliesAndAdds):
             raise VerifyException("sums at least one tensor")
         shape = self.parsed.shape([shape_of(value) for value in self.inputs])
         return [tensor_like(self.inputs[0], shape)]
+
+    def accepts_quantized_values(self) -> bool:
+        return len(self.inputs) <= MOST_QUANTIZED
+
+    def verify_quantization(self) -> None:
+        if len(self.inputs) > MOST_QUANTIZED:
+            raise VerifyException(f"takes {MOST_QUANTIZED} quantized operands at most, found {len(self.inputs)}")
+        for value in self.inputs:
+            element = element_of(value)
+            if isinstance(element, UniformQuantizedType) and element.granularity is not Granularity.TENSOR:
+                raise VerifyException(f"takes operands with one scale, found {element}")
 
     def multiply_adds(self) -> int:
         # A product for every choice of all labels; of n operands, n - 1 multiplications each.

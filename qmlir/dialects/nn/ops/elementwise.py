@@ -6,10 +6,11 @@ of the result. Integers wrap around.
 
 import math
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+import numpy as np
 from xdsl.dialects.builtin import AnyFloat, BoolAttr, Float8E8M0FNUType, FloatAttr, StringAttr, TensorType, f32, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
@@ -20,6 +21,7 @@ from qmlir.arithmetic.requantization import accumulator_scale, f32_multiplier
 from qmlir.arithmetic.small_floats import PowerRounding
 from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp, kind_of, plain_type, tensor_like
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
+from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.dialects.quant.types import UniformType
 from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, shape_of
@@ -315,10 +317,28 @@ class DivOp(BinaryOp):
 
 @irdl_op_definition
 class PowOp(BinaryOp):
-    """`a ^ b`; of integers, `1 / a^-b` towards zero where `b` is negative."""
+    """`a ^ b`; of integers, `1 / a^-b` towards zero where `b` is negative. Of quantized numbers, `b` are floats."""
 
     name = "nn.pow"
-    ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
+    ACCEPTS: ClassVar[Kind] = Kind.NUMBER
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"rhs": None})
+    # 2 would be 2.0000002 where it is quantized, and the power of a number below 0 no number.
+
+    def accepts_quantized_values(self) -> bool:
+        return isinstance(self.rhs.owner, ConstantOp)
+
+    def domains(self) -> Iterator[Domain | None]:
+        exponents = self.rhs.owner.array if isinstance(self.rhs.owner, ConstantOp) else np.array([-0.5])
+        holes = (0.0,) if (exponents < 0).any() else ()
+        is_whole = bool((exponents == np.floor(exponents)).all())
+        yield Domain(minimum=-math.inf if is_whole else 0.0, holes=holes) if holes or not is_whole else None
+        yield None
+
+    def verify_(self) -> None:
+        super().verify_()
+        exponent, base = element_of(self.rhs), element_of(self.lhs)
+        if kind_of(exponent) not in (Kind.FLOAT, Kind.INTEGER) or plain_type(exponent) != plain_type(base):
+            raise VerifyException(f"the exponents have the plain type of the base, {base}, found {self.rhs.type}")
 
 
 @irdl_op_definition

@@ -75,6 +75,33 @@ func.func @convolution() {
   func.return
 }
 
+// Centred, [1, 2] and [[1, -1], [2, 0]] in steps of 0.5 and 1: sums of products in steps of 0.5, halves to even.
+func.func @einstein_sums() {
+  %x = nn.constant dense<[4, 5]> : tensor<2xi8> -> tensor<2x!half>
+  %m = nn.constant dense<[[4, 2], [5, 3]]> : tensor<2x2xi8> -> tensor<2x2x!odd>
+  %0 = nn.einsum %x, %m {equation = "a,ab->b"} : (tensor<2x!half>, tensor<2x2x!odd>) -> tensor<2x!odd>
+  %w0 = nn.constant dense<[5, 3]> : tensor<2xi8> -> tensor<2x!odd>
+  check.expect_eq %0, %w0 : tensor<2x!odd>
+  %1 = nn.einsum %x, %m {equation = "a,ba->ab"} : (tensor<2x!half>, tensor<2x2x!odd>) -> tensor<2x2x!odd>
+  %w1 = nn.constant dense<[[3, 4], [2, 3]]> : tensor<2x2xi8> -> tensor<2x2x!odd>
+  check.expect_eq %1, %w1 : tensor<2x2x!odd>
+  %2 = nn.einsum %m {equation = "aa->"} : (tensor<2x2x!odd>) -> tensor<!half>
+  %w2 = nn.constant dense<5> : tensor<i8> -> tensor<!half>
+  check.expect_eq %2, %w2 : tensor<!half>
+  func.return
+}
+
+// -0.5, 0.5 and 1.5 to the powers 2, 3 and 0.5: 0.25, 0.125 and 1.22, in quarters.
+!quarter = !quant.uniform<i8:f32, 0.25>
+func.func @powers() {
+  %x = nn.constant dense<[2, 4, 6]> : tensor<3xi8> -> tensor<3x!half>
+  %e = nn.constant dense<[2.0, 3.0, 0.5]> : tensor<3xf32>
+  %0 = nn.pow %x, %e : (tensor<3x!half>, tensor<3xf32>) -> tensor<3x!quarter>
+  %w0 = nn.constant dense<[1, 0, 5]> : tensor<3xi8> -> tensor<3x!quarter>
+  check.expect_eq %0, %w0 : tensor<3x!quarter>
+  func.return
+}
+
 // Each element adds its kernel, weighted, at every second place: 2 * [1, 2, 3] and -2 * [1, 2, 3] share one place.
 !per_kernel = !quant.uniform<i8:f32:1, {0.5, 1.0}>
 !b2 = !quant.uniform<i32:f32:0, {0.25, 0.5}>

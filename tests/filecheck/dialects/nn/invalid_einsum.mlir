@@ -35,3 +35,18 @@ func.func @no_operands() {
   %0 = nn.einsum {equation = "i->i"} : () -> tensor<2xf32>
   func.return
 }
+// -----
+!x = !quant.uniform<i8:f32, 0.5>
+func.func @three_quantized(%x: tensor<2x!x>) {
+  // expected-error @+1 {{takes 2 quantized operands at most, found 3}}
+  %0 = nn.einsum %x, %x, %x {equation = "i,i,i->i"} : (tensor<2x!x>, tensor<2x!x>, tensor<2x!x>) -> tensor<2x!x>
+  func.return
+}
+// -----
+!x = !quant.uniform<i8:f32, 0.5>
+!c = !quant.uniform<i8:f32:0, {0.5, 0.25}>
+func.func @several_scales(%x: tensor<2x!x>, %c: tensor<2x!c>) {
+  // expected-error @+1 {{takes operands with one scale, found}}
+  %0 = nn.einsum %x, %c {equation = "i,i->"} : (tensor<2x!x>, tensor<2x!c>) -> tensor<!x>
+  func.return
+}

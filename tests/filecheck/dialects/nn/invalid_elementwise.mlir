@@ -77,3 +77,16 @@ func.func @rounds_somehow(%x: tensor<4xf32>) {
   %0 = nn.cast %x {round_mode = "even"} : (tensor<4xf32>) -> tensor<4xf8E8M0FNU>
   func.return
 }
+// -----
+!x = !quant.uniform<i8:f32, 0.5>
+func.func @quantized_exponents(%x: tensor<2x!x>) {
+  // expected-error @+1 {{the exponents have the plain type of the base, !quant.uniform<i8:f32, 5.000000e-01>, found tensor<2x!quant.uniform<i8:f32, 5.000000e-01>>}}
+  %0 = nn.pow %x, %x : tensor<2x!x>
+  func.return
+}
+// -----
+func.func @exponents_of_another_type(%x: tensor<2xf32>, %e: tensor<2xi32>) {
+  // expected-error @+1 {{the exponents have the plain type of the base, f32, found tensor<2xi32>}}
+  %0 = nn.pow %x, %e : (tensor<2xf32>, tensor<2xi32>) -> tensor<2xf32>
+  func.return
+}

@@ -11,7 +11,7 @@ to the storage range of the result; or by the mode that the operation's `requant
 modes with a multiplier take integers of 32 bits, to which `a` saturates first.
 
 1. **Movement**, max pool, the largest and smallest along axes, choice: stored integers, unchanged. Padding never wins.
-2. **Contractions**, transposed convolutions too: `a = sum (q_x - z_x)(q_w - z_w)`, plus the integers of the bias;
+2. **Contractions**, Einstein sums too: `a = sum (q_x - z_x)(q_w - z_w)`, plus the integers of the bias;
    padding adds 0; requantized from `s = f32(s_x * s_w)`, for each channel where the weights have a scale for each.
    Weights in **blocks**: the scales differ inside the sum, so the accumulator is not an integer. Each block's sum `a_b`
    is exact; `t = f32(t + f32(f32(s_x * s_b) * f32(a_b)))` over the blocks in ascending (row-major) order from 0; the

@@ -21,6 +21,7 @@ from qmlir.dialects.nn.interpret.quantized.parameters import Centred, centred, r
 from qmlir.dialects.nn.interpret.windows import window_view
 from qmlir.dialects.nn.ops import contraction
 from qmlir.dialects.nn.ops.contraction import values_of
+from qmlir.dialects.nn.ops.einsum import EinsumOp
 from qmlir.dialects.quant.interpret import dequantize, quantize
 from qmlir.dialects.quant.types import Granularity
 
@@ -186,7 +187,19 @@ def _conv_transpose(op: contraction.ConvTransposeOp, data: Array, weight: Array,
     return _rescaled(op, accumulator, scale, _bias(op, bias, spatial))
 
 
+def _einsum(op: EinsumOp, arrays: tuple[Array, ...]) -> Result:
+    """The exact sum of the products of one operand or two, or of what one of them has."""
+    factors = [centred(value, stored) for value, stored in zip(op.inputs, arrays, strict=True)]
+    equation, scales = op.parsed, [factor.scale for factor in factors]
+    equation.shape([array.shape for array in arrays])
+    bound = math.prod(magnitude(factor.integers) for factor in factors) * math.prod(array.size for array in arrays)
+    total = np.asarray(np.einsum(str(equation), *(widened(factor.integers, bound) for factor in factors)))
+    scale = accumulator_scale(*scales) if len(scales) > 1 else scales[0]
+    return (rescaled(op, total, scale),)
+
+
 QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
+    EinsumOp: _einsum,
     contraction.MatMulOp: _matmul,
     contraction.FullyConnectedOp: _fully_connected,
     contraction.ConvOp: _conv,
