@@ -1,12 +1,21 @@
 """Settings of quantize: one list of them, and no other is taken in silence."""
 
+import re
 from functools import partial
 
+import numpy as np
 import pytest
+from onnx import ModelProto, numpy_helper, parser
+from xdsl.dialects.builtin import DictionaryAttr
 
 import qmlir
+from qmlir.environment import default_environment
+from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.passmanager.manager import PassManager
+from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import kept_composites, pipeline_values
+from qmlir.quantization.recipe import RecipeText
 from tests.support.classifiers import classifier, samples
 
 
@@ -40,3 +49,57 @@ def test_scales_of_powers_of_two_are_shifted_unless_a_mode_is_named() -> None:
     assert _modes(requantize="double_round") == {"#kernel.requantize<double_round>"}
     with pytest.raises(DiagnosticError, match="no mode of requantization 'shif', did you mean 'shift'"):
         pipeline_values({"requantize": "shif:up"})
+
+
+ENVIRONMENT = default_environment()
+KEPT = {
+    "nn.layer_norm": ("", "y = LayerNormalization (x, s, b)", "variance"),
+    "nn.rms_norm": ("", "y = RMSNormalization (x, s)", "mean_square"),
+    "nn.instance_norm": ("", "y = InstanceNormalization (x, c, c)", "squared"),
+    "nn.group_norm": ("", "y = GroupNormalization <num_groups = 2> (x, c, c)", "centred"),
+    "nn.softmax": ("", "y = Softmax (x)", "sum"),
+    "nn.log_softmax": ("", "y = LogSoftmax (x)", "log"),
+    "nn.gelu": ("", "y = Gelu (x)", "erf"),
+    "nn.conv_transpose": ("", "y = ConvTranspose <strides = [2]> (x, k, c)", "correlation"),
+    "nn.attention": ("q = Unsqueeze (x, zero)", "y = Attention (q, q, q)", "softmax/exp"),
+    "nn.lstm": ("", 'y = LSTM <hidden_size = 2, direction = "bidirectional"> (x, wl, rl)', "cell/sum"),
+    "nn.gru": ("", 'y = GRU <hidden_size = 2, direction = "bidirectional"> (x, wg, rg)', "hidden_gate/sum"),
+}
+"""An operation before the composite, the composite as ONNX has it, and a part of it."""
+
+
+def _one_composite(before: str, node: str) -> ModelProto:
+    random = np.random.default_rng(3)
+    shapes = {"s": (8,), "b": (8,), "c": (4,), "k": (4, 4, 3), "wl": (2, 8, 8), "rl": (2, 8, 2)}
+    shapes |= {"wg": (2, 6, 8), "rg": (2, 6, 2)}
+    own = [name for name in shapes if re.search(rf"\b{name}\b", node)]
+    model = parser.parse_model(
+        '<ir_version: 10, opset_import: ["" : 23]> net (float[2, 4, 8] x) => (y)'
+        f" <int64[1] zero = {{0}}> {{ {before} [part] {node} }}"
+    )
+    arrays = (random.normal(size=shapes[name]).astype(np.float32) for name in own)
+    model.graph.initializer.extend(map(numpy_helper.from_array, arrays, own))
+    return model
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_a_composite_is_kept_whole_with_the_types_of_its_parts_by_recipe(kind: str) -> None:
+    """It computes the integers that its parts compute by themselves."""
+    before, node, part = KEPT[kind]
+    rules = f'[[rule]]\nrole = "*{part}"\nslot = "output"\nstorage = "u12"\n'
+    if part == "correlation":
+        rules = rules.replace("output", "accumulator").replace("u12", "i24")
+    model, x = _one_composite(before, node), np.random.default_rng(1).normal(size=(6, 2, 4, 8)).astype(np.float32)
+    module = qmlir.quantize(qmlir.load(model), {"x": x}, keep=(), recipe=RecipeText("parts", rules))
+    (composite,) = (op for op in module.walk() if op.name == kind)
+    types = composite.properties["components"]
+    assert isinstance(types, DictionaryAttr)
+    wanted = 24 if "accumulator" in rules else 12
+    assert getattr(types.data[part], "bits", None) == wanted
+    parts = module.clone()
+    PassManager(ENVIRONMENT.new_context(), parse_pipeline("nn-decompose", ENVIRONMENT.passes)).run(parts)
+    assert not any(op.name == kind for op in parts.walk() if kind != "nn.conv_transpose")
+    whole, again = (interpret(each, {"x": x[0]})["y"] for each in (module, parts))
+    assert np.array_equal(whole, again)
+    exact = interpret(qmlir.load(model), {"x": x[0]})["y"]
+    assert np.abs(whole - exact).max() < 0.1 * np.abs(exact).max()
