@@ -21,7 +21,7 @@ from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, Unif
 from qmlir.interpreter.machine import about
 from qmlir.interpreter.values import check_size, value_dtype
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.interfaces import Quantizable
+from qmlir.ir.interfaces import Container, HeldElement, Quantizable
 from qmlir.ir.signature import Port, inputs_of
 
 EXTREMES = 0.2
@@ -40,6 +40,9 @@ class Draw(StrEnum):
     SPREAD = "numbers over the range, ends and zeros among them"
     ENDS = "ends of the range and zeros"
 
+
+_PARTS = 3
+"""How many values a container of any number has."""
 
 _OPEN_SIZE = 2
 """The value of every unknown size without a name; named sizes begin after it and all differ."""
@@ -128,6 +131,8 @@ def random_array(
             signedness = element.signedness.data if isinstance(element, IntegerType) else Signedness.SIGNLESS
             limits = storage_limits(IntegerType(min(width, 32), signedness))
             return _integers(random, draw, shape, limits, [0], 1).astype(dtype)
+        case HeldElement() if isinstance(element.held_as, IntegerType):
+            return _integers(random, draw, shape, element.limits or storage_limits(element.held_as), [0]).astype(dtype)
         case StringType():
             return random.choice(np.array(["", "a", "ab", "B c"], np.object_), shape)
         case _:
@@ -148,16 +153,27 @@ def random_inputs(
         if given is not None and port.name in given:
             found[port.name] = given[port.name]
             continue
-        sizes_of, element = _shape_and_element(port.of_caller().type)
-        if element is None or value_dtype(element) is None:
-            raise op_error(function, f"input '{port.name}' has type {port.type}: no random values are made of it")
         random = np.random.default_rng([seed, zlib.crc32(port.name.encode())])
-        shape = [_size(port, axis, size, sizes) for axis, size in enumerate(sizes_of)]
-        with about(function):
-            check_size(shape, np.dtype(np.int64))  # as which numbers are drawn
         indices = _smallest_indexed(function.body.blocks[0].args[place])
-        found[port.name] = random_array(random, element, shape, indices, draw)
+        found[port.name] = _random_value(function, port, random, indices, draw, sizes)
     return found
+
+
+def _random_value(
+    function: FuncOp, port: Port, random: np.random.Generator, indices: int | None, draw: Draw, sizes: dict[str, int]
+) -> Any:
+    """A value of the type of `port`; of a container, a list of them."""
+    if isinstance(port.type, Container):
+        count = _PARTS if port.type.count is None else port.type.count
+        parts = [Port(f"{port.name}[{place}]", port.type.part(place)) for place in range(count)]
+        return [_random_value(function, each, random, None, draw, sizes) for each in parts]
+    sizes_of, element = _shape_and_element(port.of_caller().type)
+    if element is None or value_dtype(element) is None:
+        raise op_error(function, f"input '{port.name}' has type {port.type}: no random values are made of it")
+    shape = [_size(port, axis, size, sizes) for axis, size in enumerate(sizes_of)]
+    with about(function):
+        check_size(shape, np.dtype(np.int64))  # as which numbers are drawn
+    return random_array(random, element, shape, indices, draw)
 
 
 def _size(port: Port, axis: int, size: int, sizes: dict[str, int]) -> int:

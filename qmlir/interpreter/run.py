@@ -13,25 +13,28 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.types import SequenceType, StringType
+from qmlir.dialects.nn.types import StringType
 from qmlir.interpreter.machine import Interpreter, Listener, about
 from qmlir.interpreter.upstream.scalars import dtype_of, element_of, unsigned, unwritten, wrap
+from qmlir.interpreter.values import parts_of
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import op_error
+from qmlir.ir.interfaces import Container
 from qmlir.ir.signature import Port, inputs_of, memory_outputs_of, outputs_of
 from qmlir.ir.small_floats import as_small_float
 from qmlir.specialization.inputs import check_known_inputs, check_shape, checked_value
 
 
-def _given(function: FuncOp, port: Port, value: Any, sizes: dict[str, int]) -> Array | tuple[Array, ...]:
-    """`value` as the type of `port` has it: an array, or a tuple of arrays for a sequence."""
-    if not isinstance(port.type, SequenceType):
+def _given(function: FuncOp, port: Port, value: Any, sizes: dict[str, int]) -> Any:
+    """`value` as the type of `port` has it: an array, or a tuple for a container."""
+    if not isinstance(port.type, Container):
         return _checked(function, port, value, sizes)
     if not isinstance(value, Sequence):
         raise op_error(function, f"input '{port.name}' is a list of arrays, found {type(value).__name__}")
-    values = enumerate(cast(Sequence[Any], value))
-    ports = ((Port(f"{port.name}[{place}]", port.type.tensors), each) for place, each in values)
-    return tuple(_checked(function, each, array, {}) for each, array in ports)
+    with about(function):
+        values = enumerate(parts_of(port.type, cast(Sequence[Any], value)))
+    ports = ((Port(f"{port.name}[{place}]", port.type.part(place)), each) for place, each in values)
+    return tuple(_given(function, each, inner, {}) for each, inner in ports)
 
 
 def _checked(function: FuncOp, port: Port, value: Any, sizes: dict[str, int]) -> Array:
@@ -79,8 +82,8 @@ def _read_only(array: Array) -> Array:
 
 def _returned(port: Port, value: Any) -> Any:
     """`value` as a user expects it: inside a run, i1 is held as integers."""
-    if isinstance(port.type, SequenceType):
-        return [_returned(Port(port.name, port.type.tensors), each) for each in value]
+    if isinstance(port.type, Container):
+        return [_returned(Port(port.name, port.type.part(place)), each) for place, each in enumerate(value)]
     seen = port.of_caller().type
     type_ = ranked_tensor(seen) or unranked_tensor(seen)
     if type_ is None:

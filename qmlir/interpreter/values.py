@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType, TensorType
@@ -11,18 +11,23 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import plain_type, shapes_agree
-from qmlir.dialects.nn.types import SequenceType, StringType
+from qmlir.dialects.nn.types import StringType
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.budgets import budget, over
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
+from qmlir.ir.interfaces import Container, HeldElement
 from qmlir.text.elements import dense_dtype
+
+_Value = TypeVar("_Value")
 
 
 def value_dtype(element: Attribute) -> np.dtype[Any] | None:
     """The NumPy type that holds values of an element type: stored integers for a quantized one, Python's strings."""
     if isinstance(element, StoredType | UniformFloatType):
         return storage_dtype(element)
+    if isinstance(element, HeldElement):
+        return dense_dtype(element.held_as)
     if isinstance(element, StringType):
         return np.dtype(np.object_)
     return dense_dtype(plain_type(element))
@@ -43,13 +48,20 @@ def check_result(type_: Attribute) -> None:
             check_size(shaped.get_shape(), value_dtype(shaped.get_element_type()))
 
 
+def parts_of(type_: Container, values: Sequence[_Value]) -> Sequence[_Value]:
+    """`values`. Raises `InterpretationError` where a value of `type_` has another number of parts."""
+    if type_.count not in (None, len(values)):
+        raise InterpretationError(f"a value of type {type_} has {type_.count} parts, found {len(values)}")
+    return values
+
+
 def check_value(value: Any, type_: Attribute) -> None:
     """Raise `InterpretationError` where an array, or one in a sequence, does not have the type `type_`."""
-    if isinstance(type_, SequenceType):
+    if isinstance(type_, Container):
         if not isinstance(value, tuple):
             raise InterpretationError(f"a value of type {type_} is a tuple of arrays, found {type(value).__name__}")
-        for each in cast(tuple[Any, ...], value):
-            check_value(each, type_.tensors)
+        for place, each in enumerate(parts_of(type_, cast(tuple[Any, ...], value))):
+            check_value(each, type_.part(place))
         return
     expected = ranked_tensor(type_) or unranked_tensor(type_)
     if expected is None:

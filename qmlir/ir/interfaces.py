@@ -1,7 +1,7 @@
 """What passes ask of an operation: its result types, its parameters, its slots of quantization, its canonicalization.
 
 An operation of any dialect, of this package or another, takes part in a pass by implementing the interface that
-the pass asks for. Nothing here knows a dialect.
+the pass asks for; so do types, in the interpreter and in conversions. Nothing here knows a dialect.
 """
 
 import abc
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IntegerType
 from xdsl.ir import Operation, SSAValue, TypeAttribute
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import EffectInstance, HasCanonicalizationPatternsTrait, MemoryEffect, MemoryEffectKind, OpTrait
@@ -233,3 +233,34 @@ class DestinationStyle(abc.ABC):
 def volume(sizes: Iterable[int]) -> int:
     """The product of `sizes`, those that are not known counted as 1."""
     return math.prod(1 if size == DYNAMIC_INDEX else size for size in sizes)
+
+
+class HeldElement(TypeAttribute, abc.ABC):
+    """An element type of tensors that holds its values as another type does, in arrays and at the integer level."""
+
+    @property
+    @abc.abstractmethod
+    def held_as(self) -> AnyFloat | IntegerType:
+        """The float or integer whose NumPy type arrays have; a signless integer has a sign."""
+
+    @property
+    def limits(self) -> tuple[int, int] | None:
+        """The smallest and the largest integer that is a value, `None` for floats and where all are."""
+        return None
+
+
+class Container(TypeAttribute, abc.ABC):
+    """A type whose values are several of other types, in an order: in a run a tuple, for a caller a list."""
+
+    @property
+    def count(self) -> int | None:
+        """How many there are, `None` for any number."""
+        return None
+
+    @abc.abstractmethod
+    def part(self, place: int) -> TypeAttribute:
+        """The type of the value at `place`."""
+
+    @abc.abstractmethod
+    def with_parts(self, converted: Callable[[TypeAttribute], TypeAttribute]) -> TypeAttribute:
+        """This type, with `converted` of the type of each part: what a conversion makes of it."""

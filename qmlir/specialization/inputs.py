@@ -14,6 +14,7 @@ from qmlir.dialects.nn.ops.constant import storage_element
 from qmlir.dialects.quant.types import storage_limits
 from qmlir.ir.builtin_types import AnyTensor, as_integer, ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import nearest_name, op_error, text_error
+from qmlir.ir.interfaces import HeldElement
 from qmlir.ir.signature import Port, inputs_of
 from qmlir.ir.small_floats import as_small_float
 from qmlir.text.elements import dense_dtype
@@ -82,6 +83,9 @@ def checked_value(function: FuncOp, port: Port, value: Any) -> Array:
         # A Boolean of NumPy is a byte, which another library may have filled with anything.
         numbers = array.view(np.uint8) if is_bool else array
         _check_limits(function, port, numbers, (0, 1) if is_truth else storage_limits(integer))
+    held = None if type_ is None else type_.get_element_type()
+    if isinstance(held, HeldElement) and held.limits is not None:
+        _check_limits(function, port, array, held.limits)
     return array.view(np.int8) if is_bool else array
 
 

@@ -33,6 +33,7 @@ from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.conversion import Legality, convert
 from qmlir.ir.decomposition import Parts, results_given
 from qmlir.ir.evaluation import RunsRegions, evaluator_of
+from qmlir.ir.interfaces import HeldElement
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.signature import ELEMENT, REFUSES_NAN
 from qmlir.ir.type_conversion import HandOnConverted, TypeConversion
@@ -90,6 +91,7 @@ def _attributes_of(type_: Attribute, is_quantized: bool) -> DictionaryAttr:
     """What a caller must know of an argument or result: that its integers have no sign, that one bit is not a Boolean,
     that integers are the bits of small floats, and that NaN is not a number."""
     element = element_type(type_)
+    element = element.held_as if isinstance(element, HeldElement) else element
     if isinstance(element, AnyFloat | CalibratedQuantizedType) and is_quantized:
         return DictionaryAttr({REFUSES_NAN: UnitAttr()})
     small = small_float_of(element)

@@ -66,6 +66,13 @@ def test_what_is_given_is_taken() -> None:
     assert random_inputs(_function("tensor<9xf32>"), given={"input0": array})["input0"] is array
 
 
-def test_a_sequence_is_refused() -> None:
-    with pytest.raises(DiagnosticError, match=r"input 'input0' has type .*: no random values are made of it"):
-        random_inputs(_function("!nn.sequence<tensor<2xf32>>"))
+def test_a_sequence_is_a_few_tensors() -> None:
+    found = random_inputs(_function("!nn.sequence<tensor<9xf32>>"))["input0"]
+    assert [(each.dtype, each.shape) for each in found] == [(np.float32, (9,))] * 3
+    assert len({each.tobytes() for each in found}) == 3
+
+
+def test_a_type_that_nothing_holds_is_refused() -> None:
+    for type_ in ("tensor<2xcomplex<f32>>", "!nn.sequence<tensor<2xcomplex<f32>>>"):
+        with pytest.raises(DiagnosticError, match=r"input 'input0.* has type .*: no random values are made of it"):
+            random_inputs(_function(type_))

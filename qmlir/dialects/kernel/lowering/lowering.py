@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypeAttribute
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
@@ -42,6 +42,7 @@ from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, Unif
 from qmlir.ir.builtin_types import as_dense, dense, element_of, ranked_tensor, shape_of
 from qmlir.ir.builtin_types import tensor as tensor_type
 from qmlir.ir.diagnostics import DiagnosticError, op_error
+from qmlir.ir.interfaces import Container, HeldElement
 from qmlir.ir.small_floats import SmallFloat, as_small_float
 from qmlir.ir.type_conversion import TypeConversion
 from qmlir.text.elements import dense_array, narrowed
@@ -57,6 +58,8 @@ def plain_element(element: Attribute) -> Attribute:
             return IntegerType(element.bits)
         case IntegerType():
             return IntegerType(element.width.data)
+        case HeldElement():
+            return plain_element(element.held_as)
         case _:
             small = small_float_of(element)
             return element if small is None else IntegerType(small.bitwidth)
@@ -74,11 +77,15 @@ def is_unsigned(element: Attribute) -> bool:
             return not element.is_signed
         case IntegerType():
             return element.width.data == 1 or element.signedness.data is Signedness.UNSIGNED
+        case HeldElement():
+            return is_unsigned(element.held_as)
         case _:
             return small_float_of(element) is not None
 
 
 def _convert(type_: Attribute) -> Attribute | None:
+    if isinstance(type_, Container):
+        return type_.with_parts(lambda part: cast(TypeAttribute, _convert(part) or part))
     tensor = ranked_tensor(type_)
     if tensor is None:
         return None
@@ -86,7 +93,7 @@ def _convert(type_: Attribute) -> Attribute | None:
 
 
 def integer_types() -> TypeConversion:
-    """The conversion of tensors to those of the integer level; other types stay as they are."""
+    """The conversion of tensors, also in containers, to those of the integer level; other types stay as they are."""
     return TypeConversion(_convert)
 
 

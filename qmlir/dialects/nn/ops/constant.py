@@ -15,6 +15,7 @@ from qmlir.dialects.nn.base import NnOp, kind_of, plain_type, shapes_agree
 from qmlir.dialects.quant.infer import as_stored
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyDense, AnyTensor, as_dense, dense, ranked_tensor, reshaped_like, tensor
+from qmlir.ir.interfaces import HeldElement
 from qmlir.text.elements import dense_array, narrowed
 from qmlir.text.weights import ExternalWeightsAttr
 
@@ -25,7 +26,7 @@ def storage_element(element: Attribute) -> Attribute:
         return IntegerType(element.bits, element.storage.signedness)
     if isinstance(element, UniformFloatType):
         return element.storage
-    return plain_type(element)
+    return element.held_as if isinstance(element, HeldElement) else plain_type(element)
 
 
 @irdl_op_definition

@@ -36,6 +36,6 @@ func.func @main(%x: tensor<?x4xf32> {nn.name = "x"}) -> (tensor<?x4xf32> {nn.nam
   func.return %5 : tensor<?x4xf32>
 }
 
-func.func @text(%x: !nn.sequence<tensor<2xf32>>) -> !nn.sequence<tensor<2xf32>> {
-  func.return %x : !nn.sequence<tensor<2xf32>>
+func.func @text(%x: tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>> {
+  func.return %x : tensor<2xcomplex<f32>>
 }
