@@ -171,6 +171,10 @@ class Quantizable(Operation, abc.ABC):
     def accepts_quantized_values(self) -> bool:
         """Whether the operation has semantics on quantized values; without, it stays in float between casts."""
 
+    def float_reason(self) -> str:
+        """Why an operation that does not accept quantized values stays in float."""
+        return "is not supported on quantized values"
+
     @abc.abstractmethod
     def operands_with_slots(self) -> Iterator[tuple[SSAValue, Slot | None]]:
         """Each operand with its slot."""

@@ -138,7 +138,7 @@ class _Decider:
         slots = slots_of(op)
         wanted = self.recipe.quantizes(op, (*slots.values(), Slot.OUTPUT))
         if not op.accepts_quantized_values():
-            return "is not supported on quantized values"
+            return op.float_reason()
         if not wanted:
             self.decisions.kept_in_float.add(op)
             return "is left in float by the recipe"

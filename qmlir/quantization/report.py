@@ -156,7 +156,7 @@ def _reason(op: Operation) -> str:
     if not isinstance(op, Quantizable):
         return "does not say how it is quantized"
     if not op.accepts_quantized_values():
-        return "is not supported on quantized values"
+        return op.float_reason()
     if KEEP_FLOAT in op.attributes:
         return "the recipe leaves it in float"
     return "has values that were not seen, or are not f32"

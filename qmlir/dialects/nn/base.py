@@ -378,7 +378,10 @@ class KeptOp(NnOp, abc.ABC):
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
 
     def accepts_quantized_values(self) -> bool:
-        return self.components is not None  # one that is kept whole has no types to give to its parts
+        return self.components is not None
+
+    def float_reason(self) -> str:
+        return "is kept whole, and quantized as its parts only; a layer has parts where its length is known"
 
     def verify_quantization(self) -> None:
         if self.components is None:

@@ -161,14 +161,19 @@ def test_what_is_in_integers_and_what_is_not() -> None:
     )
 
 
-def test_a_reason_that_nobody_gave() -> None:
-    module = parsed(
-        '%0 = nn.einsum %x {equation = "ij->ji"} : (tensor<2x3xf32>) -> tensor<3x2xf32>\nfunc.return',
-        "%x: tensor<2x3xf32>",
-    )
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("nn.hardmax", "%x : tensor<2x2xf32>", "is not supported on quantized values"),
+        ("nn.einsum", '%x, %x, %x {equation = "ij,ij,ij->ij"} : (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>)'
+         " -> tensor<2x2xf32>", "takes 2 quantized operands at most, found 3"),
+    ],
+)  # fmt: skip
+def test_a_reason_that_nobody_gave(name: str, text: str, reason: str) -> None:
+    module = parsed(f"%0 = {name} {text}\nfunc.return", "%x: tensor<2x2xf32>")
     (row,) = coverage(module).left_in_float
-    assert (row.key, row.reason) == ("nn.einsum", "is not supported on quantized values")
-    assert float_reasons([Decisions((), left_in_float={only(module): "because"})]) == {"nn.einsum": "because"}
+    assert (row.key, row.reason) == (name, reason)
+    assert float_reasons([Decisions((), left_in_float={only(module): "because"})]) == {name: "because"}
 
 
 def test_a_module_without_products_lacks_none() -> None:

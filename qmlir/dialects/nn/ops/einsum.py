@@ -44,9 +44,12 @@ class EinsumOp(NnOp, MultipliesAndAdds):
     def accepts_quantized_values(self) -> bool:
         return len(self.inputs) <= MOST_QUANTIZED
 
+    def float_reason(self) -> str:
+        return f"takes {MOST_QUANTIZED} quantized operands at most, found {len(self.inputs)}"
+
     def verify_quantization(self) -> None:
         if len(self.inputs) > MOST_QUANTIZED:
-            raise VerifyException(f"takes {MOST_QUANTIZED} quantized operands at most, found {len(self.inputs)}")
+            raise VerifyException(self.float_reason())
         for value in self.inputs:
             element = element_of(value)
             if isinstance(element, UniformQuantizedType) and element.granularity is not Granularity.TENSOR:

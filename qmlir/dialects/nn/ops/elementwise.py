@@ -327,6 +327,9 @@ class PowOp(BinaryOp):
     def accepts_quantized_values(self) -> bool:
         return isinstance(self.rhs.owner, ConstantOp)
 
+    def float_reason(self) -> str:
+        return "is quantized where its exponents are constants"
+
     def domains(self) -> Iterator[Domain | None]:
         exponents = self.rhs.owner.array if isinstance(self.rhs.owner, ConstantOp) else np.array([-0.5])
         holes = (0.0,) if (exponents < 0).any() else ()

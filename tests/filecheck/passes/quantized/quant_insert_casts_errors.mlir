@@ -36,7 +36,7 @@
 // BLOCKS: error: 'nn.fully_connected' op (fc1) finds no parameters for its weights: a sum over 2 elements does not divide into blocks of 3
 // ALL: error: 'builtin.module' op has 3 operations left in float
 // ALL: note: 'nn.relu' op (relu1) has an operand without a range: the argument %u
-// ALL: note: 'nn.pow' op (pow1) is not supported on quantized values
+// ALL: note: 'nn.pow' op (pow1) is quantized where its exponents are constants
 // ALL: note: 'nn.abs' op (abs1) has an operand of type tensor<2xf16>, only f32 is quantized
 // INFINITE: error: 'nn.abs' op (abs1) finds no parameters for the argument %data: the range [-inf, 1.0] is not finite
 // NAN: error: 'nn.fully_connected' op (fc1) finds no parameters for its weights: the range [nan, nan] is not finite
