@@ -36,10 +36,12 @@ class RunsRegions:
 class ByOperation:
     """An evaluator that depends on types or properties: chosen once for an operation that runs often."""
 
-    choose: Callable[[Any], Evaluator]
+    choose: Callable[[Any], Evaluator | RunsRegions]
 
     def __call__(self, op: Operation, *operands: Any) -> Results:
-        return self.choose(op)(op, *operands)
+        chosen = self.choose(op)
+        assert not isinstance(chosen, RunsRegions)  # those are asked for by `evaluator_of`, with a frame
+        return chosen(op, *operands)
 
 
 def operand_groups(op: IRDLOperation) -> Iterator[tuple[str, OperandDef, Sequence[SSAValue]]]:

@@ -13,14 +13,16 @@ from xdsl.irdl import (
     operand_def,
     opt_operand_def,
     prop_def,
+    region_def,
     result_def,
     traits_def,
     var_result_def,
 )
-from xdsl.traits import Pure
+from xdsl.traits import IsTerminator, Pure
 from xdsl.universe import Universe
 
 from qmlir.dialects.kernel.custom import CustomKernel
+from qmlir.ir.evaluation import RunsRegions
 from qmlir.ir.interfaces import InferResultTypes
 from qmlir.registry import Contribution
 
@@ -54,6 +56,32 @@ class SplitOp(IRDLOperation):
 
     traits = traits_def(Pure())
     assembly_format = "$x (`,` $y^)? attr-dict `:` functional-type(operands, results)"
+
+
+@irdl_op_definition
+class MapOp(IRDLOperation):
+    """The region on each element."""
+
+    name = "soft.map"
+
+    x = operand_def(TensorType)
+    body = region_def()
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+    assembly_format = "$x $body attr-dict `:` type($x) `->` type($result)"
+
+
+@irdl_op_definition
+class GiveOp(IRDLOperation):
+    """The end of a region of `soft.map`."""
+
+    name = "soft.give"
+
+    value = operand_def()
+
+    traits = traits_def(IsTerminator())
+    assembly_format = "$value attr-dict `:` type($value)"
 
 
 class _Wrong(IRDLOperation):
@@ -144,7 +172,12 @@ def _twice(op: Any, x: np.ndarray) -> tuple[np.ndarray]:
     return (x + x,)
 
 
-SOFT_EVALUATORS = {ThresholdOp: _threshold, SplitOp: _split}
+def _map(frame: Any, op: MapOp, x: np.ndarray) -> tuple[np.ndarray]:
+    given = [frame.run(op.body, each)[0] for each in x.reshape(-1)]
+    return (np.array(given, x.dtype).reshape(x.shape),)
+
+
+SOFT_EVALUATORS = {ThresholdOp: _threshold, SplitOp: _split, MapOp: RunsRegions(_map)}
 WRONG_EVALUATORS = {kind: _twice for kind in WRONG if kind is not MeaninglessOp}
 
 
@@ -164,6 +197,18 @@ def split(x: Any, y: Any, high: Any, low: Any) -> None:
         total = x[i] + y[i]
         low[i] = total & 1
         high[i] = total - (total & 1)
+
+
+@njit
+def squares(x: Any, y: Any) -> None:
+    for i in range(x.size):
+        y[i] = x[i] * x[i] + np.float32(0.25)
+
+
+def _squares(op: MapOp) -> bool:
+    """Whether the body has the operations of a square and a sum; the constant is left to the comparison."""
+    names = [each.name for each in op.body.block.ops]
+    return len(op.x.type.get_shape()) == 1 and names == ["arith.mulf", "arith.constant", "arith.addf", "soft.give"]
 
 
 @njit
@@ -210,6 +255,7 @@ def _fits(op: ThresholdOp) -> bool:
 
 THRESHOLD = CustomKernel(ThresholdOp, f"{_HERE}:threshold", fits=_fits, may_overwrite=(0,))
 SPLIT = CustomKernel(SplitOp, f"{_HERE}:split", fits=lambda op: op.y is not None)
+MAP = CustomKernel(MapOp, f"{_HERE}:squares", fits=_squares, may_overwrite=(0,))
 OFF_BY_ONE = CustomKernel(OffByOneOp, f"{_HERE}:off_by_one")
 UNWRITTEN = CustomKernel(UnwrittenOp, f"{_HERE}:unwritten")
 WRITES_OPERANDS = CustomKernel(WritesOperandsOp, f"{_HERE}:writes_operands")
@@ -221,7 +267,7 @@ UNASKED = CustomKernel(UnaskedOp, f"{_HERE}:off_by_one", fits=lambda op: op.boun
 UNMADE = CustomKernel(UnmadeOp, f"{_HERE}:off_by_one", inputs=lambda op, random: [random.integers(3, 2)])
 ROUGH = CustomKernel(RoughOp, f"{_HERE}:rough", relative=1e-5, any_strides=True)
 
-Soft = Dialect("soft", [ThresholdOp, SplitOp])
+Soft = Dialect("soft", [ThresholdOp, SplitOp, MapOp, GiveOp])
 Wrong = Dialect("wrong", list(WRONG))
 UNIVERSE = Universe(all_dialects={"soft": lambda: Soft, "wrong": lambda: Wrong})
 CONTRIBUTION = Contribution(
@@ -229,6 +275,7 @@ CONTRIBUTION = Contribution(
     kernels={
         "soft.threshold": f"{_HERE}:THRESHOLD",
         "soft.split": f"{_HERE}:SPLIT",
+        "soft.map": f"{_HERE}:MAP",
         **{kind.name: f"{_HERE}:{kind.name.partition('.')[2].upper()}" for kind in WRONG},
     },
 )

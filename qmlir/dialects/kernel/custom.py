@@ -7,7 +7,7 @@ runs the meaning of the operation, compiled code the function, and the two can b
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from keyword import iskeyword
 from typing import Any, cast
 
@@ -19,12 +19,14 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     IntegerType,
     MemRefType,
+    ModuleOp,
     StringAttr,
     TensorType,
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue, TypeAttribute
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -44,8 +46,9 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering.lowering import is_unsigned, plain_element
 from qmlir.dialects.quant.infer import element_type, storage_dtype
 from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType
+from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import as_integer, integer_list, ranked_tensor
-from qmlir.ir.diagnostics import op_error
+from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.evaluation import (
     ByOperation,
     Evaluator,
@@ -56,8 +59,11 @@ from qmlir.ir.evaluation import (
     operand_layout,
 )
 from qmlir.ir.interfaces import Destination, DestinationStyle
+from qmlir.ir.verification import verify
 from qmlir.registry.faults import one_line
 from qmlir.text.elements import dense_dtype
+from qmlir.text.parsing import parse_module
+from qmlir.text.printing import PrintOptions, Weights, module_text
 
 
 def _always(op: Operation) -> bool:
@@ -138,9 +144,19 @@ def _can_be_given(value: SSAValue) -> bool:
 def custom_kernel_for(op: Operation) -> CustomKernel | None:
     """The first kernel that a person wrote for operations as `op`. Raises `DiagnosticError` where asking one fails."""
     kernels = custom_kernels().get(type(op), ())
-    if not kernels or op.regions or not all(map(_can_be_given, (*op.operands, *op.results))):
+    if not kernels or not all(map(_can_be_given, (*op.operands, *op.results))) or not _sees_itself_only(op):
         return None
     return next((each for each in kernels if _fits(each, op)), None)
+
+
+def _sees_itself_only(op: Operation) -> bool:
+    """Whether regions of `op` use no value and no block from around it, which a function cannot be given."""
+    return all(
+        op.is_ancestor(value.owner) and value.owner is not op
+        for inner in op.walk()
+        if inner is not op
+        for value in inner.operands
+    )
 
 
 def _fits(kernel: CustomKernel, op: Operation) -> bool:
@@ -162,13 +178,39 @@ class _ReadsAndWrites(MemoryEffect):
         return {*read, *(EffectInstance(MemoryEffectKind.WRITE, value) for value in op.outs)}
 
 
+def _text_of(op: Operation) -> str:
+    """A module in which `op` stands alone, on the arguments of a function, in the generic form."""
+    body = Block(arg_types=[value.type for value in op.operands])
+    copy = op.clone(dict(zip(op.operands, body.args, strict=True)))
+    body.add_ops([copy, ReturnOp()])
+    function = FuncOp("text", ([value.type for value in op.operands], []), Region(body))
+    return module_text(ModuleOp([function]), PrintOptions(generic=True, aliases=False, weights=Weights.INLINE))
+
+
+def _operation_in(text: str, name: str, types: Sequence[Attribute]) -> Operation:
+    """The operation in the words of `_text_of`. Raises `InterpretationError` for other words."""
+    try:
+        module = parse_module(default_environment().new_context(), text, "computes")
+        verify(module)
+    except DiagnosticError as error:
+        raise InterpretationError(
+            f"stands in for '{name}', whose text cannot be read: {error.diagnostic.message}"
+        ) from error
+    function = module.body.block.first_op
+    op = function.body.block.first_op if isinstance(function, FuncOp) and not function.is_declaration else None
+    if op is None or op.name != name or [*op.operand_types, *op.result_types] != list(types):
+        raise InterpretationError(f"stands in for '{name}' by a text that has another operation")
+    return op
+
+
 @irdl_op_definition
 class CustomOp(IRDLOperation, DestinationStyle):
     """A call of a function that a person wrote, in the place of an operation that `computes` keeps in words.
 
     `computes` has the operation's name, the types of its operands and results before there were stored integers, and
-    its properties. The function gets the operands and `outs` as arrays, contiguous ones unless it takes `any_strides`,
-    and may write over the operands that `overwrites` names. On tensors there are results, on memory `outs`.
+    its properties; of one with regions its `text`, which no pass changes. The function gets the operands and `outs` as
+    arrays, contiguous ones unless it takes `any_strides`, and may write over the operands that `overwrites` names. On
+    tensors there are results, on memory `outs`.
     """
 
     name = "kernel.custom"
@@ -196,7 +238,9 @@ class CustomOp(IRDLOperation, DestinationStyle):
             "operands": ArrayAttr([value.type for value in op.operands]),
             "results": ArrayAttr([value.type for value in op.results]),
         }
-        if op.properties:
+        if op.regions:
+            computes["text"] = StringAttr(_text_of(op))
+        elif op.properties:
             computes["properties"] = DictionaryAttr(dict(op.properties))
         properties: dict[str, Attribute] = {
             "function": StringAttr(kernel.function),
@@ -229,6 +273,8 @@ class CustomOp(IRDLOperation, DestinationStyle):
     def operation(self) -> Operation:
         """The operation that it stands in for, on arguments of a block. Raises `InterpretationError` for none."""
         words, properties = self.stands_in_for, self.computes.data.get("properties")
+        if isinstance(text := self.computes.data.get("text"), StringAttr):
+            return _operation_in(text.data, words, self.own_types)
         kinds = registry.evaluators(words.partition(".")[0])
         kind = next((each for each in kinds if getattr(each, "name", "") == words), None)
         if kind is None or not issubclass(kind, Operation):
@@ -320,26 +366,36 @@ def as_stored(array: Array, own: Attribute) -> Array:
     return array if array.dtype == dtype else array.view(dtype)
 
 
-def _choose(op: CustomOp) -> Evaluator:
+def _choose(op: CustomOp) -> Evaluator | RunsRegions:
     original = op.operation()
     evaluator = evaluator_of(original)
-    if evaluator is None or isinstance(evaluator, RunsRegions):
+    if evaluator is None:
         raise InterpretationError(f"stands in for '{original.name}', which has no meaning on arrays")
+    if isinstance(evaluator, RunsRegions):
+        function = evaluator.function
+
+        def run(frame: Any, op: CustomOp, inputs: Sequence[Array], outs: Sequence[Array]) -> tuple[Array, ...]:
+            return _computed(original, partial(function, frame), op, inputs, outs)
+
+        return RunsRegions(run)
+    return partial(_computed, original, evaluator)
+
+
+def _computed(
+    original: Operation, evaluator: Evaluator, op: CustomOp, inputs: Sequence[Array], outs: Sequence[Array]
+) -> tuple[Array, ...]:
+    """What `op` computes, by the evaluator of the operation that it stands in for."""
     layout, types, count = operand_layout(original), op.own_types, len(original.operands)
-
-    def computed(op: CustomOp, inputs: Sequence[Array], outs: Sequence[Array]) -> tuple[Array, ...]:
-        given = [as_stored(array, own) for array, own in zip(inputs, types[:count], strict=True)]
-        results = evaluator(original, *arguments_by(layout, given))
-        elements = [plain_element(element_type(own)) for own in types[count:]]
-        found = [_as_signless(original, each, element) for each, element in zip(results, elements, strict=True)]
-        if not outs:
-            return tuple(found)
-        for value, out, each in zip(op.outs, outs, found, strict=True):
-            check_writable(out, value.type)
-            out[...] = each
-        return ()
-
-    return computed
+    given = [as_stored(array, own) for array, own in zip(inputs, types[:count], strict=True)]
+    results = evaluator(original, *arguments_by(layout, given))
+    elements = [plain_element(element_type(own)) for own in types[count:]]
+    found = [_as_signless(original, each, element) for each, element in zip(results, elements, strict=True)]
+    if not outs:
+        return tuple(found)
+    for value, out, each in zip(op.outs, outs, found, strict=True):
+        check_writable(out, value.type)
+        out[...] = each
+    return ()
 
 
 def _as_signless(op: Operation, array: Any, element: Attribute) -> Array:

@@ -32,7 +32,7 @@ from qmlir.dialects.quant.types import CalibratedQuantizedType, QuantizedType, S
 from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.conversion import Legality, convert
 from qmlir.ir.decomposition import Parts, results_given
-from qmlir.ir.evaluation import RunsRegions, evaluator_of
+from qmlir.ir.evaluation import evaluator_of
 from qmlir.ir.interfaces import HeldElement
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.signature import ELEMENT, REFUSES_NAN
@@ -53,8 +53,7 @@ def _by_hand(op: Operation, at: Lowering) -> Sequence[SSAValue] | None:
     kernel = custom_kernel_for(op)
     if kernel is None:
         return None
-    evaluator = evaluator_of(op)
-    if evaluator is None or isinstance(evaluator, RunsRegions):
+    if evaluator_of(op) is None:
         raise at.error(f"has the kernel '{kernel.function}', and no meaning on arrays that it is held to")
     call = CustomOp.of(op, kernel, [at.value(operand) for operand in op.operands])
     at.insert(call)

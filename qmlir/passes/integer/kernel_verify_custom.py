@@ -18,9 +18,10 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.custom import CustomKernel, CustomOp, as_stored, called_kernel, stored_dtype
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
+from qmlir.interpreter.machine import Frame, Interpreter
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.evaluation import evaluate
+from qmlir.ir.evaluation import RunsRegions, arguments_by, evaluator_of, operand_layout
 from qmlir.ir.statistics import count
 from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
@@ -117,6 +118,17 @@ def _rounds(op: CustomOp) -> int:
     return max(ROUNDS, -(-NUMBERS // max(*sizes, 1)))
 
 
+def _evaluated(op: CustomOp, original: Operation, inputs: Sequence[Array]) -> Sequence[Any]:
+    """What `original` computes; its regions see nothing of a module."""
+    evaluator = evaluator_of(original)
+    if evaluator is None:
+        raise op_error(op, f"stands in for '{original.name}', which has no meaning on arrays")
+    arguments = arguments_by(operand_layout(original), inputs)
+    if isinstance(evaluator, RunsRegions):
+        return evaluator.function(Frame(Interpreter(ModuleOp([])), {}), original, *arguments)
+    return evaluator(original, *arguments)
+
+
 def compare(op: CustomOp) -> None:
     """Run a custom kernel and the evaluator on the same numbers. Raises `DiagnosticError` where results differ."""
     (kernel, original), function = called_kernel(op), _function(op)
@@ -127,9 +139,7 @@ def compare(op: CustomOp) -> None:
         except Exception as error:  # whatever a function of another package raises, it is named
             what = f"calls '{op.function.data}', and making its inputs failed: {one_line(error)}{in_package(error)}"
             raise op_error(op, what) from error
-        meant = evaluate(original, inputs)
-        if meant is None:
-            raise op_error(op, f"stands in for '{original.name}', which has no meaning on arrays")
+        meant = _evaluated(op, original, inputs)
         expected = [np.asarray(each, order="C") for each in meant]
         found = [
             np.frombuffer(bytearray([_UNWRITTEN]) * each.nbytes, each.dtype).reshape(each.shape) for each in expected
