@@ -388,7 +388,7 @@ def _quantize_values(options: Mapping[str, Any]) -> dict[str, str]:
 
 _ELEMENTS: Mapping[str, tuple[Sequence[str], Callable[[Mapping[str, Any]], dict[str, str]]]] = {
     "import": ((), dict),
-    "profile": (("axis", "constants"), _profile_values),
+    "profile": (("axis", "constants", "observers"), _profile_values),
     "quantize": (("profile", *QuantizeSettings.__annotations__), _quantize_values),
     "compile": (("isa", "threads", "tuned"), _compile_values),
 }

@@ -7,7 +7,7 @@ into exactly what one process would have found.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.histogram import BINS, Histogram
 from qmlir.arithmetic.moments import Moments, dyadic_from_list, dyadic_to_list
+from qmlir.arithmetic.observers import merged_kept
 from qmlir.arithmetic.schemes import F64
 
 
@@ -111,6 +112,8 @@ class Statistics:
     axis_minima: F64 = field(default_factory=_no_ranges)
     axis_maxima: F64 = field(default_factory=_no_ranges)
     batches: BatchRanges | None = None
+    kept: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What observers of packages keep, by their names."""
 
     @staticmethod
     def of(values: Array, *, bins: int = BINS) -> "Statistics":
@@ -141,6 +144,7 @@ class Statistics:
             max(self.maximum, other.maximum),
             self.moments.merged(other.moments),
             self.histogram.merged(other.histogram),
+            kept=merged_kept(self.kept, other.kept),
         )
 
     @property
@@ -189,6 +193,7 @@ class Statistics:
             "axis_minima": self.axis_minima.tolist() if self.count else [],
             "axis_maxima": self.axis_maxima.tolist() if self.count else [],
             "batches": None if self.batches is None else self.batches.to_dict(),
+            "kept": dict(self.kept),
         }
 
     @staticmethod
@@ -202,6 +207,7 @@ class Statistics:
                 axis_minima=np.array(fields["axis_minima"], np.float64),
                 axis_maxima=np.array(fields["axis_maxima"], np.float64),
                 batches=None if fields["batches"] is None else BatchRanges.from_dict(fields["batches"]),
+                kept=dict(fields["kept"]),
             )
             low, high = fields["range"] or (math.inf, -math.inf)
             return replace(known, minimum=float(low), maximum=float(high))

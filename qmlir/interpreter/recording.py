@@ -19,11 +19,13 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.histogram import BINS
 from qmlir.arithmetic.moments import Moments
+from qmlir.arithmetic.observers import kept_of, merged_kept, observer_names
 from qmlir.arithmetic.statistics import BatchRanges, NotFiniteError, Statistics
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.interpreter.machine import Listener
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.quantization.profiles.keys import functions_of
+from qmlir.registry import PackageError
 
 F64 = npt.NDArray[np.float64]
 
@@ -89,6 +91,7 @@ class _Value:
     key: str
     axis: int | None
     bins: int
+    observers: Sequence[str] = ()
     statistics: Statistics = field(default_factory=Statistics)
     axis_ranges: tuple[F64, F64] | None = None
     run: tuple[float, float] = (inf, -inf)
@@ -96,6 +99,7 @@ class _Value:
 
     gathered: Array | None = None
     filled: int = 0
+    kept: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def add(self, values: Array) -> None:
         """Raises `NotFiniteError`, and `ValueError` where ranges along the axis do not go together."""
@@ -106,6 +110,8 @@ class _Value:
         if not (isfinite(low) and isfinite(high)):
             raise NotFiniteError(exact)
         self.run = min(self.run[0], low), max(self.run[1], high)
+        if self.observers:
+            self.kept = merged_kept(self.kept, {name: kept_of(name, values) for name in self.observers})
         if self.axis is not None:
             self._add_along(exact, self.axis)
         flat = np.ascontiguousarray(exact).reshape(-1)
@@ -142,7 +148,8 @@ class _Value:
         known = self.statistics
         if self.axis_ranges is not None:
             known = replace(known, axis=self.axis, axis_minima=self.axis_ranges[0], axis_maxima=self.axis_ranges[1])
-        self.statistics, self.axis_ranges = Statistics(), None
+        known = replace(known, kept=self.kept)
+        self.statistics, self.axis_ranges, self.kept = Statistics(), None, {}
         return known
 
 
@@ -200,9 +207,11 @@ class Recorder(Listener):
         for op in module.walk():
             if isinstance(op, ObserveOp):
                 axis = None if op.axis is None else op.axis.value.data
-                value = self._values.setdefault(op.key.data, _Value(op.key.data, axis, bins))
+                value = self._values.setdefault(op.key.data, _Value(op.key.data, axis, bins, op.names))
                 if value.axis != axis:
                     raise op_error(op, f"and another observer of '{op.key.data}' keep ranges of different axes")
+                if unknown := sorted({*op.names} - {*observer_names()}):
+                    raise op_error(op, f"has the observer '{unknown[0]}', which no package has")
                 self._slots[op] = value
         self._touched: dict[str, _Value] = {}
         self._samples = (0, 0)
@@ -238,7 +247,7 @@ class Recorder(Listener):
         self._touched[value.key] = value
         try:
             value.add(results[0])
-        except NotFiniteError as error:
+        except (NotFiniteError, PackageError) as error:
             raise self._error(op, value.key, str(error)) from error
         except ValueError as error:
             raise self._error(op, value.key, f"it {error}") from error

@@ -75,6 +75,7 @@ class Contribution:
     targets: Names = field(default_factory=dict[str, str])
     calibrators: Names = field(default_factory=dict[str, str])
     schemes: Names = field(default_factory=dict[str, str])
+    observers: Names = field(default_factory=dict[str, str])
     pdl: Names = field(default_factory=dict[str, str])
     kernels: Names = field(default_factory=dict[str, str])
     isas: Names = field(default_factory=dict[str, str])
@@ -128,6 +129,9 @@ FIELDS: Mapping[str, Room] = {
         RowForm.NAMES, "calibrator to a function `(statistics, grid, *, options…)` (`qmlir/arithmetic/calibrators.py`)"
     ),
     "schemes": Room(RowForm.NAMES, "scheme to its `Scheme` (`qmlir/arithmetic/schemes.py`)"),
+    "observers": Room(
+        RowForm.NAMES, "observer to its `Observer` (`qmlir/arithmetic/observers.py`), which a profile may be taken with"
+    ),
     "pdl": Room(RowForm.FILES, "name to a file of PDL patterns inside a package, `package:path/of/file.mlir`"),
     "kernels": Room(
         RowForm.NAMES,

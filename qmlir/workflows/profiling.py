@@ -1,5 +1,6 @@
 """A module and samples in, the profile of its values out: observers are inserted, and a run fills them."""
 
+from collections.abc import Sequence
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
@@ -24,6 +25,7 @@ def profile(
     processes: int = 1,
     constants: bool = False,
     axis: int | None = None,
+    observers: Sequence[str] = (),
     bins: int = BINS,
     momentum: float = MOMENTUM,
     progress: IO[str] | None = None,
@@ -38,13 +40,15 @@ def profile(
     `batch_size` is the number of samples that one of several `processes` is given at a time. Neither changes the
     profile, and memory does not grow with the number of samples.
 
-    `constants` and `axis` are options of `calib-insert-observers`, `bins` bounds histograms, and `momentum` is that of
-    the moving average of ranges. A terminal as `progress` gets a bar.
+    `constants`, `axis` and the names of `observers` of packages are options of `calib-insert-observers`, `bins` bounds
+    histograms, and `momentum` is that of the moving average of ranges. A terminal as `progress` gets a bar.
 
     Values of a partly quantized model that have quantization parameters are not profiled. Raises `DiagnosticError` for
     data that is empty or does not fit the inputs, and for values that are not finite.
     """
     options = [*(["constants"] if constants else []), *([] if axis is None else [f"axis={axis}"])]
+    if observers:
+        options.append("observers=" + ",".join(f'"{name}"' for name in observers))
     observe = PROFILE.text(options=f"{{{' '.join(options)}}}" if options else "")
     observed = run_pipeline(module.clone(), f"{passes},{observe}" if passes else observe)
     verify(observed)

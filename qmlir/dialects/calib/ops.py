@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, Float32Type, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, Float32Type, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
@@ -27,7 +27,10 @@ from qmlir.ir.interfaces import ActsBesideResults, InferResultTypes
 
 @irdl_op_definition
 class ObserveOp(IRDLOperation, InferResultTypes):
-    """Gives its operand on, and lets a run record statistics of it under `key`."""
+    """Gives its operand on, and lets a run record statistics of it under `key`.
+
+    `observers` are names of those of packages, which record something besides.
+    """
 
     name = "calib.observe"
 
@@ -38,9 +41,15 @@ class ObserveOp(IRDLOperation, InferResultTypes):
 
     key = prop_def(StringAttr)
     axis = opt_prop_def(IntegerAttr)
+    observers = opt_prop_def(ArrayAttr[StringAttr])
 
-    assembly_format = "$input $key (`axis` $axis^)? attr-dict `:` type($input)"
+    assembly_format = "$input $key (`axis` $axis^)? (`with` $observers^)? attr-dict `:` type($input)"
     traits = traits_def(ActsBesideResults())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the observers of packages."""
+        return tuple(each.data for each in self.observers or ())
 
     def verify_(self) -> None:
         if not self.key.data:

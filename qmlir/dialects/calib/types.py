@@ -2,20 +2,23 @@
 
 What calibrators need besides (sums, histogram, averages over batches) follows as bytes, `exact = "0x…"`, so that a
 module holds the recorded statistics of its values without loss: `StatsAttr.of_statistics` and `StatsAttr.statistics`.
+What observers of packages keep is JSON: `kept = "{…}"`.
 
 As bytes, whole numbers of any size take seven bits a byte, negative ones folded between the positive; a run of empty
 bins of the histogram is a zero and its length. Floats are f64, least byte first.
 """
 
+import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import BytesAttr, IntAttr
+from xdsl.dialects.builtin import BytesAttr, IntAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -178,7 +181,8 @@ def unpack(count: int, data: bytes) -> tuple[Moments, Histogram, BatchRanges | N
 class StatsAttr(ParametrizedAttribute):
     """Range, mean, standard deviation and count of the observed values, and the range for each index of one axis.
 
-    Numbers are f64 and print exactly; per-axis ranges are kept as bytes. `exact` is empty where no more is known.
+    Numbers are f64 and print exactly; per-axis ranges are kept as bytes. `exact` is empty where no more is known, and
+    `kept` where no observer of a package ran.
     """
 
     name = "calib.stats"
@@ -189,6 +193,7 @@ class StatsAttr(ParametrizedAttribute):
     minima: BytesAttr = param_def()
     maxima: BytesAttr = param_def()
     exact: BytesAttr = param_def()
+    kept: StringAttr = param_def()
 
     @staticmethod
     def of(
@@ -197,18 +202,20 @@ class StatsAttr(ParametrizedAttribute):
         minima: npt.ArrayLike = (),
         maxima: npt.ArrayLike = (),
         exact: bytes = b"",
+        kept: Mapping[str, Any] | None = None,
     ) -> "StatsAttr":
         """The attribute of a summary, with the range for each index of `axis` where that is given."""
         numbers = [summary.minimum, summary.maximum, summary.mean, summary.deviation]
         fields = _bytes(numbers), IntAttr(summary.count), IntAttr(axis), _bytes(minima), _bytes(maxima)
-        return StatsAttr(*fields, BytesAttr(exact))
+        return StatsAttr(*fields, BytesAttr(exact), StringAttr(json.dumps(kept, sort_keys=True) if kept else ""))
 
     @staticmethod
     def of_statistics(statistics: Statistics) -> "StatsAttr":
         """The attribute that holds all of `statistics`. Raises `ValueError` for statistics of no values."""
         axis = -1 if statistics.axis is None else statistics.axis
         exact = pack(statistics.moments, statistics.histogram, statistics.batches)
-        return StatsAttr.of(statistics.summary, axis, statistics.axis_minima, statistics.axis_maxima, exact)
+        ranges = statistics.axis_minima, statistics.axis_maxima
+        return StatsAttr.of(statistics.summary, axis, *ranges, exact, statistics.kept)
 
     @property
     def statistics(self) -> Statistics:
@@ -218,7 +225,14 @@ class StatsAttr(ParametrizedAttribute):
         moments, histogram, batches = unpack(self.count.data, self.exact.data)
         axis = None if self.axis.data < 0 else self.axis.data
         low, high, *_ = np.frombuffer(self.numbers.data, dtype="<f8").tolist()
-        return Statistics(low, high, moments, histogram, axis, self.axis_minima, self.axis_maxima, batches)
+        ranges = self.axis_minima, self.axis_maxima
+        return Statistics(low, high, moments, histogram, axis, *ranges, batches, self._kept())
+
+    def _kept(self) -> dict[str, Any]:
+        found: Any = json.loads(self.kept.data) if self.kept.data else {}
+        if not isinstance(found, dict):
+            raise ValueError("what observers keep is an object of JSON")
+        return cast(dict[str, Any], found)
 
     @property
     def summary(self) -> Summary:
@@ -259,6 +273,8 @@ class StatsAttr(ParametrizedAttribute):
             raise VerifyException("each minimum must be at most its maximum")
         if self.exact.data:
             self._verify_exact()
+        elif self.kept.data:
+            raise VerifyException("what observers keep stands beside the exact statistics, which are missing")
 
     def _verify_exact(self) -> None:
         try:
@@ -280,7 +296,7 @@ class StatsAttr(ParametrizedAttribute):
             parser.parse_keyword("count")
             parser.parse_punctuation("=")
             count = parser.parse_integer(False)
-            axis, minima, maxima, exact = -1, [], [], b""
+            axis, minima, maxima, exact, kept = -1, [], [], b"", ""
             is_more = parser.parse_optional_punctuation(",") is not None
             if is_more and parser.parse_optional_keyword("axis") is not None:
                 parser.parse_punctuation("=")
@@ -289,7 +305,12 @@ class StatsAttr(ParametrizedAttribute):
                 is_more = parser.parse_optional_punctuation(",") is not None
             if is_more:
                 exact = _parse_exact(parser)
-        return [_bytes(numbers), IntAttr(count), IntAttr(axis), _bytes(minima), _bytes(maxima), BytesAttr(exact)]
+                if parser.parse_optional_punctuation(",") is not None:
+                    parser.parse_keyword("kept")
+                    parser.parse_punctuation("=")
+                    kept = parser.parse_str_literal()
+        known = [_bytes(numbers), IntAttr(count), IntAttr(axis), _bytes(minima), _bytes(maxima), BytesAttr(exact)]
+        return [*known, StringAttr(kept)]
 
     def print_parameters(self, printer: Printer) -> None:
         numbers = np.frombuffer(self.numbers.data, dtype="<f8").tolist()
@@ -303,6 +324,9 @@ class StatsAttr(ParametrizedAttribute):
             fields.append(f'exact = "0x{self.exact.data.hex().upper()}"')
         with printer.in_angle_brackets():
             printer.print_string(", ".join(fields))
+            if self.kept.data:
+                printer.print_string(", kept = ")
+                printer.print_string_literal(self.kept.data)
 
 
 def _bytes(values: npt.ArrayLike) -> BytesAttr:

@@ -4,13 +4,15 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from qmlir.arithmetic.observers import observer_names
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.ir.builtin_types import tensor
+from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.ir.statistics import count
 from qmlir.quantization.profiles.given import has_parameters
 from qmlir.quantization.profiles.keys import KeyedValue, keyed_values
@@ -59,7 +61,7 @@ class CalibInsertObservers(ModulePass):
     The key is made of provenance: the node and the role. What has a key in common, as the time steps of an unrolled
     LSTM, is observed together. `axis` keeps a range for each index of that axis too (negative ones count from the
     last), where a value has such an axis, of a size that is known. What was dequantized, or is quantized to one type,
-    has its parameters: it is not observed.
+    has its parameters: it is not observed. `observers` are names of those of packages, which record something besides.
 
     Before:
 
@@ -89,8 +91,14 @@ class CalibInsertObservers(ModulePass):
 
     constants: bool = False
     axis: int | None = None
+    observers: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        known = observer_names()
+        for name in self.observers:
+            if name not in known:
+                there = ", ".join(known) or "none"
+                raise text_error(f"no observer '{name}'{nearest_name(name, known)}, packages have {there}")
         observers: defaultdict[str, list[ObserveOp]] = defaultdict(list)
         for keyed in keyed_values(op):
             if (keyed.is_constant and not self.constants) or has_parameters(keyed.value):
@@ -109,3 +117,5 @@ class CalibInsertObservers(ModulePass):
         found = axes.pop() if len(axes) == 1 else None
         for observer in observers:
             observer.axis = None if found is None else IntegerAttr(found[0], i64)
+            if self.observers:
+                observer.observers = ArrayAttr(map(StringAttr, self.observers))

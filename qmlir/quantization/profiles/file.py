@@ -124,6 +124,8 @@ def _entry(statistics: Statistics) -> dict[str, Any]:
             del fields[name]
     if statistics.batches is None:
         del fields["batches"]
+    if not statistics.kept:
+        del fields["kept"]
     return {**fields, "mean": statistics.mean, "std": statistics.deviation}
 
 
@@ -177,7 +179,7 @@ def _statistics(key: str, entry: Any) -> Statistics:
             raise ProfileError(f"it is an object, found {type(entry).__name__}")
         given = {name: each for name, each in cast(dict[str, Any], entry).items() if name != _EXTREME_SAMPLES}
         _check_sums(given)
-        missing: dict[str, Any] = {"axis": None, "axis_minima": [], "axis_maxima": [], "batches": None}
+        missing: dict[str, Any] = {"axis": None, "axis_minima": [], "axis_maxima": [], "batches": None, "kept": {}}
         statistics = Statistics.from_dict({**missing, **given})
         _check(statistics)
         expected = _entry(statistics)

@@ -20,6 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--function", default="main", metavar="NAME", help="the function to run (default: main)")
     add("--constants", action="store_true", help="profile constants too")
     add("--axis", type=int, metavar="N", help="also record a range for each index of this axis")
+    add(
+        "--observer", action="append", default=[], metavar="NAME",
+        help="record what this observer of a package keeps, too (may be repeated)",
+    )  # fmt: skip
     add("--batch-size", type=int, metavar="N", help="samples in one work item of a process")
     add_options(parser, "--processes")
 
@@ -36,6 +40,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         processes=arguments.processes,
         constants=arguments.constants,
         axis=arguments.axis,
+        observers=arguments.observer,
         progress=session.progress,
     )
     found.save(arguments.output)
