@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, Ties
 from qmlir.arithmetic.schemes import Scheme, Storage, power_of_two_ceiling, symmetric_zero_point
-from qmlir.dialects.nn.accumulators import Reading, sum_limits
+from qmlir.dialects.nn.accumulators import KnownOperands, sum_limits
 from qmlir.dialects.nn.base import NnOp, plain_type
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.requantize import may_requantize, requantizes, set_requantization
@@ -166,7 +166,7 @@ def _overflow(support: Support, op: Operation, element: Callable[[Operation, SSA
         return array if isinstance(_element(at, value), UniformQuantizedType) else quantize(array, type_)
 
     adder = Storage.parse(support.adder)
-    if (limits := sum_limits(op, Reading(element, known))) is None:
+    if (limits := sum_limits(op, KnownOperands(element, known))) is None:
         return f"sums without a bound: its adder in {adder} takes integers of one scale, and a known number of them"
     if adder.minimum <= limits[0] and limits[1] <= adder.maximum:
         return None

@@ -33,7 +33,7 @@ Known = Callable[[SSAValue], Array | None]
 
 
 @dataclass(frozen=True)
-class Reading:
+class KnownOperands:
     """What is known of the operands of an operation: those that it has, or others that are thought of."""
 
     element: Callable[[Operation, SSAValue], Attribute] = lambda _, value: element_of(value)
@@ -41,7 +41,7 @@ class Reading:
     """The stored elements of a constant."""
 
 
-_OWN = Reading()
+_OWN = KnownOperands()
 
 
 class _Products(NamedTuple):
@@ -65,7 +65,7 @@ class _Products(NamedTuple):
         return math.prod(size for size in sizes if size != DYNAMIC_INDEX)
 
 
-def _products(op: Operation, reading: Reading = _OWN) -> _Products | None:
+def _products(op: Operation, reading: KnownOperands = _OWN) -> _Products | None:
     repeats = 1
     match op:
         case MatMulOp():
@@ -145,7 +145,7 @@ def refuted_limits(op: Operation, bias: SSAValue | None, known: Known) -> Limits
     return None if _are_held(lows, highs) else (int(lows.min()), int(highs.max()))
 
 
-def sum_limits(op: Operation, reading: Reading = _OWN) -> Limits | None:
+def sum_limits(op: Operation, reading: KnownOperands = _OWN) -> Limits | None:
     """The limits of every partial sum that `op` adds up, in whatever order, and of what it adds to such a sum.
 
     `None` where it adds no integers of one scale. A term may be 0, so that no partial sum lies beyond the whole one.
@@ -169,7 +169,7 @@ def sum_limits(op: Operation, reading: Reading = _OWN) -> Limits | None:
     return None if added is None else (limits[0] + min(added[0], 0), limits[1] + max(added[1], 0))
 
 
-def _limits_of_value(op: Operation, value: SSAValue, reading: Reading) -> Limits | None:
+def _limits_of_value(op: Operation, value: SSAValue, reading: KnownOperands) -> Limits | None:
     """The limits of `q - z` of an operand."""
     element = reading.element(op, value)
     if not isinstance(element, UniformQuantizedType):
@@ -191,7 +191,7 @@ def _limits_of_value(op: Operation, value: SSAValue, reading: Reading) -> Limits
     return limits if sums is None else (max(limits[0], sums[0]), min(limits[1], sums[1]))
 
 
-def _limits_of_added(op: AddOp, reading: Reading) -> Limits | None:
+def _limits_of_added(op: AddOp, reading: KnownOperands) -> Limits | None:
     types = [reading.element(op, value) for value in op.operands]
     scales = [each.scales.reshape(-1) for each in types if isinstance(each, UniformQuantizedType)]
     if len(scales) != 2 or not np.array_equal(scales[0], scales[1]):
