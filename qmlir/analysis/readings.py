@@ -23,7 +23,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.rows import RowReduceOp, row_reductions
-from qmlir.ir.builtin_types import as_dense, memref_type, ranked_tensor
+from qmlir.ir.builtin_types import as_dense, ranked_tensor, sizes_of
 from qmlir.ir.provenance import merged_origins, set_origins
 from qmlir.text.elements import dense_array
 
@@ -115,12 +115,6 @@ def computes_only(op: Operation) -> bool:
     return op.dialect_name() in ("arith", "math") or is_side_effect_free(op)
 
 
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a tensor or of memory, none of a scalar."""
-    shaped_type = ranked_tensor(value.type) or memref_type(value)
-    return () if shaped_type is None else shaped_type.get_shape()
-
-
 def ranges_of(op: Structured) -> list[int]:
     """The number of steps of each iterator."""
     if isinstance(op, EpilogueOp):
@@ -128,7 +122,7 @@ def ranges_of(op: Structured) -> list[int]:
     ranges = [0] * len(op.iterator_types)
     pairs = [(reading.value, reading.map_) for reading in readings_of(op)]
     for value, map_ in [*pairs, *zip(op.outputs, output_maps(op), strict=True)]:
-        for size, expression in zip(shape_of(value), map_.results, strict=True):
+        for size, expression in zip(sizes_of(value), map_.results, strict=True):
             if isinstance(expression, AffineDimExpr):
                 ranges[expression.position] = size
     return ranges
@@ -148,8 +142,8 @@ def determines_iterators(op: Structured, readings: Sequence[Reading]) -> bool:
     if isinstance(op, EpilogueOp):
         return True
     ranges = ranges_of(op)
-    maps = [(shape_of(reading.value), reading.map_) for reading in readings]
-    maps += [(shape_of(value), map_) for value, map_ in zip(op.outputs, output_maps(op), strict=True)]
+    maps = [(sizes_of(reading.value), reading.map_) for reading in readings]
+    maps += [(sizes_of(value), map_) for value, map_ in zip(op.outputs, output_maps(op), strict=True)]
     plain = [
         (expression.position, size)
         for shape, map_ in maps

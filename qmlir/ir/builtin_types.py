@@ -86,3 +86,9 @@ def memref_type(value: SSAValue) -> AnyMemRef | None:
     """The type of a value that is memory."""
     type_: Attribute = value.type
     return cast(AnyMemRef, type_) if isinstance(type_, MemRefType) else None
+
+
+def sizes_of(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a tensor or of memory, none of a scalar."""
+    shaped_type = ranked_tensor(value.type) or memref_type(value)
+    return () if shaped_type is None else shaped_type.get_shape()

@@ -30,26 +30,20 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.kernel.attributes import OVERWRITTEN
 from qmlir.dialects.kernel.ops import YieldOp
-from qmlir.ir.builtin_types import integer_list, memref_type, ranked_tensor
+from qmlir.ir.builtin_types import integer_list, sizes_of
 from qmlir.ir.evaluation import RunsRegions
 
 _Axis = TypeVar("_Axis")
 
 
-def _shape(value: SSAValue) -> Sequence[int]:
-    """The shape of a tensor or of memory, none of a scalar."""
-    found = ranked_tensor(value.type) or memref_type(value)
-    return () if found is None else found.get_shape()
-
-
 def _real(axes: Sequence[_Axis], value: SSAValue) -> Iterator[tuple[_Axis, int]]:
     """What stands at the axes of more than one element, with their sizes."""
-    return ((axis, size) for axis, size in zip(axes, _shape(value), strict=False) if size != 1)
+    return ((axis, size) for axis, size in zip(axes, sizes_of(value), strict=False) if size != 1)
 
 
 def has_rows_first(value: SSAValue, rows: Sequence[int]) -> bool:
     """Whether the first axes of more than one element are those of the rows."""
-    return [size for size in _shape(value) if size != 1][: len(rows)] == list(rows)
+    return [size for size in sizes_of(value) if size != 1][: len(rows)] == list(rows)
 
 
 @dataclass(frozen=True)

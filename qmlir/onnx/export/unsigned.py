@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.interpret.quantized.parameters import requantization_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import ContractionOp
 from qmlir.dialects.nn.ops.recurrent import DynamicLstmOp
@@ -31,7 +32,6 @@ from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
 from qmlir.dialects.quant.types import AnyQuantizedType, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, ranked_tensor, tensor
 from qmlir.onnx.export.emission import Outgoing, Settings, container
-from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.text.weights import ExternalWeightsAttr
 
 UNSIGNED = IntegerType(8, Signedness.UNSIGNED)
@@ -146,7 +146,7 @@ def shifted_constant(op: ConstantOp) -> ConstantOp:
 
 def means_its_storage(op: Operation) -> bool:
     """Whether an operation computes with the stored integers as they are, or adds zero points before it rounds."""
-    return isinstance(op, StorageCastOp) or (isinstance(op, NnOp) and mode_of(op)[0] is Mode.QLINEAR)
+    return isinstance(op, StorageCastOp) or (isinstance(op, NnOp) and requantization_of(op)[0] is Mode.QLINEAR)
 
 
 def _shift(out: Outgoing, name: str, element: Attribute, *, up: bool, output: str | None = None) -> str:

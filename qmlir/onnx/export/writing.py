@@ -11,13 +11,13 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.interpret.quantized.parameters import requantization_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing, Settings, packed_type, tensor_proto
-from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.onnx.export.forms.between_casts import can_be_between_casts
 from qmlir.onnx.export.forms.choosing import write, write_constant
 from qmlir.onnx.export.unsigned import Twin, shifted_constant
@@ -106,7 +106,7 @@ def _dequantizes(user: Operation) -> bool:
         return True
     if not isinstance(user, NnOp) or user.components is not None or user.quantization_slots().shares_parameters:
         return False
-    return can_be_between_casts(user) and mode_of(user)[0] is Mode.F32
+    return can_be_between_casts(user) and requantization_of(user)[0] is Mode.F32
 
 
 MOST_BYTES = 2**31 - 2**20

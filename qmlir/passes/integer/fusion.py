@@ -43,13 +43,12 @@ from qmlir.analysis.readings import (
     ranges_of,
     readings_of,
     reduces_rows,
-    shape_of,
     with_rows_along,
 )
 from qmlir.analysis.shapes import only_unit_axes_differ, real_axes
 from qmlir.dialects.kernel.contraction import ContractionOp, EpilogueOp
 from qmlir.dialects.kernel.ops import ReshapeOp, shaped
-from qmlir.ir.builtin_types import as_dense, as_integer
+from qmlir.ir.builtin_types import as_dense, as_integer, sizes_of
 from qmlir.ir.provenance import hand_on_fused
 from qmlir.text.elements import dense_array
 
@@ -111,7 +110,7 @@ class FuseProducer(RewritePattern):
     def _is_worth_it(op: Structured, producer: GenericOp, slots: Sequence[Reading]) -> bool:
         is_once = points_of(op) <= points_of(producer)
         if is_movement(producer):
-            source = int(np.prod(shape_of(producer.inputs[0])))
+            source = int(np.prod(sizes_of(producer.inputs[0])))
             return is_once or source < points_of(producer)
         if reduces_rows(producer) and not FuseProducer._is_by_whole_rows(op, producer, slots[0]):
             return False
@@ -125,7 +124,7 @@ class FuseProducer(RewritePattern):
         if places is None or not is_elementwise(op) or reduces_rows(op):
             return False
         ranges = ranges_of(op)
-        return [ranges[place] for place in places] == list(shape_of(producer.res[0]))
+        return [ranges[place] for place in places] == list(sizes_of(producer.res[0]))
 
     @staticmethod
     def _fuse(op: Structured, producer: GenericOp, slots: Sequence[Reading], rewriter: PatternRewriter) -> bool:
@@ -274,7 +273,7 @@ class SettleUnits(RewritePattern):
                 0,
                 tuple(
                     _settled(each, settled, ranges, size)
-                    for each, size in zip(map_.results, shape_of(value), strict=True)
+                    for each, size in zip(map_.results, sizes_of(value), strict=True)
                 ),
             )
             for map_, value in zip(maps, (*op.inputs, *op.outputs), strict=True)
@@ -318,7 +317,7 @@ class ReadThroughReshape(ReadThrough):
         reshape = defining(reading.value)
         if not isinstance(reshape, ReshapeOp):
             return reading
-        source, target = shape_of(reshape.source), shape_of(reshape.result)
+        source, target = sizes_of(reshape.source), sizes_of(reshape.result)
         if not only_unit_axes_differ(source, target):
             return reading
         taken = iter([reading.map_.results[axis] for axis in real_axes(target)])

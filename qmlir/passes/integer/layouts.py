@@ -30,13 +30,12 @@ from qmlir.analysis.readings import (
     points_of,
     ranges_of,
     readings_of,
-    shape_of,
     with_rows_along,
 )
 from qmlir.analysis.shapes import common_groups, only_unit_axes_differ, real_axes
 from qmlir.dialects.kernel.contraction import MatMulOp
 from qmlir.dialects.kernel.ops import ReshapeOp
-from qmlir.ir.builtin_types import AnyTensor, dense, integer_list, ranked_tensor
+from qmlir.ir.builtin_types import AnyTensor, dense, integer_list, ranked_tensor, sizes_of
 from qmlir.ir.provenance import merged_origins, origins_of, set_origins
 from qmlir.passes.integer.fusion import EraseUnused, ReadThrough
 
@@ -65,7 +64,7 @@ def transpose(rewriter: PatternRewriter, value: SSAValue, order: Sequence[int]) 
     """Write a transpose of `value`: axis `i` of the result is its axis `order[i]`."""
     if list(order) == sorted(order):
         return value
-    shape, element = shape_of(value), element_of(value)
+    shape, element = sizes_of(value), element_of(value)
     empty = tensor.EmptyOp((), _tensor([shape[axis] for axis in order], element))
     body = Block(arg_types=[element, element])
     body.add_op(YieldOp(body.args[0]))
@@ -78,7 +77,7 @@ def transpose(rewriter: PatternRewriter, value: SSAValue, order: Sequence[int]) 
 
 
 def _reshape(rewriter: PatternRewriter, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-    if tuple(shape) == shape_of(value):
+    if tuple(shape) == sizes_of(value):
         return value
     return rewriter.insert(ReshapeOp(value, _tensor(shape, element_of(value)))).result
 
@@ -135,7 +134,7 @@ class FoldConstant(_OnTransposes):
 
     def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
         source = op.operands[0]
-        type_ = _tensor([shape_of(source)[axis] for axis in order], element_of(source))
+        type_ = _tensor([sizes_of(source)[axis] for axis in order], element_of(source))
         return _moved(source, type_, lambda array: array.transpose(order), rewriter)
 
 
@@ -178,7 +177,7 @@ class TransposeAsReshape(_OnTransposes):
 
     def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
         source = op.operands[0]
-        shape = shape_of(source)
+        shape = sizes_of(source)
         real = [axis for axis in order if shape[axis] != 1]
         return _reshape(rewriter, source, [shape[axis] for axis in order]) if real == sorted(real) else None
 
@@ -194,7 +193,7 @@ class ReadThroughTranspose(ReadThrough):
         if found is None or transpose_order(op) is not None:
             return reading
         source, order = found
-        if not is_elementwise(op) and points_of(op) > int(np.prod(shape_of(source))):
+        if not is_elementwise(op) and points_of(op) > int(np.prod(sizes_of(source))):
             return reading  # windows that overlap, or a broadcast into a sum: neighbours shall stay neighbours
         results = tuple(reading.map_.results[order.index(axis)] for axis in range(len(order)))
         return Reading(source, AffineMap(reading.map_.num_dims, 0, results), reading.argument)
@@ -296,7 +295,7 @@ class ThroughInsert(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.InsertSliceOp, rewriter: PatternRewriter, /) -> None:
         found, static = _source(op.source, op), _static(op)
-        if found is None or static is None or len(shape_of(op.source)) != len(shape_of(op.dest)):
+        if found is None or static is None or len(sizes_of(op.source)) != len(sizes_of(op.dest)):
             return
         source, order = found
         whole = _source(op.dest, op)
@@ -314,7 +313,7 @@ class ThroughExtract(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.ExtractSliceOp, rewriter: PatternRewriter, /) -> None:
         found, static = _source(op.source, op), _static(op)
-        if found is None or static is None or len(shape_of(op.source)) != len(shape_of(op.result)):
+        if found is None or static is None or len(sizes_of(op.source)) != len(sizes_of(op.result)):
             return
         source, order = found
         offsets, sizes, strides = (_permuted(values, order) for values in static)
@@ -335,7 +334,7 @@ class ThroughReshape(RewritePattern):
         if found is None:
             return
         source, order = found
-        shape, target = shape_of(op.source), shape_of(op.result)
+        shape, target = sizes_of(op.source), sizes_of(op.result)
         by_units = only_unit_axes_differ(shape, target)
         if by_units:
             within, axes = list(range(len(order))), self._axes_of_units(shape, target, order)
@@ -387,17 +386,17 @@ class IntoWeights(RewritePattern):
         if found is None:
             return
         source, order = found
-        shape = shape_of(reshape.source)
-        axes, last = common_groups(shape, shape_of(op.x))[-1]
+        shape = sizes_of(reshape.source)
+        axes, last = common_groups(shape, sizes_of(op.x))[-1]
         first = axes[0]
-        if last != [len(shape_of(op.x)) - 1] or order[:first] != list(range(first)):
+        if last != [len(sizes_of(op.x)) - 1] or order[:first] != list(range(first)):
             return
         inner = [axis - first for axis in order[first:]]
-        weights = shape_of(op.w)
+        weights = sizes_of(op.w)
         split = _reshape(rewriter, op.w, [*weights[:-1], *shape[first:]])
         lead = len(weights) - 1
         turned = transpose(rewriter, split, [*range(lead), *(lead + axis for axis in inverse(inner))])
-        x, w = _reshape(rewriter, source, shape_of(op.x)), _reshape(rewriter, turned, weights)
+        x, w = _reshape(rewriter, source, sizes_of(op.x)), _reshape(rewriter, turned, weights)
         op.operands[0], op.operands[1] = x, w
         rewriter.notify_op_modified(op)
 

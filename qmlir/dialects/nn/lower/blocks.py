@@ -26,7 +26,8 @@ from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.text.elements import integers_of
 
 
-def _element(at: Lowering, weight: SSAValue) -> UniformQuantizedType:
+def uniform_type(at: Lowering, weight: SSAValue) -> UniformQuantizedType:
+    """The type of a value that is quantized."""
     element = quantized.uniform_element(at, weight)
     assert element is not None
     return element
@@ -35,13 +36,13 @@ def _element(at: Lowering, weight: SSAValue) -> UniformQuantizedType:
 def _parameters(at: Lowering, weight: SSAValue) -> tuple[Array, Array]:
     """The scale and the zero point of every weight."""
     shape = shape_of(weight)
-    scales, zero_points = broadcast_parameters(_element(at, weight), shape)
+    scales, zero_points = broadcast_parameters(uniform_type(at, weight), shape)
     return np.broadcast_to(scales, shape), np.broadcast_to(zero_points, shape)
 
 
 def _with_one_zero_point(at: Lowering, weight: SSAValue) -> Factor:
     """The weights in their own layout; where blocks have zero points of their own, wider integers without them."""
-    element, own, known = _element(at, weight), at.value(weight), at.known(weight)
+    element, own, known = uniform_type(at, weight), at.value(weight), at.known(weight)
     zero_points = np.unique(element.zero_points)
     if zero_points.size == 1:
         return Factor(own, element, at.signedness(weight), zero_points, known)
@@ -96,7 +97,7 @@ def _summed(at: Lowering, parts: SSAValue, order: Sequence[int]) -> SSAValue:
 def _quantized(at: Lowering, total: Input, bias: SSAValue | None) -> SSAValue:
     """The f32 totals, with a bias for each channel, which is the axis 1, in the type of the result."""
     result = at.op.results[0]
-    element, shape = _element(at, result), at.result_shape()
+    element, shape = uniform_type(at, result), at.result_shape()
     identity = AffineMap.identity(len(shape))
     writing = quantized.quantizing(at, element, shape, identity, is_rounded=True)
     readings = [quantized.ScalarRead((total,), lambda scalars: scalars[0])]
@@ -113,7 +114,7 @@ def matrix_product(
     at: Lowering, x: Factor, weight: SSAValue, order: Sequence[int], bias: SSAValue | None = None
 ) -> SSAValue:
     """The product of `x` `[…, M, K]` and of weights whose axes are `[…, N, K]` in `order`, vectors as one row."""
-    element, own = _element(at, weight), _with_one_zero_point(at, weight)
+    element, own = uniform_type(at, weight), _with_one_zero_point(at, weight)
     shape = shape_of(weight)
     columns = (1, *shape) if len(shape) == 1 else shape
     arranged = [columns[axis] for axis in order]
@@ -170,7 +171,7 @@ def _windows(at: Lowering, op: ops.ConvOp, padded: SSAValue, counts: Sequence[in
 
 def conv(op: ops.ConvOp, at: Lowering, padded: Factor) -> SSAValue:
     """The convolution of padded, channels-last data."""
-    element, own = _element(at, op.weight), _with_one_zero_point(at, op.weight)
+    element, own = uniform_type(at, op.weight), _with_one_zero_point(at, op.weight)
     channels, *terms = shape_of(op.weight)
     groups, results = op.group_count, at.result_shape()
     of_blocks = dict(zip(element.axes, element.block_sizes, strict=True))

@@ -16,6 +16,7 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, extracted
 from qmlir.dialects.kernel.rows import RowMaxOp, RowSumOp
 from qmlir.dialects.nn.infer.windows import covered_elements
+from qmlir.dialects.nn.lower.blocks import uniform_type
 from qmlir.dialects.nn.lower.elements import looked_up, operand_map
 from qmlir.dialects.nn.lower.pooling import window_map
 from qmlir.dialects.nn.lower.windows import channels_first, channels_last, sliding
@@ -28,12 +29,6 @@ from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import shape_of
 
 
-def _type(at: Lowering, value: SSAValue) -> UniformQuantizedType:
-    element = quantized.uniform_element(at, value)
-    assert element is not None
-    return element
-
-
 def _rounded(element: UniformQuantizedType, value: Scalar) -> Scalar:
     """A float with the zero point in it as a stored integer. It lies inside 32 bits, so that its limits are exact."""
     whole = value.round_even().clamp(element.storage_min, element.storage_max)
@@ -44,10 +39,10 @@ def _rounded(element: UniformQuantizedType, value: Scalar) -> Scalar:
 
 
 def _add(op: AddOp, at: Lowering) -> Sequence[SSAValue]:
-    steps = qlinear.Sum.of(*(affine(_type(at, value)) for value in (op.lhs, op.rhs, op.result)))
+    steps = qlinear.Sum.of(*(affine(uniform_type(at, value)) for value in (op.lhs, op.rhs, op.result)))
     readings, result = (
         [quantized.stored(at, value, operand_map(at, value)) for value in op.operands],
-        _type(at, op.result),
+        uniform_type(at, op.result),
     )
 
     def fused(a: Scalar, b: Scalar) -> Scalar:
@@ -64,7 +59,7 @@ def _add(op: AddOp, at: Lowering) -> Sequence[SSAValue]:
 
 def _average_pool(op: AveragePoolOp, at: Lowering) -> Sequence[SSAValue]:
     """The sum over the kernel in f32, one element after the other."""
-    source, result, shape = _type(at, op.data), _type(at, op.result), shape_of(op.data)
+    source, result, shape = uniform_type(at, op.data), uniform_type(at, op.result), shape_of(op.data)
     counts, target, rank = op.counts(shape[2:]), affine(result), len(shape)
     found = sliding(op.windows, counts, shape)
     last = at.transpose(at.value(op.data), channels_last(rank))
@@ -97,7 +92,7 @@ def _average_pool(op: AveragePoolOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _softmax(op: SoftmaxOp, at: Lowering) -> Sequence[SSAValue]:
-    source, result, shape = _type(at, op.input), _type(at, op.result), shape_of(op.input)
+    source, result, shape = uniform_type(at, op.input), uniform_type(at, op.result), shape_of(op.input)
     target, axis = affine(result), op.axis.value.data % len(shape)
     table = at.constant(qlinear.softmax_powers(affine(source).scale, shape[axis]), f32)
     steps, largest_result = float(qlinear.softmax_steps(target.scale)), float(qlinear.SOFTMAX_LARGEST)

@@ -27,6 +27,7 @@ from qmlir.arithmetic.requantization import (
 )
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.interpret.quantized.parameters import requantization_of
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -109,12 +110,6 @@ def constant(out: Outgoing, number: npt.ArrayLike, like: Exact) -> str:
 # Requantization
 
 
-def mode_of(op: NnOp) -> tuple[Mode, Ties]:
-    """How an operation requantizes."""
-    attribute = op.requantize
-    return (Mode.F32, Ties.EVEN) if attribute is None else (attribute.mode, attribute.ties)
-
-
 def rescaled(
     out: Outgoing, op: NnOp, total: Exact, scale: npt.ArrayLike, count: npt.ArrayLike = 1, output: str | None = None
 ) -> str:
@@ -127,7 +122,7 @@ def rescaled(
     scales, zero_points = spread_over(out, result)
     target = accumulator_scale(scales, count)
     output = output or out.output
-    mode, ties = mode_of(op)
+    mode, ties = requantization_of(op)
     if mode is not Mode.F32:
         if mode is not Mode.SHIFT:
             total = _inside(out, total, *MULTIPLIED)

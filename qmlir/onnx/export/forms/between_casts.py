@@ -20,13 +20,13 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.interpret import elementwise as elementwise_evaluators
 from qmlir.dialects.nn.interpret.quantized import QUANTIZED
-from qmlir.dialects.nn.interpret.quantized.parameters import through_float
+from qmlir.dialects.nn.interpret.quantized.parameters import requantization_of, through_float
 from qmlir.dialects.nn.ops import activations, contraction, elementwise
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import arguments_by, evaluate, operand_layout
 from qmlir.onnx.export.emission import MATRIX, Exporter, Outgoing, container
-from qmlir.onnx.export.forms.arithmetic import EXACT_F32, magnitude_of, mode_of, product_of
+from qmlir.onnx.export.forms.arithmetic import EXACT_F32, magnitude_of, product_of
 from qmlir.onnx.export.forms.casts import (
     WIDE_BITS,
     dequantize,
@@ -160,7 +160,7 @@ def can_be_between_casts(op: Operation) -> bool:
 
 def is_certain(op: NnOp) -> bool:
     """Whether floats between casts give the integers of the operation, whatever the operands are."""
-    if mode_of(op)[0] is not Mode.F32:
+    if requantization_of(op)[0] is not Mode.F32:
         return False
     elements = [element_of(value) for value in (*op.operands, *op.results)]
     known = [each for each in elements if isinstance(each, UniformQuantizedType)]

@@ -8,7 +8,8 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir import registry
 from qmlir.arithmetic.requantization import Mode
-from qmlir.dialects.nn.base import Kind, NnOp, kind_of
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized, requantization_of
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.pooling import AveragePoolOp
 from qmlir.dialects.nn.requantize import decompose
@@ -17,7 +18,6 @@ from qmlir.ir.builtin_types import element_of, ranked_tensor
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.interfaces import ReadsShapesOnly
 from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing, container, data_type, element_since, plain_proto
-from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.onnx.export.forms.between_casts import can_be_between_casts, is_certain, write_between_casts
 from qmlir.onnx.export.forms.blocks import write_blocks
 from qmlir.onnx.export.forms.casts import has_blocks
@@ -46,17 +46,13 @@ def _container_of(value: SSAValue) -> IntegerType:
     return container(element)
 
 
-def _is_quantized(value: SSAValue) -> bool:
-    return kind_of(element_of(value)) is Kind.QUANTIZED
-
-
 def write(out: Outgoing, op: Operation, exporters: Exporters) -> None:
     """Write one operation."""
     for value in (*op.operands, *op.results):
         type_ = ranked_tensor(value.type)
         if type_ is not None:
             out.needs(element_since(type_.get_element_type()), f"elements of {type_.get_element_type()}")
-    if not isinstance(op, NnOp) or not any(map(_is_quantized, (*op.data_operands(), *op.results))):
+    if not isinstance(op, NnOp) or not any(map(is_quantized, (*op.data_operands(), *op.results))):
         exporter_of(out, op, exporters)(out, op)
     elif op.components is not None:
         write_parts(out, op, exporters)
@@ -78,7 +74,7 @@ def _write_moved(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
 def _write_computed(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
     """The first way of the form that there is."""
     settings = out.settings
-    if mode_of(op)[0] is Mode.QLINEAR:
+    if requantization_of(op)[0] is Mode.QLINEAR:
         write_source(out, op)
         return
     has_casts = can_be_between_casts(op)
@@ -109,7 +105,8 @@ def _write_computed(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
     match settings.form:
         case ExportForm.QDQ if settings.exact is False:
             # No cast says another rounding than to the nearest, ties to even.
-            ways = [between_casts] if has_casts and mode_of(op)[0] is Mode.F32 and not _fails(op) else [integer]
+            is_between = has_casts and requantization_of(op)[0] is Mode.F32 and not _fails(op)
+            ways = [between_casts] if is_between else [integer]
         case ExportForm.QDQ if settings.exact is None:
             ways = [certain, fused, integer]
         case ExportForm.QDQ:

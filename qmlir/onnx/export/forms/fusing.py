@@ -10,10 +10,10 @@ from xdsl.ir import Operation
 
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.interpret.quantized.parameters import requantization_of
 from qmlir.dialects.nn.ops import activations, elementwise, pooling, softmax
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
-from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.onnx.export.forms.qlinear import agrees_with_qlinear, has_qlinear_types, is_whole
 
 OWN_ARITHMETIC: tuple[type[Operation], ...] = (
@@ -24,7 +24,7 @@ OWN_ARITHMETIC: tuple[type[Operation], ...] = (
 
 def is_fused_alike(op: NnOp) -> bool:
     """Whether an operation between casts becomes an operator that computes the same integers."""
-    return mode_of(op)[0] is Mode.F32 and has_qlinear_types(op)
+    return requantization_of(op)[0] is Mode.F32 and has_qlinear_types(op)
 
 
 def is_fused_otherwise(op: NnOp) -> bool:

@@ -17,6 +17,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.infer.windows import covered_elements
+from qmlir.dialects.nn.interpret.quantized.parameters import requantization_of
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, pooling, reduction
 from qmlir.dialects.nn.requantize import common_scale, headroom
 from qmlir.dialects.quant.interpret import quantize
@@ -32,7 +33,6 @@ from qmlir.onnx.export.forms.arithmetic import (
     constant,
     exact_sum,
     magnitude_of,
-    mode_of,
     product_of,
     rescaled,
     spread_over,
@@ -186,7 +186,7 @@ def _binary(operator: str, grows: bool) -> Integer:
         if any(map(has_blocks, op.operands)):
             return False
         a, b = (spread_over(out, value)[0] for value in op.operands)
-        mode, ties = mode_of(op)
+        mode, ties = requantization_of(op)
         if np.all(a == b):
             left, right, scale = centred(out, op.lhs), centred(out, op.rhs), np.maximum(a, b)
         elif mode is Mode.F32:

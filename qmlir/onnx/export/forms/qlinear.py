@@ -19,12 +19,12 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.interpret.quantized.parameters import requantization_of
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, pooling, softmax
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.onnx.export.emission import MATRIX, MICROSOFT, WINDOWS, Outgoing, attributes_of, container, number
-from qmlir.onnx.export.forms.arithmetic import mode_of
 from qmlir.onnx.export.forms.casts import is_narrower
 
 
@@ -252,4 +252,4 @@ def write_source(out: Outgoing, op: NnOp) -> None:
 def write_qlinear(out: Outgoing, op: NnOp) -> bool:
     """Write an operation as a QLinear operator, where one computes the same integers."""
     write = QLINEAR.get(type(op))
-    return write is not None and mode_of(op)[0] is Mode.F32 and write(out, op)
+    return write is not None and requantization_of(op)[0] is Mode.F32 and write(out, op)

@@ -8,9 +8,8 @@ from dataclasses import replace
 from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
-from qmlir.dialects.simd.memory import StoreOp
 from qmlir.ir.builtin_types import memref_type
-from qmlir.targets.cpu.loops.contraction.geometry import load
+from qmlir.targets.cpu.loops.contraction.geometry import load, store
 from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter, add, times
 from qmlir.targets.cpu.loops.join import interleave_bytes
 from qmlir.targets.cpu.loops.nests import Access, Nest, Plan, collapse_axes
@@ -92,5 +91,5 @@ class InterleavedWriter(LoopWriter):
         *leading, _, _ = self._place(emit, target)
         for part, value in enumerate(interleave_bytes(wide, read)):
             place = add(emit, times(emit, step, ROWS * self.lanes), part * self.lanes)
-            emit.builder.insert(StoreOp(value, self.memory, [emit.index(each) for each in (*leading, place)]))
+            store(emit, value, self.memory, [*leading, place])
         self.dims[along] = step

@@ -23,9 +23,9 @@ from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.dialects.simd.base import is_signless
 from qmlir.dialects.simd.lanes import DotAccumulateOp, Signs
-from qmlir.dialects.simd.memory import BYTE_VALUES, GatherOp, StoreOp, StorePartialOp
+from qmlir.dialects.simd.memory import BYTE_VALUES, GatherOp
 from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form, is_held
-from qmlir.targets.cpu.loops.contraction.geometry import innermost_is_dense, load
+from qmlir.targets.cpu.loops.contraction.geometry import innermost_is_dense, load, store
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, bits_of, strides_of
 from qmlir.targets.cpu.loops.nests import Access, Nest, Plan, memref_type
 from qmlir.targets.cpu.loops.writer import LoopWriter
@@ -247,11 +247,7 @@ class LaneWriter(LoopWriter):
         values = self._vector_values(emit, [*self.loads, *self._read_outputs()], count)
         for output, value in zip(self.nest.outputs, self.terminator.operands, strict=True):
             vector = self._vector(emit, values, value)
-            indices = [emit.index(index) for index in self._place(emit, output)]
-            if count is None:
-                emit.builder.insert(StoreOp(vector, output.value, indices))
-            else:
-                emit.builder.insert(StorePartialOp(vector, output.value, indices, emit.index(count)))
+            store(emit, vector, output.value, self._place(emit, output), count)
 
     def _read_outputs(self) -> list[Access]:
         return [output for output in self.nest.outputs if output.argument.uses]

@@ -15,10 +15,9 @@ from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qmlir.dialects.simd.lanes import InterleaveHighOp, InterleaveLowOp
-from qmlir.dialects.simd.memory import StoreOp
 from qmlir.ir.builtin_types import memref_type
 from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form
-from qmlir.targets.cpu.loops.contraction.geometry import load
+from qmlir.targets.cpu.loops.contraction.geometry import load, store
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add
 from qmlir.targets.cpu.loops.nests import Access, Nest, Plan
 from qmlir.targets.cpu.loops.writer import LoopWriter
@@ -123,8 +122,7 @@ class TransposedWriter(LoopWriter):
             before = [load(body, output.value, self._place(body, output), LANES) for output in self.nest.outputs]
             after = self._sums(body, dim, inner, before)
             for output, total in zip(self.nest.outputs, after, strict=True):
-                indices = [body.index(index) for index in self._place(body, output)]
-                body.builder.insert(StoreOp(total, output.value, indices))
+                store(body, total, output.value, self._place(body, output))
 
     def _sums(self, emit: VectorEmitter, dim: int, inner: int, before: list[SSAValue]) -> Sequence[SSAValue]:
         def write(body: VectorEmitter, place: Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:

@@ -20,9 +20,10 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from qmlir.analysis.readings import Reading, element_of, output_maps, ranges_of, readings_of, shape_of
+from qmlir.analysis.readings import Reading, element_of, output_maps, ranges_of, readings_of
 from qmlir.dialects.kernel.lowering.scalars import number_attribute
 from qmlir.dialects.kernel.rows import RowReduceOp, RowSumOp, row_reductions
+from qmlir.ir.builtin_types import sizes_of
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.passes.integer.kernel_tabulate import cost_of
 
@@ -229,7 +230,7 @@ class RowSplit:
     def keep(self, value: SSAValue, memory: SSAValue) -> None:
         """Read a number of the row from a tensor that has one for each row."""
         results = tuple(AffineExpr.dimension(dim) for dim in self.rest) or (AffineExpr.constant(0),)
-        results = results[: len(shape_of(memory))]
+        results = results[: len(sizes_of(memory))]
         self.stored[value] = Reading(memory, AffineMap(len(self.ranges), 0, results))
 
     def compute(self, op: Operation) -> None:
@@ -240,7 +241,7 @@ class RowSplit:
             self.keep(value, self.write(value, output, AffineMap.identity(space.count), space).res[0])
             return
         (map_,) = output_maps(self.op)
-        output = self.empty(shape_of(self.op.res[0]), value.type)
+        output = self.empty(sizes_of(self.op.res[0]), value.type)
         self.stored[value] = Reading(self.write(value, output, map_, self.elements()).res[0], map_)
 
     def finish(self) -> GenericOp:

@@ -26,10 +26,9 @@ from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of, vector
 from qmlir.dialects.simd.lanes import Conversion, ConvertOp, DotAccumulateOp, InterleaveHighOp, InterleaveLowOp, Signs
-from qmlir.dialects.simd.memory import StoreOp, StorePartialOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.contraction.epilogue import write_body
-from qmlir.targets.cpu.loops.contraction.geometry import Operand, OperandReading, Place, load
+from qmlir.targets.cpu.loops.contraction.geometry import Operand, OperandReading, Place, load, store
 from qmlir.targets.cpu.loops.contraction.tiles import Registers, TiledVariant, TileWriter
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place, times
 
@@ -304,12 +303,7 @@ class DepthwiseWriter(TileWriter):
         for row, registers in enumerate(sums):
             stored = self._result(emit, registers, block.parameters)
             place = [*positions[:-1], add(emit, positions[-1], row), block.channel]
-            indices = [emit.index(each) for each in place]
-            count = block.count(self.group * emit.lanes)
-            if count is None:
-                emit.builder.insert(StoreOp(stored, self.geometry.y, indices))
-            else:
-                emit.builder.insert(StorePartialOp(stored, self.geometry.y, indices, emit.index(count)))
+            store(emit, stored, self.geometry.y, place, block.count(self.group * emit.lanes))
 
     def _result(
         self, emit: VectorEmitter, registers: Sequence[SSAValue], parameters: Sequence[Sequence[SSAValue]]

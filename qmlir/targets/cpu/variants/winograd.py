@@ -19,10 +19,10 @@ from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedOp, PackedWinogradOp
 from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.kernel.winograd import F2, F4, F4_BYTES, KERNEL_SIZE, Algorithm, Matrix
-from qmlir.dialects.simd.memory import PrefetchOp, StoreOp
+from qmlir.dialects.simd.memory import PrefetchOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue
-from qmlir.targets.cpu.loops.contraction.geometry import Geometry, Operand, OperandReading, innermost_is_dense, load
+from qmlir.targets.cpu.loops.contraction.geometry import Geometry, Operand, innermost_is_dense, load, readings_of, store
 from qmlir.targets.cpu.loops.contraction.tiles import LoopVariant
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, bits_of, emit_expression, times
 from qmlir.targets.cpu.loops.linear_maps import combined
@@ -114,12 +114,11 @@ class WinogradWriter:
     def _geometry(self, y: SSAValue) -> Geometry:
         """What an epilogue asks of a contraction: positions one by one, and channels."""
         op, shape = self.op, shaped(y)[0]
-        pairs = zip(op.epilogue, op.epilogue_maps, strict=True)
         ones = (1,) * 3
         return Geometry(
             x=Operand(op.x, op.input_unsigned is not None, op.accumulator_type), w=op.w, y=y,
-            readings=tuple(OperandReading(value, attribute.data) for value, attribute in pairs),
-            positions=shape[:-1], strides=ones, taps=ones, dilations=ones, steps=self.steps, groups=1, batches=0,
+            readings=readings_of(op), positions=shape[:-1], strides=ones, taps=ones, dilations=ones, steps=self.steps,
+            groups=1, batches=0,
             channels=shape[-1], terms=shaped(op.x)[0][-1], row=None,
         )  # fmt: skip
 
@@ -226,8 +225,7 @@ class WinogradWriter:
             )  # fmt: skip
             for row, values in enumerate(moved):
                 for column, value in enumerate(values):
-                    indices = [inner.index(each) for each in (row, column, tile, channel)]
-                    inner.builder.insert(StoreOp(value, stages.inputs, indices))
+                    store(inner, value, stages.inputs, [row, column, tile, channel])
 
         if whole:
             with wide.loop(whole) as (inner, run):
@@ -282,8 +280,7 @@ class WinogradWriter:
         for products, sums in self._sums(emit, stages, rows * vectors, step):
             for number, total in enumerate(sums):
                 row, vector = divmod(number, vectors)
-                indices = [emit.index(each) for each in (*element, add(emit, tile, row), vector * lanes)]
-                emit.builder.insert(StoreOp(total, products, indices))
+                store(emit, total, products, [*element, add(emit, tile, row), vector * lanes])
 
     def _write_rows(self, emit: VectorEmitter, stages: Stages, run: Index, group: Index, valid: int) -> None:
         """A run of tiles by a block of channels, all products of a row of a tile together.
@@ -313,8 +310,7 @@ class WinogradWriter:
             for products, sums in self._sums(emit, stages, len(places) * vectors, step):
                 for (column, row), own in zip(places, batched(sums, vectors), strict=True):
                     for vector, total in enumerate(own):
-                        indices = [emit.index(each) for each in (line, column, add(emit, tile, row), vector * lanes)]
-                        emit.builder.insert(StoreOp(total, products, indices))
+                        store(emit, total, products, [line, column, add(emit, tile, row), vector * lanes])
 
     # The factor common to a row of the transformed weights is in the output matrix, so that a row costs additions
     # only.

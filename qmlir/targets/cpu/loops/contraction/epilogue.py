@@ -12,9 +12,8 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import YieldOp, shaped
-from qmlir.dialects.simd.memory import StoreOp, StorePartialOp
 from qmlir.targets.cpu.loops.contraction.forms import form_of, has_form, is_held, is_scalar, written_on
-from qmlir.targets.cpu.loops.contraction.geometry import Geometry, OperandReading, innermost_is_dense, load
+from qmlir.targets.cpu.loops.contraction.geometry import Geometry, OperandReading, innermost_is_dense, load, store
 from qmlir.targets.cpu.loops.contraction.shortcuts import saturation_of, start_of
 from qmlir.targets.cpu.loops.contraction.together import JointEpilogue, Registers
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place
@@ -177,15 +176,7 @@ class Epilogue:
 
             known = [{total: register} for register in registers[first : first + count]]
             for vector, value in enumerate(Registers(emit, block, together, known, read).results()):
-                self._put(emit, value, place_of(vector), rest)
-
-    def _put(self, emit: VectorEmitter, value: SSAValue, place: Sequence[Index], count: int | None) -> None:
-        """Write a vector, or the first `count` of its lanes."""
-        indices = [emit.index(each) for each in place]
-        if count is None:
-            emit.builder.insert(StoreOp(value, self.geometry.y, indices))
-        else:
-            emit.builder.insert(StorePartialOp(value, self.geometry.y, indices, emit.index(count)))
+                store(emit, value, self.geometry.y, place_of(vector), rest)
 
     def _body(
         self, emit: VectorEmitter, register: SSAValue, vector: int, dims: Sequence[Index], valid: int,
@@ -212,7 +203,7 @@ class Epilogue:
         for first, count, rest in _groups(len(registers), valid, emit.lanes, most):
             group = registers[first : first + count]
             value = group[0] if self.saturation is None else self.saturation.write(emit, group)
-            self._put(emit, value, [*place, add(emit, channel, first * emit.lanes)], rest)
+            store(emit, value, self.geometry.y, [*place, add(emit, channel, first * emit.lanes)], rest)
 
     def _vector(
         self, emit: VectorEmitter, index: int, dims: Sequence[Index], count: int | None,
@@ -245,8 +236,7 @@ class Epilogue:
         assert scratch.type == type_
         for row, registers in enumerate(sums):
             for vector, register in enumerate(registers):
-                indices = [emit.index(row), emit.index(vector * emit.lanes)]
-                emit.builder.insert(StoreOp(register, scratch, indices))
+                store(emit, register, scratch, [row, vector * emit.lanes])
 
         def element(inner: Emitter, row: Index, column: Index) -> None:
             dims = [*positions[:-1], add(inner, positions[-1], row), add(inner, channel, column)]

@@ -18,10 +18,11 @@ from xdsl.dialects.builtin import AnyFloat, MemRefType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
+from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import scalar_of, shaped
 from qmlir.dialects.kernel.packed_ops import PackedConvOp, PackedOp
 from qmlir.dialects.simd.base import vector
-from qmlir.dialects.simd.memory import LoadOp, LoadPartialOp
+from qmlir.dialects.simd.memory import LoadOp, LoadPartialOp, StoreOp, StorePartialOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, add, bits_of, strides_of, times
@@ -68,6 +69,15 @@ def load(emit: Emitter, memory: SSAValue, place: Place, lanes: int, count: int |
     return emit.insert(LoadPartialOp(memory, indices, emit.index(count), type_))
 
 
+def store(emit: Emitter, value: SSAValue, memory: SSAValue, place: Place, count: int | None = None) -> None:
+    """Write a vector, or the first `count` of its lanes."""
+    indices = [emit.index(each) for each in place]
+    if count is None:
+        emit.builder.insert(StoreOp(value, memory, indices))
+    else:
+        emit.builder.insert(StorePartialOp(value, memory, indices, emit.index(count)))
+
+
 def widened(emit: Emitter, value: SSAValue, x: Operand) -> SSAValue:
     """An element, or elements, in the type of the sum."""
     element = scalar_of(value.type)
@@ -86,6 +96,12 @@ class OperandReading:
 
     memory: SSAValue
     map_: AffineMap
+
+
+def readings_of(op: EpilogueOp) -> tuple[OperandReading, ...]:
+    """The operands of an epilogue."""
+    pairs = zip(op.epilogue, op.epilogue_maps, strict=True)
+    return tuple(OperandReading(value, attribute.data) for value, attribute in pairs)
 
 
 @dataclass(frozen=True)
@@ -192,9 +208,7 @@ def geometry_of(op: PackedOp, emit: Emitter) -> Geometry:
         groups = 1 if variant.is_lanewise else op.group_count
     elif packed[0] > 1:
         batches = leading - 1
-    readings = tuple(
-        OperandReading(value, attribute.data) for value, attribute in zip(op.epilogue, op.epilogue_maps, strict=True)
-    )
+    readings = readings_of(op)
     is_plain = sizes[:-1] == positions and not batches and math.prod(taps) == 1
     if leading > 1 and is_plain and (joined := _join_positions(op, emit, x, y, readings)) is not None:
         x, y, readings = joined

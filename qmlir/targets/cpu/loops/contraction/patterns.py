@@ -18,7 +18,7 @@ from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.contraction.epilogue import for_each, write_element
-from qmlir.targets.cpu.loops.contraction.geometry import OperandReading
+from qmlir.targets.cpu.loops.contraction.geometry import readings_of
 from qmlir.targets.cpu.loops.contraction.tiles import LoopVariant
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, add, bits_of, times
 from qmlir.targets.cpu.loops.structured import replace_by_loops
@@ -32,8 +32,7 @@ class ScalarWriter:
         self.op = op
         self.y = op.outs
         self.accumulator: Attribute = op.accumulator_type
-        pairs = zip(op.epilogue, op.epilogue_maps, strict=True)
-        self.readings = tuple(OperandReading(value, attribute.data) for value, attribute in pairs)
+        self.readings = readings_of(op)
 
     def write(self, emit: Emitter) -> None:
         """Write all loops where `emit` stands."""
