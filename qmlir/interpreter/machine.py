@@ -149,11 +149,15 @@ class Interpreter:
 class Frame:
     """One running function: its values, and the way to run regions and to call other functions."""
 
-    __slots__ = ("interpreter", "values")
+    __slots__ = ("interpreter", "point", "steps", "values")
 
     def __init__(self, interpreter: Interpreter, values: dict[SSAValue, Any]):
         self.interpreter = interpreter
         self.values = values
+        self.point: tuple[Any, ...] = ()
+        """Where the innermost running nest of loops is: a number for each iterator, or an array of all its numbers."""
+        self.steps: tuple[int, ...] = ()
+        """How often each iterator of that nest runs, where its body computes whole arrays at once."""
 
     def call(self, name: str, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Call another function of the module."""

@@ -8,7 +8,6 @@ one body says which steps depend on an element and which on its row alone, and w
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextvars import ContextVar
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,10 +44,7 @@ from xdsl.utils.test_value import create_ssa_value
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.integers import integer_limits
 from qmlir.ir.builtin_types import as_integer, integer_list
-from qmlir.ir.evaluation import evaluate
-
-steps_of_iterators: ContextVar[tuple[int, ...]] = ContextVar("qmlir_steps_of_iterators")
-"""How often each iterator of the running operation runs, where its body computes whole arrays at once."""
+from qmlir.ir.evaluation import RunsRegions, evaluate
 
 
 class RowReduceOp(IRDLOperation, ABC):
@@ -152,9 +148,9 @@ def row_reductions(op: Operation) -> list[RowReduceOp]:
     return [each for region in op.regions for each in region.walk() if isinstance(each, RowReduceOp)]
 
 
-def reduced(op: RowReduceOp, value: Any) -> tuple[Any]:
+def _reduced(frame: Any, op: RowReduceOp, value: Any) -> tuple[Any]:
     """The number of each row, the iterators of the row being axes of one element. Raises for anything but arrays."""
-    steps = steps_of_iterators.get(())
+    steps: tuple[int, ...] = frame.steps
     if not steps:
         raise InterpretationError("takes a whole row: it computes on arrays of all elements only")
     whole: Array = np.broadcast_to(value, steps)
@@ -168,4 +164,4 @@ def reduced(op: RowReduceOp, value: Any) -> tuple[Any]:
     return (np.expand_dims(found, tuple(op.row)),)
 
 
-EVALUATORS = {RowMaxOp: reduced, RowSumOp: reduced}
+EVALUATORS = dict.fromkeys((RowMaxOp, RowSumOp), RunsRegions(_reduced))

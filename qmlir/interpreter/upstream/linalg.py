@@ -7,7 +7,6 @@ same order for each element, so the same results. A listener then sees arrays wh
 
 import itertools
 from collections.abc import Iterator, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -24,7 +23,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp
-from qmlir.dialects.kernel.rows import RowReduceOp, steps_of_iterators
+from qmlir.dialects.kernel.rows import RowReduceOp
 from qmlir.interpreter.machine import Frame
 from qmlir.interpreter.upstream.scalars import element_of, is_array, scalar_of
 from qmlir.ir.affine_bounds import lies_outside
@@ -36,9 +35,6 @@ _ELEMENTWISE_DIALECTS = ("arith", "math")
 
 _ELEMENTWISE_OPERATIONS = (ops.YieldOp, ops.IndexOp, ExtractOp, LoadOp, RequantizeOp, JoinOp, RowReduceOp)
 """Single operations of which the same is true: those that read an element do so from a whole that no point changes."""
-
-_point: ContextVar[tuple[Any, ...]] = ContextVar("qmlir_linalg_point")
-"""Where in its iteration space the innermost running operation is: numbers, or arrays along parallel iterators."""
 
 
 @dataclass(frozen=True)
@@ -111,16 +107,16 @@ class _Nest:
         """Write the outputs."""
         ranges, is_on_arrays = self.ranges(), self._runs_on_arrays() and not self._loads_outputs(frame)
         points = self._points_of_arrays(ranges) if is_on_arrays else itertools.product(*map(range, ranges))
-        outside, steps = _point.set(()), steps_of_iterators.set(ranges if is_on_arrays else ())
+        outside = frame.point, frame.steps
+        frame.steps = ranges if is_on_arrays else ()
         try:
             for point in points:
-                _point.set(point)
+                frame.point = point
                 arguments = [operand.read(point) for operand in self.operands]
                 for operand, value in zip(self.outputs, frame.run(self.body, *arguments), strict=True):
                     operand.write(point, value)
         finally:
-            _point.reset(outside)
-            steps_of_iterators.reset(steps)
+            frame.point, frame.steps = outside
 
     def _points_of_arrays(self, ranges: Sequence[int]) -> Iterator[tuple[Any, ...]]:
         """One point for each step of the reductions, with all indices of a parallel iterator along its own axis."""
@@ -178,8 +174,8 @@ def _is_elementwise(op: Operation) -> bool:
     )
 
 
-def _index(op: ops.IndexOp) -> tuple[Any]:
-    return (_point.get()[op.dim.value.data],)
+def _index(frame: Frame, op: ops.IndexOp) -> tuple[Any]:
+    return (frame.point[op.dim.value.data],)
 
 
 def _run(
@@ -236,7 +232,7 @@ EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
         for operation in Linalg.operations
         if issubclass(operation, LinalgStructuredOperation)
     },
-    ops.IndexOp: _index,
+    ops.IndexOp: RunsRegions(_index),
     ops.BroadcastOp: RunsRegions(_broadcast),
     ops.ReduceOp: RunsRegions(_reduce),
 }
