@@ -10,8 +10,11 @@ from tests.levels.reduction import reduced
 from tests.levels.stages import STAGES, Failure, Stage, failure_of
 from tests.levels.together import wrong_when_compiled
 
-case_kept = lru_cache(200)(case_of)
-"""The graph of a seed, which nobody changes: made once for all stages of a run."""
+
+@lru_cache(200)
+def case_kept(seed: int) -> Case:  # of a name of its own: another process is handed it
+    """The graph of a seed, which nobody changes: made once for all stages of a run."""
+    return case_of(seed)
 
 
 def report_of(

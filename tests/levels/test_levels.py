@@ -4,6 +4,7 @@ Stages that interpret loops or compile take a sample of the graphs; all of them 
 tests.levels` takes as many as there is time for.
 """
 
+import pickle
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -62,6 +63,10 @@ def test_composites_compute_what_their_definition_says(name: str) -> None:
     oracle = [stage for stage in STAGES if stage.name == "oracle"]
     reports = reports_of(range(6), oracle, is_brief=True, case_at=partial(case_of_one, names=(name,)))
     assert not reports, "\n".join(reports)
+
+
+def test_other_processes_find_what_makes_a_graph() -> None:
+    assert pickle.loads(pickle.dumps(case_kept)) is case_kept
 
 
 def test_the_oracle_is_asked() -> None:
