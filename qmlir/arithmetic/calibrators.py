@@ -7,7 +7,7 @@ keyword arguments are its options; the tree and packages name theirs in `Contrib
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -27,10 +27,6 @@ class Range(NamedTuple):
 
     minimum: float
     maximum: float
-
-
-Calibrator = Callable[..., Range]
-"""A function `(statistics, grid, *, options…)`, all of whose options have defaults."""
 
 
 def _some(statistics: Statistics) -> Statistics:
