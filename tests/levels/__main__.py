@@ -13,6 +13,7 @@ from multiprocessing import get_context
 from tempfile import TemporaryDirectory
 
 from tests.levels.generator import case_of_one
+from tests.levels.recipes import case_by_recipe
 from tests.levels.reports import case_kept, reports_of
 from tests.levels.stages import STAGES, Stage
 
@@ -31,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--stage", action="append", help="only these stages")
     parser.add_argument("--pipeline", action="append", help="these passes in place of the stages, one after the other")
     parser.add_argument("--row", action="append", default=[], help="each graph is one operation of these rows")
+    parser.add_argument("--recipes", action="store_true", help="each graph is a layer whose parts a recipe decides")
     parser.add_argument("--brief", action="store_true", help="a line for each graph that fails, and nothing reduced")
     parser.add_argument("--quick", action="store_true", help="no stage that interprets loops or compiles")
     parser.add_argument("--singly", action="store_true", help="each graph compiled by itself, for each instruction set")
@@ -54,6 +56,7 @@ def _failed(args: argparse.Namespace, stages: Sequence[Stage]) -> int:
     """How many graphs fail; writes their reports."""
     failed = 0
     case_at = partial(case_of_one, names=tuple(args.row)) if args.row else case_kept
+    case_at = case_by_recipe if args.recipes else case_at
     run = partial(reports_of, stages=stages, is_brief=args.brief, is_singly=args.singly, case_at=case_at)
     chunks = [range(first, min(first + TOGETHER, args.last)) for first in range(args.first, args.last, TOGETHER)]
     block = PROGRAMS_OF_A_PROCESS * args.processes

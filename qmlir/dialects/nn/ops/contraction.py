@@ -282,7 +282,7 @@ class ConvTransposeOp(WindowedContractionOp):
             raise VerifyException(f"weights have one scale, or one for each channel, found {weight}")
         if isinstance(result, UniformQuantizedType) and result.axes not in ((), (1,)):
             raise VerifyException(f"the result has one scale, or one for each channel, found {result}")
-        if self.bias is not None:
+        if self.bias is not None and self.components is None:
             verify_bias_type(element_of(self.bias), element_of(self.data), weight, self.of_channels)
 
     def output_channels(self) -> int:

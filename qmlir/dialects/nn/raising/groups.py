@@ -384,9 +384,10 @@ def _fault_of(composite: NnOp, types: Mapping[str, Attribute], pairs: Mapping[in
         parts.discard()
     composite.properties.pop(COMPONENTS, None)
     reason: str | None = None
-    for given in (needed, types):  # a bias that is not as the sum implies it is what the parts say
+    # Where the sum does not imply the type of a bias, the parts say how it is added, whatever types they have.
+    for given in (None, {}) if needed is None else (needed,):
         if given is not None:
-            composite.properties[COMPONENTS] = DictionaryAttr(dict(given))
+            composite.properties[COMPONENTS] = DictionaryAttr(given)
         try:
             composite.verify_()
         except VerifyException as error:
