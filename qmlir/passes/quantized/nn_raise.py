@@ -11,7 +11,9 @@ from xdsl.passes import ModulePass
 
 from qmlir import registry
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.raising.candidates import candidates
+from qmlir.dialects.nn.ops.contraction import FullyConnectedOp
+from qmlir.dialects.nn.ops.elementwise import AddOp
+from qmlir.dialects.nn.raising.candidates import TurnedProduct, candidates
 from qmlir.dialects.nn.raising.groups import Raised, Refusal, raise_group
 from qmlir.dialects.nn.raising.templates import Template, templates
 from qmlir.dialects.target.attributes import targets_of
@@ -102,17 +104,26 @@ class _Raising:
         for root in roots:
             if root.parent is None:
                 continue
-            for candidate, properties in candidates(root):
-                operation, value = candidate.composite, root.results[0]
-                if not self._wants(operation, root):
-                    continue
-                found = self._composed(value, templates(operation, properties, value, nearest=candidate.nearest))
-                if isinstance(found, Raised):
-                    set_marks(found.composite, marks_on(root))
-                    self._replace(found)
-                    break
-                if found.is_computed:
-                    self.remarks.setdefault(root, f"looks like {operation.name} and is not raised: {found.reason}")
+            is_layer = isinstance(root, AddOp) and self._wants(FullyConnectedOp, root)
+            turned = TurnedProduct.of(root) if is_layer else None
+            is_raised = self._raise_candidate(root)
+            if turned is not None:
+                turned.settle(is_raised=is_raised)
+
+    def _raise_candidate(self, root: Operation) -> bool:
+        """Raise the first composite that `root` is the last part of; whether there is one."""
+        for candidate, properties in candidates(root):
+            operation, value = candidate.composite, root.results[0]
+            if not self._wants(operation, root):
+                continue
+            found = self._composed(value, templates(operation, properties, value, nearest=candidate.nearest))
+            if isinstance(found, Raised):
+                set_marks(found.composite, marks_on(root))
+                self._replace(found)
+                return True
+            if found.is_computed:
+                self.remarks.setdefault(root, f"looks like {operation.name} and is not raised: {found.reason}")
+        return False
 
     def _replace(self, found: Raised) -> None:
         found.replace()
@@ -134,12 +145,13 @@ def _apply_patterns(module: ModuleOp, targets: Iterable[Description], ctx: Conte
 class NnRaise(ModulePass):
     """Make the parts of a composite the composite again, for a target that computes it as a whole.
 
-    Parts that came from one composite are found by what `nn-decompose` wrote on the last of them; with `structural`,
-    so are operations that compute the same as a composite: a matrix product and a bias, `x * sigmoid(x)`, a softmax
-    spelled out. `kinds` says what is wanted: kinds, names of the model's nodes, or globs of either. Without it that is
-    what a target wants raised (`quant-set-target`) that computes the composite, and everything where the module names
-    no targets; then the pattern sets of the targets raise blocks of their own. What a target computes of the parts
-    stays apart for it, unless that target, or one preferred to it, wants the composite.
+    Parts that came from one composite are found by what `nn-decompose` wrote on the last of them; with `structural`, so
+    are operations that compute the same as a composite: a matrix product and a bias, `x * sigmoid(x)`, a softmax
+    spelled out; constant weights `[K, N]` of such a product are transposed, with the axis of their scales. `kinds` says
+    what is wanted: kinds, names of the model's nodes, or globs of either. Without it that is what a target wants raised
+    (`quant-set-target`) that computes the composite, and everything where the module names no targets; then the pattern
+    sets of the targets raise blocks of their own. What a target computes of the parts stays apart for it, unless that
+    target, or one preferred to it, wants the composite.
 
     Quantized parts bring their types, as the property `components` of the composite, which then means exactly those
     parts; types that are implied, such as the accumulator before a bias, are left out. A group stays where the

@@ -4,7 +4,7 @@ A candidate is cheap and may be wrong: it is unified with the group, which prove
 that the composite would have; those that follow from constants are read from them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +31,7 @@ from qmlir.dialects.nn.ops.contraction import (
     WindowedContractionOp,
 )
 from qmlir.dialects.nn.ops.elementwise import AddOp, ClipOp, DivOp, ErfOp, ExpOp, LogOp, MulOp, SqrtOp, SubOp
+from qmlir.dialects.nn.ops.movement import TransposeOp
 from qmlir.dialects.nn.ops.normalization import LayerNormOp, RmsNormOp
 from qmlir.dialects.nn.ops.reduction import ReduceMeanOp, ReduceSumOp
 from qmlir.dialects.nn.ops.softmax import LogSoftmaxOp, SoftmaxOp
@@ -67,6 +68,57 @@ def _fully_connected(root: Operation) -> Iterator[Suggestion]:
         product = value.op if isinstance(value, OpResult) else None
         if isinstance(product, MatMulOp) and product.is_rhs_transposed and len(shape_of(value)) == 2:
             yield {}
+
+
+@dataclass(frozen=True)
+class TurnedProduct:
+    """A product with constant `(K, N)` weights, and the same one with the rows of a layer: `(N, K)`."""
+
+    product: MatMulOp
+    turned: MatMulOp
+    weight: ConstantOp
+
+    @staticmethod
+    def of(root: Operation) -> "TurnedProduct | None":
+        """The product that `root` adds a bias to, turned and in its place; `None` where it is not such a product."""
+        products = [value.op for value in root.operands if isinstance(value, OpResult)]
+        product = next((op for op in products if isinstance(op, MatMulOp)), None)
+        if product is None or product.is_rhs_transposed or not product.result.has_one_use():
+            return None
+        weight = constant_of(product.rhs)
+        if weight is None or len(shape_of(product.lhs)) != 2 or len(shape_of(product.rhs)) != 2:
+            return None
+        transposed = TransposeOp(product.rhs, (1, 0))
+        made = ConstantOp.of(np.ascontiguousarray(weight.array.T), transposed.result.type)
+        transposed.erase()
+        made.attributes.update(weight.attributes)
+        made.result.name_hint = weight.result.name_hint
+        turned = product.clone({product.rhs: made.result})
+        turned.transpose_b = BoolAttr.from_bool(True)
+        found = TurnedProduct(product, turned, made)
+        found._exchange(product, [made, turned])
+        return found
+
+    def settle(self, *, is_raised: bool) -> None:
+        """Leave the turned product to the layer that it was raised to, or have the product as it was."""
+        if is_raised:
+            weight = self.product.rhs.owner
+            self.product.erase()
+            if isinstance(weight, ConstantOp) and weight.result.first_use is None:
+                weight.detach()
+                weight.erase()
+            return
+        self._exchange(self.turned, [self.product])
+        self.turned.erase()
+        self.weight.detach()
+        self.weight.erase()
+
+    @staticmethod
+    def _exchange(old: MatMulOp, new: Sequence[Operation]) -> None:
+        assert old.parent is not None
+        old.parent.insert_ops_before(new, old)
+        old.result.replace_all_uses_with(new[-1].results[0])
+        old.detach()
 
 
 def _with_bias(product: type[WindowedContractionOp]) -> Callable[[Operation], Iterator[Suggestion]]:

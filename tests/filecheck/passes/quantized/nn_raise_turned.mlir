@@ -1,0 +1,47 @@
+// RUN: qmlir-opt %s -p nn-raise | filecheck %s
+
+// A product with constant weights [K, N] and a bias are a layer with weights [N, K]: the same numbers, and the scales of
+// the same channels, which lie along the other axis.
+!x = !quant.uniform<i8:f32, 0.5:3>
+!w = !quant.uniform<i8:f32:1, {0.25, 0.5}>
+!a = !quant.uniform<i32:f32:1, {0.125, 0.25}>
+!b = !quant.uniform<i32:f32:0, {0.125, 0.25}>
+!y = !quant.uniform<i8:f32, 1.5:-9>
+func.func @main(%x: tensor<1x3x!x>) -> (tensor<1x2x!y>, tensor<1x2x!a>, tensor<1x2x!y>) {
+  %w = nn.constant dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi8> -> tensor<3x2x!w> {origin = "w"}
+  %b = nn.constant dense<[7, 8]> : tensor<2xi32> -> tensor<2x!b> {origin = "b"}
+  %0 = nn.matmul %x, %w : (tensor<1x3x!x>, tensor<3x2x!w>) -> tensor<1x2x!a> {origin = "mm"}
+  %1 = nn.add %0, %b : (tensor<1x2x!a>, tensor<2x!b>) -> tensor<1x2x!y> {origin = "plus"}
+  // The product is used by others, too, and stays as it is.
+  %2 = nn.matmul %x, %w : (tensor<1x3x!x>, tensor<3x2x!w>) -> tensor<1x2x!a> {origin = "used"}
+  %3 = nn.add %2, %b : (tensor<1x2x!a>, tensor<2x!b>) -> tensor<1x2x!y>
+  func.return %1, %2, %3 : tensor<1x2x!y>, tensor<1x2x!a>, tensor<1x2x!y>
+}
+// What is added is no bias, one number for each channel: the product stays as it is.
+func.func @rows(%x: tensor<2x3xf32>, %r: tensor<2x1xf32>) -> tensor<2x2xf32> {
+  %w = nn.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf32>
+  %0 = nn.matmul %x, %w : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
+  %1 = nn.add %0, %r : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  func.return %1 : tensor<2x2xf32>
+}
+// CHECK: !q0 = !quant.uniform<i8:f32, 5.000000e-01:3>
+// CHECK-NEXT: !q1 = !quant.uniform<i8:f32, 1.500000e+00:-9>
+// CHECK-NEXT: !q2 = !quant.uniform<i32:f32:1, {1.250000e-01, 2.500000e-01}>
+// CHECK-NEXT: !q3 = !quant.uniform<i8:f32:1, {2.500000e-01, 5.000000e-01}>
+// CHECK-NEXT: !q4 = !quant.uniform<i32:f32:0, {1.250000e-01, 2.500000e-01}>
+// CHECK-NEXT: !q5 = !quant.uniform<i8:f32:0, {2.500000e-01, 5.000000e-01}>
+// CHECK-LABEL: @main(
+// CHECK-SAME: [[V0:%.+]]: tensor<1x3x!q0>) -> (tensor<1x2x!q1>, tensor<1x2x!q2>, tensor<1x2x!q1>)
+// CHECK-NEXT: [[V1:%.+]] = nn.constant dense<{{\[\[}}1, 2], [3, 4], [5, 6]]> : tensor<3x2xi8> -> tensor<3x2x!q3> {origin = "w"}
+// CHECK-NEXT: [[V2:%.+]] = nn.constant dense<[7, 8]> : tensor<2xi32> -> tensor<2x!q4> {origin = "b"}
+// CHECK-NEXT: [[V3:%.+]] = nn.constant dense<{{\[\[}}1, 3, 5], [2, 4, 6]]> : tensor<2x3xi8> -> tensor<2x3x!q5> {origin = "w"}
+// CHECK-NEXT: [[V4:%.+]] = nn.fully_connected [[V0]], [[V3]], [[V2]] : (tensor<1x3x!q0>, tensor<2x3x!q5>, tensor<2x!q4>) -> tensor<1x2x!q1> {origin = ["mm", "plus"], tensor = "plus"}
+// CHECK-NEXT: [[V5:%.+]] = nn.matmul [[V0]], [[V1]] : (tensor<1x3x!q0>, tensor<3x2x!q3>) -> tensor<1x2x!q2> {origin = "used"}
+// CHECK-NEXT: [[V6:%.+]] = nn.add [[V5]], [[V2]] : (tensor<1x2x!q2>, tensor<2x!q4>) -> tensor<1x2x!q1>
+// CHECK-NEXT: func.return [[V4]], [[V5]], [[V6]] : tensor<1x2x!q1>, tensor<1x2x!q2>, tensor<1x2x!q1>
+// CHECK-LABEL: @rows(
+// CHECK-SAME: [[V0:%.+]]: tensor<2x3xf32>, [[V1:%.+]]: tensor<2x1xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: [[V2:%.+]] = nn.constant dense<{{\[\[}}1.000000e+00, 2.000000e+00], [3.000000e+00, 4.000000e+00], [5.000000e+00, 6.000000e+00]]> : tensor<3x2xf32>
+// CHECK-NEXT: [[V3:%.+]] = nn.matmul [[V0]], [[V2]] : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: [[V4:%.+]] = nn.add [[V3]], [[V1]] : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT: func.return [[V4]] : tensor<2x2xf32>
