@@ -57,7 +57,10 @@ def convolutions(size: int, *, is_shift: bool) -> ModuleOp:
     constants: dict[str, Array] = {"w_zero": np.zeros(_CHANNELS, np.int8)}
     scale = np.float32(1)
     for name, zero in (("x", 3), ("first", -128), ("second", -128)):
-        constants[f"{name}_scale"], constants[f"{name}_zero"] = scale, np.array(0 if is_shift else zero, np.int8)
+        constants[f"{name}_scale"], constants[f"{name}_zero"] = (
+            np.array(scale),
+            np.array(0 if is_shift else zero, np.int8),
+        )
         weights = generator.integers(-127, 128, (_CHANNELS, _CHANNELS, 1, 1)).astype(np.int8)
         spread = np.linspace(0.5, 1, _CHANNELS, dtype=np.float32)
         spread = np.exp2(np.ceil(np.log2(spread))) if is_shift else spread

@@ -134,14 +134,14 @@ def _prepare_random(subject: Subject) -> tuple[ModuleOp, Samples, Mapping[str, A
 
 def _prepare_digits(subject: Subject, models: Path) -> tuple[ModuleOp, Samples, Mapping[str, Array]]:
     digits = Digits.of(subject.name, models)
-    axis = _batch_axis(subject.name)
+    axis = batch_axis(subject.name)
     subject.onnx.write_bytes(digits.path.read_bytes())
     samples = [{"input": digits.calibration.take([place], axis)} for place in range(_DIGIT_SAMPLES)]
     module = qmlir.load(digits.path, shapes={"input": samples[0]["input"].shape})
     return module, samples, {"input": np.ascontiguousarray(digits.test.take([0], axis))}
 
 
-def _batch_axis(name: str) -> int:
+def batch_axis(name: str) -> int:
     """Of the images of a digit classifier: recurrent ones have the sequence first."""
     return 0 if name.endswith(("cnn", "mlp")) else 1
 
@@ -152,7 +152,7 @@ def prepare(name: str, folder: Path, models: Path, say: Say) -> Subject:
     Digit classifiers come from the folder `models`.
     """
     own = folder / name
-    form = BENCH_MODELS[name].peer_form if name in BENCH_MODELS else "" if _batch_axis(name) else STATIC
+    form = BENCH_MODELS[name].peer_form if name in BENCH_MODELS else "" if batch_axis(name) else STATIC
     subject = Subject(name, own, form)
     if not subject.ready_file.exists():
         shutil.rmtree(own, ignore_errors=True)

@@ -16,7 +16,6 @@ from typing import Any, TypedDict, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import registry
-from qmlir.dialects.target.description import parse_requantization
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.passmanager.pipeline import parse_pipeline
@@ -323,11 +322,8 @@ def _options(values: Mapping[str, str | bool]) -> str:
 
 
 def _requantize_text(text: str) -> str:
-    """The options by which everything requantizes as `text` says: `shift:up`. Raises `DiagnosticError`."""
-    try:
-        mode, ties = parse_requantization(text)
-    except ValueError as error:
-        raise text_error(f"setting 'requantize': {error}") from error
+    """The options by which everything requantizes as `text` says, `f32` or `shift:up`; the pass checks them."""
+    mode, _, ties = text.partition(":")
     return f"{{mode={mode}{f' ties={ties}' if ties else ''}}}"
 
 
@@ -423,3 +419,9 @@ ELEMENTS: Mapping[str, Callable[[Mapping[str, Sequence[str]]], str]] = {
     name: partial(element_text, name) for name in PIPELINES
 }
 """What `parse_pipeline` makes of the names of pipelines."""
+
+
+def lowering_text(module: ModuleOp) -> str:
+    """The passes by which `quantize` lowers `module` where no setting says anything else."""
+    pipeline, values = quantize_pipeline({}, module)
+    return pipeline.text("target", "lower", **values)

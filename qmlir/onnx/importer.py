@@ -30,6 +30,7 @@ from qmlir.ir.provenance import Origin, set_tensor_names
 from qmlir.ir.signature import Port, set_ports
 from qmlir.ir.verification import verify
 from qmlir.onnx import export
+from qmlir.onnx.annotations import take_ranges
 from qmlir.onnx.checking import check_nodes, check_standard, check_text, check_types, opsets
 from qmlir.onnx.errors import describe_node, model_error, node_error, node_name, reason_of
 from qmlir.onnx.export import metadata
@@ -171,6 +172,7 @@ class _ModelImporter:
     def _module(self, function: FuncOp, attributes: Mapping[str, Attribute]) -> ModuleOp:
         module = ModuleOp([function], {**_metadata(self.model), **attributes})
         _follow_producer(module, self.model)
+        take_ranges(self.model.proto.graph, module)
         verify(module)
         return module
 

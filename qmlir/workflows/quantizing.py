@@ -11,7 +11,10 @@ from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import GIVEN, QuantizeSettings, given_recipe, quantize_pipeline
 from qmlir.quantization.decisions import Decisions
+from qmlir.quantization.observed import observed
+from qmlir.quantization.profiles.carried import carried_profile, statistics_of_tensors
 from qmlir.quantization.profiles.file import Profile
+from qmlir.quantization.profiles.keys import keyed_values
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.report import float_reasons
 from qmlir.workflows.profiling import profile
@@ -42,7 +45,7 @@ def quantize_with_profile(
     **settings: Unpack[QuantizeSettings],
 ) -> Quantized:
     """What `quantize` does, with what it made on the way. Raises `DiagnosticError`."""
-    if (data is None) == (profiled is None):
+    if data is not None and profiled is not None:
         raise text_error("quantize takes samples or a profile, one of them")
     pipeline, values = quantize_pipeline(settings, module)
 
@@ -52,9 +55,10 @@ def quantize_with_profile(
 
     lowered = module.clone()
     run(lowered, "target", "lower")
-    if profiled is None:
-        assert data is not None
+    if data is not None:
         profiled = profile(lowered, data, processes=processes, progress=progress)
+    elif profiled is None:
+        profiled = _carried(lowered, module)
     run(lowered, "profile", taken=profiled)
     before = lowered.clone()
     used: set[int] = set()
@@ -69,6 +73,17 @@ def quantize_with_profile(
     return Quantized(lowered, profiled, before, frozenset(used), reasons)
 
 
+def _carried(lowered: ModuleOp, module: ModuleOp) -> Profile:
+    """The statistics that `lowered`, made of `module`, carries."""
+    if not any(observed(each.value) for each in keyed_values(lowered)):
+        raise text_error(
+            "there are no samples, and the model carries no statistics: quantize takes samples, a profile of the "
+            "lowered model, or a model with statistics; 'qmlir profile MODEL --data PATH -o FILE.onnx' writes one, and "
+            "tools may annotate tensors with scales and zero points, or give them metadata: 'qmlir.min' and 'qmlir.max'"
+        )
+    return carried_profile(lowered, statistics_of_tensors(module))
+
+
 def quantize(
     module: ModuleOp,
     data: Data | None = None,
@@ -81,10 +96,11 @@ def quantize(
     """Post-training quantization: a quantized module of a float `module`, which is not changed.
 
     The module is lowered, profiled on `data`, its types are decided, and its operations are raised. `profiled` is a
-    profile of the lowered module, in place of `data`. `settings` are those of `QuantizeSettings`: `target`, `keep`,
+    profile of the lowered module, in place of `data`. With neither, the statistics that the module carries are used:
+    types with ranges, and `calib.stats` beside values. `settings` are those of `QuantizeSettings`: `target`, `keep`,
     `activations`, `weights`, `accumulator`, `scheme`, `weight_scheme`, `granularity`, `calibrator`, `recipe`,
-    `assert_all_quantized`. Inputs and outputs of the module stay float; between them it computes on integers, but for
-    operations that stay in float. A terminal as `progress` gets a bar.
+    `requantize`, `assert_all_quantized`. Inputs and outputs of the module stay float; between them it computes on
+    integers, but for operations that stay in float. A terminal as `progress` gets a bar.
 
     Raises `DiagnosticError` for data, a profile or a recipe that does not fit.
     """

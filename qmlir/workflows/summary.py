@@ -43,7 +43,7 @@ class QuantizationSummary:
         return (
             f"{self.coverage.summary()}"
             f"weights: {bytes_text(before)} in float, {bytes_text(after)} now{times}\n"
-            f"samples: {self.samples}\n"
+            f"{f'samples: {self.samples}' if self.samples else 'statistics: those that the model carries'}\n"
         )
 
     def to_dict(self) -> dict[str, Any]:

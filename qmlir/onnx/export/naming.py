@@ -30,13 +30,17 @@ class ValueNames:
         return f"{first}.{number}"
 
 
+def _own_name(value: OpResult) -> str:
+    """The model's name of a value, empty where it has none."""
+    return tensor_names(value.op)[value.index]
+
+
 def _wishes(value: SSAValue) -> list[str]:
     """What a value may be called, the best name first."""
     assert isinstance(value, OpResult)
     op = value.op
-    own = tensor_names(op)[value.index]
     part = "_".join(str(origin) for origin in origins_of(op)[:1])
-    return [own, value.name_hint or "", part, op.name.rpartition(".")[2]]
+    return [_own_name(value), value.name_hint or "", part, op.name.rpartition(".")[2]]
 
 
 def names_of(function: FuncOp, inputs: Iterable[Port], outputs: Iterable[Port]) -> dict[SSAValue, str]:
@@ -53,10 +57,10 @@ def names_of(function: FuncOp, inputs: Iterable[Port], outputs: Iterable[Port]) 
         if not isinstance(value, BlockArgument) and value not in found and port.name not in used:
             found[value] = port.name
             used.add(port.name)
-    for op in function.body.block.ops:
-        for result in op.results:
-            if result not in found:
-                found[result] = names.take(*_wishes(result))
+    # Parts of a node may read as the tensor that the node gave: the name is that of the value that says so.
+    rest = [result for op in function.body.block.ops for result in op.results if result not in found]
+    for value in sorted(rest, key=lambda value: not _own_name(value)):
+        found[value] = names.take(*_wishes(value))
     return found
 
 

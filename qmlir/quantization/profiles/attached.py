@@ -4,16 +4,32 @@ An operation with one result has one `#calib.stats`; one with several has an arr
 nothing is known.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import cast
 
-from xdsl.dialects.builtin import AnyFloat, ArrayAttr, BFloat16Type, DictionaryAttr, Float16Type, Float64Type, UnitAttr
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    BFloat16Type,
+    DictionaryAttr,
+    Float16Type,
+    Float64Type,
+    FunctionType,
+    ModuleOp,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.calib.types import StatsAttr
+from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.quant.types import CalibratedQuantizedType
+from qmlir.ir.builtin_types import tensor
+from qmlir.quantization.profiles.keys import functions_of
 
 STATS = "calib.stats"
 
@@ -50,9 +66,9 @@ def _entries(function: FuncOp) -> list[dict[str, Attribute]]:
     return [dict(cast(Mapping[str, Attribute], entry.data)) for entry in function.arg_attrs]
 
 
-def attach(value: SSAValue, statistics: Statistics) -> None:
+def attach(value: SSAValue, statistics: Statistics | StatsAttr) -> None:
     """Put `statistics`, of at least one value seen, beside `value`."""
-    attribute = StatsAttr.of_statistics(statistics)
+    attribute = statistics if isinstance(statistics, StatsAttr) else StatsAttr.of_statistics(statistics)
     owner, place = _place(value)
     if not isinstance(value.owner, Operation):
         assert isinstance(owner, FuncOp)
@@ -81,3 +97,64 @@ def statistics_of(value: SSAValue) -> Statistics | None:
         assert isinstance(owner, FuncOp)
         known = _entries(owner)[place].get(STATS)
     return known.statistics if isinstance(known, StatsAttr) and known.exact.data else None
+
+
+@dataclass
+class _Ties:
+    """Values that have one type because a call hands one on as the other: arguments, and what is returned."""
+
+    _parents: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+
+    def root(self, value: SSAValue) -> SSAValue:
+        while (parent := self._parents.get(value)) is not None:
+            value = parent
+        return value
+
+    def tie(self, left: Iterable[SSAValue], right: Iterable[SSAValue]) -> None:
+        for one, other in zip(left, right, strict=True):
+            if self.root(one) is not self.root(other):
+                self._parents[self.root(one)] = self.root(other)
+
+
+def _return_of(function: FuncOp) -> ReturnOp | None:
+    last = function.body.blocks[-1].last_op
+    return last if isinstance(last, ReturnOp) else None
+
+
+def _calls(module: ModuleOp) -> Iterator[tuple[CallOp, FuncOp]]:
+    functions = {function.sym_name.data: function for function in functions_of(module)}
+    for op in module.walk():
+        if isinstance(op, CallOp) and op.callee.root_reference.data in functions:
+            yield op, functions[op.callee.root_reference.data]
+
+
+def _ties(module: ModuleOp) -> _Ties:
+    ties = _Ties()
+    for call, function in _calls(module):
+        ties.tie(call.operands, function.body.blocks[0].args)
+        if (returned := _return_of(function)) is not None:
+            ties.tie(call.results, returned.operands)
+    return ties
+
+
+def set_ranges(module: ModuleOp, entries: Mapping[SSAValue, tuple[float, float]]) -> None:
+    """Give each value that has an entry, and what calls hand on as it, the calibrated type of the range."""
+    ties = _ties(module)
+    ranges: dict[SSAValue, tuple[float, float]] = {}
+    for value, (minimum, maximum) in entries.items():
+        root = ties.root(value)
+        low, high = ranges.get(root, (minimum, maximum))
+        ranges[root] = min(low, minimum), max(high, maximum)
+    for function in functions_of(module):
+        values = [*function.body.blocks[0].args, *(result for op in function.body.walk() for result in op.results)]
+        for value in values:
+            if (found := ranges.get(ties.root(value))) is not None:
+                type_ = tensor(value.type)
+                expressed = plain_type(type_.get_element_type())
+                assert isinstance(expressed, AnyFloat)
+                element = calibrated_type(*found, expressed)
+                Rewriter.replace_value_with_new_type(value, TensorType(element, type_.get_shape(), type_.encoding))
+        returned = _return_of(function)
+        outputs = function.function_type.outputs.data if returned is None else [each.type for each in returned.operands]
+        inputs = [argument.type for argument in function.body.blocks[0].args]
+        function.function_type = FunctionType.from_lists(inputs, list(outputs))

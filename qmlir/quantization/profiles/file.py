@@ -43,6 +43,8 @@ class Profile:
 
     model: ModelDigest
     samples: int
+    """0 where nobody says it: the model came with its statistics."""
+
     values: Mapping[str, Statistics]
     passes: str = ""
     """The pipeline that the model went through before it ran, for the reader."""
@@ -105,8 +107,8 @@ class Profile:
         model, values = _of_type(head, "model", dict), _of_type(head, "values", dict)
         digest = ModelDigest(_of_type(model, "structure", str), _of_type(model, "weights", str))
         samples = _of_type(head, "samples", int)
-        if samples < 1:
-            raise ProfileError(f"it is of {samples} samples, at least 1 is accepted")
+        if samples < 0:
+            raise ProfileError(f"it is of {samples} samples, at least 0 is accepted")
         extremes = {key: known for key, entry in values.items() if (known := _extreme_samples(key, entry, samples))}
         statistics = {key: _statistics(key, entry) for key, entry in values.items()}
         passes, tool = _of_type(head, "passes", str), _of_type(head, "tool", str)

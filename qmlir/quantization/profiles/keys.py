@@ -7,7 +7,7 @@ time steps of an unrolled LSTM, share a key on purpose: they have one range.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -18,7 +18,7 @@ from xdsl.traits import ConstantLike
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.ir.builtin_types import ranked_tensor
-from qmlir.ir.provenance import origins_of
+from qmlir.ir.provenance import Origin, origins_of, tensor_names
 from qmlir.ir.signature import inputs_of
 
 ENTRY = "main"
@@ -58,16 +58,22 @@ def operations_of(function: FuncOp) -> Iterator[Operation]:
     return (op for op in function.body.walk() if not isinstance(op, ObserveOp | CallOp))
 
 
+def _written(origin: Origin, nodes: Container[str]) -> str:
+    text = str(origin)
+    return f"{origin.name}//{origin.role}" if origin.role and text in nodes else text
+
+
 def _bases(function: FuncOp, prefix: str) -> dict[Operation, str]:
     """The key of each operation, before the number of the result."""
     numbers: Counter[str] = Counter()
     named: dict[Operation, str] = {}
     last: dict[str, str] = {}
-    for op in operations_of(function):
-        if not op.results:
-            continue
+    operations = [op for op in operations_of(function) if op.results]
+    # A node may be called as the part of another one is: then the part has two slashes before its role.
+    nodes = {each.name for op in operations for each in origins_of(op) if not each.role}
+    for op in operations:
         if origins := origins_of(op):
-            named[op] = "+".join(map(str, origins))
+            named[op] = "+".join(_written(each, nodes) for each in origins)
             last[named[op]] = op.name
         else:
             named[op] = f"{prefix}{op.name}[{numbers[op.name]}]"
@@ -102,3 +108,11 @@ def keyed_values(module: ModuleOp) -> list[KeyedValue]:
         name = function.sym_name.data
         found += _keyed(function, "" if name == ENTRY or len(functions) == 1 else f"@{name}/")
     return found
+
+
+def tensor_of(keyed: KeyedValue) -> str:
+    """What the model calls a value, the port for an argument; empty for a part that no tensor of the model is."""
+    owner, value = keyed.owner, keyed.value
+    if isinstance(owner, FuncOp):
+        return inputs_of(owner)[owner.body.blocks[0].args.index(value)].name
+    return tensor_names(owner)[owner.results.index(value)]

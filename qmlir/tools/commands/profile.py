@@ -1,11 +1,20 @@
-"""`qmlir profile`: runs a model on samples and writes the recorded statistics of its values to a file."""
+"""`qmlir profile`: runs a model on samples and writes the recorded statistics of its values.
+
+They are written by themselves, or with the model, lowered as `qmlir quantize` lowers it.
+"""
 
 import argparse
 from pathlib import Path
 
 from qmlir import profile
+from qmlir.ir.verification import verify
+from qmlir.onnx.suffixes import ONNX_SUFFIXES
+from qmlir.passmanager.running import run_pipeline
+from qmlir.pipelines import GIVEN, QUANTIZE, lowering_text
+from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.tools.arguments import add_model, add_options, add_output, load_model
 from qmlir.tools.frame import Command, Session
+from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.folder import check_file
 
 
@@ -13,7 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir profile`."""
     add_model(parser)
     add_options(parser, "--data", required=True)
-    add_output(parser, "the profile to write (JSON)", required=True, metavar="FILE")
+    add_output(
+        parser,
+        "the profile to write (JSON), or the lowered model with its statistics, FILE.onnx or FILE.mlir, "
+        "which qmlir quantize takes without samples",
+        required=True,
+        metavar="FILE",
+    )
     add_options(parser, "--shape")
     add = parser.add_argument
     add("--passes", default="", metavar="PIPELINE", help="the passes to run first, such as nn-decompose")
@@ -31,10 +46,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Profile a model and write its statistics. Raises `DiagnosticError`."""
     check_file(Path(arguments.output))  # before samples take their time
+    output, passes = Path(arguments.output), arguments.passes
+    is_onnx = output.suffix in ONNX_SUFFIXES
+    module = load_model(arguments.model, session, arguments.shape)
+    if carries := is_onnx or output.suffix == ".mlir":
+        module = run_pipeline(module, passes or lowering_text(module))
+        verify(module)
+        passes = ""
     found = profile(
-        load_model(arguments.model, session, arguments.shape),
+        module,
         arguments.data,
-        passes=arguments.passes,
+        passes=passes,
         function=arguments.function,
         batch_size=arguments.batch_size,
         processes=arguments.processes,
@@ -43,7 +65,14 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         observers=arguments.observer,
         progress=session.progress,
     )
-    found.save(arguments.output)
+    if carries:
+        run_pipeline(module, QUANTIZE.own_text("profile", profile=GIVEN), taken=found)
+    if is_onnx:
+        export_onnx(module, output)
+    elif carries:
+        save_module(module, output, PrintOptions(weights=Weights.SIDECAR))
+    else:
+        found.save(output)
     value = {"output": arguments.output, "samples": found.samples, "values": len(found.values)}
     session.say(f"{arguments.output}: {len(found.values)} values of {found.samples} samples")
     session.emit(value, str)  # the result is the file: as text there is nothing more

@@ -1,4 +1,7 @@
-"""`qmlir quantize`: quantizes a float model by samples, and writes a folder with the module and its sources."""
+"""`qmlir quantize`: quantizes a float model by samples, or by statistics that it carries, and writes the result.
+
+A folder has the module and its sources.
+"""
 
 import argparse
 from pathlib import Path
@@ -30,9 +33,12 @@ _MODULE = ".mlir"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `qmlir quantize`."""
     add_model(parser, help="a .onnx model, a .mlir module, or - for a module from stdin")
-    source = parser.add_mutually_exclusive_group(required=True)
+    source = parser.add_mutually_exclusive_group()
     add_options(source, "--data")
-    source.add_argument("--profile", metavar="FILE", help="a profile of the lowered model instead of samples")
+    source.add_argument(
+        "--profile", metavar="FILE",
+        help="a profile of the lowered model instead of samples (with neither: the statistics that the model carries)",
+    )  # fmt: skip
     add_output(
         parser,
         "the folder to write, or the module, FILE.mlir (large weights go beside it), or FILE.onnx",

@@ -134,8 +134,6 @@ def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
 def test_what_must_be_said_somewhere(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="-o/--output"):
         read(tmp_path, "[quantize]\ndata = 'x.npz'")
-    with pytest.raises(UsageError, match="one of the arguments --data --profile is required"):
-        read(tmp_path, "[quantize]\noutput = 'out'")
 
 
 def test_what_is_written_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

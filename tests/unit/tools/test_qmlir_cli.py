@@ -62,7 +62,7 @@ def test_the_compiler_stays_where_it_is(words: list[str]) -> None:
         (["run"], "qmlir run: error: the following arguments are required: MODEL (see qmlir run --help)"),
         (["run", "a.mlir", "--engin", "compiled"], "unrecognized arguments: --engin compiled"),
         (["run", "a.mlir", "--threads", "many"], "argument --threads: invalid int value: 'many'"),
-        (["quantize", "a.mlir", "-o", "out"], "one of the arguments --data --profile is required"),
+        (["quantize", "a.mlir", "-o", "out", "--data", "x", "--profile", "y"], "--profile: not allowed with argument"),
         (["quantize", "a.mlir", "--data", "x.npz"], "the following arguments are required: -o/--output"),
     ],
 )

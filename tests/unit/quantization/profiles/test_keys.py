@@ -104,3 +104,14 @@ def test_models_of_another_batch_size(name: str, shape: tuple[int, ...]) -> None
         read = parse_module(ctx, module_text(module, PrintOptions(weights=Weights.INLINE)))
         assert model_digest(read) == found[-1]
     assert found[0] == found[1]
+
+
+def test_a_node_that_is_called_as_a_part_of_another_one_has_a_key_of_its_own() -> None:
+    text = """func.func @main(%x: tensor<2xf32> {nn.name = "x"}) -> tensor<2xf32> {
+      %0 = nn.relu %x : tensor<2xf32> {origin = "fc", role = "relu"}
+      %1 = nn.relu %0 : tensor<2xf32> {origin = "fc/relu"}
+      %2 = nn.relu %1 : tensor<2xf32> {origin = "other", role = "relu"}
+      func.return %2 : tensor<2xf32>
+    }"""
+    module = parse_module(default_environment().new_context(), text, "keys.mlir")
+    assert [each.key for each in keyed_values(module)] == ["x", "fc//relu", "fc/relu", "other/relu"]

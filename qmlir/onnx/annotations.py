@@ -1,0 +1,125 @@
+"""Ranges that a model gives its tensors, whoever wrote it: metadata of values, and annotations of quantization.
+
+Metadata are `qmlir.min` and `qmlir.max`, with `qmlir.mean`, `.std` and `.count` where they are known. The standard
+annotates a tensor with its scale and zero point, QONNX with the type of the integers that it holds. What is no range is
+a warning, and says nothing.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+from onnx import GraphProto, TensorAnnotation, TensorProto, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.arithmetic.integers import integer_limits
+from qmlir.arithmetic.statistics import Summary
+from qmlir.dialects.calib.types import StatsAttr
+from qmlir.ir.diagnostics import Diagnostic, Severity, emit
+from qmlir.onnx.export import metadata
+from qmlir.quantization.observed import observed
+from qmlir.quantization.profiles.attached import attach, set_ranges
+from qmlir.quantization.profiles.given import has_parameters
+from qmlir.quantization.profiles.keys import keyed_values, tensor_of
+
+_SCALE, _ZERO_POINT, _DATATYPE = "SCALE_TENSOR", "ZERO_POINT_TENSOR", "finn_datatype"
+
+_NAMED_LIMITS: Mapping[str, tuple[int, int]] = {"BINARY": (0, 1), "BIPOLAR": (-1, 1), "TERNARY": (-1, 1)}
+"""Of QONNX's types that have no number of bits."""
+
+
+@dataclass(frozen=True)
+class _TensorRange:
+    minimum: float
+    maximum: float
+    statistics: StatsAttr | None = None
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.minimum) and isfinite(self.maximum) and self.minimum <= self.maximum):
+            raise ValueError(f"from {self.minimum} to {self.maximum} is not a range")
+
+
+def _of_metadata(said: Mapping[str, str]) -> _TensorRange | None:
+    """The range in the metadata of a value. Raises `ValueError` or `VerifyException`."""
+    low, high, mean, deviation, count = (said.get(key) for key in metadata.STATISTICS.values())
+    if low is None and high is None:
+        return None
+    if low is None or high is None:
+        raise ValueError("it has one end of a range")
+    numbers = float(low), float(high)
+    if mean is None or deviation is None or count is None:
+        return _TensorRange(*numbers)
+    known = _TensorRange(*numbers)
+    attribute = StatsAttr.of(Summary(int(count), *numbers, float(mean), float(deviation)))
+    return _TensorRange(known.minimum, known.maximum, attribute)
+
+
+def _of_annotation(annotation: TensorAnnotation, tensors: Mapping[str, TensorProto]) -> _TensorRange | None:
+    """The numbers that the annotated type holds. Raises `ValueError` or `KeyError`."""
+    said = {each.key: each.value for each in annotation.quant_parameter_tensor_names}
+    if _DATATYPE in said:
+        return _of_datatype(said[_DATATYPE])
+    if not {_SCALE, _ZERO_POINT} & said.keys():
+        return None
+    if missing := {_SCALE, _ZERO_POINT} - said.keys():
+        raise ValueError(f"it has no {missing.pop()}")
+    scale, zero_point = (numpy_helper.to_array(tensors[said[key]]) for key in (_SCALE, _ZERO_POINT))
+    if scale.size != 1 or zero_point.size != 1 or zero_point.dtype.kind not in "iu":
+        raise ValueError("its scale is one number, its zero point one integer")
+    limits = np.iinfo(zero_point.dtype)
+    low, high = (float(scale.item()) * (int(end) - int(zero_point.item())) for end in (limits.min, limits.max))
+    return _TensorRange(low, high)
+
+
+def _of_datatype(name: str) -> _TensorRange | None:
+    if name in _NAMED_LIMITS:
+        return _TensorRange(*_NAMED_LIMITS[name])
+    found = re.fullmatch(r"(U?)INT(\d{1,2})", name)
+    return None if found is None else _TensorRange(*integer_limits(int(found[2]), is_signed=not found[1]))
+
+
+def _found(graph: GraphProto) -> Iterator[tuple[str, _TensorRange]]:
+    """The ranges of tensors, metadata of a value last."""
+    tensors = {each.name: each for each in graph.initializer}
+    for annotation in graph.quantization_annotation:
+        try:
+            found = _of_annotation(annotation, tensors)
+        except (ValueError, KeyError) as error:
+            _warn(f"the annotation of '{annotation.tensor_name}' is ignored: {error}")
+            continue
+        if found is not None:
+            yield annotation.tensor_name, found
+    for info in (*graph.input, *graph.value_info, *graph.output):
+        try:
+            found = _of_metadata(metadata.entries(info))
+        except (ValueError, VerifyException) as error:
+            _warn(f"the statistics of '{info.name}' are ignored: {error}")
+            continue
+        if found is not None:
+            yield info.name, found
+
+
+def _warn(message: str) -> None:
+    emit(Diagnostic(Severity.WARNING, message))
+
+
+def take_ranges(graph: GraphProto, module: ModuleOp) -> None:
+    """Give the float values of a module, which has been imported, the ranges that the model says of its tensors."""
+    ranges = dict(_found(graph))
+    if not ranges:
+        return
+    values = {
+        each.value: ranges[name]
+        for each in keyed_values(module)
+        if (name := tensor_of(each)) in ranges
+        and not each.is_constant
+        and not has_parameters(each.value)
+        and observed(each.value) is None
+    }
+    for value, each in values.items():
+        if each.statistics is not None:
+            attach(value, each.statistics)
+    set_ranges(module, {value: (each.minimum, each.maximum) for value, each in values.items()})
