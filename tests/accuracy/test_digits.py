@@ -33,8 +33,11 @@ CASES = [
     ),
     ("digits_lstm", "tensor", "min_max"),
     ("digits_lstm", "channel", "mse"),
-    ("digits_gru", "tensor", "mse"),
-    ("digits_gru", "channel", "mse"),
+    *(
+        pytest.param("digits_gru", granularity, calibrator, marks=[] if calibrator == "mse" else pytest.mark.sweep)
+        for granularity in ("tensor", "channel")
+        for calibrator in ("min_max", "percentile", "entropy", "mse")
+    ),
 ]
 
 
