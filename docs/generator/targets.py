@@ -20,7 +20,10 @@ the attribute `target.specs` (`quant-set-target`, `--target`), and look nothing 
 
 _PASSES: Mapping[str, str] = {
     "quant-set-target": "looks targets up by name and puts their descriptions on the module",
-    "nn-decompose": "keeps the composites that the first target which computes them, whole or in parts, keeps",
+    "nn-decompose": (
+        "keeps the composites that the first target which computes them, whole or in parts, keeps, unless one before "
+        "it computes their products"
+    ),
     "quant-assign-types": (
         "takes what rules and options leave open from the first entries that all targets accept which give or take a "
         "value; a rule that asks for what no target has is an error, and what no target computes stays in float"
@@ -28,7 +31,7 @@ _PASSES: Mapping[str, str] = {
     "quant-insert-casts": "the same",
     "quant-propagate-types": "lets operations compute on quantized values, and move them, where a target does",
     "quant-fuse-casts": "the same",
-    "nn-raise": "raises what the target wants that computes the last part, where it computes the composite too",
+    "nn-raise": "raises what a target wants that computes the composite, where no target before it computes a part",
     "quant-set-requantize": "without a mode: the first mode of each operation's target that expresses its scales",
     "quant-partition": "gives each operation to the first target that computes it as it is",
 }
