@@ -74,7 +74,7 @@ def _attention(graph: Graph, x: Value) -> Value:
     if graph.chance(0.4):
         shape = graph.pick([(queries, keys), (1, 1, queries, keys), (batch, 1, 1, keys)])
         is_boolean = graph.chance(0.5)
-        mask = _given(graph, i1, shape) if is_boolean else _parameter(graph, shape, -4.0, 1.0)
+        mask = graph.constant(i1, shape) if is_boolean else _parameter(graph, shape, -4.0, 1.0)
     properties: dict[str, Any] = {"is_causal": graph.chance(0.3), "scores_are": graph.pick(list(attention.SCORES))}
     if graph.chance(0.3):
         properties["softcap"] = float(np.float32(graph.random.uniform(1, 5)))

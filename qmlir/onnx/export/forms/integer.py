@@ -19,6 +19,7 @@ from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.infer.windows import covered_elements
 from qmlir.dialects.nn.interpret.quantized.parameters import requantization_of
 from qmlir.dialects.nn.ops import activations, contraction, elementwise, pooling, reduction
+from qmlir.dialects.nn.ops.einsum import EinsumOp
 from qmlir.dialects.nn.requantize import common_scale, headroom
 from qmlir.dialects.quant.interpret import quantize
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
@@ -40,7 +41,7 @@ from qmlir.onnx.export.forms.arithmetic import (
     widened,
 )
 from qmlir.onnx.export.forms.casts import has_blocks, uniform
-from qmlir.onnx.export.forms.wide import wide_convolution
+from qmlir.onnx.export.forms.wide import MOST_TRANSPOSED_TERMS, wide_convolution
 
 Integer = Callable[[Outgoing, Any], bool]
 """Adds the nodes, or gives false, and adds none, where the parameters allow no exact integers."""
@@ -142,6 +143,32 @@ def _conv(out: Outgoing, op: contraction.ConvOp) -> bool:
     if scales.ndim:
         scales = scales.reshape(-1, *(1,) * spatial)
     rescaled(out, op, _with_bias(out, op, total, spatial), scales)
+    return True
+
+
+def _conv_transpose(out: Outgoing, op: contraction.ConvTransposeOp) -> bool:
+    terms = product_of((shape_of(op.weight)[0] // op.group_count, *shape_of(op.weight)[2:]), OPEN_SIZE)
+    bound = _summed(out, op.data, op.weight, terms)
+    if bound >= EXACT_F32 and terms > MOST_TRANSPOSED_TERMS and not out.settings.exact:
+        return False  # no f32 holds its sums: it is written between casts, and may differ near a tie
+    attributes = attributes_of(op, f"{WINDOWS} output_padding")
+    total = wide_convolution(out, op.data, op.weight, bound, terms, attributes, is_transposed=True)
+    spatial = len(shape_of(op.data)) - 2
+    scales = op.of_channels(_factor_scales(op, op.data, op.weight))
+    scales = scales.reshape(-1, *(1,) * spatial) if scales.size > 1 else scales.reshape(())
+    rescaled(out, op, _with_bias(out, op, total, spatial), scales)
+    return True
+
+
+def _einsum(out: Outgoing, op: EinsumOp) -> bool:
+    factors = [centred(out, value) for value in op.inputs]
+    terms = math.prod(product_of(shape_of(value), OPEN_SIZE) for value in op.inputs)
+    bound = math.prod(factor.bound for factor in factors) * terms
+    wide = i64 if bound >= 1 << 31 or i64 in (factor.element for factor in factors) else i32
+    names = [factor.name if factor.element == wide else out.cast(factor.name, wide) for factor in factors]
+    total = Exact(out.node("Einsum", names, equation=op.equation.data), wide, bound)
+    scales = [uniform(out, element_of(value)).scales for value in op.inputs]
+    rescaled(out, op, total, accumulator_scale(*scales) if len(scales) > 1 else np.float32(scales[0]))
     return True
 
 
@@ -386,6 +413,8 @@ INTEGER: dict[type[Operation], Integer] = {
     contraction.MatMulOp: _matrices,
     contraction.FullyConnectedOp: _matrices,
     contraction.ConvOp: _conv,
+    contraction.ConvTransposeOp: _conv_transpose,
+    EinsumOp: _einsum,
     activations.ReluOp: _unary(lambda out, value: out.node("Max", [value.name, constant(out, 0, value)])),
     elementwise.AbsOp: _unary(lambda out, value: out.node("Abs", [value.name])),
     elementwise.NegOp: _unary(lambda out, value: out.node("Neg", [value.name])),

@@ -1,7 +1,8 @@
 """Convolutions of integers that ConvInteger does not take: in f32 where that is exact, otherwise byte by byte.
 
 `q - z = sum 256^k (b_k - c_k)`, where `b_k` are the bytes of `q` and `c_k` those of its zero point. Each pair of bytes
-is a ConvInteger of u8 and u8, exact in 32 bits, which fills up with the zero point as the padding wants it.
+is a ConvInteger of u8 and u8, exact in 32 bits, which fills up with the zero point as the padding wants it. Transposed
+convolutions have no operator of integers: a pair of bytes is one of f32, whose sums are exact for fewer terms.
 """
 
 from collections.abc import Mapping
@@ -23,6 +24,9 @@ _BASE = 256
 _LARGEST = 255
 _MOST_TERMS = (2**31 - 1) // _LARGEST**2
 """So many products of bytes, less their zero points, fit into 32 bits."""
+
+MOST_TRANSPOSED_TERMS = (EXACT_F32 - 1) // _LARGEST**2
+"""So many fit into the integers that f32 has."""
 
 _BITS = 17
 """The bits of a stored integer of 16 bits minus its zero point, with the sign."""
@@ -76,8 +80,26 @@ def _constant_bytes(out: Outgoing, integers: Array) -> list[Byte]:
     ]
 
 
+def _of_bytes(out: Outgoing, left: Byte, right: Byte, attributes: Mapping[str, Any], *, is_transposed: bool) -> str:
+    """The sums of the products of two bytes, less their zero points, as i32."""
+    if not is_transposed:
+        points = [out.constant(each.zero_point, _BYTE) for each in (left, right)]
+        return out.node("ConvInteger", [left.name, right.name, *points], **attributes)
+    floats = [
+        out.node("Sub", [out.cast(each.name, f32), out.constant(float(each.zero_point), f32)]) for each in (left, right)
+    ]
+    return out.cast(out.node("ConvTranspose", floats, **attributes), i32)
+
+
 def wide_convolution(
-    out: Outgoing, data: SSAValue, weight: SSAValue | Array, bound: int, terms: int, attributes: Mapping[str, Any]
+    out: Outgoing,
+    data: SSAValue,
+    weight: SSAValue | Array,
+    bound: int,
+    terms: int,
+    attributes: Mapping[str, Any],
+    *,
+    is_transposed: bool = False,
 ) -> Exact:
     """The exact sums of a convolution, `bound` their magnitude, each of `terms` products.
 
@@ -86,16 +108,17 @@ def wide_convolution(
     if bound < EXACT_F32:
         x = out.cast(centred(out, data).name, f32)
         w = out.cast(centred(out, weight).name, f32) if isinstance(weight, SSAValue) else out.constant(weight, f32)
-        return Exact(out.cast(out.node("Conv", [x, w], **attributes), i32), i32, bound)
-    if terms > _MOST_TERMS:
-        raise out.error(f"adds up {terms} products: convolutions of 16 bits are written with up to {_MOST_TERMS}")
+        operator = "ConvTranspose" if is_transposed else "Conv"
+        return Exact(out.cast(out.node(operator, [x, w], **attributes), i32), i32, bound)
+    most = MOST_TRANSPOSED_TERMS if is_transposed else _MOST_TERMS
+    if terms > most:
+        raise out.error(f"adds up {terms} products: convolutions of so many bits are written with up to {most}")
     wide = i64 if bound >= 1 << 31 else i32
     total: Exact | None = None
     rights = _bytes_of(out, weight) if isinstance(weight, SSAValue) else _constant_bytes(out, weight)
     for left in _bytes_of(out, data):
         for right in rights:
-            points = [out.constant(each.zero_point, _BYTE) for each in (left, right)]
-            name = out.node("ConvInteger", [left.name, right.name, *points], **attributes)
+            name = _of_bytes(out, left, right, attributes, is_transposed=is_transposed)
             part = Exact(name if wide == i32 else out.cast(name, wide), wide, bound)
             if (factor := left.factor * right.factor) != 1:
                 # Where a sum is below 2^31, so is the sum of all parts, whatever wraps on the way.

@@ -65,6 +65,53 @@ def test_powers_of_two_are_certain_between_casts() -> None:
     assert operators(exported(text, exact=True))["Conv"] == 1
 
 
+TRANSPOSED = """
+!x = !quant.uniform<TYPE:f32, 0.3:128>
+!w = !quant.uniform<i8:f32, 0.7>
+!y = !quant.uniform<i16:f32, 0.21:3>
+func.func @main(%x: tensor<1xCx1x2x!x>) -> tensor<1x1x2x3x!y> {
+  %w = nn.constant dense<1> : tensor<Cx1x2x2xi8> -> tensor<Cx1x2x2x!w>
+  %0 = nn.conv_transpose %x, %w : (tensor<1xCx1x2x!x>, tensor<Cx1x2x2x!w>) -> tensor<1x1x2x3x!y>
+  func.return %0 : tensor<1x1x2x3x!y>
+}
+"""
+
+
+@pytest.mark.parametrize("settings", [{"form": "qdq"}, {"form": "qdq", "exact": True}, {"form": "integer"}])
+@pytest.mark.parametrize("storage", ["u8", "u16"])
+def test_a_transposed_convolution(storage: str, settings: dict[str, Any]) -> None:
+    """Sums of bytes are exact in f32, and those of 16 bits byte by byte."""
+    model = exported(TRANSPOSED.replace("TYPE", storage).replace("C", "2"), **settings)
+    assert operators(model)["ConvTranspose"] == {"u8": 1, "u16": 2}[storage]
+    x = np.array([[[[138, 128]], [[148, 118]]]], f"uint{storage[1:]}")
+    # 10 + 20 and 0 - 10 at places 0 and 1, each spread over two places of both rows; the zero point is 3.
+    assert run(model, x).tolist() == [[[[33, 23, -7], [33, 23, -7]]]]
+
+
+def test_a_transposed_convolution_of_many_channels_is_not_exact() -> None:
+    text = TRANSPOSED.replace("TYPE", "u16").replace("C", "65")
+    assert operators(exported(text))["ConvTranspose"] == 1
+    with pytest.raises(DiagnosticError, match="adds up 260 products: convolutions of so many bits are written with up"):
+        exported(text, exact=True)
+
+
+EINSUM = """
+!x = !quant.uniform<u8:f32, 0.3:128>
+!y = !quant.uniform<i8:f32, 0.9:3>
+func.func @main(%x: tensor<2x2x!x>) -> tensor<2x!y> {
+  %0 = nn.einsum %x, %x {equation = "ij,ji->i"} : (tensor<2x2x!x>, tensor<2x2x!x>) -> tensor<2x!y>
+  func.return %0 : tensor<2x!y>
+}
+"""
+
+
+def test_an_einstein_sum_is_one_of_integers() -> None:
+    model = exported(EINSUM)
+    assert operators(model)["Einsum"] == 1
+    # [[10, 0], [20, -10]] times its transpose: 100 and 100, of 0.09 each, in steps of 0.9.
+    assert run(model, np.array([[138, 128], [148, 118]], np.uint8)).tolist() == [13, 13]
+
+
 ADD = """
 !a = !quant.uniform<i8:f32, 0.5:ZERO>
 !b = !quant.uniform<i8:f32, 0.25>
