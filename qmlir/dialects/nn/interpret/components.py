@@ -13,7 +13,7 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.ir.decomposition import Parts
-from qmlir.ir.evaluation import ByOperation, Evaluator, Results, evaluate, operand_groups
+from qmlir.ir.evaluation import ByOperation, Evaluator, Results, RunsRegions, evaluate, operand_groups
 
 
 def _by_operand(op: NnOp, arguments: tuple[Any, ...]) -> dict[SSAValue, Any]:
@@ -44,7 +44,7 @@ def of_parts(op: NnOp, *arguments: Any) -> Results:
 
 
 def _or_parts(evaluator: Evaluator) -> ByOperation:
-    def choose(op: NnOp) -> Evaluator:
+    def choose(op: NnOp) -> Evaluator | RunsRegions:
         if op.components is not None and any(is_quantized(value) for value in op.data_operands()):
             return of_parts
         return evaluator.choose(op) if isinstance(evaluator, ByOperation) else evaluator
