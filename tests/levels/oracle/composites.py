@@ -42,7 +42,8 @@ def _for_channels(value: Value, spatial: int) -> Value:
     """A bias beside `[N, C, …]`."""
     along = (-1, *(1,) * spatial)
     own = value.own
-    type_ = Type(own.scale.reshape(along) if own.scale.ndim else own.scale, own.zero.reshape(-1)[:1], own.low, own.high)
+    scale, zero = (each.reshape(along) if each.size > 1 else each.reshape(-1)[:1] for each in (own.scale, own.zero))
+    type_ = Type(scale, zero, own.low, own.high)
     return Value(value.array.reshape(along), type_)
 
 
