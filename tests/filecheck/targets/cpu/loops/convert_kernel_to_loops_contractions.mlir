@@ -115,27 +115,27 @@ func.func @scalar_epilogue(%x: memref<2x4xf32>, %w: memref<1x1x4x4xf32>, %y: mem
 // CHECK-NEXT: [[V6:%.+]] = arith.constant 4 : index
 // CHECK-NEXT: [[V7:%.+]] = arith.constant 0 : i32
 // CHECK-NEXT: [[V8:%.+]] = vector.broadcast [[V7]] : i32 to vector<4xi32>
-// CHECK-NEXT: [[V9:%.+]] = arith.constant 8 : index
-// CHECK-NEXT: [[V10:%.+]] = arith.constant 16 : index
-// CHECK-NEXT: [[V11:%.+]] = arith.constant 3 : index
+// CHECK-NEXT: [[V9:%.+]] = arith.constant 3 : index
+// CHECK-NEXT: [[V10:%.+]] = arith.constant 8 : index
+// CHECK-NEXT: [[V11:%.+]] = arith.constant 16 : index
 // CHECK-NEXT: [[V12:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64], [1 : i64, 2 : i64]] : memref<1x5x8xi8> into memref<1x40xi8>
 // CHECK-NEXT: "scf.parallel"([[V3]], [[V4]], [[V5]]) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
 // CHECK-NEXT: ^bb0([[V13:%.+]]: index):
 // CHECK-NEXT: [[V14:%.+]] = arith.muli [[V13]], [[V6]] : index
-// CHECK-NEXT: [[V15:%.+]], [[V16:%.+]], [[V17:%.+]] = scf.for [[V18:%.+]] = [[V3]] to [[V11]] step [[V5]] iter_args([[V19:%.+]] = [[V8]], [[V20:%.+]] = [[V8]], [[V21:%.+]] = [[V8]]) -> (vector<4xi32>, vector<4xi32>, vector<4xi32>) {
-// CHECK-NEXT: [[V22:%.+]] = arith.muli [[V18]], [[V9]] : index
+// CHECK-NEXT: [[V15:%.+]], [[V16:%.+]], [[V17:%.+]] = scf.for [[V18:%.+]] = [[V3]] to [[V9]] step [[V5]] iter_args([[V19:%.+]] = [[V8]], [[V20:%.+]] = [[V8]], [[V21:%.+]] = [[V8]]) -> (vector<4xi32>, vector<4xi32>, vector<4xi32>) {
+// CHECK-NEXT: [[V22:%.+]] = arith.muli [[V18]], [[V10]] : index
 // CHECK-NEXT: [[V23:%.+]] = arith.addi [[V22]], [[V14]] : index
 // CHECK-NEXT: [[V24:%.+]] = simd.load [[V1]][[[V3]], [[V13]], [[V18]], [[V3]], [[V3]]] : memref<1x2x3x1x4xi32> to vector<4xi32>
 // CHECK-NEXT: [[V25:%.+]] = simd.load [[V12]][[[V3]], [[V23]]] : memref<1x40xi8> to vector<4xi8>
 // CHECK-NEXT: [[V26:%.+]] = simd.convert [[V25]] {kind = "extsi"} : vector<4xi8> to vector<4xi32>
 // CHECK-NEXT: [[V27:%.+]] = arith.muli [[V26]], [[V24]] : vector<4xi32>
 // CHECK-NEXT: [[V28:%.+]] = arith.addi [[V19]], [[V27]] : vector<4xi32>
-// CHECK-NEXT: [[V29:%.+]] = arith.addi [[V23]], [[V9]] : index
+// CHECK-NEXT: [[V29:%.+]] = arith.addi [[V23]], [[V10]] : index
 // CHECK-NEXT: [[V30:%.+]] = simd.load [[V12]][[[V3]], [[V29]]] : memref<1x40xi8> to vector<4xi8>
 // CHECK-NEXT: [[V31:%.+]] = simd.convert [[V30]] {kind = "extsi"} : vector<4xi8> to vector<4xi32>
 // CHECK-NEXT: [[V32:%.+]] = arith.muli [[V31]], [[V24]] : vector<4xi32>
 // CHECK-NEXT: [[V33:%.+]] = arith.addi [[V20]], [[V32]] : vector<4xi32>
-// CHECK-NEXT: [[V34:%.+]] = arith.addi [[V23]], [[V10]] : index
+// CHECK-NEXT: [[V34:%.+]] = arith.addi [[V23]], [[V11]] : index
 // CHECK-NEXT: [[V35:%.+]] = simd.load [[V12]][[[V3]], [[V34]]] : memref<1x40xi8> to vector<4xi8>
 // CHECK-NEXT: [[V36:%.+]] = simd.convert [[V35]] {kind = "extsi"} : vector<4xi8> to vector<4xi32>
 // CHECK-NEXT: [[V37:%.+]] = arith.muli [[V36]], [[V24]] : vector<4xi32>

@@ -8,39 +8,39 @@
 // CHECK-NEXT: [[V3:%.+]] = arith.constant 0 : i32
 // CHECK-NEXT: [[V4:%.+]] = vector.broadcast [[V3]] : i32 to vector<4xi32>
 // CHECK-NEXT: [[V5:%.+]] = arith.constant 0 : index
-// CHECK-NEXT: [[V6:%.+]] = arith.constant 8 : index
-// CHECK-NEXT: [[V7:%.+]] = arith.constant 4 : i8
-// CHECK-NEXT: [[V8:%.+]] = vector.broadcast [[V7]] : i8 to vector<16xi8>
-// CHECK-NEXT: [[V9:%.+]] = arith.constant 16 : index
-// CHECK-NEXT: [[V10:%.+]] = arith.constant -16 : i8
-// CHECK-NEXT: [[V11:%.+]] = vector.broadcast [[V10]] : i8 to vector<16xi8>
-// CHECK-NEXT: [[V12:%.+]] = arith.constant 4 : index
-// CHECK-NEXT: [[V13:%.+]] = arith.constant 2 : index
-// CHECK-NEXT: [[V14:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V6:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V7:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: [[V8:%.+]] = arith.constant 8 : index
+// CHECK-NEXT: [[V9:%.+]] = arith.constant 4 : i8
+// CHECK-NEXT: [[V10:%.+]] = vector.broadcast [[V9]] : i8 to vector<16xi8>
+// CHECK-NEXT: [[V11:%.+]] = arith.constant 16 : index
+// CHECK-NEXT: [[V12:%.+]] = arith.constant -16 : i8
+// CHECK-NEXT: [[V13:%.+]] = vector.broadcast [[V12]] : i8 to vector<16xi8>
+// CHECK-NEXT: [[V14:%.+]] = arith.constant 4 : index
 // CHECK-NEXT: [[V15:%.+]] = arith.constant 4 : i32
 // CHECK-NEXT: [[V16:%.+]] = vector.broadcast [[V15]] : i32 to vector<4xi32>
 // CHECK-NEXT: [[V17:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<2x16xi8> into memref<32xi8>
-// CHECK-NEXT: [[V18:%.+]], [[V19:%.+]] = scf.for [[V20:%.+]] = [[V5]] to [[V13]] step [[V14]] iter_args([[V21:%.+]] = [[V4]], [[V22:%.+]] = [[V4]]) -> (vector<4xi32>, vector<4xi32>) {
+// CHECK-NEXT: [[V18:%.+]], [[V19:%.+]] = scf.for [[V20:%.+]] = [[V5]] to [[V6]] step [[V7]] iter_args([[V21:%.+]] = [[V4]], [[V22:%.+]] = [[V4]]) -> (vector<4xi32>, vector<4xi32>) {
 // CHECK-NEXT: [[V23:%.+]] = simd.load [[V1]][[[V5]], [[V5]], [[V20]], [[V5]]] : memref<1x1x2x16xi8> to vector<16xi8>
-// CHECK-NEXT: [[V24:%.+]] = arith.muli [[V20]], [[V6]] : index
-// CHECK-NEXT: [[V25:%.+]] = arith.shli [[V23]], [[V8]] : vector<16xi8>
+// CHECK-NEXT: [[V24:%.+]] = arith.muli [[V20]], [[V8]] : index
+// CHECK-NEXT: [[V25:%.+]] = arith.shli [[V23]], [[V10]] : vector<16xi8>
 // CHECK-NEXT: [[V26:%.+]] = simd.load_group_splat [[V17]][[[V24]]] : memref<32xi8> to vector<16xi8>
 // CHECK-NEXT: [[V27:%.+]] = simd.dot_accumulate [[V21]], [[V26]], [[V25]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
-// CHECK-NEXT: [[V28:%.+]] = arith.addi [[V24]], [[V9]] : index
+// CHECK-NEXT: [[V28:%.+]] = arith.addi [[V24]], [[V11]] : index
 // CHECK-NEXT: [[V29:%.+]] = simd.load_group_splat [[V17]][[[V28]]] : memref<32xi8> to vector<16xi8>
 // CHECK-NEXT: [[V30:%.+]] = simd.dot_accumulate [[V22]], [[V29]], [[V25]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
-// CHECK-NEXT: [[V31:%.+]] = arith.andi [[V23]], [[V11]] : vector<16xi8>
-// CHECK-NEXT: [[V32:%.+]] = arith.addi [[V24]], [[V12]] : index
+// CHECK-NEXT: [[V31:%.+]] = arith.andi [[V23]], [[V13]] : vector<16xi8>
+// CHECK-NEXT: [[V32:%.+]] = arith.addi [[V24]], [[V14]] : index
 // CHECK-NEXT: [[V33:%.+]] = simd.load_group_splat [[V17]][[[V32]]] : memref<32xi8> to vector<16xi8>
 // CHECK-NEXT: [[V34:%.+]] = simd.dot_accumulate [[V27]], [[V33]], [[V31]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
-// CHECK-NEXT: [[V35:%.+]] = arith.addi [[V32]], [[V9]] : index
+// CHECK-NEXT: [[V35:%.+]] = arith.addi [[V32]], [[V11]] : index
 // CHECK-NEXT: [[V36:%.+]] = simd.load_group_splat [[V17]][[[V35]]] : memref<32xi8> to vector<16xi8>
 // CHECK-NEXT: [[V37:%.+]] = simd.dot_accumulate [[V30]], [[V36]], [[V31]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
 // CHECK-NEXT: scf.yield [[V34]], [[V37]] : vector<4xi32>, vector<4xi32>
 // CHECK: [[V38:%.+]] = arith.shrsi [[V18]], [[V16]] : vector<4xi32>
 // CHECK-NEXT: [[V39:%.+]] = arith.shrsi [[V19]], [[V16]] : vector<4xi32>
 // CHECK-NEXT: simd.store [[V38]], [[V2]][[[V5]], [[V5]]] : vector<4xi32>, memref<2x4xi32>
-// CHECK-NEXT: simd.store [[V39]], [[V2]][[[V14]], [[V5]]] : vector<4xi32>, memref<2x4xi32>
+// CHECK-NEXT: simd.store [[V39]], [[V2]][[[V7]], [[V5]]] : vector<4xi32>, memref<2x4xi32>
 // CHECK-NEXT: func.return
 func.func @halves(%x: memref<2x16xi8>, %w: memref<1x1x2x16xi8>, %y: memref<2x4xi32>) {
   kernel.packed_matmul ins(%x, %w : memref<2x16xi8>, memref<1x1x2x16xi8>) outs(%y : memref<2x4xi32>) attributes {

@@ -11,8 +11,8 @@
 // CHECK-NEXT: [[V7:%.+]] = arith.constant 24 : index
 // CHECK-NEXT: [[V8:%.+]] = arith.constant 0 : i32
 // CHECK-NEXT: [[V9:%.+]] = vector.broadcast [[V8]] : i32 to vector<8xi32>
-// CHECK-NEXT: [[V10:%.+]] = arith.constant 6 : index
-// CHECK-NEXT: [[V11:%.+]] = arith.constant 3 : index
+// CHECK-NEXT: [[V10:%.+]] = arith.constant 3 : index
+// CHECK-NEXT: [[V11:%.+]] = arith.constant 6 : index
 // CHECK-NEXT: [[V12:%.+]] = arith.constant 16 : index
 // CHECK-NEXT: [[V13:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<3x3xi32> into memref<9xi32>
 // CHECK-NEXT: [[V14:%.+]] = memref.collapse_shape [[V1]] {{\[\[}}0 : i64, 1 : i64, 2 : i64, 3 : i64]] : memref<1x2x3x8xi32> into memref<48xi32>
@@ -20,16 +20,16 @@
 // CHECK-NEXT: [[V16:%.+]] = arith.muli [[V15]], [[V6]] : index
 // CHECK-NEXT: [[V17:%.+]] = arith.addi [[V15]], [[V5]] : index
 // CHECK-NEXT: [[V18:%.+]] = arith.muli [[V17]], [[V7]] : index
-// CHECK-NEXT: [[V19:%.+]], [[V20:%.+]] = scf.for [[V21:%.+]] = [[V3]] to [[V11]] step [[V5]] iter_args([[V22:%.+]] = [[V9]], [[V23:%.+]] = [[V9]]) -> (vector<8xi32>, vector<8xi32>) {
+// CHECK-NEXT: [[V19:%.+]], [[V20:%.+]] = scf.for [[V21:%.+]] = [[V3]] to [[V10]] step [[V5]] iter_args([[V22:%.+]] = [[V9]], [[V23:%.+]] = [[V9]]) -> (vector<8xi32>, vector<8xi32>) {
 // CHECK-NEXT: [[V24:%.+]] = simd.load [[V1]][[[V3]], [[V15]], [[V21]], [[V3]]] : memref<1x2x3x8xi32> to vector<8xi32>
-// CHECK-NEXT: [[V25:%.+]] = arith.muli [[V21]], [[V10]] : index
+// CHECK-NEXT: [[V25:%.+]] = arith.muli [[V21]], [[V11]] : index
 // CHECK-NEXT: [[V26:%.+]] = arith.addi [[V18]], [[V25]] : index
 // CHECK-NEXT: simd.prefetch [[V14]][[[V26]]] {level = 2 : i64} : memref<48xi32>
 // CHECK-NEXT: [[V27:%.+]] = memref.load [[V13]][[[V21]]] : memref<9xi32>
 // CHECK-NEXT: [[V28:%.+]] = vector.broadcast [[V27]] : i32 to vector<8xi32>
 // CHECK-NEXT: [[V29:%.+]] = arith.muli [[V28]], [[V24]] : vector<8xi32>
 // CHECK-NEXT: [[V30:%.+]] = arith.addi [[V22]], [[V29]] : vector<8xi32>
-// CHECK-NEXT: [[V31:%.+]] = arith.addi [[V21]], [[V11]] : index
+// CHECK-NEXT: [[V31:%.+]] = arith.addi [[V21]], [[V10]] : index
 // CHECK-NEXT: [[V32:%.+]] = memref.load [[V13]][[[V31]]] : memref<9xi32>
 // CHECK-NEXT: [[V33:%.+]] = vector.broadcast [[V32]] : i32 to vector<8xi32>
 // CHECK-NEXT: [[V34:%.+]] = arith.muli [[V33]], [[V24]] : vector<8xi32>
@@ -41,12 +41,12 @@
 // CHECK-NEXT: [[V37:%.+]] = arith.addi [[V15]], [[V5]] : index
 // CHECK-NEXT: [[V38:%.+]] = arith.muli [[V37]], [[V7]] : index
 // CHECK-NEXT: [[V39:%.+]] = arith.addi [[V38]], [[V12]] : index
-// CHECK-NEXT: [[V40:%.+]] = scf.for [[V41:%.+]] = [[V3]] to [[V11]] step [[V5]] iter_args([[V42:%.+]] = [[V9]]) -> (vector<8xi32>) {
+// CHECK-NEXT: [[V40:%.+]] = scf.for [[V41:%.+]] = [[V3]] to [[V10]] step [[V5]] iter_args([[V42:%.+]] = [[V9]]) -> (vector<8xi32>) {
 // CHECK-NEXT: [[V43:%.+]] = simd.load [[V1]][[[V3]], [[V15]], [[V41]], [[V3]]] : memref<1x2x3x8xi32> to vector<8xi32>
-// CHECK-NEXT: [[V44:%.+]] = arith.muli [[V41]], [[V11]] : index
+// CHECK-NEXT: [[V44:%.+]] = arith.muli [[V41]], [[V10]] : index
 // CHECK-NEXT: [[V45:%.+]] = arith.addi [[V39]], [[V44]] : index
 // CHECK-NEXT: simd.prefetch [[V14]][[[V45]]] {level = 2 : i64} : memref<48xi32>
-// CHECK-NEXT: [[V46:%.+]] = arith.addi [[V10]], [[V41]] : index
+// CHECK-NEXT: [[V46:%.+]] = arith.addi [[V11]], [[V41]] : index
 // CHECK-NEXT: [[V47:%.+]] = memref.load [[V13]][[[V46]]] : memref<9xi32>
 // CHECK-NEXT: [[V48:%.+]] = vector.broadcast [[V47]] : i32 to vector<8xi32>
 // CHECK-NEXT: [[V49:%.+]] = arith.muli [[V48]], [[V43]] : vector<8xi32>

@@ -184,47 +184,37 @@ func.func @free_sum(%x: memref<2x32xf32>, %y: memref<2xf64>) {
 // CHECK-SAME: [[V0:%.+]]: memref<4x16xi8>, [[V1:%.+]]: memref<16x4xi8>)
 // CHECK-NEXT: [[V2:%.+]] = arith.constant 0 : index
 // CHECK-NEXT: [[V3:%.+]] = arith.constant 1 : index
-// CHECK-NEXT: [[V4:%.+]] = arith.constant 16 : index
-// CHECK-NEXT: [[V5:%.+]] = arith.constant 2 : index
-// CHECK-NEXT: [[V6:%.+]] = arith.constant 3 : index
-// CHECK-NEXT: [[V7:%.+]] = arith.constant 64 : index
-// CHECK-NEXT: [[V8:%.+]] = arith.constant 32 : index
-// CHECK-NEXT: [[V9:%.+]] = arith.constant 48 : index
-// CHECK-NEXT: [[V10:%.+]] = memref.collapse_shape [[V1]] {{\[\[}}0 : i64, 1 : i64]] : memref<16x4xi8> into memref<64xi8>
-// CHECK-NEXT: scf.for [[V11:%.+]] = [[V2]] to [[V3]] step [[V3]] {
-// CHECK-NEXT: [[V12:%.+]] = arith.muli [[V11]], [[V4]] : index
-// CHECK-NEXT: [[V13:%.+]] = simd.load [[V0]][[[V2]], [[V12]]] : memref<4x16xi8> to vector<16xi8>
-// CHECK-NEXT: [[V14:%.+]] = simd.load [[V0]][[[V3]], [[V12]]] : memref<4x16xi8> to vector<16xi8>
-// CHECK-NEXT: [[V15:%.+]] = simd.load [[V0]][[[V5]], [[V12]]] : memref<4x16xi8> to vector<16xi8>
-// CHECK-NEXT: [[V16:%.+]] = simd.load [[V0]][[[V6]], [[V12]]] : memref<4x16xi8> to vector<16xi8>
-// CHECK-NEXT: [[V17:%.+]] = simd.interleave_low [[V13]], [[V14]] : vector<16xi8>
-// CHECK-NEXT: [[V18:%.+]] = simd.convert [[V17]] {kind = "bitcast"} : vector<16xi8> to vector<8xi16>
-// CHECK-NEXT: [[V19:%.+]] = simd.interleave_low [[V15]], [[V16]] : vector<16xi8>
-// CHECK-NEXT: [[V20:%.+]] = simd.convert [[V19]] {kind = "bitcast"} : vector<16xi8> to vector<8xi16>
-// CHECK-NEXT: [[V21:%.+]] = simd.interleave_high [[V13]], [[V14]] : vector<16xi8>
-// CHECK-NEXT: [[V22:%.+]] = simd.convert [[V21]] {kind = "bitcast"} : vector<16xi8> to vector<8xi16>
-// CHECK-NEXT: [[V23:%.+]] = simd.interleave_high [[V15]], [[V16]] : vector<16xi8>
-// CHECK-NEXT: [[V24:%.+]] = simd.convert [[V23]] {kind = "bitcast"} : vector<16xi8> to vector<8xi16>
-// CHECK-NEXT: [[V25:%.+]] = simd.interleave_low [[V18]], [[V20]] : vector<8xi16>
-// CHECK-NEXT: [[V26:%.+]] = simd.convert [[V25]] {kind = "bitcast"} : vector<8xi16> to vector<16xi8>
-// CHECK-NEXT: [[V27:%.+]] = simd.interleave_high [[V18]], [[V20]] : vector<8xi16>
-// CHECK-NEXT: [[V28:%.+]] = simd.convert [[V27]] {kind = "bitcast"} : vector<8xi16> to vector<16xi8>
-// CHECK-NEXT: [[V29:%.+]] = simd.interleave_low [[V22]], [[V24]] : vector<8xi16>
-// CHECK-NEXT: [[V30:%.+]] = simd.convert [[V29]] {kind = "bitcast"} : vector<8xi16> to vector<16xi8>
-// CHECK-NEXT: [[V31:%.+]] = simd.interleave_high [[V22]], [[V24]] : vector<8xi16>
-// CHECK-NEXT: [[V32:%.+]] = simd.convert [[V31]] {kind = "bitcast"} : vector<8xi16> to vector<16xi8>
-// CHECK-NEXT: [[V33:%.+]] = arith.muli [[V11]], [[V7]] : index
-// CHECK-NEXT: simd.store [[V26]], [[V10]][[[V33]]] : vector<16xi8>, memref<64xi8>
-// CHECK-NEXT: [[V34:%.+]] = arith.muli [[V11]], [[V7]] : index
-// CHECK-NEXT: [[V35:%.+]] = arith.addi [[V34]], [[V4]] : index
-// CHECK-NEXT: simd.store [[V28]], [[V10]][[[V35]]] : vector<16xi8>, memref<64xi8>
-// CHECK-NEXT: [[V36:%.+]] = arith.muli [[V11]], [[V7]] : index
-// CHECK-NEXT: [[V37:%.+]] = arith.addi [[V36]], [[V8]] : index
-// CHECK-NEXT: simd.store [[V30]], [[V10]][[[V37]]] : vector<16xi8>, memref<64xi8>
-// CHECK-NEXT: [[V38:%.+]] = arith.muli [[V11]], [[V7]] : index
-// CHECK-NEXT: [[V39:%.+]] = arith.addi [[V38]], [[V9]] : index
-// CHECK-NEXT: simd.store [[V32]], [[V10]][[[V39]]] : vector<16xi8>, memref<64xi8>
-// CHECK: func.return
+// CHECK-NEXT: [[V4:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V5:%.+]] = arith.constant 3 : index
+// CHECK-NEXT: [[V6:%.+]] = arith.constant 16 : index
+// CHECK-NEXT: [[V7:%.+]] = arith.constant 32 : index
+// CHECK-NEXT: [[V8:%.+]] = arith.constant 48 : index
+// CHECK-NEXT: [[V9:%.+]] = memref.collapse_shape [[V1]] {{\[\[}}0 : i64, 1 : i64]] : memref<16x4xi8> into memref<64xi8>
+// CHECK-NEXT: [[V10:%.+]] = simd.load [[V0]][[[V2]], [[V2]]] : memref<4x16xi8> to vector<16xi8>
+// CHECK-NEXT: [[V11:%.+]] = simd.load [[V0]][[[V3]], [[V2]]] : memref<4x16xi8> to vector<16xi8>
+// CHECK-NEXT: [[V12:%.+]] = simd.load [[V0]][[[V4]], [[V2]]] : memref<4x16xi8> to vector<16xi8>
+// CHECK-NEXT: [[V13:%.+]] = simd.load [[V0]][[[V5]], [[V2]]] : memref<4x16xi8> to vector<16xi8>
+// CHECK-NEXT: [[V14:%.+]] = simd.interleave_low [[V10]], [[V11]] : vector<16xi8>
+// CHECK-NEXT: [[V15:%.+]] = simd.convert [[V14]] {kind = "bitcast"} : vector<16xi8> to vector<8xi16>
+// CHECK-NEXT: [[V16:%.+]] = simd.interleave_low [[V12]], [[V13]] : vector<16xi8>
+// CHECK-NEXT: [[V17:%.+]] = simd.convert [[V16]] {kind = "bitcast"} : vector<16xi8> to vector<8xi16>
+// CHECK-NEXT: [[V18:%.+]] = simd.interleave_high [[V10]], [[V11]] : vector<16xi8>
+// CHECK-NEXT: [[V19:%.+]] = simd.convert [[V18]] {kind = "bitcast"} : vector<16xi8> to vector<8xi16>
+// CHECK-NEXT: [[V20:%.+]] = simd.interleave_high [[V12]], [[V13]] : vector<16xi8>
+// CHECK-NEXT: [[V21:%.+]] = simd.convert [[V20]] {kind = "bitcast"} : vector<16xi8> to vector<8xi16>
+// CHECK-NEXT: [[V22:%.+]] = simd.interleave_low [[V15]], [[V17]] : vector<8xi16>
+// CHECK-NEXT: [[V23:%.+]] = simd.convert [[V22]] {kind = "bitcast"} : vector<8xi16> to vector<16xi8>
+// CHECK-NEXT: [[V24:%.+]] = simd.interleave_high [[V15]], [[V17]] : vector<8xi16>
+// CHECK-NEXT: [[V25:%.+]] = simd.convert [[V24]] {kind = "bitcast"} : vector<8xi16> to vector<16xi8>
+// CHECK-NEXT: [[V26:%.+]] = simd.interleave_low [[V19]], [[V21]] : vector<8xi16>
+// CHECK-NEXT: [[V27:%.+]] = simd.convert [[V26]] {kind = "bitcast"} : vector<8xi16> to vector<16xi8>
+// CHECK-NEXT: [[V28:%.+]] = simd.interleave_high [[V19]], [[V21]] : vector<8xi16>
+// CHECK-NEXT: [[V29:%.+]] = simd.convert [[V28]] {kind = "bitcast"} : vector<8xi16> to vector<16xi8>
+// CHECK-NEXT: simd.store [[V23]], [[V9]][[[V2]]] : vector<16xi8>, memref<64xi8>
+// CHECK-NEXT: simd.store [[V25]], [[V9]][[[V6]]] : vector<16xi8>, memref<64xi8>
+// CHECK-NEXT: simd.store [[V27]], [[V9]][[[V7]]] : vector<16xi8>, memref<64xi8>
+// CHECK-NEXT: simd.store [[V29]], [[V9]][[[V8]]] : vector<16xi8>, memref<64xi8>
+// CHECK-NEXT: func.return
 func.func @turned(%x: memref<4x16xi8>, %y: memref<16x4xi8>) {
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, #all], iterator_types = ["parallel", "parallel"]} ins(%x : memref<4x16xi8>) outs(%y : memref<16x4xi8>) attrs = {kernel.schedule = #kernel.schedule<variant = "lanes", lanes = 16>} {
   ^bb0(%a: i8, %o: i8):
