@@ -88,6 +88,7 @@ _MICROSOFT: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
         {"F": "float", "TA": _BYTES, "TB": _BYTES, "TC": "int32", "TY": _BYTES},
         {"alpha": "float", "transA": "int", "transB": "int"},
     ),
+    "ReduceSumInteger": ("T:data", {"T": _BYTES}, {"axes": "ints!", "keepdims": "int!"}),
     "DynamicQuantizeMatMul": (
         "T1:A T2:B T1:b_scale T2:b_zero_point? T1:bias?",
         {"T1": "float", "T2": _BYTES},

@@ -125,7 +125,7 @@ def _unary(operation: type[NnOp], properties: Callable[[Node], dict[str, Any]]) 
 def _reduce_sum(node: Node) -> SSAValue:
     """ReduceSumInteger: the sum of integers of 8 bits in 32."""
     value = node.cast(node.input(), i32)
-    axes, keeps = node.attribute("axes"), bool(node.attribute("keepdims", 1))
+    axes, keeps = node.attribute("axes"), bool(node.attribute("keepdims"))
     return node.add(reduction.ReduceSumOp, value, axes=axes, keep_dims=keeps).results[0]
 
 
