@@ -421,7 +421,7 @@ ELEMENTS: Mapping[str, Callable[[Mapping[str, Sequence[str]]], str]] = {
 """What `parse_pipeline` makes of the names of pipelines."""
 
 
-def lowering_text(module: ModuleOp) -> str:
+def quantize_lowering(module: ModuleOp) -> str:
     """The passes by which `quantize` lowers `module` where no setting says anything else."""
     pipeline, values = quantize_pipeline({}, module)
     return pipeline.text("target", "lower", **values)

@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.analysis.contraction_ranges import elements_of_constant
-from qmlir.analysis.intervals import bits_of, signed_range
+from qmlir.analysis.intervals import Interval, bits_of, signed_range
 from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.arithmetic.quotients import reciprocal_parts, rounds_alike
 from qmlir.arithmetic.requantization import Mode, Ties
@@ -367,7 +367,7 @@ def _half(places: int) -> int:
 
 
 def _fits(low: int, high: int) -> bool:
-    return signed_range(_BITS).low <= low and high <= signed_range(_BITS).high
+    return Interval(low, high).is_in(signed_range(_BITS))
 
 
 def _rounded(value: Scalar, places: Scalar | int, fewest: int, ties: Ties) -> Scalar:

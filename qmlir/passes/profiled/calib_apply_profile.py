@@ -37,11 +37,10 @@ class CalibApplyProfile(TakesValues):
 
     Observers go. Constants need no entry: their range is in their data. Neither does what has parameters already: a
     value that was dequantized, or that is quantized to one type, stays as it is. A value with a range keeps it where
-    the profile has no entry. A profile entry that matches no value,
-    a value without an entry and a profile of another model are one error that lists all of them, or with
-    `allow_partial`, or a profile of no samples, a warning; a sum without an entry then has the range that follows from
-    what it is after its bias. The batch size of the model makes no difference. Values that calls hand on share the
-    range of both.
+    the profile has no entry. A profile entry that matches no value, a value without an entry and a profile of another
+    model are one error that lists all of them, or with `allow_partial`, or a profile of no samples, a warning; a sum
+    without an entry then has the range that follows from what it is after its bias. The batch size of the model makes
+    no difference. Values that calls hand on share the range of both.
 
     A range of one number is widened to 0, as every quantizer does; the statistics keep the observed range.
 

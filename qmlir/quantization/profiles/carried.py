@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.ir.interfaces import Quantizable
+from qmlir.dialects.nn.ops.elementwise import AddOp
 from qmlir.quantization.observed import observed
 from qmlir.quantization.profiles.attached import set_ranges, statistics_of
 from qmlir.quantization.profiles.digest import model_digest
@@ -31,10 +31,10 @@ def _range_before_bias(value: SSAValue) -> tuple[float, float] | None:
     """The range of a sum that is only added to a constant, from that of what comes of it."""
     uses = list(value.uses)
     user = uses[0].operation if len(uses) == 1 else None
-    if not isinstance(user, Quantizable) or not user.quantization_slots().takes_accumulators or len(user.operands) != 2:
+    if not isinstance(user, AddOp) or not user.quantization_slots().takes_accumulators:
         return None
     bias, after = constant_array(user.operands[1 - uses[0].index]), observed(user.results[0])
-    if bias is None or after is None or not bias.size or user.name != "nn.add":
+    if bias is None or after is None or not bias.size:
         return None
     return after.minimum - float(bias.max()), after.maximum - float(bias.min())
 

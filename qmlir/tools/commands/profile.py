@@ -10,7 +10,7 @@ from qmlir import profile
 from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import GIVEN, QUANTIZE, lowering_text
+from qmlir.pipelines import GIVEN, QUANTIZE, quantize_lowering
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.tools.arguments import add_model, add_options, add_output, load_model
 from qmlir.tools.frame import Command, Session
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     is_onnx = output.suffix in ONNX_SUFFIXES
     module = load_model(arguments.model, session, arguments.shape)
     if carries := is_onnx or output.suffix == ".mlir":
-        module = run_pipeline(module, passes or lowering_text(module))
+        module = run_pipeline(module, passes or quantize_lowering(module))
         verify(module)
         passes = ""
     found = profile(
