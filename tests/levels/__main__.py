@@ -1,6 +1,7 @@
 """`python -m tests.levels 0 300`: random graphs down the levels; seed, stage and reduced module of each that fails.
 
-Graphs are compiled several at once, for one of the instruction sets in turn; with `--singly` one by one, for each.
+A graph's loops are those for one instruction set, in turn, and several graphs at once are compiled for one, in turn;
+with `--singly` each graph takes each set, by itself.
 """
 
 import argparse
@@ -35,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--recipes", action="store_true", help="each graph is a layer whose parts a recipe decides")
     parser.add_argument("--brief", action="store_true", help="a line for each graph that fails, and nothing reduced")
     parser.add_argument("--quick", action="store_true", help="no stage that interprets loops or compiles")
-    parser.add_argument("--singly", action="store_true", help="each graph compiled by itself, for each instruction set")
+    parser.add_argument("--singly", action="store_true", help="each graph by itself, for each instruction set")
     parser.add_argument(
         "--processes", type=int, default=1, help="so many at once; the order of the reports is the same"
     )

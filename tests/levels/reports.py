@@ -4,17 +4,27 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from traceback import format_exc
 
+from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from tests.levels.generator import Case, case_of
 from tests.levels.reduction import reduced
 from tests.levels.stages import STAGES, Failure, Stage, failure_of
 from tests.levels.together import wrong_when_compiled
 
+OF_INSTRUCTIONS = ("packed", "loops")
+"""Stages that are there for each instruction set: a graph takes those of one, in turn."""
+
 
 @lru_cache(200)
 def case_kept(seed: int) -> Case:  # of a name of its own: another process is handed it
     """The graph of a seed, which nobody changes: made once for all stages of a run."""
     return case_of(seed)
+
+
+def of_one_isa(stages: Sequence[Stage], seed: int) -> list[Stage]:
+    """The stages; of those that are there for each instruction set the ones for one of them."""
+    own = isa_names()[seed % len(isa_names())]
+    return [stage for stage in stages if not stage.name.startswith(OF_INSTRUCTIONS) or stage.name.endswith(f" {own}")]
 
 
 def report_of(
@@ -40,8 +50,9 @@ def reports_of(
 ) -> list[str]:
     """What is wrong with the graphs of seeds, for each that fails.
 
-    Those that pass the other stages are compiled together, for one of the instruction sets of `stages`, in turn; or,
-    `is_singly`, one by one for each of them. `case_at` gives the graph of a seed.
+    Each takes the stages of one instruction set, in turn; those that pass them are compiled together, for one of the
+    instruction sets of `stages`, in turn too. Or, `is_singly`, one by one for each set. `case_at` gives the graph of a
+    seed.
     """
     if not is_singly:
         return list(_together(seeds, stages, case_at, is_brief=is_brief))
@@ -57,7 +68,7 @@ def _together(
     for seed in seeds:
         try:
             case = case_at(seed)
-            failure = failure_of(case.module, case.inputs, others)
+            failure = failure_of(case.module, case.inputs, of_one_isa(others, seed))
         except Exception:  # a crash of one graph is its report, and the others go on
             yield f"seed {seed}: {format_exc()}"
             continue

@@ -6,7 +6,7 @@ tests.levels` takes as many as there is time for.
 
 import pickle
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from itertools import product
 
@@ -34,7 +34,7 @@ from tests.levels.generator import MOST_OPERATIONS, Case, case_of, case_of_one, 
 from tests.levels.graph import RejectedError
 from tests.levels.oracle import ORACLE, computed, knows
 from tests.levels.reduction import reduced
-from tests.levels.reports import case_kept, report_of, reports_of
+from tests.levels.reports import case_kept, of_one_isa, report_of, reports_of
 from tests.levels.rows import ROWS, Row
 from tests.levels.stages import ENVIRONMENT, STAGES, Stage, failure_of, lowered
 from tests.levels.together import merged, wrong_when_compiled
@@ -52,13 +52,10 @@ SLOW = [stage for stage in STAGES if stage.is_slow]
 SAMPLES = (range(0, 8), range(8, 16))
 """The seeds that are compiled for this machine in every run, each range as one program."""
 
-OF_INSTRUCTIONS = ("packed", "loops")
-"""Stages that are there for each instruction set: a graph of an ordinary run takes those of one, in turn."""
-
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_graphs_are_equal_at_every_stage(part: int) -> None:
-    reports = [report_of(seed, _of_one_isa(QUICK, seed)) for seed in range(part, ORDINARY, PARTS)]
+    reports = [report_of(seed, of_one_isa(QUICK, seed)) for seed in range(part, ORDINARY, PARTS)]
     assert not any(reports), "\n".join(filter(None, reports))
 
 
@@ -82,12 +79,6 @@ def test_the_oracle_is_asked() -> None:
     assert knows(case.module, case.inputs)
 
 
-def _of_one_isa(stages: Sequence[Stage], seed: int) -> list[Stage]:
-    """The stages, those that are there for each instruction set for one of them."""
-    own = isa_names()[seed % len(isa_names())]
-    return [stage for stage in stages if not stage.name.startswith(OF_INSTRUCTIONS) or stage.name.endswith(own)]
-
-
 @pytest.mark.parametrize("seeds", SAMPLES, ids=str)
 def test_a_sample_is_equal_compiled(seeds: range) -> None:
     reports = reports_of(seeds, [stage for stage in STAGES if stage.isa == host_isa()])
@@ -96,7 +87,7 @@ def test_a_sample_is_equal_compiled(seeds: range) -> None:
 
 @pytest.mark.parametrize("seed", range(2 * len(isa_names())))
 def test_a_sample_is_equal_as_loops(seed: int) -> None:
-    report = report_of(seed, _of_one_isa([stage for stage in SLOW if not stage.isa], seed))
+    report = report_of(seed, of_one_isa([stage for stage in SLOW if not stage.isa], seed))
     assert not report, report
 
 
