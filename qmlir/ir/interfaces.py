@@ -146,7 +146,8 @@ class QuantizationSlots:
     `limits_operand` says that the result is the clamped operand: the operand may have the type of the result, which
     clamps the same values. `takes_accumulators` says that an operand may be a 32-bit accumulator, so that nothing is
     rounded before this operation. `domains` are those of operands by name, if the result is not finite for some
-    numbers: their quantized types exclude these.
+    numbers: their quantized types exclude these. `normalizes_rows` says that each row of the data is divided by its own
+    spread, so that what goes in may be a sum that grows over many layers.
     """
 
     operands: dict[str, Slot | None] = field(default_factory=dict[str, "Slot | None"])
@@ -157,6 +158,7 @@ class QuantizationSlots:
     fixed_output: FixedRange | None = None
     limits_operand: bool = False
     takes_accumulators: bool = False
+    normalizes_rows: bool = False
     domains: dict[str, Domain] = field(default_factory=dict[str, Domain])
 
 

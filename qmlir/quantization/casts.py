@@ -95,8 +95,11 @@ def insert_casts(decisions: Decisions) -> None:
             Rewriter.insert_op([stored, dequantized], InsertPoint.after(constant))
             made[key] = dequantized.result
         user.operands[place] = made[key]
-    for (user, place), type_ in decisions.biases.items():
-        _insert_pair(user.operands[place], type_, [(user, place)])
+    taken: dict[tuple[SSAValue, UniformQuantizedType], list[tuple[Operation, int]]] = {}
+    for (user, place), type_ in decisions.operands.items():
+        taken.setdefault((user.operands[place], type_), []).append((user, place))
+    for (value, type_), users in taken.items():
+        _insert_pair(value, type_, users)
     for op in decisions.kept_in_float:
         mark_kept_in_float(op)
 

@@ -23,7 +23,7 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.dialects.target.description import Accepted, Description
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import emit_remark, emit_warning, op_error
-from qmlir.ir.interfaces import FixedRange, Quantizable, Slot
+from qmlir.ir.interfaces import FixedRange, MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import describe
 from qmlir.quantization import sums
 from qmlir.quantization.accumulators import Accumulators
@@ -36,6 +36,7 @@ from qmlir.quantization.observed import Observed, observed
 from qmlir.quantization.profiles.given import given_type
 from qmlir.quantization.reasons import Basis, ObservedRange, Reason
 from qmlir.quantization.recipe import Choice, Recipe
+from qmlir.quantization.residual import residual_values
 from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, place_of, slots_of
 from qmlir.quantization.steps import RoleParts
 from qmlir.registry import PackageError
@@ -92,6 +93,8 @@ class _Decider:
         self.group_types: dict[SSAValue, UniformQuantizedType] = {}
         self.steps = RoleParts(())
         self.accumulators = Accumulators(self.decisions, self.groups, self.quantized)
+        self.residual = residual_values(self.function)
+        self.recipe.residual = {value.owner for value in self.residual if isinstance(value.owner, Operation)}
 
     def run(self) -> Decisions:
         operations = [op for op in self.function.walk() if isinstance(op, Quantizable) and self._is_on_floats(op)]
@@ -201,12 +204,26 @@ class _Decider:
             if value not in self.decisions.values:
                 self.decisions.values[value] = self._type_of(value, op)
         slots = slots_of(op)
+        for place, slot in slots.items():
+            if slot is Slot.INPUT and isinstance(op, MultipliesAndAdds) and self._is_on_stream(op.operands[place]):
+                self._narrow(op, place)
         arrays = {place: array for place in slots if (array := constant_array(op.operands[place])) is not None}
         for wanted in (Slot.INPUT, Slot.WEIGHT):  # weights have room for the bias under the scale of the data
             for place, array in arrays.items():
                 if slots[place] is wanted:
                     self.decisions.constants[op, place] = self._constant_type(op, place, wanted, array)
         self._decide_bias(op)
+
+    def _is_on_stream(self, value: SSAValue) -> bool:
+        return not self.residual.isdisjoint(self.groups.members(value))
+
+    def _narrow(self, op: Quantizable, place: int) -> None:
+        """Let `op` take a residual stream in the type of its own slot, where that has fewer bits."""
+        value, choice = op.operands[place], self._choice(op, Slot.INPUT)
+        seen = observed(value)
+        if seen is not None and choice.storage.bits < self.decisions.values[value].bits:
+            why = Reason(Basis.RANGE, op, Slot.INPUT, choice)
+            self.decisions.operands[op, place] = self._from_ranges((op, place), [(_named(value), seen)], why)
 
     def _type_of(self, value: SSAValue, at: Operation) -> UniformQuantizedType:
         """The type of a value that `at` gives, or takes from elsewhere."""
@@ -249,6 +266,9 @@ class _Decider:
         makers = [member.owner for member in members if member.owner in self.quantized]
         makers = list(dict.fromkeys(op for op in makers if isinstance(op, Quantizable)))
         place, slot = (makers[0], Slot.OUTPUT) if makers else (at, Slot.INPUT)
+        if not makers and not self.assignment.targets:  # a norm that computes in float says what its result has
+            place, slot = next(((each.owner, Slot.OUTPUT) for each in members if each in self.residual), (place, slot))
+            assert isinstance(place, Operation)
         choice = self._choice(place, slot, self._accepted_around(members, place))
         for op in makers[1:]:
             if self.recipe.wish(op, slot) != self.recipe.wish(place, slot):
@@ -419,7 +439,7 @@ class _Decider:
             type_ = product
         if product is not None:
             self._because((op, place), Reason(Basis.SUM, op, Slot.BIAS))
-        (self.decisions.biases if array is None else self.decisions.constants)[op, place] = type_
+        (self.decisions.operands if array is None else self.decisions.constants)[op, place] = type_
         if self.recipe.wish(op, Slot.ACCUMULATOR).storage != sums.STORAGE:
             self.decisions.remarks.append(
                 (op, "keeps its sum in 32 bits: only an operation that was decomposed has an accumulator")

@@ -31,8 +31,9 @@ class Decisions:
     constants: Types = field(default_factory=dict[tuple[Operation, int], UniformQuantizedType])
     """The type of each constant operand, by its user and its place there."""
 
-    biases: Types = field(default_factory=dict[tuple[Operation, int], UniformQuantizedType])
-    """The type in which a bias that is not a constant is added, by its user and its place there."""
+    operands: Types = field(default_factory=dict[tuple[Operation, int], UniformQuantizedType])
+    """The type in which an operation takes a value of another one, by its user and its place there: a bias that is not
+    a constant in that of its sum, a residual stream in that of the data of a product."""
 
     left_in_float: dict[Operation, str] = field(default_factory=dict[Operation, str])
     """The operations on floats that compute in float, with the reason."""
@@ -70,7 +71,7 @@ class Decisions:
 
     def operand_type(self, op: Operation, place: int) -> UniformQuantizedType | None:
         """The type of an operand of a quantized operation."""
-        own = self.constants.get((op, place)) or self.biases.get((op, place))
+        own = self.constants.get((op, place)) or self.operands.get((op, place))
         return own if own is not None else self.values.get(op.operands[place])
 
 

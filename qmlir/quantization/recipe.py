@@ -9,8 +9,9 @@
     origin = "head/*"
     quantize = false
 
-A rule matches by `origin`, `role` and `op` (globs) and by `slot`; what it leaves out matches everything. Each field is
-taken from the last rule that matches and sets it, on top of the defaults of the slot.
+A rule matches by `origin`, `role` and `op` (globs), by `slot`, and by whether a result is `residual`; what it leaves
+out matches everything. Each field is taken from the last rule that matches and sets it, on top of the defaults of the
+slot.
 """
 
 import re
@@ -98,6 +99,7 @@ _READERS: Mapping[str, Any] = {
     "rule": Arithmetic,
 }
 _MATCHERS = ("origin", "role", "op", "slot")
+_RESIDUAL = "residual"
 _CALIBRATOR = "calibrator"
 _QUANTIZE = "quantize"
 
@@ -111,6 +113,9 @@ class Rule:
     role: str = "*"
     op: str = "*"
     slot: Slot | None = None
+    residual: bool | None = None
+    """Whether it is about what is on a residual stream, or about the rest; `None` for both."""
+
     name: str = ""
     """What errors call the rule; one without a name may decide nothing."""
 
@@ -120,9 +125,11 @@ class Rule:
     yields: bool = False
     """Whether it gives way where a target has not what it sets."""
 
-    def matches(self, op: Operation, slot: Slot) -> bool:
-        """Whether the rule is about `slot` of `op`."""
+    def matches(self, op: Operation, slot: Slot, *, is_residual: bool) -> bool:
+        """Whether the rule is about `slot` of `op`, whose value is on a residual stream or not."""
         if self.slot not in (None, slot) or not _matches_kind(op, self.op):
+            return False
+        if self.residual is not None and self.residual is not is_residual:
             return False
         origins = origins_of(op)
         if self.role != "*" and not any(fnmatchcase(origin.role, self.role) for origin in origins):
@@ -133,18 +140,18 @@ class Rule:
         return any(fnmatchcase(name, self.origin) for name in names)
 
 
-WIDE_BY_DEFAULT = tuple(
-    Rule(
-        {"storage": Storage(16)},
-        role=role,
-        slot=Slot.OUTPUT,
-        sources={"storage": f"the built-in rule for role '{role}'"},
-        yields=True,
-    )
-    for role in ("*cell/*", "*gate/sum")
+def _wide(named: str, **matchers: Any) -> Rule:
+    settings, sources = {"storage": Storage(16)}, {"storage": f"the built-in rule for {named}"}
+    return Rule(settings, slot=Slot.OUTPUT, sources=sources, yields=True, **matchers)
+
+
+WIDE_BY_DEFAULT = (
+    *(_wide(f"role '{role}'", role=role) for role in ("*cell/*", "*gate/sum")),
+    _wide("residual streams", residual=True),
 )
-"""What has 16 bits unless a rule says otherwise, as in TFLite's recurrent layers: the state of an LSTM's cell, which
-adds up over all steps, and what goes into the functions of gates. Products of weights stay as they are."""
+"""What has 16 bits unless a rule says otherwise. As in TFLite's recurrent layers, the state of an LSTM's cell, which
+adds up over all steps, and what goes into the functions of gates. Residual streams (see `residual`), which add up over
+all layers. Products of weights stay as they are."""
 
 
 def _matches_kind(op: Operation, pattern: str) -> bool:
@@ -158,6 +165,8 @@ class Recipe:
     rules: Sequence[Rule] = ()
     used: set[int] = field(default_factory=set[int])
     names: set[str] = field(default_factory=set[str])
+    residual: set[Operation] = field(default_factory=set[Operation])
+    """The operations whose result lies on a residual stream."""
 
     def choice(self, op: Operation, slot: Slot) -> Choice:
         """How the value in `slot` of `op` is quantized; asked where that decides the value's type."""
@@ -206,7 +215,9 @@ class Recipe:
         return wanted
 
     def _matching(self, op: Operation, slot: Slot) -> Iterator[tuple[int, Rule]]:
-        return ((place, rule) for place, rule in enumerate(self.rules) if rule.matches(op, slot))
+        is_residual = slot is Slot.OUTPUT and op in self.residual
+        rules = enumerate(self.rules)
+        return ((place, rule) for place, rule in rules if rule.matches(op, slot, is_residual=is_residual))
 
     def check_used(self) -> None:
         """Raise `DiagnosticError` where a rule has decided nothing: it matches nothing, or others decide there."""
@@ -266,7 +277,11 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
     settings: dict[str, Any] = {}
     matchers: dict[str, Any] = {}
     for key, value in table.items():
-        if key in _MATCHERS:
+        if key == _RESIDUAL:
+            if not isinstance(value, bool):
+                raise _rule_error(name, f"residual is true or false, found {value!r}")
+            matchers[key] = value
+        elif key in _MATCHERS:
             if not isinstance(value, str):
                 raise _rule_error(name, f"{key} is a string, found {value!r}")
             matchers[key] = value
@@ -275,10 +290,12 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
         elif key in _READERS or key == _QUANTIZE:
             settings[key] = _setting(name, key, value)
         else:
-            known = (*_MATCHERS, *_READERS, _QUANTIZE, _CALIBRATOR)
+            known = (*_MATCHERS, _RESIDUAL, *_READERS, _QUANTIZE, _CALIBRATOR)
             raise _rule_error(name, f"unknown key '{key}'{nearest_name(key, known)} (accepted: {', '.join(known)})")
     if not settings:
         raise _rule_error(name, "sets nothing")
+    if "residual" in matchers and matchers.get("slot", Slot.OUTPUT.value) != Slot.OUTPUT.value:
+        raise _rule_error(name, f"residual is for results, slot '{matchers['slot']}' has none")
     if "slot" in matchers:
         slots = {slot.value: slot for slot in Slot}
         if matchers["slot"] not in slots:

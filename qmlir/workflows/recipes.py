@@ -40,13 +40,14 @@ def rules_text(recipe: RecipeText) -> str:
 _WIDE = "i16"
 
 
-def _tables(settings: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+def _tables(settings: Mapping[str, Any]) -> Iterator[Table]:
     """The rules of `make_recipe` but for those of a file as tables of a recipe, one for each, in their order."""
     for slot, said in said_for_slots(settings):
         yield {"slot": slot, **{field: str(settings[option]) for field, option in said.items()}}
     for rule in () if settings.get("target") else WIDE_BY_DEFAULT:  # a target may not have what they ask for
         assert rule.slot is not None
-        yield {"role": rule.role, "slot": rule.slot.value, "storage": _WIDE}
+        matchers = {"residual": True} if rule.residual else {"role": rule.role}
+        yield {**matchers, "slot": rule.slot.value, "storage": _WIDE}
 
 
 def recipe_text(used: Collection[int], settings: Mapping[str, Any]) -> str:

@@ -41,7 +41,7 @@ def test_every_type_follows_from_its_reason(seed: int, passes: str) -> None:
     calibrate(module, watch(module, inputs))
     recipe = make_recipe(simple_rules(**OPTIONS[seed % len(OPTIONS)]))
     decisions = decide(function_of(module), recipe)
-    types: dict[object, UniformQuantizedType] = {**decisions.values, **decisions.constants, **decisions.biases}
+    types: dict[object, UniformQuantizedType] = {**decisions.values, **decisions.constants, **decisions.operands}
     assert types
     assert types.keys() <= decisions.reasons.keys()
     for key, reason in decisions.reasons.items():

@@ -26,6 +26,7 @@ from qmlir.dialects.nn.base import KeptOp, Kind, OneOperandOp, plain_type, shape
 from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
+from qmlir.ir.interfaces import QuantizationSlots
 
 
 def default_precision(value: SSAValue) -> Attribute:
@@ -86,6 +87,7 @@ class TwoStageOp(NormOp, ABC):
 class TrailingNormOp(TwoStageOp, ABC):
     """A normalization over the axes from `axis` on; scale and bias broadcast to the data."""
 
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(normalizes_rows=True)
     axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
 
     def trailing_norm_type(self, data: SSAValue, parameters: Sequence[SSAValue | None]) -> AnyTensor:
