@@ -24,6 +24,7 @@ from qmlir.dialects.nn.base import NnOp, plain_type
 from qmlir.dialects.nn.decompose.components import is_quantized
 from qmlir.dialects.nn.ops.elementwise import UnaryOp
 from qmlir.dialects.quant.infer import storage_dtype
+from qmlir.dialects.quant.interpret import dequantize
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import tensor
@@ -100,20 +101,42 @@ def table_of(op: IRDLOperation) -> Array:
         attributes=op.attributes,
         result_types=[of_all(op.results[0].type)],
     )
-    return np.ascontiguousarray(_evaluated(everything, stored))
+    try:
+        results = evaluate(everything, [stored])
+    except InterpretationError:
+        given = tensor(op.results[0].type).get_element_type()
+        assert isinstance(given, UniformQuantizedType)
+        table = np.full(stored.shape, given.zero_point, storage_dtype(given))
+        is_defined = _is_defined(everything, dequantize(stored, element))
+        table[is_defined] = _where_defined(everything, stored[is_defined], given)
+        return table
+    assert results is not None
+    return np.ascontiguousarray(results[0])
 
 
-def _evaluated(op: IRDLOperation, stored: Array) -> Array:
+def _is_defined(op: IRDLOperation, real: Array) -> Array:
+    """Where an operation has a result that is a number; everywhere, if its parts decide."""
+    if isinstance(op, NnOp) and op.components is not None:
+        return np.full(real.shape, True)
+    plain = type(op).create(
+        operands=[create_ssa_value(plain_of(op.operands[0]))],
+        properties=op.properties,
+        result_types=[plain_of(op.results[0])],
+    )
+    results = evaluate(plain, [real])
+    assert results is not None
+    return ~np.isnan(results[0])
+
+
+def _where_defined(op: IRDLOperation, stored: Array, given: UniformQuantizedType) -> Array:
     """The results for stored values; the zero point for those that the evaluator refuses, such as the root of -1."""
     try:
         results = evaluate(op, [stored])
     except InterpretationError:
         if len(stored) > 1:
-            middle = len(stored) // 2
-            return np.concatenate([_evaluated(op, stored[:middle]), _evaluated(op, stored[middle:])])
-        element = tensor(op.results[0].type).get_element_type()
-        assert isinstance(element, UniformQuantizedType)
-        return np.array([element.zero_point], storage_dtype(element))
+            halves = np.array_split(stored, 2)
+            return np.concatenate([_where_defined(op, half, given) for half in halves])
+        return np.array([given.zero_point], storage_dtype(given))
     assert results is not None
     return results[0]
 
