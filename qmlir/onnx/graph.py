@@ -36,6 +36,8 @@ class GraphBuilder:
     def __init__(self, block: Block, directory: Path | None = None):
         self.block = block
         self.directory = directory
+        self.batch_dependent: list[Origin] = []
+        """Nodes in training mode: what they compute of a sample depends on the others of its batch."""
         self._known: dict[SSAValue, Known] = {}
         self._plain: dict[SSAValue, SSAValue] = {}
         self._stored: dict[tuple[SSAValue, StoredType | UniformFloatType], SSAValue] = {}

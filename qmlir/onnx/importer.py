@@ -112,6 +112,7 @@ class _ModelImporter:
             _suggest_name(scope.values[port.name], port.name)
         self._import_nodes(nodes, scope, builder)
         outputs = self._end(function, scope, builder)
+        self._warn_of_training(builder)
         set_ports(function, inputs, outputs)
         builder.sweep()
         return self._module(function, {})
@@ -190,6 +191,18 @@ class _ModelImporter:
             outputs.append(value)
         return outputs
 
+    def _warn_of_training(self, builder: GraphBuilder) -> None:
+        """Say that results depend on the batch, and what to do about it."""
+        if not builder.batch_dependent:
+            return
+        names = [origin.name for origin in builder.batch_dependent]
+        message = (
+            f"{self.model.name} is in training mode: it normalizes by the mean and the variance of each batch "
+            f"({_shown(names)}), so the result of a sample depends on the others; export the model for inference "
+            "(training_mode = 0) to normalize by the running statistics"
+        )
+        emit(Diagnostic(Severity.WARNING, message))
+
     # What the model holds
 
     def _check_model(self, held: set[str]) -> None:
@@ -212,9 +225,7 @@ class _ModelImporter:
             return
         kinds: list[str] = []
         for key, names in sorted(missing.items()):
-            shown = ", ".join(f"'{name}'" for name in names[:MAX_NODES_NAMED])
-            more = f" and {len(names) - MAX_NODES_NAMED} more" if len(names) > MAX_NODES_NAMED else ""
-            kinds.append(f"{key} ({len(names)}: {shown}{more})")
+            kinds.append(f"{key} ({len(names)}: {_shown(names)})")
         raise model_error(
             f"{self.model.name} uses {len(kinds)} operator{'s' if len(kinds) > 1 else ''} that nothing imports: "
             f"{'; '.join(kinds)}. A package adds importers through the entry point group "
@@ -391,6 +402,12 @@ def _suggest_name(value: SSAValue, name: str) -> None:
     hint = hint_of(name)
     if hint is not None:
         value.name_hint = hint
+
+
+def _shown(names: Sequence[str]) -> str:
+    """The names of some nodes, not of too many."""
+    more = f" and {len(names) - MAX_NODES_NAMED} more" if len(names) > MAX_NODES_NAMED else ""
+    return ", ".join(f"'{name}'" for name in names[:MAX_NODES_NAMED]) + more
 
 
 def _name_results(values: Iterable[SSAValue | None], names: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ entry point group `qmlir.onnx_importers` names tables from operator (`Relu`, `co
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -70,6 +70,10 @@ class Node:
     def error(self, message: str) -> DiagnosticError:
         """The error, to be raised, that names this node."""
         return node_error(self.proto, message)
+
+    def part(self, role: str) -> Node:
+        """This node, the operations of which stand for its part `role`: a profile tells its values from the others."""
+        return replace(self, origin=self.origin.within(role))
 
     # Attributes
 

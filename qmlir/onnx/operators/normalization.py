@@ -18,6 +18,9 @@ from qmlir.onnx.node import Importer, Node
 
 RMS_SINCE = 23
 
+MODE_SINCE = 14
+"""The version that has `training_mode` in place of outputs which say it."""
+
 _LP_NORM = Mirrored("LpNormalization", ops.LpNormOp, "axis p")
 
 
@@ -26,41 +29,76 @@ def _wanted(node: Node, place: int) -> bool:
     return place < len(node.proto.output) and bool(node.proto.output[place])
 
 
-def _batch_norm(node: Node) -> SSAValue:
-    """ONNX BatchNormalization, which may have data, scales and means of different types; those are computed in f32."""
-    if node.attribute("training_mode", 0):
-        raise node.error("is in training mode, only inference is supported")
+def _batch_norm(node: Node) -> list[SSAValue]:
+    """ONNX BatchNormalization, which may have data, scales and means of different types; those are computed in f32.
+
+    In training the batch's own statistics normalize it, in f32 at least, and the running ones move towards them.
+    """
+    is_training = _is_in_training(node)
     data, *parameters = [node.input(place) for place in range(5)]
-    own = element_of(data)
+    own, shape, running = element_of(data), shape_of(data), parameters[2]
     elements = {element_of(value) for value in (data, *parameters)}
-    if len(elements) > 1:
+    if len(elements) > 1 or is_training:
         common = f64 if f64 in elements else f32
         data, *parameters = [node.cast(value, common) for value in (data, *parameters)]
-    shape = shape_of(data)
-    if node.version < 9 and not node.attribute("spatial"):
-        result = _batch_norm_of_elements(node, data, parameters)
-    elif len(shape) == 1:
-        # A tensor of one axis has one channel.
-        column = node.add(movement.UnsqueezeOp, data, axes=[1]).result
-        result = _batch_norm_op(node, column, parameters)
+    if len(shape) == 1:  # a tensor of one axis has one channel
+        data = node.add(movement.UnsqueezeOp, data, axes=[1]).result
+    elif node.version < 9 and not node.attribute("spatial"):
+        data, parameters = _with_elements_as_channels(node, data, parameters)
+    statistics: list[SSAValue] = []
+    if is_training:
+        node.graph.batch_dependent.append(node.origin)
+        parameters[2:], moved = _statistics_in_training(node, data, parameters[2:])
+        statistics = [*moved, *parameters[2:]] if node.version < MODE_SINCE else moved
+    result = node.add(ops.BatchNormOp, data, *parameters, epsilon=node.attribute("epsilon")).result
+    if len(shape) == 1:
         result = node.add(movement.SqueezeOp, result, axes=[1]).result
-    else:
-        result = _batch_norm_op(node, data, parameters)
-    return node.cast(result, own)
+    elif len(shape_of(result)) != len(shape):
+        result = node.reshaped(result, shape)
+    statistics = [node.cast(value, element_of(running)) for value in statistics]
+    if len(shape_of(parameters[2])) != len(shape_of(running)):
+        statistics = [node.reshaped(value, shape_of(running)) for value in statistics]
+    return [node.cast(result, own), *statistics]
 
 
-def _batch_norm_op(node: Node, data: SSAValue, parameters: list[SSAValue]) -> SSAValue:
-    return node.add(ops.BatchNormOp, data, *parameters, epsilon=node.attribute("epsilon")).result
+def _is_in_training(node: Node) -> bool:
+    """Whether BatchNormalization has a batch's statistics: before version 14 its further outputs say so."""
+    if node.version < MODE_SINCE:
+        return any(_wanted(node, place) for place in range(1, 5))
+    return bool(node.attribute("training_mode"))
 
 
-def _batch_norm_of_elements(node: Node, data: SSAValue, parameters: list[SSAValue]) -> SSAValue:
+def _statistics_in_training(
+    node: Node, data: SSAValue, running: list[SSAValue]
+) -> tuple[list[SSAValue], list[SSAValue]]:
+    """The mean and the variance of each channel of the batch, and the running ones, moved by `1 - momentum`."""
+    axes, momentum = [axis for axis in range(len(shape_of(data))) if axis != 1], node.attribute("momentum")
+    batch: list[SSAValue] = [
+        node.part(role).add(movement.SqueezeOp, value, axes=axes).result
+        for role, value in zip(("mean/channels", "variance/channels"), _moments(node, data, axes), strict=True)
+    ]
+    moved: list[SSAValue] = []
+    for role, old, new in zip(("running_mean", "running_variance"), running, batch, strict=True):
+        terms = [
+            part.add(elementwise.MulOp, value, part.scalar(share, value)).result
+            for value, share, part in (
+                (old, momentum, node.part(f"{role}/old")),
+                (new, 1 - momentum, node.part(f"{role}/new")),
+            )
+        ]
+        moved.append(node.part(role).add(elementwise.AddOp, *terms).result)
+    return batch, moved
+
+
+def _with_elements_as_channels(
+    node: Node, data: SSAValue, parameters: list[SSAValue]
+) -> tuple[SSAValue, list[SSAValue]]:
     """`spatial = 0`, before version 9: every element of an instance has parameters of its own, as a channel has."""
     shape = shape_of(data)
     if DYNAMIC_INDEX in shape[1:]:
         raise node.error(f"spatial = 0 needs static sizes after the batch, found {data.type}")
     count = math.prod(shape[1:])
-    flat = [node.reshaped(value, (count,)) for value in parameters]
-    return node.reshaped(_batch_norm_op(node, node.reshaped(data, (shape[0], count)), flat), shape)
+    return node.reshaped(data, (shape[0], count)), [node.reshaped(value, (count,)) for value in parameters]
 
 
 def _precision(node: Node) -> Attribute | None:
@@ -91,13 +129,18 @@ def _layer_statistics(node: Node, data: SSAValue, axis: int, epsilon: float) -> 
     rank = len(shape_of(data))
     axes = list(range(normalized_axis(axis, rank), rank))
     stage = node.cast(data, node.element_type(node.attribute("stash_type")))
-    mean = node.add(ReduceMeanOp, stage, axes=axes).result
-    centred = node.add(elementwise.SubOp, stage, mean).result
-    squared = node.add(elementwise.MulOp, centred, centred).result
-    variance = node.add(ReduceMeanOp, squared, axes=axes).result
+    mean, variance = _moments(node, stage, axes)
     shifted = node.add(elementwise.AddOp, variance, node.scalar(epsilon, variance)).result
     deviation = node.add(elementwise.SqrtOp, shifted).result
     return mean, node.add(elementwise.ReciprocalOp, deviation).result
+
+
+def _moments(node: Node, data: SSAValue, axes: list[int]) -> tuple[SSAValue, SSAValue]:
+    """The mean and the variance over `axes`, which keep the size 1."""
+    mean = node.part("mean").add(ReduceMeanOp, data, axes=axes).result
+    centred = node.part("centred").add(elementwise.SubOp, data, mean).result
+    squared = node.part("squared").add(elementwise.MulOp, centred, centred).result
+    return mean, node.part("variance").add(ReduceMeanOp, squared, axes=axes).result
 
 
 def _rms_norm(node: Node) -> SSAValue:

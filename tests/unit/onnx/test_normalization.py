@@ -4,9 +4,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 from onnx import ModelProto, parser
+from onnx.reference import ReferenceEvaluator
 
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.quantization.profiles.keys import keyed_values
 
 RNG = np.random.default_rng(0)
 
@@ -74,10 +76,94 @@ def test_batch_norm_of_one_axis_has_one_channel() -> None:
     assert found.tolist() == [1, 2, 5]
 
 
-def test_batch_norm_in_training() -> None:
+def _statistics(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mean and the variance of each channel of a batch, in f64."""
+    axes = tuple(axis for axis in range(x.ndim) if axis != 1)
+    return x.mean(axes, np.float64), x.var(axes, np.float64)
+
+
+@pytest.mark.parametrize(
+    ("opset", "shape", "dtypes"),
+    [
+        (14, (4, 3), "fffff"),
+        (15, (2, 3, 4, 5), "fffff"),
+        (15, (2, 3, 4), "effff"),
+        (14, (2, 3, 4), "eeeff"),
+        (15, (2, 3, 4), "ddddd"),
+    ],
+)
+def test_batch_norm_in_training(opset: int, shape: tuple[int, ...], dtypes: str) -> None:
+    """Of a batch's own statistics, in f32 at least; ONNX's reference takes them in f16, so floats of it are wide."""
+    x, s, b, m = (RNG.standard_normal(each).astype(t) for each, t in zip((shape, 3, 3, 3), dtypes, strict=False))
+    v = RNG.random(3).astype(dtypes[4])
+    names = {"e": "float16", "f": "float", "d": "double"}
+    sizes = ",".join(map(str, shape))
+    inputs = ", ".join(
+        f"{names[t]}[{size}] {name}" for t, size, name in zip(dtypes, (sizes, 3, 3, 3, 3), "xsbmv", strict=True)
+    )
+    outputs = f"{names[dtypes[0]]}[{sizes}] y, {names[dtypes[3]]}[3] rm, {names[dtypes[4]]}[3] rv"
+    attributes = "training_mode=1, momentum=0.75, epsilon=0.01"
+    model = _model(f"{opset}| ({inputs}) => ({outputs}) {{ y, rm, rv = BatchNormalization<{attributes}>{BATCH_NORM} }}")
+    found = qmlir.interpret(qmlir.load(model), [x, s, b, m, v])
+    wide = {name: each.astype(np.float64) for name, each in zip("xsbmv", (x, s, b, m, v), strict=True)}
+    expected = ReferenceEvaluator(model).run(None, wide)
+    bound = 2e-3 if "e" in dtypes else 1e-5
+    for (name, array), wanted, dtype in zip(found.items(), expected, [dtypes[0], *dtypes[3:]], strict=True):
+        assert array.dtype == np.dtype(dtype), name
+        np.testing.assert_allclose(array.astype(np.float64), wanted, rtol=bound, atol=bound, err_msg=name)
+
+
+def test_batch_norm_in_training_before_14_has_five_outputs() -> None:
+    """The running statistics, then those of the batch; the reference evaluator has one output there, so by hand."""
+    x, s, b, m, v = (RNG.standard_normal(each).astype(np.float32) for each in ((2, 3, 4), 3, 3, 3, 3))
+    types = "float[2,3,4] x, float[3] s, float[3] b, float[3] m, float[3] v"
+    outputs = "float[2,3,4] y, float[3] rm, float[3] rv, float[3] sm, float[3] sv"
+    text = f"9| ({types}) => ({outputs}) {{ y, rm, rv, sm, sv = BatchNormalization<momentum=0.75>{BATCH_NORM} }}"
+    found = qmlir.interpret(qmlir.load(_model(text)), [x, s, b, m, v])
+    mean, variance = _statistics(x)
+    y = (x - mean[:, None]) / np.sqrt(variance[:, None] + 1e-5) * s[:, None] + b[:, None]
+    wanted = [y, 0.75 * m + 0.25 * mean, 0.75 * v + 0.25 * variance, mean, variance]
+    for (name, array), each in zip(found.items(), wanted, strict=True):
+        np.testing.assert_allclose(array, each, rtol=1e-5, atol=1e-5, err_msg=name)
+
+
+def test_batch_norm_in_training_with_parameters_for_each_element() -> None:
+    x, s, b, m, v = (RNG.standard_normal(each).astype(np.float32) for each in ((5, 2, 3), *[(2, 3)] * 4))
+    types = "float[5,2,3] x, float[2,3] s, float[2,3] b, float[2,3] m, float[2,3] v"
+    outputs = "float[5,2,3] y, float[2,3] rm, float[2,3] rv, float[2,3] sm, float[2,3] sv"
+    text = f"7| ({types}) => ({outputs}) {{ y, rm, rv, sm, sv = BatchNormalization<spatial=0>{BATCH_NORM} }}"
+    found = qmlir.interpret(qmlir.load(_model(text)), [x, s, b, m, v])
+    mean, variance = x.mean(0, np.float64), x.var(0, np.float64)
+    np.testing.assert_allclose(found["y"], (x - mean) / np.sqrt(variance + 1e-5) * s + b, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found["rv"], np.float32(0.9) * v + np.float32(0.1) * variance, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found["sm"], mean, rtol=1e-5, atol=1e-6)
+
+
+def test_a_model_in_training_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     types = "float[2,3] x, float[3] s, float[3] b, float[3] m, float[3] v"
-    text = f"15| ({types}) => (float[2,3] y) {{ y = BatchNormalization<training_mode=1>{BATCH_NORM} }}"
-    assert "BatchNormalization node 'y': is in training mode, only inference is supported" in _error(text)
+    text = f"15| ({types}) => (float[2,3] y) {{ y = BatchNormalization<training_mode=MODE>{BATCH_NORM} }}"
+    qmlir.load(_model(text.replace("MODE", "0")))
+    assert not caplog.messages
+    qmlir.load(_model(text.replace("MODE", "1")))
+    (message,) = caplog.messages
+    assert "normalizes by the mean and the variance of each batch ('y')" in message
+    assert "export the model for inference (training_mode = 0)" in message
+
+
+def test_the_values_of_training_are_told_apart() -> None:
+    """Each has a key of its own in a profile, and so a range of its own."""
+    types = "float[8,3] x, float[3] s, float[3] b, float[3] m, float[3] v"
+    outputs = "float[8,3] y, float[3] rm, float[3] rv"
+    text = f"15| ({types}) => ({outputs}) {{ y, rm, rv = BatchNormalization<training_mode=1>{BATCH_NORM} }}"
+    keys = [each.key for each in keyed_values(qmlir.load(_model(text))) if not each.is_constant]
+    assert len(keys) == len(set(keys))
+
+
+def test_batch_norm_with_outputs_of_another_mode() -> None:
+    types = "float[2,3] x, float[3] s, float[3] b, float[3] m, float[3] v"
+    outputs = "float[2,3] y, float[3] z, float[3] w"
+    text = f"15| ({types}) => ({outputs}) {{ y, z, w = BatchNormalization{BATCH_NORM} }}"
+    assert "gives 1 outputs, 'z' is not supported" in _error(text)
     text = f"9| ({types}) => (float[2,3] y, float[3] z) {{ y, z = BatchNormalization{BATCH_NORM} }}"
     assert "BatchNormalization:9) has output size 2 not in allowed output sizes" in _error(text)
 
