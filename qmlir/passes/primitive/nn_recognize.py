@@ -9,8 +9,11 @@ from xdsl.passes import ModulePass
 
 from qmlir import registry
 from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.canonicalize.batch_norm import unfolded_reason
+from qmlir.dialects.nn.ops.normalization import BatchNormOp
 from qmlir.dialects.nn.raising.recognition import RECOGNIZERS, recognized
 from qmlir.dialects.target.attributes import targets_of
+from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.statistics import count
 from qmlir.quantization.composites import kept
@@ -27,6 +30,9 @@ class NnRecognize(ModulePass):
     Groups are recognized by what they compute, not by how: a square as a product or a power, a quotient as a product
     with a reciprocal, reductions with or without their axes. Every constant and axis has to be that of the composite.
     It stands for the nodes of its parts, but for those whose values have other users too: these stay beside it.
+
+    A batch norm after a convolution or a fully connected layer is part of its weights (`canonicalize`). Where it is
+    not, a remark says why.
 
     Before (run with `keep=softmax`):
 
@@ -73,3 +79,6 @@ class NnRecognize(ModulePass):
                     count("composites recognized")
                 else:
                     found.discard()
+        for norm in op.walk():
+            if isinstance(norm, BatchNormOp) and (reason := unfolded_reason(norm)) is not None:
+                emit_remark(norm, f"does not go into the weights before it: {reason}")

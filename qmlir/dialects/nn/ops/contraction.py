@@ -163,6 +163,10 @@ class BiasedContractionOp(ContractionOp, ABC):
         """How many elements the bias has."""
         return shape_of(self.weight)[0]
 
+    def beside_weights(self, parameters: Array) -> Array:
+        """Parameters of the output channels, in a shape that broadcasts to that of the weights."""
+        return parameters.reshape(-1, *(1,) * (len(shape_of(self.weight)) - 1))
+
     def verify_bias_shape(self) -> None:
         """Check that the bias has one element for each output channel."""
         channels = self.output_channels()
@@ -266,6 +270,11 @@ class ConvTransposeOp(WindowedContractionOp):
         """Parameters of the weights for each output channel, or one for all: all groups have the same."""
         flat = parameters.reshape(-1)
         return flat if flat.size == 1 else np.tile(flat, self.output_channels() // flat.size)
+
+    def beside_weights(self, parameters: Array) -> Array:
+        weight = shape_of(self.weight)
+        rows = np.repeat(parameters.reshape(self.group_count, -1), weight[0] // self.group_count, axis=0)
+        return rows.reshape(*rows.shape, *(1,) * (len(weight) - 2))
 
     def quantization_slots(self) -> QuantizationSlots:
         return replace(

@@ -133,9 +133,21 @@ def test_constant_folding_on_every_pair_of_i4() -> None:
         _assert_proven(body, I8, "i8")
 
 
-@settings(max_examples=50)
+LAYERS = {
+    "conv {pads = [1, 1, 1, 1]}": ((4, 1, 3, 3), (1, 1, 4, 4), (1, 4, 4, 4)),
+    "conv {pads = [1, 1, 1, 1], groups = 2 : i64}": ((4, 1, 3, 3), (1, 2, 4, 4), (1, 4, 4, 4)),
+    "conv_transpose": ((1, 4, 3, 3), (1, 1, 2, 2), (1, 4, 4, 4)),
+    "conv_transpose {groups = 2 : i64}": ((2, 2, 3, 3), (1, 2, 2, 2), (1, 4, 4, 4)),
+    "conv_transpose {groups = 4 : i64}": ((4, 1, 3, 3), (1, 4, 2, 2), (1, 4, 4, 4)),
+    "fully_connected": ((4, 9), (2, 9), (2, 4)),
+}
+"""Layers of four channels, each result a sum of 9 products: the shapes of the weights, the data and the result."""
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+@settings(max_examples=20)
 @given(st.data())
-def test_batch_norm_goes_into_the_weights(data: st.DataObject) -> None:
+def test_batch_norm_goes_into_the_weights(layer: str, data: st.DataObject) -> None:
     """Not bit for bit: the sums are rounded in another order. Each result is a sum of 9 products and a bias.
 
     In f32 both sides are within about 12 roundings of 2^-24 of the sum of the magnitudes of their terms, which is at
@@ -145,17 +157,21 @@ def test_batch_norm_goes_into_the_weights(data: st.DataObject) -> None:
     def values(low: float, high: float, *shape: int) -> Any:
         return data.draw(arrays(np.float32, shape, elements=st.floats(low, high, width=16)))
 
-    w, b, s, o, m = values(-4, 4, 2, 1, 3, 3), *(values(-4, 4, 2) for _ in range(4))
-    v = values(1, 4, 2)
-    x = values(-4, 4, 1, 1, 4, 4)
+    def type_of(shape: tuple[int, ...]) -> str:
+        return f"tensor<{'x'.join(map(str, shape))}xf32>"
+
+    weights, operand, result = LAYERS[layer]
+    w, b, s, o, m = values(-4, 4, *weights), *(values(-4, 4, 4) for _ in range(4))
+    v, x = values(1, 4, 4), values(-4, 4, *operand)
     constants = "\n".join(
-        f"%{name} = nn.constant dense<{each.tolist()}> : tensor<{'x'.join(map(str, each.shape))}xf32>"
+        f"%{name} = nn.constant dense<{each.tolist()}> : {type_of(each.shape)}"
         for name, each in {"w": w, "b": b, "s": s, "o": o, "m": m, "v": v}.items()
     )
+    name, _, properties = layer.partition(" ")
     body = constants + (
-        "\n%c = nn.conv %x, %w, %b {pads = [1, 1, 1, 1]} : (TYPE, tensor<2x1x3x3xf32>, tensor<2xf32>)"
-        " -> tensor<1x2x4x4xf32>\n%r = nn.batch_norm %c, %s, %o, %m, %v : (tensor<1x2x4x4xf32>, tensor<2xf32>,"
-        " tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>\nfunc.return %r : tensor<1x2x4x4xf32>"
+        f"\n%c = nn.{name} %x, %w, %b {properties} : (TYPE, {type_of(weights)}, tensor<4xf32>) -> {type_of(result)}"
+        f"\n%r = nn.batch_norm %c, %s, %o, %m, %v : ({type_of(result)}, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>,"
+        f" tensor<4xf32>) -> {type_of(result)}\nfunc.return %r : {type_of(result)}"
     )
     before, after, gone = _before_and_after(body, x, "f32")
     assert gone > 0
