@@ -27,14 +27,16 @@ def _epsilon(graph: Graph) -> dict[str, Any]:
 
 
 def _norm(kind: type[NnOp], *ranges: tuple[float, float], **properties: Any) -> Make:
-    """A normalization with parameters for each channel."""
+    """A normalization with parameters for each channel; those that folding takes away may be left out."""
 
     def make(graph: Graph, x: Value) -> Value:
         need(x.is_narrow and len(x.shape) >= 3, "a narrow image")
         if "groups" in kind.get_irdl_definition().properties:
             properties["groups"] = graph.pick([each for each in range(1, x.shape[1] + 1) if x.shape[1] % each == 0])
-        operands = [x, *(_parameter(graph, x.shape[1:2], *each) for each in ranges)]
-        return graph.add(kind, operands, _epsilon(graph) | properties)
+        given: list[Value | None] = [_parameter(graph, x.shape[1:2], *each) for each in ranges]
+        if kind.FOLDED and graph.chance(0.4):
+            given[2:] = [None, None]
+        return graph.add(kind, [x, *given], _epsilon(graph) | properties)
 
     return make
 

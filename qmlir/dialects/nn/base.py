@@ -176,6 +176,9 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
     FLOAT_PARAMETERS: ClassVar[tuple[str, ...]] = ()
     """The list properties of f32 for which there is such an operand."""
 
+    FOLDED: ClassVar[Sequence[str]] = ()
+    """The optional operands, and the properties, of which nothing is left when parts of constants are folded."""
+
     SIZE_OPERANDS: ClassVar[tuple[str, ...]] = ()
     """Other operands on whose values a size of a result depends: they are parameters too."""
 

@@ -176,6 +176,17 @@ def _ones(out: Outgoing, op: ops.RmsNormOp) -> str:
     return out.constant(np.ones(sizes), out.element(op.data))
 
 
+def _export_batch_norm(out: Outgoing, op: ops.BatchNormOp) -> None:
+    inputs = list(out.inputs)
+    attributes: dict[str, Any] = dict(attributes_of(op, "epsilon"))
+    if op.statistics is None:
+        if (channels := shape_of(op.scale)[0]) < 0:
+            raise out.error(f"has no statistics, and {op.scale.type} leaves open their size: ONNX needs them")
+        zeros, ones = (out.constant(np.full(channels, each), out.element(op.data)) for each in (0, 1))
+        inputs, attributes = [*inputs[:3], zeros, ones], {"epsilon": 0.0}
+    out.node("BatchNormalization", inputs, out.output, **attributes)
+
+
 def _export_lp_norm(out: Outgoing, op: ops.LpNormOp) -> None:
     if op.epsilon is None:
         _LP_NORM.exported(out, op)
@@ -195,6 +206,7 @@ IMPORTERS: dict[str, Importer] = {
 }
 
 EXPORTERS: dict[type[Operation], Exporter] = {
+    ops.BatchNormOp: _export_batch_norm,
     ops.GroupNormOp: _two_stages("GroupNormalization", "num_groups=groups epsilon"),
     ops.LayerNormOp: _two_stages("LayerNormalization", "axis epsilon"),
     ops.RmsNormOp: _two_stages("RMSNormalization", "axis epsilon"),

@@ -140,12 +140,15 @@ def _group_norm(op: Any, x: Value, scale: Value, bias: Value) -> tuple[Value, ..
     return (_affine(steps, normalized.shaped(*x.array.shape), *parameters),)
 
 
-def _batch_norm(op: Any, x: Value, *parameters: Value) -> tuple[Value, ...]:
-    scale, bias, mean, variance = parameters
+def _batch_norm(
+    op: Any, x: Value, factor: Value, offset: Value, mean: Value | None, variance: Value | None
+) -> tuple[Value, ...]:
     steps, along = Steps(op, {"add": op.result}), (-1, *(1,) * (x.array.ndim - 2))
-    shifted = steps.on_one_scale("variance_epsilon", np.add, variance, steps.constant("epsilon", op.epsilon.value.data))
-    factor = steps.div("factor", scale, steps.in_floats("deviation", np.sqrt, shifted))
-    offset = steps.on_one_scale("offset", np.subtract, bias, steps.mul("scaled_mean", mean, factor))
+    if mean is not None and variance is not None:
+        epsilon = steps.constant("epsilon", op.epsilon.value.data)
+        shifted = steps.on_one_scale("variance_epsilon", np.add, variance, epsilon)
+        factor = steps.div("factor", factor, steps.in_floats("deviation", np.sqrt, shifted))
+        offset = steps.on_one_scale("offset", np.subtract, offset, steps.mul("scaled_mean", mean, factor))
     if factor.own.scale.size > 1 or offset.own.scale.size > 1:
         raise UnknownError("a reshape of several scales")
     product = steps.mul("mul", x, factor.shaped(*along))

@@ -56,6 +56,7 @@ KEPT = {
     "nn.layer_norm": ("", "y = LayerNormalization (x, s, b)", "variance"),
     "nn.rms_norm": ("", "y = RMSNormalization (x, s)", "mean_square"),
     "nn.instance_norm": ("", "y = InstanceNormalization (x, c, c)", "squared"),
+    "nn.batch_norm": ("", "y = BatchNormalization (x, c, c, c, v)", "mul"),
     "nn.group_norm": ("", "y = GroupNormalization <num_groups = 2> (x, c, c)", "centred"),
     "nn.softmax": ("", "y = Softmax (x)", "sum"),
     "nn.log_softmax": ("", "y = LogSoftmax (x)", "log"),
@@ -71,13 +72,15 @@ KEPT = {
 def _one_composite(before: str, node: str) -> ModelProto:
     random = np.random.default_rng(3)
     shapes = {"s": (8,), "b": (8,), "c": (4,), "k": (4, 4, 3), "wl": (2, 8, 8), "rl": (2, 8, 2)}
-    shapes |= {"wg": (2, 6, 8), "rg": (2, 6, 2)}
+    shapes |= {"wg": (2, 6, 8), "rg": (2, 6, 2), "v": (4,)}
     own = [name for name in shapes if re.search(rf"\b{name}\b", node)]
     model = parser.parse_model(
         '<ir_version: 10, opset_import: ["" : 23]> net (float[2, 4, 8] x) => (y)'
         f" <int64[1] zero = {{0}}> {{ {before} [part] {node} }}"
     )
-    arrays = (random.normal(size=shapes[name]).astype(np.float32) for name in own)
+    arrays = [random.normal(size=shapes[name]).astype(np.float32) for name in own]
+    if "v" in own:
+        arrays[own.index("v")] = np.array([0.5, 1, 2, 4], np.float32)
     model.graph.initializer.extend(map(numpy_helper.from_array, arrays, own))
     return model
 

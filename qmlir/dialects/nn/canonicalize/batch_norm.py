@@ -68,8 +68,10 @@ class FoldBatchNorm(RewritePattern):
         if layer is None or unfolded_reason(op) is not None:
             return
         weight, bias = (value.owner if value is not None else None for value in (layer.weight, layer.bias))
-        scale, offset, mean, variance = (_f64(value) for value in (op.scale, op.bias, op.mean, op.variance))
-        factor = scale / np.sqrt(variance + op.epsilon.value.data)
+        factor, offset = _f64(op.scale), _f64(op.bias)
+        mean = 0.0 if op.mean is None else _f64(op.mean)
+        if op.variance is not None:
+            factor = factor / np.sqrt(_f64(op.variance) + op.epsilon.value.data)
         new_weight = _rounded(_f64(layer.weight) * layer.beside_weights(factor), layer.weight)
         old_bias = 0.0 if layer.bias is None else _f64(layer.bias)
         new_bias = _rounded((old_bias - mean) * factor + offset, op.bias)

@@ -27,12 +27,15 @@ from qmlir.ir.decomposition import Parts
 def _batch_norm(op: BatchNormOp, parts: Parts) -> Results:
     """`x * f + (bias - mean * f)` with `f = scale / sqrt(variance + epsilon)`."""
     rank = len(shape_of(op.data))
-    epsilon = scalar(parts, "epsilon", op.epsilon.value.data, op.data)
-    shifted = parts.add("variance_epsilon", AddOp(op.variance, epsilon)).result
-    deviation = parts.add("deviation", SqrtOp(shifted)).result
-    factor = parts.add("factor", DivOp(op.scale, deviation)).result
-    moved = parts.add("scaled_mean", MulOp(op.mean, factor)).result
-    offset = parts.add("offset", SubOp(op.bias, moved)).result
+    factor, offset = op.scale, op.bias
+    if op.statistics is not None:
+        mean, variance = op.statistics
+        epsilon = scalar(parts, "epsilon", op.epsilon.value.data, op.data)
+        shifted = parts.add("variance_epsilon", AddOp(variance, epsilon)).result
+        deviation = parts.add("deviation", SqrtOp(shifted)).result
+        factor = parts.add("factor", DivOp(op.scale, deviation)).result
+        moved = parts.add("scaled_mean", MulOp(mean, factor)).result
+        offset = parts.add("offset", SubOp(op.bias, moved)).result
     product = parts.add("mul", MulOp(op.data, per_channel(parts, "factor", factor, rank))).result
     return [parts.add("add", AddOp(product, per_channel(parts, "offset", offset, rank))).result]
 

@@ -50,12 +50,15 @@ def _between_stages(x: Array, precision: Attribute, dtype: np.dtype[Any]) -> Arr
 
 
 def _batch_norm(
-    op: ops.BatchNormOp, data: Array, scale: Array, bias: Array, mean: Array, variance: Array
+    op: ops.BatchNormOp, data: Array, scale: Array, bias: Array, mean: Array | None, variance: Array | None
 ) -> tuple[Array]:
-    x, factor, offset, centre, spread = (widened(array) for array in (data, scale, bias, mean, variance))
-    with np.errstate(invalid="ignore", divide="ignore"):  # a variance below -epsilon gives NaN
-        factor = factor / np.sqrt(spread + _number(op.epsilon, spread))
-    result = (x - _per_channel(centre, x.ndim)) * _per_channel(factor, x.ndim) + _per_channel(offset, x.ndim)
+    x, factor, offset = (widened(array) for array in (data, scale, bias))
+    if mean is not None and variance is not None:
+        spread = widened(variance)
+        with np.errstate(invalid="ignore", divide="ignore"):  # a variance below -epsilon gives NaN
+            factor = factor / np.sqrt(spread + _number(op.epsilon, spread))
+        x = x - _per_channel(widened(mean), x.ndim)
+    result = x * _per_channel(factor, x.ndim) + _per_channel(offset, x.ndim)
     return (result.astype(data.dtype, copy=False),)
 
 

@@ -19,7 +19,15 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+)
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import KeptOp, Kind, OneOperandOp, plain_type, shapes_agree, tensor_like, verify_precision
@@ -115,19 +123,31 @@ def _broadcasts_to(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
 
 @irdl_op_definition
 class BatchNormOp(ChannelNormOp):
-    """`(x - mean) / sqrt(variance + epsilon) * scale + bias` for each channel of `[N, C, …]`."""
+    """`(x - mean) / sqrt(variance + epsilon) * scale + bias` for each channel of `[N, C, …]`.
+
+    Without mean and variance `x * scale + bias`: what is left of a norm of constants when its parts have types.
+    """
 
     name = "nn.batch_norm"
+    FOLDED: ClassVar[Sequence[str]] = ("mean", "variance", "epsilon")
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     data = operand_def(TensorType)
     scale = operand_def(TensorType)
     bias = operand_def(TensorType)
-    mean = operand_def(TensorType)
-    variance = operand_def(TensorType)
+    mean = opt_operand_def(TensorType)
+    variance = opt_operand_def(TensorType)
     result = result_def(TensorType)
 
+    @property
+    def statistics(self) -> tuple[SSAValue, SSAValue] | None:
+        """The mean and the variance."""
+        return None if self.mean is None or self.variance is None else (self.mean, self.variance)
+
     def infer_result_types(self) -> Sequence[AnyTensor]:
-        return [self.channel_norm_type(self.data, (self.scale, self.bias, self.mean, self.variance))]
+        if (self.mean is None) != (self.variance is None):
+            raise VerifyException("has a mean and a variance, or none of them")
+        return [self.channel_norm_type(self.data, (self.scale, self.bias, *(self.statistics or ())))]
 
 
 @irdl_op_definition

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i32
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
-from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
+from xdsl.irdl import OptionalDef, VariadicDef
 from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import VerifyException
@@ -122,8 +122,9 @@ def _recurrent_types(operation: type[RecurrentOp], properties: Properties, root:
         }
 
 
-def _presences(operation: type[IRDLOperation], properties: Properties) -> Iterator[tuple[str, ...]]:
-    """The operands that may be there: those that the property names, else with and without the last optional ones."""
+def _presences(operation: type[NnOp], properties: Properties) -> Iterator[tuple[tuple[str, ...], Properties]]:
+    """The operands that may be there, with the properties: those that the property names, all and without what folding
+    constants leaves out; else with and without the last optional ones."""
     operands = operation.get_irdl_definition().operands
     if any(
         isinstance(definition, VariadicDef) and not isinstance(definition, OptionalDef) for _, definition in operands
@@ -133,11 +134,16 @@ def _presences(operation: type[IRDLOperation], properties: Properties) -> Iterat
     segments = properties.get(SEGMENT_SIZES)
     if isinstance(segments, DenseArrayBase):
         sizes = integer_list(cast(DenseArrayBase[Any], segments))
-        yield tuple(name for name, size in zip(names, sizes, strict=True) if size)
+        there = tuple(name for name, size in zip(names, sizes, strict=True) if size)
+        yield there, properties
+        left = tuple(name for name in there if name not in operation.FOLDED)
+        if left != there:
+            kept = {name: value for name, value in properties.items() if name not in operation.FOLDED}
+            yield left, kept | {SEGMENT_SIZES: DenseArrayBase.from_list(i32, [name in left for name in names])}
         return
     optional = sum(1 for _, definition in operands if isinstance(definition, OptionalDef))
     for left_out in range(optional + 1):
-        yield tuple(names[: len(names) - left_out])
+        yield tuple(names[: len(names) - left_out]), properties
 
 
 def _choices(
@@ -188,8 +194,8 @@ def templates(
     """
     assert isinstance(root, OpResult)
     nearby = types_around(root.op, nearest)
-    for names in _presences(operation, properties):
-        for types in _choices(operation, properties, root, nearby, names):
-            found = _template(operation, properties, root, number, types)
+    for names, own in _presences(operation, properties):
+        for types in _choices(operation, own, root, nearby, names):
+            found = _template(operation, own, root, number, types)
             if found is not None:
                 yield found

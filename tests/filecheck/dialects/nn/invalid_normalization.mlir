@@ -12,6 +12,12 @@ func.func @instance_channels(%x: tensor<1x3x4xf32>, %s: tensor<2xf32>) {
   func.return
 }
 // -----
+func.func @mean_without_variance(%x: tensor<1x3x4xf32>, %s: tensor<3xf32>) {
+  // expected-error @+1 {{has a mean and a variance, or none of them}}
+  %0 = nn.batch_norm %x, %s, %s, %s : (tensor<1x3x4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<1x3x4xf32>
+  func.return
+}
+// -----
 func.func @groups(%x: tensor<1x3x4xf32>, %s: tensor<3xf32>) {
   // expected-error @+1 {{3 channels do not fall into 2 groups of one size}}
   %0 = nn.group_norm %x, %s, %s {groups = 2} : (tensor<1x3x4xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<1x3x4xf32>

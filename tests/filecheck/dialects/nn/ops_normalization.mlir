@@ -7,12 +7,14 @@
 // CHECK-NEXT: [[V3:%.+]] = nn.instance_norm [[V2]], [[V1]], [[V1]] : (tensor<?x4x5xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4x5xf32>
 // CHECK-NEXT: [[V4:%.+]] = nn.group_norm [[V3]], [[V1]], [[V1]] {groups = 2, precision = f64} : (tensor<?x4x5xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4x5xf32>
 // CHECK-NEXT: [[V5:%.+]] = nn.local_response_norm [[V4]] {size = 3, beta = 0.5} : tensor<?x4x5xf32>
+// CHECK-NEXT: nn.batch_norm [[V0]], [[V1]], [[V1]] : (tensor<?x4x5xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4x5xf32>
 // CHECK-NEXT: func.return
 func.func @of_channels(%x: tensor<?x4x5xf32>, %c: tensor<4xf32>) {
   %0 = nn.batch_norm %x, %c, %c, %c, %c {epsilon = 0.001} : (tensor<?x4x5xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4x5xf32>
   %1 = nn.instance_norm %0, %c, %c : (tensor<?x4x5xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4x5xf32>
   %2 = nn.group_norm %1, %c, %c {groups = 2, precision = f64} : (tensor<?x4x5xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4x5xf32>
   %3 = nn.local_response_norm %2 {size = 3, beta = 0.5} : tensor<?x4x5xf32>
+  %5 = nn.batch_norm %x, %c, %c : (tensor<?x4x5xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4x5xf32>
   func.return
 }
 

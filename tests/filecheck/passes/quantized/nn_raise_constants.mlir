@@ -30,3 +30,21 @@ func.func @moves() -> (tensor<3x2xf32>, tensor<4xf32>, tensor<2xf32>) {
   %a = nn.add %v, %v : tensor<2xf32> {origin = "sum"}
   func.return %t, %c, %a : tensor<3x2xf32>, tensor<4xf32>, tensor<2xf32>
 }
+
+// What is left of the constants of a batch norm is its scale and its bias: 2 / sqrt(4) and 5 - 3 * 1.
+// CHECK-LABEL: func.func @batch_norm
+// CHECK-DAG: [[SCALE:%.+]] = nn.constant dense<[1.000000e+00]> : tensor<1xf32>
+// CHECK-DAG: [[BIAS:%.+]] = nn.constant dense<[2.000000e+00]> : tensor<1xf32>
+// CHECK: nn.batch_norm %x, [[SCALE]], [[BIAS]] : (tensor<2x1x4xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<2x1x4xf32> {origin = "bn"}
+// PARTS-LABEL: func.func @batch_norm
+// PARTS: nn.mul
+// PARTS-NEXT: nn.constant
+// PARTS-NEXT: nn.add
+func.func @batch_norm(%x: tensor<2x1x4xf32>) -> tensor<2x1x4xf32> {
+  %s = nn.constant dense<2.0> : tensor<1xf32>
+  %b = nn.constant dense<5.0> : tensor<1xf32>
+  %m = nn.constant dense<3.0> : tensor<1xf32>
+  %v = nn.constant dense<1.0> : tensor<1xf32>
+  %y = nn.batch_norm %x, %s, %b, %m, %v {epsilon = 3.0} : (tensor<2x1x4xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<2x1x4xf32> {origin = "bn"}
+  func.return %y : tensor<2x1x4xf32>
+}

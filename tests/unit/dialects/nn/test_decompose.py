@@ -72,6 +72,7 @@ def test_functions_of_one_tensor(operation: str) -> None:
 
 NORMALIZATIONS = [
     ("batch_norm", [(2, 4, 3, 3), (4,), (4,), (4,), (4,)]),
+    ("batch_norm", [(2, 4, 3, 3), (4,), (4,)]),
     ("batch_norm {epsilon = 0.25}", [(5, 4), (4,), (4,), (4,), (4,)]),
     ("layer_norm", [(2, 4, 3), (3,), (3,)]),
     ("layer_norm {axis = 1}", [(2, 4, 3), (4, 3)]),

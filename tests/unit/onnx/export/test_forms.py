@@ -330,3 +330,17 @@ def test_accumulators_saturate(operation: str, formula: Callable[[int], int], mo
     wanted = exact if is_kept else [min(max(2 * each, low), high) for each in exact]
     model = exported(text, form="integer")
     assert run(model, x.astype(np.int32).reshape(6, 1)).reshape(-1).tolist() == wanted
+
+
+def test_a_batch_norm_without_statistics_has_those_that_change_nothing() -> None:
+    types = "(tensor<2x2x1xf32>, tensor<2xf32>, tensor<2xf32>)"
+    text = f"""func.func @main(%x: tensor<2x2x1xf32>, %s: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2x2x1xf32> {{
+      %0 = nn.batch_norm %x, %s, %b : {types} -> tensor<2x2x1xf32>
+      func.return %0 : tensor<2x2x1xf32>
+    }}"""
+    model = exported(text)
+    x, s, b = np.float32([[[1], [-2]], [[0.5], [4]]]), np.float32([2, 0.25]), np.float32([3, -1])
+    assert operators(model) == {"BatchNormalization": 1}
+    assert run(model, x, s, b).tolist() == [[[5], [-1.5]], [[4], [0]]]
+    (again,) = (op for op in qmlir.load(model).walk() if op.name == "nn.batch_norm")
+    assert len(again.operands) == len("xsb")
