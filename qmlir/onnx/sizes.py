@@ -104,6 +104,8 @@ def _unchanged(op: Operation, axis: int) -> Dimension | None:
             return op.operands[0], axis
         case contraction.BiasedContractionOp() | pooling.PoolOp() | pooling.GlobalPoolOp() if axis == 0:
             return op.operands[0], axis
+        case contraction.FullyConnectedOp() if axis < len(shape_of(op.data)) - 1:
+            return op.data, axis
         case contraction.MatMulOp() if axis < len(shape_of(op.lhs)) - 1 and len(shape_of(op.rhs)) == 2:
             return op.lhs, axis
         case movement.TransposeOp():

@@ -70,10 +70,10 @@ def matmul_of_values(graph: Graph, x: Value) -> Value:
 
 
 def fully_connected(graph: Graph, x: Value) -> Value:
-    need(x.is_narrow and len(x.shape) == 2, "a narrow matrix")
+    need(x.is_narrow and len(x.shape) >= 2, "narrow rows")
     rows = graph.integer(1, 9)
-    w = graph.weights((rows, x.shape[1]), 0, [1])
-    kept = _result(graph, x, w, 1)
+    w = graph.weights((rows, x.shape[-1]), 0, [1])
+    kept = _result(graph, x, w, len(x.shape) - 1)
     return graph.add(contraction.FullyConnectedOp, [x, w, _bias(graph, x, w, rows)], **kept)
 
 

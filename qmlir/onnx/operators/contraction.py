@@ -184,7 +184,16 @@ def _export_matmul(out: Outgoing, op: ops.MatMulOp) -> None:
 
 
 def _export_fully_connected(out: Outgoing, op: ops.FullyConnectedOp) -> None:
-    out.node("Gemm", out.inputs, out.output, transB=1)
+    """ONNX Gemm, of matrices; of more axes MatMul and Add."""
+    if len(shape_of(op.data)) == MATRIX:
+        out.node("Gemm", out.inputs, out.output, transB=1)
+        return
+    data, weight, *bias = out.inputs
+    weight = out.transposed(weight, MATRIX)
+    if op.bias is None:
+        out.node("MatMul", [data, weight], out.output)
+    else:
+        out.node("Add", [out.node("MatMul", [data, weight]), *bias], out.output)
 
 
 IMPORTERS: dict[str, Importer] = {

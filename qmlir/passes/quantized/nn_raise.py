@@ -13,7 +13,7 @@ from qmlir import registry
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops.contraction import FullyConnectedOp
 from qmlir.dialects.nn.ops.elementwise import AddOp
-from qmlir.dialects.nn.raising.candidates import TurnedProduct, candidates
+from qmlir.dialects.nn.raising.candidates import TurnedProduct, candidates, layer_fault
 from qmlir.dialects.nn.raising.groups import Raised, Refusal, raise_group
 from qmlir.dialects.nn.raising.templates import Template, templates
 from qmlir.dialects.target.attributes import targets_of
@@ -109,6 +109,8 @@ class _Raising:
             is_raised = self._raise_candidate(root)
             if turned is not None:
                 turned.settle(is_raised=is_raised)
+            if is_layer and not is_raised and (fault := layer_fault(root)) is not None:
+                self.remarks.setdefault(root, f"looks like {FullyConnectedOp.name} and is not raised: {fault}")
 
     def _raise_candidate(self, root: Operation) -> bool:
         """Raise the first composite that `root` is the last part of; whether there is one."""
@@ -146,12 +148,12 @@ class NnRaise(ModulePass):
     """Make the parts of a composite the composite again, for a target that computes it as a whole.
 
     Parts that came from one composite are found by what `nn-decompose` wrote on the last of them; with `structural`, so
-    are operations that compute the same as a composite: a matrix product and a bias, `x * sigmoid(x)`, a softmax
-    spelled out; constant weights `[K, N]` of such a product are transposed, with the axis of their scales. `kinds` says
-    what is wanted: kinds, names of the model's nodes, or globs of either. Without it that is what a target wants raised
-    (`quant-set-target`) that computes the composite, and everything where the module names no targets; then the pattern
-    sets of the targets raise blocks of their own. What a target computes of the parts stays apart for it, unless that
-    target, or one preferred to it, wants the composite.
+    are operations that compute the same as a composite: a product of rows with a matrix and a bias, `x * sigmoid(x)`, a
+    softmax spelled out; constant weights `[K, N]` of such a product are transposed, with the axis of their scales.
+    `kinds` says what is wanted: kinds, names of the model's nodes, or globs of either. Without it that is what a target
+    wants raised (`quant-set-target`) that computes the composite, and everything where the module names no targets;
+    then the pattern sets of the targets raise blocks of their own. What a target computes of the parts stays apart for
+    it, unless that target, or one preferred to it, wants the composite.
 
     Quantized parts bring their types, as the property `components` of the composite, which then means exactly those
     parts; types that are implied, such as the accumulator before a bias, are left out. A group stays where the

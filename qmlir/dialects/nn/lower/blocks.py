@@ -94,15 +94,15 @@ def _summed(at: Lowering, parts: SSAValue, order: Sequence[int]) -> SSAValue:
     return at.generic([part], [(init, axes_map(rank, order))], add)[0]
 
 
-def _quantized(at: Lowering, total: Input, bias: SSAValue | None) -> SSAValue:
-    """The f32 totals, with a bias for each channel, which is the axis 1, in the type of the result."""
+def _quantized(at: Lowering, total: Input, bias: SSAValue | None, channel_axis: int = 1) -> SSAValue:
+    """The f32 totals, with a bias for each channel, in the type of the result."""
     result = at.op.results[0]
     element, shape = uniform_type(at, result), at.result_shape()
     identity = AffineMap.identity(len(shape))
     writing = quantized.quantizing(at, element, shape, identity, is_rounded=True)
     readings = [quantized.ScalarRead((total,), lambda scalars: scalars[0])]
     if bias is not None:
-        readings.append(quantized.real(at, bias, axes_map(len(shape), [1])))
+        readings.append(quantized.real(at, bias, axes_map(len(shape), [channel_axis])))
 
     def add(sum_: Scalar, *offset: Scalar) -> Scalar:
         return sum_.to(offset[0].type) + offset[0] if offset else sum_
@@ -141,7 +141,8 @@ def matrix_product(
     parts = _of_each_block(at, x.at_value(data), w, scales.swapaxes(-1, -2))
     total = _summed(at, parts, [each for each in range(len(by_block)) if each != len(batches)])
     whole = at.reshape(total, at.result_shape())
-    return _quantized(at, Input(whole, AffineMap.identity(len(at.result_shape()))), bias)
+    rank = len(at.result_shape())
+    return _quantized(at, Input(whole, AffineMap.identity(rank)), bias, rank - 1)
 
 
 # --- Convolutions -----------------------------------------------------------------------------------------------------

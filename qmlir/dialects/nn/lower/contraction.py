@@ -155,7 +155,7 @@ def _fully_connected(op: ops.FullyConnectedOp, at: Lowering) -> Sequence[SSAValu
     x = factor(at, op.data)
     if _has_blocks(at, op.weight):
         return (blocks.matrix_product(at, x, op.weight, (0, 1), op.bias),)
-    return (finish(at, MatrixProduct(x, factor(at, op.weight)), (0, 1), op.bias),)
+    return (finish(at, MatrixProduct(x, factor(at, op.weight)), range(len(shape_of(op.data))), op.bias),)
 
 
 def _matmul(op: ops.MatMulOp, at: Lowering) -> Sequence[SSAValue]:

@@ -186,17 +186,22 @@ class BiasedContractionOp(ContractionOp, ABC):
 
 @irdl_op_definition
 class FullyConnectedOp(BiasedContractionOp):
-    """`x * w^T + b`: data `[M, K]`, weights `[N, K]`, bias `[N]`; a composite of a matrix product and a sum."""
+    """`x * w^T + b`: data `[…, M, K]`, weights `[N, K]`, bias `[N]`; a composite of a matrix product and a sum."""
 
     name = "nn.fully_connected"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         data, weight = shape_of(self.data), shape_of(self.weight)
-        if len(data) != 2 or len(weight) != 2:
-            raise VerifyException(f"data and weights are matrices, found {self.data.type} and {self.weight.type}")
+        if len(data) < 2 or len(weight) != 2:
+            raise VerifyException(
+                f"data are matrices, and weights are one matrix, found {self.data.type} and {self.weight.type}"
+            )
         self.verify_bias_shape()
         return [tensor_like(self.data, matmul_shape(data, weight, True))]
+
+    def quantization_slots(self) -> QuantizationSlots:
+        return replace(self.SLOTS, result_channel_axis=len(shape_of(self.result)) - 1)
 
 
 class WindowedContractionOp(BiasedContractionOp, ABC):

@@ -63,11 +63,34 @@ def _number(value: float) -> FloatAttr:
     return FloatAttr(float(np.float32(value)), f32)
 
 
+def _is_of_layer(product: MatMulOp) -> bool:
+    """Whether a product multiplies rows by one matrix."""
+    return len(shape_of(product.lhs)) >= 2 and len(shape_of(product.rhs)) == 2
+
+
 def _fully_connected(root: Operation) -> Iterator[Suggestion]:
     for value in root.operands:
         product = value.op if isinstance(value, OpResult) else None
-        if isinstance(product, MatMulOp) and product.is_rhs_transposed and len(shape_of(value)) == 2:
+        if isinstance(product, MatMulOp) and product.is_rhs_transposed and _is_of_layer(product):
             yield {}
+
+
+def layer_fault(root: Operation) -> str | None:
+    """Why a product of rows with a matrix, to which `root` adds a number for each column, is no layer as it is."""
+    for value, bias in (root.operands, root.operands[::-1]):
+        product = value.op if isinstance(value, OpResult) else None
+        if not isinstance(product, MatMulOp) or not _is_of_layer(product):
+            continue
+        columns = shape_of(value)[-1:]
+        *outer, last = shape_of(bias) or (1,)
+        if (last,) != columns or any(size != 1 for size in outer):
+            continue
+        if not product.result.has_one_use():
+            return "its product has other users"
+        if not product.is_rhs_transposed and constant_of(product.rhs) is None:
+            return f"its weights are no constant that can be turned to [N, K], found {product.rhs.type}"
+        return f"its bias has one axis, found {bias.type}" if outer else None
+    return None
 
 
 @dataclass(frozen=True)
@@ -86,7 +109,7 @@ class TurnedProduct:
         if product is None or product.is_rhs_transposed or not product.result.has_one_use():
             return None
         weight = constant_of(product.rhs)
-        if weight is None or len(shape_of(product.lhs)) != 2 or len(shape_of(product.rhs)) != 2:
+        if weight is None or not _is_of_layer(product):
             return None
         transposed = TransposeOp(product.rhs, (1, 0))
         made = ConstantOp.of(np.ascontiguousarray(weight.array.T), transposed.result.type)

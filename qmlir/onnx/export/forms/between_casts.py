@@ -67,7 +67,7 @@ def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
     """Dequantize the operands, compute in floats, quantize the results."""
     names, elements = dict(out.names), dict(out.elements)
     right = _transposed_before(out, op)
-    read = op.operands if right is None else op.operands[:1]
+    read = [value for place, value in enumerate(op.operands) if right is None or place != 1]
     for value in dict.fromkeys(read):
         element = element_of(value)
         if isinstance(element, StoredType):
@@ -87,7 +87,10 @@ def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
     if right is None:
         exporter(inner, op)
     else:
-        inner.node("MatMul", [names[op.operands[0]], right], outputs[0])
+        data, *bias = (names[value] for value in read)
+        product = inner.node("MatMul", [data, right], None if bias else outputs[0])
+        if bias:
+            inner.node("Add", [product, *bias], outputs[0])
     for result, name, own in zip(op.results, outputs, out.outputs, strict=True):
         element = element_of(result)
         if isinstance(element, UniformQuantizedType):
@@ -130,20 +133,22 @@ def _transposed_before(out: Outgoing, op: Operation) -> str | None:
     Behind it, ONNX Runtime puts casts of its own around the Transpose, fails on those of signed integers and fuses none
     into a QLinearMatMul. What is packed or has blocks is transposed after it: no Transpose takes 4 bits everywhere.
     """
-    if not isinstance(op, contraction.MatMulOp):
+    is_transposed = isinstance(op, contraction.MatMulOp) and op.is_rhs_transposed
+    if not is_transposed and not isinstance(op, contraction.FullyConnectedOp):
         return None
-    element, rank = element_of(op.rhs), len(shape_of(op.rhs))
-    if not op.is_rhs_transposed or not isinstance(element, UniformQuantizedType):
+    left, right = op.operands[:2]
+    element, rank = element_of(right), len(shape_of(right))
+    if not isinstance(element, UniformQuantizedType):
         return None
-    if rank <= MATRIX and len(shape_of(op.lhs)) == MATRIX:
+    if rank <= MATRIX and len(shape_of(left)) == MATRIX:
         return None  # a Gemm
-    if op.rhs in out.packed or element.granularity is Granularity.BLOCK:
+    if right in out.packed or element.granularity is Granularity.BLOCK:
         return None
     if element.granularity is Granularity.AXIS and element.axis >= rank - 2:
         element = element.along(2 * rank - 3 - element.axis)
-    real = dequantize(out, out.transposed(out.name(op.rhs), rank), op.rhs, element)
-    *outer, row, column = shape_of(op.rhs)
-    return _hidden(out, real, [*outer, column, row]) if is_hidden_factor(op, op.rhs) else real
+    real = dequantize(out, out.transposed(out.name(right), rank), right, element)
+    *outer, row, column = shape_of(right)
+    return _hidden(out, real, [*outer, column, row]) if is_hidden_factor(op, right) else real
 
 
 def can_be_between_casts(op: Operation) -> bool:

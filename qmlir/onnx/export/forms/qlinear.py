@@ -62,6 +62,8 @@ def _factors(
 def _types(op: Operation) -> Sequence[UniformQuantizedType] | None:
     """The types of the factors and of the result of a product or a mean, where QLinear operators take them."""
     match op:
+        case contraction.FullyConnectedOp() if len(shape_of(op.data)) != MATRIX:
+            return None
         case contraction.ConvOp() | contraction.FullyConnectedOp():
             return _factors(op, op.data, op.weight)
         case contraction.MatMulOp():

@@ -83,3 +83,15 @@ func.func @transposed_bias_scale(%x: tensor<1x2x1x!quant.uniform<i8:f32, 0.5>>, 
   %0 = nn.conv_transpose %x, %w, %b {groups = 2} : (tensor<1x2x1x!quant.uniform<i8:f32, 0.5>>, tensor<2x2x1x!quant.uniform<i8:f32:1, {0.5, 0.25}>>, tensor<4x!quant.uniform<i32:f32:0, {0.25, 0.25, 0.125, 0.125}>>) -> tensor<1x4x1x!quant.uniform<i8:f32, 0.5>>
   func.return
 }
+// -----
+func.func @layer_of_a_vector(%x: tensor<3xf32>, %w: tensor<2x3xf32>) {
+  // expected-error @+1 {{data are matrices, and weights are one matrix, found tensor<3xf32> and tensor<2x3xf32>}}
+  %0 = nn.fully_connected %x, %w : (tensor<3xf32>, tensor<2x3xf32>) -> tensor<2xf32>
+  func.return
+}
+// -----
+func.func @layer_of_many_weights(%x: tensor<1x3xf32>, %w: tensor<1x2x3xf32>) {
+  // expected-error @+1 {{data are matrices, and weights are one matrix}}
+  %0 = nn.fully_connected %x, %w : (tensor<1x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2xf32>
+  func.return
+}

@@ -51,3 +51,27 @@ func.func @lookalike(%x: tensor<1x4xf32>, %w: tensor<2x4xf32>, %b: tensor<2xf32>
   %2 = nn.add %b, %b : tensor<2xf32>
   func.return %0, %1 : tensor<1x2xf32>, tensor<1x2xf32>
 }
+// -----
+// Weights that no constant gives cannot be turned; a sum of two products has no bias.
+func.func @weights(%x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>) -> tensor<2x3x5xf32> {
+  %0 = nn.matmul %x, %w : (tensor<2x3x4xf32>, tensor<4x5xf32>) -> tensor<2x3x5xf32>
+  // expected-remark @+1 {{looks like nn.fully_connected and is not raised: its weights are no constant that can be turned to [N, K], found tensor<4x5xf32>}}
+  %1 = nn.add %0, %b : (tensor<2x3x5xf32>, tensor<5xf32>) -> tensor<2x3x5xf32>
+  %2 = nn.matmul %x, %w : (tensor<2x3x4xf32>, tensor<4x5xf32>) -> tensor<2x3x5xf32>
+  %3 = nn.add %2, %1 : tensor<2x3x5xf32>
+  func.return %3 : tensor<2x3x5xf32>
+}
+// -----
+func.func @bias(%x: tensor<2x3x1xf32>) -> (tensor<2x3x2xf32>, tensor<2x3x2xf32>) {
+  %w = nn.constant dense<[[1.0, 2.0]]> : tensor<1x2xf32>
+  %b = nn.constant dense<[[[1.0, 2.0]]]> : tensor<1x1x2xf32>
+  %0 = nn.matmul %x, %w : (tensor<2x3x1xf32>, tensor<1x2xf32>) -> tensor<2x3x2xf32>
+  // expected-remark @+1 {{is not raised: its bias has one axis, found tensor<1x1x2xf32>}}
+  %1 = nn.add %b, %0 : (tensor<1x1x2xf32>, tensor<2x3x2xf32>) -> tensor<2x3x2xf32>
+  %c = nn.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %2 = nn.matmul %x, %w : (tensor<2x3x1xf32>, tensor<1x2xf32>) -> tensor<2x3x2xf32> {origin = "used"}
+  // expected-remark @+1 {{is not raised: its product has other users}}
+  %3 = nn.add %2, %c : (tensor<2x3x2xf32>, tensor<2xf32>) -> tensor<2x3x2xf32>
+  %4 = nn.add %3, %2 : tensor<2x3x2xf32>
+  func.return %1, %4 : tensor<2x3x2xf32>, tensor<2x3x2xf32>
+}

@@ -6,6 +6,7 @@
 !w = !quant.uniform<i8:f32:1, {0.25, 0.5}>
 !a = !quant.uniform<i32:f32:1, {0.125, 0.25}>
 !b = !quant.uniform<i32:f32:0, {0.125, 0.25}>
+!c = !quant.uniform<i32:f32:2, {0.125, 0.25}>
 !y = !quant.uniform<i8:f32, 1.5:-9>
 func.func @main(%x: tensor<1x3x!x>) -> (tensor<1x2x!y>, tensor<1x2x!a>, tensor<1x2x!y>) {
   %w = nn.constant dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi8> -> tensor<3x2x!w> {origin = "w"}
@@ -23,6 +24,22 @@ func.func @rows(%x: tensor<2x3xf32>, %r: tensor<2x1xf32>) -> tensor<2x2xf32> {
   %0 = nn.matmul %x, %w : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
   %1 = nn.add %0, %r : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
   func.return %1 : tensor<2x2xf32>
+}
+// The rows of a product may have any number of axes; sizes may be open.
+func.func @sequence(%x: tensor<?x3x3x!x>) -> tensor<?x3x2x!y> {
+  %w = nn.constant dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi8> -> tensor<3x2x!w> {origin = "w"}
+  %b = nn.constant dense<[7, 8]> : tensor<2xi32> -> tensor<2x!b> {origin = "b"}
+  %0 = nn.matmul %x, %w : (tensor<?x3x3x!x>, tensor<3x2x!w>) -> tensor<?x3x2x!c> {origin = "mm"}
+  %1 = nn.add %b, %0 : (tensor<2x!b>, tensor<?x3x2x!c>) -> tensor<?x3x2x!y> {origin = "plus"}
+  func.return %1 : tensor<?x3x2x!y>
+}
+// The product has parameters of its own, which the layer has then.
+func.func @of_its_own(%x: tensor<4x2x3x!x>) -> tensor<4x2x2x!y> {
+  %w = nn.constant dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi8> -> tensor<3x2x!w> {origin = "w"}
+  %b = nn.constant dense<[7, 8]> : tensor<2xi32> -> tensor<2x!b> {origin = "b"}
+  %0 = nn.matmul %x, %w : (tensor<4x2x3x!x>, tensor<3x2x!w>) -> tensor<4x2x2x!x> {origin = "mm"}
+  %1 = nn.add %0, %b : (tensor<4x2x2x!x>, tensor<2x!b>) -> tensor<4x2x2x!y> {origin = "plus"}
+  func.return %1 : tensor<4x2x2x!y>
 }
 // CHECK: !q0 = !quant.uniform<i8:f32, 5.000000e-01:3>
 // CHECK-NEXT: !q1 = !quant.uniform<i8:f32, 1.500000e+00:-9>
@@ -45,3 +62,7 @@ func.func @rows(%x: tensor<2x3xf32>, %r: tensor<2x1xf32>) -> tensor<2x2xf32> {
 // CHECK-NEXT: [[V3:%.+]] = nn.matmul [[V0]], [[V2]] : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT: [[V4:%.+]] = nn.add [[V3]], [[V1]] : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT: func.return [[V4]] : tensor<2x2xf32>
+// CHECK-LABEL: @sequence(
+// CHECK: nn.fully_connected %x, {{%.+}}, {{%.+}} : (tensor<?x3x3x!q0>, tensor<2x3x!q5>, tensor<2x!q4>) -> tensor<?x3x2x!q1> {origin = ["mm", "plus"], tensor = "plus"}
+// CHECK-LABEL: @of_its_own(
+// CHECK: nn.fully_connected %x, {{%.+}}, {{%.+}} {components = {matmul = !q0}} : (tensor<4x2x3x!q0>, tensor<2x3x!q5>, tensor<2x!q4>) -> tensor<4x2x2x!q1>

@@ -344,3 +344,36 @@ def test_a_batch_norm_without_statistics_has_those_that_change_nothing() -> None
     assert run(model, x, s, b).tolist() == [[[5], [-1.5]], [[4], [0]]]
     (again,) = (op for op in qmlir.load(model).walk() if op.name == "nn.batch_norm")
     assert len(again.operands) == len("xsb")
+
+
+FULLY_CONNECTED = """
+!x = !quant.uniform<u8:f32, 0.5:128>
+!w = !quant.uniform<i8:f32:0, {0.5, 0.25}>
+!b = !quant.uniform<i32:f32:0, {0.25, 0.125}>
+!y = !quant.uniform<u8:f32, 0.5:3>
+func.func @main(%x: tensor<1x2x3x!x>) -> tensor<1x2x2x!y> {
+  %w = nn.constant dense<[[1, 2, 3], [-4, 5, -6]]> : tensor<2x3xi8> -> tensor<2x3x!w>
+  %b = nn.constant dense<[2, -8]> : tensor<2xi32> -> tensor<2x!b>
+  %0 = nn.fully_connected %x, %w, %b : (tensor<1x2x3x!x>, tensor<2x3x!w>, tensor<2x!b>) -> tensor<1x2x2x!y>
+  func.return %0 : tensor<1x2x2x!y>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({"form": "qdq", "exact": False}, "MatMul"),
+        ({"form": "qdq"}, "MatMul"),
+        ({"form": "qoperator"}, "MatMul"),
+        ({"form": "integer"}, "MatMulInteger"),
+    ],
+)
+def test_a_fully_connected_layer_of_more_axes(settings: dict[str, Any], wanted: str) -> None:
+    """A Gemm has matrices only. Floats hold sums as small as these."""
+    model = exported(FULLY_CONNECTED, **settings)
+    assert operators(model)[wanted] == 1
+    assert operators(model)["Gemm"] == operators(model)["QGemm"] == 0
+    x = np.array([[[138, 128, 118], [128, 132, 128]]], np.uint8)
+    # (10 - 30 + 2) / 4 = -4.5 and (-40 + 60 - 8) / 8 = 1.5; (8 + 2) / 4 = 2.5 and (20 - 8) / 8 = 1.5; over 0.5, plus 3.
+    assert run(model, x).tolist() == [[[0, 6], [8, 6]]]
