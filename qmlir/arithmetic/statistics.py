@@ -1,9 +1,10 @@
 """Statistics of one value that stream and merge: what profiling keeps of the arrays that it observes.
 
-Arrays of finite floats come in. Out go minimum, maximum, mean, standard deviation, a histogram, ranges for each index
-of an axis and averages over batches. Memory does not grow with the number of arrays. But for the averages over batches,
-which know an order, everything depends on the values alone: parts that several processes observed merge, in any order,
-into exactly what one process would have found.
+Arrays of floats come in. Out go minimum, maximum, mean, standard deviation, a histogram, ranges for each index of an
+axis and averages over batches, all of the finite values, and how many infinities there were beside them: minus infinity
+is what a mask adds, and no part of a range. NaN is an error. Memory does not grow with the number of arrays. But for
+the averages over batches, which know an order, everything depends on the values alone: parts that several processes
+observed merge, in any order, into exactly what one process would have found.
 """
 
 import math
@@ -21,19 +22,30 @@ from qmlir.arithmetic.observers import merged_kept
 from qmlir.arithmetic.schemes import F64
 
 
-class NotFiniteError(ValueError):
-    """NaN or infinities among values. The caller that catches it adds whose values they are."""
+class NotANumberError(ValueError):
+    """NaN among values. The caller that catches it adds whose values they are."""
 
     def __init__(self, values: Array) -> None:
         flat = values.reshape(-1)
         self.nans = int(np.isnan(flat).sum())
         """How many are NaN."""
-        self.infinities = int(np.isinf(flat).sum())
-        """How many are infinite."""
-        self.first = int(np.flatnonzero(~np.isfinite(flat))[0])
+        self.first = int(np.flatnonzero(np.isnan(flat))[0])
         """The flat index of the first of them, in row-major order."""
-        counts = f"{self.nans} NaN and {self.infinities} infinite of {flat.size}"
-        super().__init__(f"values must be finite, found {counts}; the first is {flat[self.first]} at {self.first}")
+        super().__init__(f"values must be numbers, found {self.nans} NaN of {flat.size}; the first is at {self.first}")
+
+
+def finite_values(values: Array) -> tuple[Array, tuple[int, int]]:
+    """The finite ones of `values`, `values` itself where all are, and how often it has minus and plus infinity.
+
+    Raises `NotANumberError`.
+    """
+    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
+    if not values.size or (np.isfinite(low) and np.isfinite(high)):
+        return values, (0, 0)
+    if np.isnan(low):
+        raise NotANumberError(values)
+    counts = int(np.isneginf(values).sum()), int(np.isposinf(values).sum())
+    return values[np.isfinite(values)], counts
 
 
 @dataclass(frozen=True)
@@ -98,7 +110,7 @@ def _exact(values: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """What is known of all observed values; `Statistics()` has observed none.
+    """What is known of all observed values; `Statistics()` has observed none. All but `infinities` is of finite values.
 
     `axis_minima` and `axis_maxima` have shape `[size of the axis]`, and are empty without an axis. Streaming is
     `statistics = statistics.merged(Statistics.of(batch))`.
@@ -114,19 +126,20 @@ class Statistics:
     batches: BatchRanges | None = None
     kept: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What observers of packages keep, by their names."""
+    infinities: tuple[int, int] = (0, 0)
+    """How often minus infinity and plus infinity were observed."""
 
     @staticmethod
     def of(values: Array, *, bins: int = BINS) -> "Statistics":
         """The statistics of one array of any float type; also of integers below 2^53.
 
-        `bins` bounds the histogram. An empty array has the statistics of nothing. Raises `NotFiniteError`.
+        `bins` bounds the histogram. An empty array has the statistics of nothing. Raises `NotANumberError`.
         """
-        exact = _exact(values)
+        exact, infinities = finite_values(_exact(values))
         low, high = float(exact.min(initial=np.inf)) + 0.0, float(exact.max(initial=-np.inf)) + 0.0
-        if exact.size and not (math.isfinite(low) and math.isfinite(high)):
-            raise NotFiniteError(values)
         flat = exact.reshape(-1)
-        return Statistics(low, high, Moments.of(flat), Histogram.of(flat, low, high, bins))
+        moments, histogram = Moments.of(flat), Histogram.of(flat, low, high, bins)
+        return Statistics(low, high, moments, histogram, infinities=infinities)
 
     def merged(self, other: "Statistics") -> "Statistics":
         """The statistics of the values of both, in any order.
@@ -134,9 +147,10 @@ class Statistics:
         Ranges along an axis and averages over batches are for all values of a run: `qmlir.interpreter.recording` adds
         them at its end. Raises `ValueError` for statistics that have them, and for histograms of different sizes.
         """
+        low, high = (mine + its for mine, its in zip(self.infinities, other.infinities, strict=True))
         if not self.count or not other.count:
             # Statistics of no values may be a mere start, without options.
-            return other if not self.count else self
+            return replace(other if not self.count else self, infinities=(low, high))
         if any(each.axis is not None or each.batches is not None for each in (self, other)):
             raise ValueError("statistics with ranges along an axis or averages over batches do not merge")
         return Statistics(
@@ -145,11 +159,12 @@ class Statistics:
             self.moments.merged(other.moments),
             self.histogram.merged(other.histogram),
             kept=merged_kept(self.kept, other.kept),
+            infinities=(low, high),
         )
 
     @property
     def count(self) -> int:
-        """The number of values."""
+        """The number of finite values."""
         return self.moments.count
 
     @property
@@ -194,6 +209,7 @@ class Statistics:
             "axis_maxima": self.axis_maxima.tolist() if self.count else [],
             "batches": None if self.batches is None else self.batches.to_dict(),
             "kept": dict(self.kept),
+            "infinities": list(self.infinities),
         }
 
     @staticmethod
@@ -210,7 +226,8 @@ class Statistics:
                 kept=dict(fields["kept"]),
             )
             low, high = fields["range"] or (math.inf, -math.inf)
-            return replace(known, minimum=float(low), maximum=float(high))
+            negative, positive = (int(number) for number in fields["infinities"])
+            return replace(known, minimum=float(low), maximum=float(high), infinities=(negative, positive))
         except KeyError as error:
             raise ValueError(f'it has no "{error.args[0]}"') from error
         except (TypeError, IndexError, OverflowError) as error:

@@ -7,7 +7,7 @@ changes only the time: statistics of parts merge into those of the whole.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import inf, isfinite
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.histogram import BINS
 from qmlir.arithmetic.moments import Moments
 from qmlir.arithmetic.observers import kept_of, merged_kept, observer_names
-from qmlir.arithmetic.statistics import BatchRanges, NotFiniteError, Statistics
+from qmlir.arithmetic.statistics import BatchRanges, NotANumberError, Statistics, finite_values
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.interpreter.machine import Listener
 from qmlir.ir.diagnostics import DiagnosticError, op_error
@@ -81,7 +81,9 @@ class RunRanges:
 
 def _extremes(array: Array, axis: int) -> tuple[F64, F64]:
     others = tuple(each for each in range(array.ndim) if each != axis)
-    return array.min(axis=others).astype(np.float64) + 0.0, array.max(axis=others).astype(np.float64) + 0.0
+    finite = np.isfinite(array)
+    lows, highs = array.min(others, initial=inf, where=finite), array.max(others, initial=-inf, where=finite)
+    return lows.astype(np.float64) + 0.0, highs.astype(np.float64) + 0.0
 
 
 @dataclass
@@ -102,19 +104,23 @@ class _Value:
     kept: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def add(self, values: Array) -> None:
-        """Raises `NotFiniteError`, and `ValueError` where ranges along the axis do not go together."""
+        """Raises `NotANumberError`, and `ValueError` where ranges along the axis do not go together."""
         if values.size == 0:
             return
         exact = values if values.itemsize >= 4 else values.astype(np.float32)  # f16 and bf16, exactly
-        low, high = float(exact.min()) + 0.0, float(exact.max()) + 0.0
-        if not (isfinite(low) and isfinite(high)):
-            raise NotFiniteError(exact)
+        finite, infinities = finite_values(exact)
+        if any(infinities):
+            self.statistics = self.statistics.merged(Statistics(infinities=infinities))
+        if finite.size == 0:
+            return
+        low, high = float(finite.min()) + 0.0, float(finite.max()) + 0.0
         self.run = min(self.run[0], low), max(self.run[1], high)
         if self.observers:
-            self.kept = merged_kept(self.kept, {name: kept_of(name, values) for name in self.observers})
+            seen = finite if any(infinities) else values
+            self.kept = merged_kept(self.kept, {name: kept_of(name, seen) for name in self.observers})
         if self.axis is not None:
             self._add_along(exact, self.axis)
-        flat = np.ascontiguousarray(exact).reshape(-1)
+        flat = np.ascontiguousarray(finite).reshape(-1)
         if self.filled + flat.size > GATHERED:
             self.count()
         if flat.size >= GATHERED:
@@ -147,7 +153,10 @@ class _Value:
         self.count()
         known = self.statistics
         if self.axis_ranges is not None:
-            known = replace(known, axis=self.axis, axis_minima=self.axis_ranges[0], axis_maxima=self.axis_ranges[1])
+            lows, highs = self.axis_ranges
+            is_seen = lows <= highs  # an index with infinities alone has the range of all
+            lows, highs = np.where(is_seen, lows, known.minimum), np.where(is_seen, highs, known.maximum)
+            known = replace(known, axis=self.axis, axis_minima=lows, axis_maxima=highs)
         known = replace(known, kept=self.kept)
         self.statistics, self.axis_ranges, self.kept = Statistics(), None, {}
         return known
@@ -236,10 +245,10 @@ class Recorder(Listener):
     def taken(self) -> dict[str, Statistics]:
         """The statistics of each key that was observed since the last call."""
         found = ((key, value.taken()) for key, value in self._values.items())
-        return {key: statistics for key, statistics in found if statistics.count}
+        return {key: statistics for key, statistics in found if statistics.count or any(statistics.infinities)}
 
     def on_results(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
-        """Raises `DiagnosticError`, with key and sample, where a value is not finite."""
+        """Raises `DiagnosticError`, with key and sample, where a value is not a number."""
         value = self._slots.get(op)
         # What no sample changes is counted once, or its weight would be that of the number of runs.
         if value is None or (self._samples[0] and op not in self._varying):
@@ -247,7 +256,7 @@ class Recorder(Listener):
         self._touched[value.key] = value
         try:
             value.add(results[0])
-        except (NotFiniteError, PackageError) as error:
+        except (NotANumberError, PackageError) as error:
             raise self._error(op, value.key, str(error)) from error
         except ValueError as error:
             raise self._error(op, value.key, f"it {error}") from error
@@ -291,4 +300,4 @@ class Totals:
     def values(self) -> Iterator[tuple[str, Statistics]]:
         """All that is known of each key."""
         for key, statistics in self.statistics.items():
-            yield key, replace(statistics, batches=self.ranges[key].batches)
+            yield key, replace(statistics, batches=self.ranges[key].batches if statistics.count else None)

@@ -51,6 +51,12 @@ def _named(value: SSAValue) -> str:
     return f"the argument %{value.name_hint or getattr(value, 'index', '')}"
 
 
+def _has_infinities(value: SSAValue) -> bool:
+    """Whether minus or plus infinity was observed of `value`."""
+    seen = observed(value)
+    return seen is not None and seen.statistics is not None and any(seen.statistics.infinities)
+
+
 @contextmanager
 def _parameters_of(op: Operation, named: str) -> Generator[None]:
     """What finds no parameters for something of `op` inside the `with` block is an error at `op`."""
@@ -157,9 +163,13 @@ class _Decider:
                 return f"has an operand of type {value.type}, only f32 is quantized"
             if constant_array(value) is None and not self._has_range(value):
                 return f"has an operand without a range: {_named(value)}"
+            if _has_infinities(value):
+                return f"has an operand that was infinite: {_named(value)}"
         for result in op.results:
             if is_float(result) and not self._has_range(result, op):
                 return "has a result without a range"
+            if is_float(result) and _has_infinities(result):
+                return "has a result that was infinite, which no quantized type holds"
         return None
 
     def _has_range(self, value: SSAValue, op: Operation | None = None) -> bool:

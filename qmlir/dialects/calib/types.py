@@ -2,7 +2,7 @@
 
 What calibrators need besides (sums, histogram, averages over batches) follows as bytes, `exact = "0x…"`, so that a
 module holds the recorded statistics of its values without loss: `StatsAttr.of_statistics` and `StatsAttr.statistics`.
-What observers of packages keep is JSON: `kept = "{…}"`.
+What observers of packages keep is JSON: `kept = "{…}"`. Infinities are counted apart from all of this.
 
 As bytes, whole numbers of any size take seven bits a byte, negative ones folded between the positive; a run of empty
 bins of the histogram is a zero and its length. Floats are f64, least byte first.
@@ -102,7 +102,12 @@ class _Reader:
         return dyadic_from_list([numerator, exponent])
 
 
-def pack(moments: Moments, histogram: Histogram, batches: BatchRanges | None) -> bytes:
+_HAS_BATCHES, _HAS_INFINITIES = 1, 2
+
+
+def pack(
+    moments: Moments, histogram: Histogram, batches: BatchRanges | None, infinities: tuple[int, int] = (0, 0)
+) -> bytes:
     """What `unpack` reads. The count of the moments is a readable field, and left out."""
     writer = _Writer()
     writer.data.append(FORMAT)
@@ -123,7 +128,7 @@ def pack(moments: Moments, histogram: Histogram, batches: BatchRanges | None) ->
             writer.whole(empty)
             empty = 0
         writer.whole(count)
-    writer.whole(0 if batches is None else 1)
+    writer.whole((0 if batches is None else _HAS_BATCHES) | (_HAS_INFINITIES if any(infinities) else 0))
     if batches is not None:
         writer.real(batches.momentum)
         writer.whole(batches.count)
@@ -131,6 +136,8 @@ def pack(moments: Moments, histogram: Histogram, batches: BatchRanges | None) ->
             writer.fraction(total)
         for number in (*batches.first, *batches.moving):
             writer.real(number)
+    for number in infinities if any(infinities) else ():
+        writer.whole(number)
     return bytes(writer.data)
 
 
@@ -152,8 +159,8 @@ def _counts(reader: _Reader) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 
 @lru_cache(maxsize=_KEPT)
-def unpack(count: int, data: bytes) -> tuple[Moments, Histogram, BatchRanges | None]:
-    """The moments of `count` values, the histogram and the averages over batches. Raises `ValueError`.
+def unpack(count: int, data: bytes) -> tuple[Moments, Histogram, BatchRanges | None, tuple[int, int]]:
+    """The moments of `count` values, the histogram, the averages over batches, the infinities. Raises `ValueError`.
 
     Every pass between the profile and the decisions asks again: what was read last is kept.
     """
@@ -164,17 +171,20 @@ def unpack(count: int, data: bytes) -> tuple[Moments, Histogram, BatchRanges | N
         zeros = reader.whole()
         moments = Moments(count, zeros, reader.fraction(), reader.fraction(), reader.fraction())
         histogram = Histogram(reader.whole(), reader.signed(), reader.signed(), _counts(reader))
-        batches = None
-        if reader.whole():
+        batches, infinities = None, (0, 0)
+        has = reader.whole()
+        if has & _HAS_BATCHES:
             momentum, number = reader.real(), reader.whole()
             totals = reader.fraction(), reader.fraction()
             first, moving = ((reader.real(), reader.real()) for _ in range(2))
             batches = BatchRanges(momentum, number, totals, first, moving)
+        if has & _HAS_INFINITIES:
+            infinities = reader.whole(), reader.whole()
         if reader.place != len(data):
             raise ValueError(f"{len(data) - reader.place} bytes are left over")
     except (IndexError, struct.error, OverflowError) as error:
         raise ValueError("they are cut off") from error
-    return moments, histogram, batches
+    return moments, histogram, batches, infinities
 
 
 @irdl_attr_definition
@@ -213,7 +223,7 @@ class StatsAttr(ParametrizedAttribute):
     def of_statistics(statistics: Statistics) -> "StatsAttr":
         """The attribute that holds all of `statistics`. Raises `ValueError` for statistics of no values."""
         axis = -1 if statistics.axis is None else statistics.axis
-        exact = pack(statistics.moments, statistics.histogram, statistics.batches)
+        exact = pack(statistics.moments, statistics.histogram, statistics.batches, statistics.infinities)
         ranges = statistics.axis_minima, statistics.axis_maxima
         return StatsAttr.of(statistics.summary, axis, *ranges, exact, statistics.kept)
 
@@ -222,11 +232,11 @@ class StatsAttr(ParametrizedAttribute):
         """What `of_statistics` was given. Raises `ValueError` where the attribute holds a summary alone."""
         if not self.exact.data:
             raise ValueError("only a summary is known of the values, not their statistics")
-        moments, histogram, batches = unpack(self.count.data, self.exact.data)
+        moments, histogram, batches, infinities = unpack(self.count.data, self.exact.data)
         axis = None if self.axis.data < 0 else self.axis.data
         low, high, *_ = np.frombuffer(self.numbers.data, dtype="<f8").tolist()
         ranges = self.axis_minima, self.axis_maxima
-        return Statistics(low, high, moments, histogram, axis, *ranges, batches, self._kept())
+        return Statistics(low, high, moments, histogram, axis, *ranges, batches, self._kept(), infinities)
 
     def _kept(self) -> dict[str, Any]:
         found: Any = json.loads(self.kept.data) if self.kept.data else {}

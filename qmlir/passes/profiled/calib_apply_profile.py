@@ -91,6 +91,7 @@ class CalibApplyProfile(TakesValues):
             if each.key in profile.values and not has_parameters(each.value)
         }
         _remove_observers(op)
+        entries = {value: each for value, each in entries.items() if each.count}  # infinities alone are no range
         for value, statistics in entries.items():
             attach(value, statistics)
         set_ranges(op, {value: (each.minimum, each.maximum) for value, each in entries.items()})

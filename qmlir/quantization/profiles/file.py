@@ -128,7 +128,9 @@ def _entry(statistics: Statistics) -> dict[str, Any]:
         del fields["batches"]
     if not statistics.kept:
         del fields["kept"]
-    return {**fields, "mean": statistics.mean, "std": statistics.deviation}
+    if not any(statistics.infinities):
+        del fields["infinities"]
+    return {**fields, "mean": statistics.mean, "std": statistics.deviation} if statistics.count else fields
 
 
 def _parsed(text: str) -> Any:
@@ -181,7 +183,9 @@ def _statistics(key: str, entry: Any) -> Statistics:
             raise ProfileError(f"it is an object, found {type(entry).__name__}")
         given = {name: each for name, each in cast(dict[str, Any], entry).items() if name != _EXTREME_SAMPLES}
         _check_sums(given)
-        missing: dict[str, Any] = {"axis": None, "axis_minima": [], "axis_maxima": [], "batches": None, "kept": {}}
+        missing: dict[str, Any] = {
+            "axis": None, "axis_minima": [], "axis_maxima": [], "batches": None, "kept": {}, "infinities": [0, 0],
+        }  # fmt: skip
         statistics = Statistics.from_dict({**missing, **given})
         _check(statistics)
         expected = _entry(statistics)
@@ -208,6 +212,10 @@ def _check_sums(entry: dict[str, Any]) -> None:
 def _check(statistics: Statistics) -> None:
     """Raise `ValueError` where no values have such statistics."""
     moments, histogram = statistics.moments, statistics.histogram
+    if min(statistics.infinities) < 0:
+        raise ValueError(f"its infinities are two counts, found {list(statistics.infinities)}")
+    if statistics == Statistics(infinities=statistics.infinities) and any(statistics.infinities):
+        return
     if moments.count < 1:
         raise ValueError(f"its count is {moments.count}, at least 1 is accepted")
     if not isfinite(statistics.minimum) or not isfinite(statistics.maximum):

@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 
 from qmlir.arithmetic.histogram import SMALLEST_EXPONENT, Histogram
 from qmlir.arithmetic.moments import square_root
-from qmlir.arithmetic.statistics import NotFiniteError, Statistics
+from qmlir.arithmetic.statistics import NotANumberError, Statistics
 from qmlir.interpreter.recording import RunRanges
 
 Array = npt.NDArray[Any]
@@ -155,15 +155,32 @@ def test_negative_zero_is_zero() -> None:
     assert found == Statistics.of(np.zeros((2, 1), np.float32))
 
 
-def test_what_is_not_finite_is_counted_and_found() -> None:
+def test_what_is_not_a_number_is_counted_and_found() -> None:
     values = np.ones((2, 3), np.float32)
     values[1] = [np.inf, np.nan, -np.inf]
-    with pytest.raises(NotFiniteError, match=r"found 1 NaN and 2 infinite of 6; the first is inf at 3") as caught:
+    with pytest.raises(NotANumberError, match=r"found 1 NaN of 6; the first is at 4") as caught:
         Statistics.of(values)
-    assert (caught.value.nans, caught.value.infinities, caught.value.first) == (1, 2, 3)
+    assert (caught.value.nans, caught.value.first) == (1, 4)
     for dtype in DTYPES:
-        with pytest.raises(NotFiniteError, match="1 NaN and 0 infinite of 2; the first is nan at 1"):
+        with pytest.raises(NotANumberError, match="1 NaN of 2; the first is at 1"):
             Statistics.of(np.array([0, np.nan], dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_infinities_are_counted_apart(dtype: Any) -> None:
+    values = np.array([[-np.inf, 1, -3], [np.inf, -np.inf, 2]], dtype)
+    found = Statistics.of(values)
+    finite = Statistics.of(np.array([1, -3, 2], dtype))
+    assert (found.minimum, found.maximum, found.count, found.infinities) == (-3.0, 2.0, 3, (2, 1))
+    assert {**found.to_dict(), "infinities": [0, 0]} == finite.to_dict()
+    parts = [Statistics.of(values[row, [column]]) for row in (1, 0) for column in range(3)]
+    merged = Statistics()
+    for part in parts:
+        merged = merged.merged(part)
+    assert merged == found == Statistics.from_dict(json.loads(json.dumps(found.to_dict())))
+    assert found != finite
+    nothing = Statistics.of(np.full(4, -np.inf, dtype))
+    assert (nothing.count, nothing.infinities, nothing.merged(finite).infinities) == (0, (4, 0), (4, 0))
 
 
 def test_no_values() -> None:

@@ -22,6 +22,7 @@ from qmlir.passes.primitive.nn_decompose import NnDecompose
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.keys import keyed_values
 from qmlir.text.parsing import parse_module
+from qmlir.workflows.quantizing import quantize_with_profile
 
 MODELS = Path(__file__).resolve().parents[3].parent / "shared" / "models"
 needs_models = pytest.mark.skipif(not MODELS.exists(), reason="the digits models are not there")
@@ -190,13 +191,44 @@ def test_memory_does_not_grow_with_the_samples(tmp_path: Path) -> None:
 
 def test_values_that_are_not_finite_name_key_and_sample() -> None:
     samples = X.copy()
-    samples[2, 1] = 0  # the logarithm of 0
-    wanted = r"'nn.log' op \(log\) value 'log' at sample 2: values must be finite, found 0 NaN and 1 infinite of 3"
+    samples[2, 1] = np.nan
+    wanted = r"value 'x' at sample 2: values must be numbers, found 1 NaN of 3; the first is at 1"
     with pytest.raises(DiagnosticError, match=wanted):
         qmlir.profile(module_of(TEXT), samples)
     own = TEXT.replace("?x3", "2x3")
-    with pytest.raises(DiagnosticError, match="value 'log' at samples 2 to 3: "):
+    with pytest.raises(DiagnosticError, match="value 'x' at samples 2 to 3: "):
         qmlir.profile(module_of(own), samples)
+
+
+def test_infinities_are_no_part_of_a_range(tmp_path: Path) -> None:
+    samples = X.copy()
+    samples[2, 1], samples[3] = 0, 0  # the logarithm of 0
+    module = module_of(TEXT)
+    for axis in (None, 1):
+        profile = qmlir.profile(module, samples, **({} if axis is None else {"axis": axis}))
+        log = profile.values["log"]
+        finite = np.log((np.square([[1.0, -2.0, 0.5]] * 4) * samples.astype(np.float64))[samples > 0])
+        assert (log.infinities, log.count) == ((4, 0), 8)
+        np.testing.assert_allclose((log.minimum, log.maximum), (finite.min(), finite.max()), rtol=1e-6)
+        profile.save(tmp_path / "profile.json")
+        assert Profile.load(tmp_path / "profile.json").values == profile.values
+    only = qmlir.profile(module, np.zeros((2, 3), np.float32))
+    assert (only.values["log"].infinities, only.values["log"].count) == ((6, 0), 0)
+    only.save(tmp_path / "profile.json")
+    assert Profile.load(tmp_path / "profile.json").values == only.values
+
+
+def test_what_was_infinite_stays_in_float() -> None:
+    """-inf is a legal activation: no quantized type holds it, so who gives and who takes it computes in float."""
+    text = TEXT.replace("func.return %2", '%3 = nn.exp %2 : tensor<?x3xf32> {origin = "exp"}\n  func.return %3')
+    samples = X.copy()
+    samples[2, 1], samples[3] = 0, 0
+    for given in (samples, samples[3:]):
+        found = quantize_with_profile(module_of(text), given)
+        assert {"log", "exp"} <= set(found.float_reasons)
+        (result,) = interpret(found.module, {"x": samples}).values()
+        assert (result[3] == 0).all()
+        assert np.isfinite(result).all()
 
 
 BAD_ITEMS: list[tuple[Any, str]] = [
