@@ -178,7 +178,6 @@ EXPORTED: Sequence[Mirrored] = (
     Mirrored("RotaryEmbedding", attention.RotaryEmbeddingOp, "interleaved rotary_embedding_dim=size", since=23),
     Mirrored("Conv", contraction.ConvOp, WINDOWS),
     Mirrored("ConvTranspose", contraction.ConvTransposeOp, f"{WINDOWS} output_padding"),
-    Mirrored("Softmax", softmax.SoftmaxOp, "axis"),
     Mirrored("LogSoftmax", softmax.LogSoftmaxOp, "axis"),
     Mirrored("Hardmax", softmax.HardmaxOp, "axis"),
     Mirrored("Expand", expansion.ExpandOp),

@@ -73,7 +73,7 @@ UPSTREAM_REPLACED = frozenset({"apply-pdl", "canonicalize", "cse", "dce"})
 
 _ONNX = (
     "activations", "attention", "contraction", "elementwise", "expansion", "movement", "normalization", "pooling",
-    "quantization", "recurrent", "resizing", "selection", "sequence", "shapes",
+    "quantization", "recurrent", "resizing", "selection", "sequence", "shapes", "softmax",
 )  # fmt: skip
 """The families of ONNX operators that have both importers and exporters."""
 
@@ -141,7 +141,7 @@ TREE = Contribution(
         "asymmetric_pow2": "qmlir.arithmetic.schemes:ASYMMETRIC_POW2",
         "symmetric_pow2": "qmlir.arithmetic.schemes:SYMMETRIC_POW2",
     },
-    importers=_onnx_rows("IMPORTERS", "dynamic", "microsoft", "softmax", "text", "training"),
+    importers=_onnx_rows("IMPORTERS", "dynamic", "microsoft", "text", "training"),
     exporters=_onnx_rows("EXPORTERS", "calibration"),
     targets={"cpu": "qmlir.targets.cpu.target:TARGET"},
     isas={

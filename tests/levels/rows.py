@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, i1
 
 from qmlir import registry
 from qmlir.dialects import operations_in
@@ -314,6 +314,17 @@ def _softmax(graph: Graph, x: Value) -> Value:
     return graph.add(softmax.SoftmaxOp, [x], {"axis": graph.axis(x)})  # of quantized values, or of floats
 
 
+def _masked_softmax(graph: Graph, x: Value) -> Value:
+    """With a mask that broadcasts, a constant or a comparison; rows may be empty. Of quantized values, or of floats."""
+    shape = [1 if graph.chance(0.25) else size for size in x.shape][graph.integer(0, 1) * len(x.shape) // 2 :]
+    if x.uniform is None or graph.chance(0.4):
+        mask = graph.constant(i1, shape)
+    else:
+        mask = graph.add(graph.pick([elementwise.LessOp, elementwise.GreaterOrEqualOp]), [x, graph.like(x, x.shape)])
+    properties = {"axis": graph.axis(x), "empty_rows": graph.pick(list(softmax.EMPTY_ROWS))}
+    return graph.add(softmax.SoftmaxOp, [x, mask], properties)
+
+
 def _layer_norm(graph: Graph, x: Value) -> Value:
     axis = graph.axis(x) % max(len(x.shape), 1)
     scale, bias = (
@@ -386,7 +397,9 @@ ROWS: tuple[Row, ...] = (
     Row("scatter_elements", _scatter_elements, 0.5),
     Row("resize", _resize, 0.7),
     Row("softmax", _softmax),
+    Row("masked_softmax", _masked_softmax),
     Row("softmax_of_floats", _between_casts(_softmax), 0.5),
+    Row("masked_softmax_of_floats", _between_casts(_masked_softmax), 0.3),
     *(Row(kind.name, layer(kind), 1.2) for kind in LAYERS),
     *KEPT,
     Row("layer_norm_of_floats", _between_casts(_layer_norm)),

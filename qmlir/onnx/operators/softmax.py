@@ -1,15 +1,19 @@
-"""Importers of softmax and its relatives."""
+"""Softmax and its relatives. A mask is written as a Where on both sides of the Softmax: ONNX's has none."""
 
 import math
+from typing import Any, cast
 
 import numpy as np
+from ml_dtypes import finfo
 from xdsl.dialects.builtin import DYNAMIC_INDEX, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.infer.movement import normalized_axis
 from qmlir.dialects.nn.ops import softmax as ops
 from qmlir.dialects.nn.ops.shapes import ShapeOp
+from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of
 from qmlir.onnx.node import Importer, Node
+from qmlir.text.elements import dense_dtype
 
 
 def _along_axis(operation: type[ops.SoftmaxLikeOp]) -> Importer:
@@ -39,8 +43,27 @@ def _over_trailing_axes(node: Node, operation: type[ops.SoftmaxLikeOp], axis: in
     return node.reshaped(result, shape, back)
 
 
+def _export_softmax(out: Outgoing, op: ops.SoftmaxOp) -> None:
+    """What is masked gets the lowest number of the type, of which a row without any other gives `1 / n`."""
+    data, attributes = out.name(op.input), attributes_of(op, "axis")
+    if op.mask is None:
+        out.node("Softmax", [data], out.outputs, **attributes)
+        return
+    mask, element = out.name(op.mask), out.element(op.input)
+    dtype = dense_dtype(element)
+    assert dtype is not None
+    info = cast(Any, finfo)(dtype)
+    lowest, nothing = (out.constant(np.asarray(each, dtype), element) for each in (info.min, 0))
+    selected = out.node("Where", [mask, data, lowest])
+    if op.is_uniform_if_empty:
+        out.node("Softmax", [selected], out.outputs, **attributes)
+    else:
+        out.node("Where", [mask, out.node("Softmax", [selected], **attributes), nothing], out.outputs)
+
+
 IMPORTERS: dict[str, Importer] = {
     "Softmax": _along_axis(ops.SoftmaxOp),
     "LogSoftmax": _along_axis(ops.LogSoftmaxOp),
     "Hardmax": _along_axis(ops.HardmaxOp),
 }
+EXPORTERS: dict[type[Operation], Exporter] = {ops.SoftmaxOp: _export_softmax}

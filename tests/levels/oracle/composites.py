@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qmlir.arithmetic.functions import FUNCTIONS
-from tests.levels.oracle.steps import F32, Array, Steps, Type, UnknownError, Value, exact_reals, quantized
+from tests.levels.oracle.steps import F32, Array, Steps, Type, UnknownError, Value, exact_reals
 
 # --- Contractions -----------------------------------------------------------------------------------------------------
 
@@ -161,23 +161,46 @@ def _raised(steps: Steps, x: Value, axis: int) -> tuple[Value, Value, Value]:
     return shifted, raised, steps.summed("sum", raised, (axis,), is_mean=False)
 
 
-def _softmax_of(x: Array, axis: int) -> Array:
-    """In floats: `e^(x - max)` over its sum, in f64 and rounded once."""
-    raised = FUNCTIONS["exp"](x - x.max(axis=axis, keepdims=True))
+def _softmax_of(x: Array, axis: int, keep: Array | None = None, empty: str = "zero") -> Array:
+    """In floats: `e^(x - max)` over its sum, in f64 and rounded once; what is masked is in neither, and 0."""
+    kept = np.ones(x.shape, bool) if keep is None else np.broadcast_to(keep.astype(bool), x.shape)
+    largest = np.where(kept, x, F32(-np.inf)).max(axis=axis, keepdims=True)
+    some = np.where(np.isinf(largest), F32(0), largest) if keep is not None else largest
+    raised = np.where(kept, FUNCTIONS["exp"](np.where(kept, x - some, F32(0))), F32(0))
     total = np.add.accumulate(raised.astype(np.float64), axis=axis).take([-1], axis=axis).astype(F32)
-    return raised / total
+    none = F32(1) / F32(x.shape[axis]) if empty == "uniform" else F32(0)
+    return np.where(kept.any(axis=axis, keepdims=True), raised / np.where(total == 0, F32(1), total), none)
 
 
-def _softmax_steps(steps: Steps, x: Value, axis: int, result: str) -> Value:
-    _, raised, total = _raised(steps, x, axis)
-    return steps.div(result, raised, total)
+def _chosen(condition: Array, a: Value, b: Value) -> Value:
+    """`a` where it holds, `b` elsewhere, of one type."""
+    return Value(np.where(condition, a.array, b.array), a.type)
 
 
-def _softmax(op: Any, x: Value) -> tuple[Value, ...]:
-    axis, steps = op.axis.value.data % x.array.ndim, Steps(op, {"div": op.result})
+def _softmax_steps(
+    steps: Steps, x: Value, axis: int, keep: Array | None = None, empty: str = "zero", result: str = "div"
+) -> Value:
+    if keep is None:
+        _, raised, total = _raised(steps, x, axis)
+        return steps.div(result, raised, total)
+    keep = np.broadcast_to(keep.astype(bool), x.array.shape)
+    selected = _chosen(keep, x, Value(x.array.min(axis=axis, keepdims=True), x.type))
+    shifted = steps.on_one_scale("shifted", np.subtract, selected, steps.largest(selected, axis))
+    kept = _chosen(keep, steps.named("exp", "exp", shifted), steps.constant("zero", 0.0))
+    found = steps.summed("sum", kept, (axis,), is_mean=False)
+    quotient = steps.div(result, kept, steps.on_one_scale("total", np.maximum, found, steps.constant("one", 1.0)))
+    if empty == "zero":
+        return quotient
+    is_empty = exact_reals(found) == exact_reals(steps.constant("no_sum", 0.0))
+    return _chosen(is_empty, steps.constant("uniform", float(F32(1) / F32(x.array.shape[axis]))), quotient)
+
+
+def _softmax(op: Any, x: Value, mask: Value | None) -> tuple[Value, ...]:
+    axis, empty = op.axis.value.data % x.array.ndim, op.empty_rows.data
+    keep, steps = None if mask is None else mask.array, Steps(op, {"div": op.result})
     if op.components is None:
-        return (steps.in_floats("div", lambda real: _softmax_of(real, axis), x),)
-    return (_softmax_steps(steps, x, axis, "div"),)
+        return (steps.in_floats("div", lambda real: _softmax_of(real, axis, keep, empty), x),)
+    return (_softmax_steps(steps, x, axis, keep, empty),)
 
 
 def _log_softmax(op: Any, x: Value) -> tuple[Value, ...]:
@@ -201,32 +224,38 @@ def _gelu(op: Any, x: Value) -> tuple[Value, ...]:
 def _attention(op: Any, query: Value, key: Value, value: Value, mask: Value | None, *rest: None) -> tuple[Value, ...]:
     wanted, is_causal = op.scores_are.data, bool(op.is_causal.value.data)
     cap = op.softcap.value.data
-    has_bias = mask is not None or is_causal
+    bias = None if mask is None or mask.type is None else mask
+    keep = None if mask is None or bias is not None else mask.array.astype(bool)
+    if is_causal:
+        before = np.arange(key.array.shape[2]) <= np.arange(query.array.shape[2])[:, None]
+        keep = before if keep is None else keep & before
     last = {"raw": "query_key_matmul", "capped": "cap_mul" if cap else "query_key_matmul"}
-    last["biased"] = "bias_add" if has_bias else last["capped"]
-    last["softmax"] = "weights" if mask is not None else "softmax"
+    last["biased"] = "masked_scores" if keep is not None else "bias_add" if bias is not None else last["capped"]
+    last["softmax"] = "weights" if bias is not None else "softmax"
     steps = Steps(op, {last[wanted]: op.scores, "value_matmul": op.result})
     factor = steps.constant("scale", math.sqrt(1 / math.sqrt(query.array.shape[3])))
     left, right = steps.mul("query_scaled", query, factor), steps.mul("key_scaled", key, factor)
     found = {"raw": steps.matmul("query_key_matmul", left, right)}
     scores = found["capped"] = _capped(steps, found["raw"], cap)
-    bias = _attention_bias(steps, mask, is_causal, scores.array.shape[-2:])
     if bias is not None:
         scores = steps.on_one_scale("bias_add", np.add, scores, bias)
     found["biased"] = scores
+    if keep is not None and wanted == "biased":
+        nothing, never = steps.constant("zero", 0.0), steps.constant("masked", -math.inf)
+        found["biased"] = steps.on_one_scale("masked_scores", np.add, scores, _chosen(keep, nothing, never))
     nested = Steps(op, {})
     nested.types = {role.removeprefix("softmax/"): each for role, each in steps.types.items()}
     nested.types["div"] = steps.types["softmax"]
     axis = scores.array.ndim - 1
     if any(role.startswith("softmax/") for role in steps.types):
-        weights = _softmax_steps(nested, scores, axis, "div")
+        weights = _softmax_steps(nested, scores, axis, keep)
     else:
-        weights = steps.in_floats("softmax", lambda real: _softmax_of(real, axis), scores)
-    if mask is not None and bias is not None:
-        blind = steps.largest(bias, bias.array.ndim - 1)
-        never = steps.constant("all_masked", -math.inf)
-        is_blind = exact_reals(blind) == exact_reals(never)
-        weights = Value(np.where(is_blind, steps.constant("no_weight", 0.0).array, weights.array), weights.type)
+        weights = steps.in_floats("softmax", lambda real: _softmax_of(real, axis, keep), scores)
+    if bias is not None:
+        never = steps.constant("masked", -math.inf)
+        seen = bias if keep is None else _chosen(keep, bias, never)
+        is_blind = exact_reals(steps.largest(seen, seen.array.ndim - 1)) == exact_reals(never)
+        weights = _chosen(is_blind, steps.constant("no_weight", 0.0), weights)
     found["softmax"] = weights
     return (steps.matmul("value_matmul", weights, value, is_transposed=False), key, value, found[wanted])
 
@@ -236,19 +265,6 @@ def _capped(steps: Steps, scores: Value, number: float) -> Value:
         return scores
     cap = steps.constant("cap", number)
     return steps.mul("cap_mul", steps.named("cap_tanh", "tanh", steps.div("cap_div", scores, cap)), cap)
-
-
-def _attention_bias(steps: Steps, mask: Value | None, is_causal: bool, size: tuple[int, ...]) -> Value | None:
-    causal = None
-    if is_causal:
-        above = np.arange(size[1]) > np.arange(size[0])[:, None]
-        causal = quantized(np.where(above, -np.inf, 0).astype(F32), steps.type_of("causal_bias", size))
-    if mask is None:
-        return causal
-    if mask.type is None:
-        nothing, never = steps.constant("zero", 0.0), steps.constant("masked", -math.inf)
-        mask = Value(np.where(mask.array.astype(bool), nothing.array, never.array), nothing.type)
-    return mask if causal is None else steps.on_one_scale("bias", np.add, causal, mask)
 
 
 COMPOSITES: dict[str, Callable[..., tuple[Value, ...]]] = {

@@ -1,6 +1,7 @@
 """Attention: scaled query and key, their product, cap, bias, softmax, and the weighted sum of the values.
 
-Attention over a past, with windows, with lengths, or with heads that share their keys stays whole.
+What only selects keys (a Boolean mask, causality) is the mask of the softmax, and no number that is added. Attention
+over a past, with windows, with lengths, or with heads that share their keys stays whole.
 """
 
 import math
@@ -17,11 +18,11 @@ from qmlir.dialects.nn.ops.attention import AttentionOp
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import MatMulOp
 from qmlir.dialects.nn.ops.elementwise import AddOp, DivOp, EqualOp, MulOp, WhereOp
+from qmlir.dialects.nn.ops.logic import AndOp
 from qmlir.dialects.nn.ops.reduction import ReduceMaxOp
 from qmlir.dialects.nn.ops.softmax import SoftmaxOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
-from qmlir.text.elements import dense_dtype
 
 
 def _is_plain(op: AttentionOp) -> bool:
@@ -32,36 +33,40 @@ def _is_plain(op: AttentionOp) -> bool:
         return False
     if DYNAMIC_INDEX in (query[1], key[1], query[3]) or query[1] != key[1]:
         return False
+    if op.is_causal.value.data and DYNAMIC_INDEX in (query[2], key[2]):
+        return False
     # A mask that ends before the keys masks those after its end.
     return op.mask is None or shape_of(op.mask)[-1] == key[2] != DYNAMIC_INDEX
 
 
-def _causal(op: AttentionOp, parts: Parts) -> SSAValue | None:
-    """Minus infinity for the keys after each query; `None` where a size is not known."""
-    queries, keys = shape_of(op.query)[2], shape_of(op.key)[2]
-    element: Attribute = plain_type(element_of(op.query))
-    dtype = dense_dtype(element)
-    if DYNAMIC_INDEX in (queries, keys) or dtype is None:
-        return None
-    bias = np.where(np.arange(keys) > np.arange(queries)[:, None], -np.inf, 0.0).astype(dtype)
-    return parts.add("causal_bias", ConstantOp.of(bias, TensorType(element, bias.shape))).result
-
-
-def _mask(op: AttentionOp, mask: SSAValue, parts: Parts) -> SSAValue:
-    """The bias that a mask stands for."""
-    if element_of(mask) != i1:
+def _keep(op: AttentionOp, parts: Parts) -> SSAValue | None:
+    """The keys that each query sees (i1); `None` where it sees all. The sizes are known where it is causal."""
+    mask = op.mask if op.mask is not None and element_of(op.mask) == i1 else None
+    if not op.is_causal.value.data:
         return mask
-    nothing, never = scalar(parts, "zero", 0.0, op.query), scalar(parts, "masked", -math.inf, op.query)
-    return parts.add("mask_bias", build(WhereOp, [mask, nothing, never])).result
+    queries, keys = shape_of(op.query)[2], shape_of(op.key)[2]
+    before = (np.arange(keys) <= np.arange(queries)[:, None]).astype(np.int8)
+    causal = parts.add("causal", ConstantOp.of(before, TensorType(i1, before.shape))).result
+    return causal if mask is None else parts.add("keep", AndOp(causal, mask)).result
 
 
-def _bias(op: AttentionOp, parts: Parts) -> SSAValue | None:
-    """What is added to the scores; `None` where nothing is."""
-    causal = _causal(op, parts) if op.is_causal.value.data else None
-    if op.mask is None:
-        return causal
-    mask = _mask(op, op.mask, parts)
-    return mask if causal is None else parts.add("bias", AddOp(causal, mask)).result
+def _bias(op: AttentionOp) -> SSAValue | None:
+    """The numbers that are added to the scores; `None` where there are none."""
+    return None if op.mask is None or element_of(op.mask) == i1 else op.mask
+
+
+def _never(op: AttentionOp, parts: Parts) -> SSAValue:
+    return scalar(parts, "masked", -math.inf, op.query)
+
+
+def _biased(op: AttentionOp, parts: Parts, scores: SSAValue, keep: SSAValue | None) -> SSAValue:
+    """The scores as ONNX has them after its mask: minus infinity where a key is masked."""
+    if keep is None or op.scores_are.data != "biased":
+        return scores
+    nothing, never = scalar(parts, "zero", 0.0, op.query), _never(op, parts)
+    return parts.add(
+        "masked_scores", AddOp(scores, parts.add("mask", build(WhereOp, [keep, nothing, never])).result)
+    ).result
 
 
 def _capped(op: AttentionOp, parts: Parts, scores: SSAValue) -> SSAValue:
@@ -73,16 +78,17 @@ def _capped(op: AttentionOp, parts: Parts, scores: SSAValue) -> SSAValue:
     return parts.add("cap_mul", MulOp(curve, cap)).result
 
 
-def _weights(op: AttentionOp, parts: Parts, scores: SSAValue, bias: SSAValue | None) -> SSAValue:
-    """The softmax of the scores, 0 for a query whose keys are all masked."""
+def _weights(op: AttentionOp, parts: Parts, scores: SSAValue, bias: SSAValue | None, keep: SSAValue | None) -> SSAValue:
+    """The softmax of the scores of the keys in `keep`, 0 for a query whose keys are all masked."""
     element: Attribute = plain_type(element_of(op.query))
     staged = scores if op.softmax_precision is None else cast(parts, "stage", scores, op.softmax_precision)
-    probabilities = parts.add("softmax", build(SoftmaxOp, [staged])).result
+    probabilities = parts.add("softmax", build(SoftmaxOp, [staged, keep])).result
     probabilities = cast(parts, "rounded", probabilities, element)
-    if op.mask is None or bias is None:  # causality alone leaves every query a key
+    if bias is None:
         return probabilities
-    largest = parts.add("largest_bias", ReduceMaxOp(bias, [len(shape_of(bias)) - 1])).result
-    never = scalar(parts, "all_masked", -math.inf, op.query)
+    never = _never(op, parts)
+    seen = bias if keep is None else parts.add("seen_bias", build(WhereOp, [keep, bias, never])).result
+    largest = parts.add("largest_bias", ReduceMaxOp(seen, [len(shape_of(seen)) - 1])).result
     blind = parts.add("is_masked", EqualOp(largest, never)).result
     return parts.add(
         "weights", build(WhereOp, [blind, scalar(parts, "no_weight", 0.0, op.query), probabilities])
@@ -102,11 +108,10 @@ def _attention(op: AttentionOp, parts: Parts) -> Results:
     key = parts.add("key_scaled", MulOp(op.key, factor)).result
     raw = parts.add("query_key_matmul", MatMulOp(query, key, True)).result
     capped = _capped(op, parts, raw)
-    bias = _bias(op, parts)
-    if bias is None and op.is_causal.value.data:
-        return None
-    biased = capped if bias is None else parts.add("bias_add", AddOp(capped, bias)).result
-    weights = _weights(op, parts, biased, bias)
+    bias, keep = _bias(op), _keep(op, parts)
+    added = capped if bias is None else parts.add("bias_add", AddOp(capped, bias)).result
+    biased = _biased(op, parts, added, keep)
+    weights = _weights(op, parts, added, bias, keep)
     result = parts.add("value_matmul", MatMulOp(weights, op.value)).result
     scores = {"raw": raw, "capped": capped, "biased": biased, "softmax": weights}[op.scores_are.data]
     return [result, op.key, op.value, scores]

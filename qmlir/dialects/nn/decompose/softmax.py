@@ -1,11 +1,14 @@
 """Softmax and its logarithm, shifted by the largest element so that nothing overflows."""
 
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.decompose.operands import Decompose, Results
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.decompose.operands import Decompose, Results, scalar
 from qmlir.dialects.nn.infer.movement import normalized_axis
-from qmlir.dialects.nn.ops.elementwise import DivOp, ExpOp, LogOp, SubOp
-from qmlir.dialects.nn.ops.reduction import ReduceMaxOp, ReduceSumOp
+from qmlir.dialects.nn.ops.elementwise import DivOp, EqualOp, ExpOp, LogOp, MaxOp, SubOp, WhereOp
+from qmlir.dialects.nn.ops.reduction import ReduceMaxOp, ReduceMinOp, ReduceSumOp
 from qmlir.dialects.nn.ops.softmax import LogSoftmaxOp, SoftmaxLikeOp, SoftmaxOp
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import Parts
@@ -22,8 +25,36 @@ def _raised(op: SoftmaxLikeOp, parts: Parts) -> tuple[SSAValue, SSAValue, SSAVal
 
 def _softmax(op: SoftmaxOp, parts: Parts) -> Results:
     """`e^(x - max)` over its sum."""
+    if op.mask is not None:
+        return _masked(op, op.mask, parts)
     _, raised, total = _raised(op, parts)
     return [parts.add("div", DivOp(raised, total)).result]
+
+
+# What is masked must not take part in the maximum, whose exponential could overflow; nor may a number stand for it that
+# widens the range of the scores. The least element of the row does neither: `x - max <= 0` stays true. Its exponential
+# is replaced by 0, so 0 is exact in any type that holds 0. The element `max` itself adds `e^0 = 1` to the sum, if there
+# is one: `sum >= 1`, and `max(sum, 1)` changes no row but an empty one, where it makes 0 / 0 to 0.
+def _masked(op: SoftmaxOp, mask: SSAValue, parts: Parts) -> Results:
+    """`e^(x - max)` over its sum, with the maximum and the sum of the elements that take part."""
+    shape = shape_of(op.input)
+    axis = normalized_axis(op.axis.value.data, len(shape))
+    if op.is_uniform_if_empty and shape[axis] == DYNAMIC_INDEX:
+        return None
+    least = parts.add("min", ReduceMinOp(op.input, [axis])).result
+    selected = parts.add("selected", build(WhereOp, [mask, op.input, least])).result
+    largest = parts.add("max", ReduceMaxOp(selected, [axis])).result
+    raised = parts.add("exp", ExpOp(parts.add("shifted", SubOp(selected, largest)).result)).result
+    nothing = scalar(parts, "zero", 0.0, op.input)
+    kept = parts.add("kept", build(WhereOp, [mask, raised, nothing])).result
+    found = parts.add("sum", ReduceSumOp(kept, [axis])).result
+    total = parts.add("total", MaxOp(found, scalar(parts, "one", 1.0, op.input))).result
+    quotient = parts.add("div", DivOp(kept, total)).result
+    if not op.is_uniform_if_empty:
+        return [quotient]
+    is_empty = parts.add("is_empty", EqualOp(found, scalar(parts, "no_sum", 0.0, op.input))).result
+    uniform = scalar(parts, "uniform", float(np.float32(1) / np.float32(max(shape[axis], 1))), op.input)
+    return [parts.add("filled", build(WhereOp, [is_empty, uniform, quotient])).result]
 
 
 def _log_softmax(op: LogSoftmaxOp, parts: Parts) -> Results:

@@ -38,6 +38,24 @@ def softmax(x: Array, axis: int, rounded: Rounding) -> Array:
     return rounded(raised / rounded(ordered_sum(raised, (axis,))))
 
 
+def _masked_softmax(x: Array, mask: Array, op: ops.SoftmaxOp, rounded: Rounding) -> Array:
+    """`softmax` of the elements that take part: the others are in no maximum and in no sum, and give 0."""
+    axis, keep, x = op.axis.value.data, np.broadcast_to(mask != 0, x.shape), rounded(x)
+    selected = np.where(keep, x, x.min(axis=axis, keepdims=True, initial=np.inf))
+    kept = np.where(keep, rounded(functions.exp(_shifted(selected, axis, rounded))), x.dtype.type(0))
+    total = rounded(ordered_sum(kept, (axis,)))
+    is_empty, count = ~keep.any(axis=axis, keepdims=True), max(x.shape[axis], 1)
+    empty = rounded(np.asarray(1 / count, x.dtype)) if op.is_uniform_if_empty else x.dtype.type(0)
+    return np.where(is_empty, empty, rounded(kept / np.maximum(total, x.dtype.type(1))))
+
+
+def _softmax(op: ops.SoftmaxOp, x: Array, mask: Array | None) -> tuple[Array]:
+    rounded = rounding(x.dtype)
+    with np.errstate(all="ignore"):  # infinities give NaN, as IEEE has it
+        found = softmax(x, op.axis.value.data, rounded) if mask is None else _masked_softmax(x, mask, op, rounded)
+        return (found.astype(x.dtype, copy=False),)
+
+
 def _log_softmax(x: Array, axis: int, rounded: Rounding) -> Array:
     shifted = _shifted(x, axis, rounded)
     total = rounded(ordered_sum(rounded(functions.exp(shifted)), (axis,)))
@@ -61,7 +79,7 @@ def _along_axis(function: Callable[[Array, int, Rounding], Array]) -> Evaluator:
 
 
 EVALUATORS: dict[type[Operation], Evaluator] = {
-    ops.SoftmaxOp: _along_axis(softmax),
+    ops.SoftmaxOp: _softmax,
     ops.LogSoftmaxOp: _along_axis(_log_softmax),
     ops.HardmaxOp: _along_axis(_hardmax),
 }

@@ -17,12 +17,12 @@ from qmlir.dialects.kernel.rows import RowMaxOp, RowSumOp
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.lower.elements import operand_map, otherwise
 from qmlir.dialects.nn.lower.elementwise import FUNCTIONS
-from qmlir.dialects.nn.ops.reduction import ReduceMaxOp, ReduceMeanOp, ReduceOp, ReduceSumOp
+from qmlir.dialects.nn.ops.reduction import ReduceMaxOp, ReduceMeanOp, ReduceMinOp, ReduceOp, ReduceSumOp
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
 
-_REDUCTIONS = (ReduceMaxOp, ReduceMeanOp, ReduceSumOp)
+_REDUCTIONS = (ReduceMaxOp, ReduceMeanOp, ReduceMinOp, ReduceSumOp)
 
 
 def _have_one_row(parts: Sequence[Operation]) -> bool:
@@ -39,6 +39,8 @@ def _reduced(part: ReduceOp, x: Scalar) -> Scalar:
     row = part.reduced_axes(len(sizes))
     if isinstance(part, ReduceMaxOp):
         return x.over_row(RowMaxOp, row)
+    if isinstance(part, ReduceMinOp):
+        return -(-x).over_row(RowMaxOp, row)
     total = x.to(f64).over_row(RowSumOp, row).to(x.type)
     return total / math.prod(sizes[axis] for axis in row) if isinstance(part, ReduceMeanOp) else total
 

@@ -8,13 +8,17 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.irdl import irdl_op_definition, opt_prop_def
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i1, i64
+from xdsl.ir import SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.qlinear import Affine
-from qmlir.dialects.nn.base import KeptOp, Kind, OneOperandOp, tensor_like
+from qmlir.dialects.nn.base import KeptOp, Kind, OneOperandOp, shapes_agree, tensor_like
+from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
 from qmlir.dialects.nn.infer.movement import normalized_axis
-from qmlir.ir.builtin_types import AnyTensor, shape_of
+from qmlir.dialects.nn.requantize import is_qlinear
+from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import FixedRange, QuantizationSlots
 
 _SMALLEST_SCALE = 2.0**-30
@@ -33,13 +37,48 @@ class SoftmaxLikeOp(OneOperandOp, ABC):
         return [tensor_like(self.input, shape_of(self.input))]
 
 
+EMPTY_ROWS = ("zero", "uniform")
+"""What a softmax gives for a row whose elements are all masked: 0, or `1 / n` for each of its `n` elements."""
+
+
 @irdl_op_definition
 class SoftmaxOp(SoftmaxLikeOp):
-    """`e^x / sum(e^x)` along one axis (ONNX Softmax from opset 13)."""
+    """`e^x / sum(e^x)` along one axis (ONNX Softmax from opset 13), of the elements that take part.
+
+    An element takes part where `mask` (i1, broadcast to the input) is true. Any other one has the probability 0, is in
+    no maximum and in no sum. A row of which no element takes part is 0 (`empty_rows = "zero"`), or `1 / n`.
+    """
 
     name = "nn.softmax"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
-    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(fixed_output=FixedRange(0.0, 1.0))
+    SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"mask": None}, fixed_output=FixedRange(0.0, 1.0))
+
+    input = operand_def(TensorType)
+    mask = opt_operand_def(TensorType)
+    result = result_def(TensorType)
+
+    empty_rows = opt_prop_def(StringAttr, StringAttr(EMPTY_ROWS[0]))
+
+    @property
+    def is_uniform_if_empty(self) -> bool:
+        """Whether a row that is masked as a whole gives `1 / n`."""
+        return self.empty_rows.data == "uniform"
+
+    def infer_result_types(self) -> Sequence[AnyTensor]:
+        if self.mask is not None:
+            self._check_mask(self.mask)
+        if self.empty_rows.data not in EMPTY_ROWS:
+            raise VerifyException(f"empty rows are one of {list(EMPTY_ROWS)}, found '{self.empty_rows.data}'")
+        return super().infer_result_types()
+
+    def _check_mask(self, mask: SSAValue) -> None:
+        if element_of(mask) != i1:
+            raise VerifyException(f"the mask must be i1, found {mask.type}")
+        shape = shape_of(self.input)
+        if not shapes_agree(broadcast_shapes(shape_of(mask), shape), shape):
+            raise VerifyException(f"the mask broadcasts to the input {self.input.type}, found {mask.type}")
+        if is_qlinear(self):
+            raise VerifyException("the mode 'qlinear' has no mask")
 
     def qlinear_bound(self, values: Sequence[Affine]) -> float:
         has_elements = shape_of(self.input)[self.axis.value.data] != 0

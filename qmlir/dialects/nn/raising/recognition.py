@@ -258,7 +258,7 @@ def _log_of_sum(value: SSAValue) -> tuple[SSAValue, Rows] | None:
 
 def _log_softmax(root: Operation) -> Recognized | None:
     """The logarithm of a softmax, or `x` less the logarithm of the sums of `e^x` along one axis."""
-    if isinstance(root, LogOp) and isinstance(softmax := giver(root.input), SoftmaxOp):
+    if isinstance(root, LogOp) and isinstance(softmax := giver(root.input), SoftmaxOp) and softmax.mask is None:
         return Recognized(LogSoftmaxOp, [softmax.input], {"axis": softmax.axis})
     if not isinstance(root, SubOp):
         return None

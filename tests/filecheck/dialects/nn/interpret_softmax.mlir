@@ -18,6 +18,29 @@ func.func @softmax_of_infinities() {
   func.return
 }
 
+// e^0 : e^ln(3) = 1 : 3 of what takes part, however large the rest is; a row of which nothing does is 0, or uniform.
+func.func @masked_softmax() {
+  %x = nn.constant dense<[[0.0, 1.0986123, 1000.0], [5.0, 7.0, 9.0], [2.0, 0x7F800000, 0xFF800000]]> : tensor<3x3xf32>
+  %m = nn.constant dense<[[true, true, false], [false, false, false], [true, false, true]]> : tensor<3x3xi1>
+  %0 = nn.softmax %x, %m : (tensor<3x3xf32>, tensor<3x3xi1>) -> tensor<3x3xf32>
+  %1 = nn.constant dense<[[0.25, 0.75, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]> : tensor<3x3xf32>
+  check.expect_close %0, %1 {relative = 1.0e-6} : tensor<3x3xf32>
+  %2 = nn.softmax %x, %m {empty_rows = "uniform"} : (tensor<3x3xf32>, tensor<3x3xi1>) -> tensor<3x3xf32>
+  %3 = nn.constant dense<[[0.25, 0.75, 0.0], [0.33333334, 0.33333334, 0.33333334], [1.0, 0.0, 0.0]]> : tensor<3x3xf32>
+  check.expect_close %2, %3 {relative = 1.0e-6} : tensor<3x3xf32>
+  func.return
+}
+
+// Stored integers: what is masked is the zero point of the result.
+func.func @masked_softmax_of_integers() {
+  %x = nn.constant dense<[[-100, -100, 127], [1, 2, 3]]> : tensor<2x3xi8> -> tensor<2x3x!quant.uniform<i8:f32, 0.25>>
+  %m = nn.constant dense<[[true, true, false], [false, false, false]]> : tensor<2x3xi1>
+  %0 = nn.softmax %x, %m : (tensor<2x3x!quant.uniform<i8:f32, 0.25>>, tensor<2x3xi1>) -> tensor<2x3x!quant.uniform<i8:f32, 0.00390625:-128>>
+  %1 = nn.constant dense<[[0, 0, -128], [-128, -128, -128]]> : tensor<2x3xi8> -> tensor<2x3x!quant.uniform<i8:f32, 0.00390625:-128>>
+  check.expect_eq %0, %1 : tensor<2x3x!quant.uniform<i8:f32, 0.00390625:-128>>
+  func.return
+}
+
 // Of f16, no power is larger than 1: e^12 would be no f16.
 func.func @softmax_f16() {
   %x = nn.constant dense<[[12.0, 12.0, 12.0, 12.0], [0.0, 0.0, 0.0, 0.0]]> : tensor<2x4xf16>

@@ -99,24 +99,21 @@ func.func @activations(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK-NEXT: [[V3:%.+]] = nn.mul [[V0]], [[V2]] : (tensor<1x1x2x4xf32>, tensor<f32>) -> tensor<1x1x2x4xf32> {origin = "attn", role = "query_scaled"}
 // CHECK-NEXT: [[V4:%.+]] = nn.mul [[V0]], [[V2]] : (tensor<1x1x2x4xf32>, tensor<f32>) -> tensor<1x1x2x4xf32> {origin = "attn", role = "key_scaled"}
 // CHECK-NEXT: [[V5:%.+]] = nn.matmul [[V3]], [[V4]] {transpose_b = true} : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>) -> tensor<1x1x2x2xf32> {origin = "attn", role = "query_key_matmul", composite = {op = "nn.attention", result = 3 : i64, properties = {is_causal = true, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>}}}
-// CHECK-NEXT: [[V6:%.+]] = nn.constant dense<"0x00000000000080FF0000000000000000"> : tensor<2x2xf32> {origin = "attn", role = "causal_bias"}
-// CHECK-NEXT: [[V7:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32> {origin = "attn", role = "zero"}
-// CHECK-NEXT: [[V8:%.+]] = nn.constant dense<"0x000080FF"> : tensor<f32> {origin = "attn", role = "masked"}
-// CHECK-NEXT: [[V9:%.+]] = nn.where [[V1]], [[V7]], [[V8]] : (tensor<2x2xi1>, tensor<f32>, tensor<f32>) -> tensor<2x2xf32> {origin = "attn", role = "mask_bias"}
-// CHECK-NEXT: [[V10:%.+]] = nn.add [[V6]], [[V9]] : tensor<2x2xf32> {origin = "attn", role = "bias"}
-// CHECK-NEXT: [[V11:%.+]] = nn.add [[V5]], [[V10]] : (tensor<1x1x2x2xf32>, tensor<2x2xf32>) -> tensor<1x1x2x2xf32> {origin = "attn", role = "bias_add"}
-// CHECK-NEXT: [[V12:%.+]] = nn.reduce_max [[V11]] {axes = [3]} : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x1xf32> {origin = "attn", role = "softmax/max"}
-// CHECK-NEXT: [[V13:%.+]] = nn.sub [[V11]], [[V12]] : (tensor<1x1x2x2xf32>, tensor<1x1x2x1xf32>) -> tensor<1x1x2x2xf32> {origin = "attn", role = "softmax/shifted"}
-// CHECK-NEXT: [[V14:%.+]] = nn.exp [[V13]] : tensor<1x1x2x2xf32> {origin = "attn", role = "softmax/exp"}
+// CHECK-NEXT: [[V6:%.+]] = nn.constant dense<{{\[\[}}true, false], [true, true{{\]\]}}> : tensor<2x2xi1> {origin = "attn", role = "causal"}
+// CHECK-NEXT: [[V7:%.+]] = nn.and [[V6]], [[V1]] : tensor<2x2xi1> {origin = "attn", role = "keep"}
+// CHECK-NEXT: [[V8:%.+]] = nn.reduce_min [[V5]] {axes = [3]} : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x1xf32> {origin = "attn", role = "softmax/min"}
+// CHECK-NEXT: [[V9:%.+]] = nn.where [[V7]], [[V5]], [[V8]] : (tensor<2x2xi1>, tensor<1x1x2x2xf32>, tensor<1x1x2x1xf32>) -> tensor<1x1x2x2xf32> {origin = "attn", role = "softmax/selected"}
+// CHECK-NEXT: [[V10:%.+]] = nn.reduce_max [[V9]] {axes = [3]} : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x1xf32> {origin = "attn", role = "softmax/max"}
+// CHECK-NEXT: [[V11:%.+]] = nn.sub [[V9]], [[V10]] : (tensor<1x1x2x2xf32>, tensor<1x1x2x1xf32>) -> tensor<1x1x2x2xf32> {origin = "attn", role = "softmax/shifted"}
+// CHECK-NEXT: [[V12:%.+]] = nn.exp [[V11]] : tensor<1x1x2x2xf32> {origin = "attn", role = "softmax/exp"}
+// CHECK-NEXT: [[V13:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32> {origin = "attn", role = "softmax/zero"}
+// CHECK-NEXT: [[V14:%.+]] = nn.where [[V7]], [[V12]], [[V13]] : (tensor<2x2xi1>, tensor<1x1x2x2xf32>, tensor<f32>) -> tensor<1x1x2x2xf32> {origin = "attn", role = "softmax/kept"}
 // CHECK-NEXT: [[V15:%.+]] = nn.reduce_sum [[V14]] {axes = [3]} : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x1xf32> {origin = "attn", role = "softmax/sum"}
-// CHECK-NEXT: [[V16:%.+]] = nn.div [[V14]], [[V15]] : (tensor<1x1x2x2xf32>, tensor<1x1x2x1xf32>) -> tensor<1x1x2x2xf32> {origin = "attn", role = "softmax/div", composite = {op = "nn.softmax", role = "softmax"}}
-// CHECK-NEXT: [[V17:%.+]] = nn.reduce_max [[V10]] {axes = [1]} : (tensor<2x2xf32>) -> tensor<2x1xf32> {origin = "attn", role = "largest_bias"}
-// CHECK-NEXT: [[V18:%.+]] = nn.constant dense<"0x000080FF"> : tensor<f32> {origin = "attn", role = "all_masked"}
-// CHECK-NEXT: [[V19:%.+]] = nn.equal [[V17]], [[V18]] : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xi1> {origin = "attn", role = "is_masked"}
-// CHECK-NEXT: [[V20:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32> {origin = "attn", role = "no_weight"}
-// CHECK-NEXT: [[V21:%.+]] = nn.where [[V19]], [[V20]], [[V16]] : (tensor<2x1xi1>, tensor<f32>, tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32> {origin = "attn", role = "weights"}
-// CHECK-NEXT: [[V22:%.+]] = nn.matmul [[V21]], [[V0]] : (tensor<1x1x2x2xf32>, tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> {origin = "attn", role = "value_matmul", composite = {op = "nn.attention", properties = {is_causal = true, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>}}}
-// CHECK-NEXT: func.return [[V22]] : tensor<1x1x2x4xf32>
+// CHECK-NEXT: [[V16:%.+]] = nn.constant dense<1.000000e+00> : tensor<f32> {origin = "attn", role = "softmax/one"}
+// CHECK-NEXT: [[V17:%.+]] = nn.max [[V15]], [[V16]] : (tensor<1x1x2x1xf32>, tensor<f32>) -> tensor<1x1x2x1xf32> {origin = "attn", role = "softmax/total"}
+// CHECK-NEXT: [[V18:%.+]] = nn.div [[V14]], [[V17]] : (tensor<1x1x2x2xf32>, tensor<1x1x2x1xf32>) -> tensor<1x1x2x2xf32> {origin = "attn", role = "softmax/div", composite = {op = "nn.softmax", role = "softmax"}}
+// CHECK-NEXT: [[V19:%.+]] = nn.matmul [[V18]], [[V0]] : (tensor<1x1x2x2xf32>, tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> {origin = "attn", role = "value_matmul", composite = {op = "nn.attention", properties = {is_causal = true, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>}}}
+// CHECK-NEXT: func.return [[V19]] : tensor<1x1x2x4xf32>
 func.func @attention(%q: tensor<1x1x2x4xf32>, %m: tensor<2x2xi1>) -> tensor<1x1x2x4xf32> {
   %0, %1, %2, %3 = nn.attention %q, %q, %q, %m {is_causal = true} : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<2x2xi1>) -> (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x2xf32>) {origin = "attn"}
   func.return %0 : tensor<1x1x2x4xf32>

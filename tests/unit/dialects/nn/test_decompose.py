@@ -70,6 +70,15 @@ def test_functions_of_one_tensor(operation: str) -> None:
     check(module_of(f"nn.{operation}", [tensor(x.shape)], [tensor(x.shape)]), [x])
 
 
+@pytest.mark.parametrize("properties", ["", "{axis = 1}", '{empty_rows = "uniform"}'])
+def test_masked_softmax(properties: str) -> None:
+    generator = np.random.default_rng(4)
+    x, mask = _random(generator, 2, 3, 4), generator.integers(0, 2, (3, 4)).astype(np.bool_)
+    mask[1] = False
+    types = [tensor(x.shape), tensor(mask.shape, "i1")]
+    check(module_of(f"nn.softmax {properties}", types, [tensor(x.shape)]), [x, mask])
+
+
 NORMALIZATIONS = [
     ("batch_norm", [(2, 4, 3, 3), (4,), (4,), (4,), (4,)]),
     ("batch_norm", [(2, 4, 3, 3), (4,), (4,)]),

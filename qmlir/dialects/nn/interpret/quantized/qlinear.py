@@ -57,7 +57,7 @@ def _sigmoid(op: SigmoidOp, x: Array) -> tuple[Array]:
     return (quantize(qlinear.sigmoid(dequantize(x, uniform_of(op.input))), uniform_of(op.result)),)
 
 
-def _softmax(op: SoftmaxOp, x: Array) -> tuple[Array]:
+def _softmax(op: SoftmaxOp, x: Array, mask: None) -> tuple[Array]:
     axis, result = op.axis.value.data, uniform_of(op.result)
     source, target = affine(uniform_of(op.input)), affine(result)
     powers = qlinear.softmax_powers(source.scale, x.shape[axis])

@@ -21,8 +21,17 @@ def test_softmax_and_its_relatives(name: str, axis: int, element: str) -> None:
     check(f"nn.{name} {{axis = {axis}}}", [type_], [type_], preservation=ROUNDED if element == "f64" else EVERY_BIT)
 
 
+@pytest.mark.parametrize("element", FLOATS)
+@pytest.mark.parametrize("properties", ["{axis = 1}", '{empty_rows = "uniform"}'])
+def test_masked_softmax(properties: str, element: str) -> None:
+    type_ = tensor((2, 3, 5), element)
+    preservation = ROUNDED if element == "f64" else EVERY_BIT
+    check(f"nn.softmax {properties}", [type_, "tensor<3x5xi1>"], [type_], preservation=preservation)
+
+
 def test_quantized_softmax() -> None:
     check("nn.softmax", [tensor((3, 7), I8)], [tensor((3, 7), PROBABILITY)])
+    check("nn.softmax", [tensor((3, 7), I8), "tensor<3x7xi1>"], [tensor((3, 7), PROBABILITY)])
 
 
 @pytest.mark.parametrize("element", FLOATS)
