@@ -177,6 +177,6 @@ def check_level(ctx: Context, module: ModuleOp, name: str, keep: Container[Opera
 def _has_parts(op: Operation) -> bool:
     """Whether the registered decomposition applies to `op` as it is: a convolution without bias is primitive."""
     parts = Parts(op)
-    applies = parts_given(op, parts) is not None
+    applies = parts_given(op, parts) is not None and not parts.is_excerpt
     parts.discard()
     return applies

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.histogram import BINS
@@ -22,9 +21,12 @@ from qmlir.arithmetic.moments import Moments
 from qmlir.arithmetic.observers import kept_of, merged_kept, observer_names
 from qmlir.arithmetic.statistics import BatchRanges, NotANumberError, Statistics, finite_values
 from qmlir.dialects.calib.ops import ObserveOp
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.interpret.components import of_parts
 from qmlir.interpreter.machine import Listener
 from qmlir.ir.diagnostics import DiagnosticError, op_error
-from qmlir.quantization.profiles.keys import functions_of
+from qmlir.ir.evaluation import arguments_by, operand_layout
+from qmlir.quantization.profiles.keys import functions_of, keyed_parts, open_composites
 from qmlir.registry import PackageError
 
 F64 = npt.NDArray[np.float64]
@@ -207,7 +209,10 @@ def _depends_on_data(module: ModuleOp) -> set[Operation]:
 
 
 class Recorder(Listener):
-    """Collects the statistics of the observers of `module` by their keys."""
+    """Collects the statistics of the observers of `module` by their keys, and those of the parts of `open_composites`.
+
+    Of the parts of such a composite there are as many as a run's sequence has steps: it computes them once more.
+    """
 
     def __init__(self, module: ModuleOp, *, bins: int = BINS):
         self._varying = _depends_on_data(module)
@@ -222,6 +227,10 @@ class Recorder(Listener):
                 if unknown := sorted({*op.names} - {*observer_names()}):
                     raise op_error(op, f"has the observer '{unknown[0]}', which no package has")
                 self._slots[op] = value
+        self._parts: dict[Operation, dict[str, _Value]] = {
+            op: {role: self._values.setdefault(key, _Value(key, None, bins)) for role, key in keyed_parts(op).items()}
+            for op in open_composites(module)
+        }
         self._touched: dict[str, _Value] = {}
         self._samples = (0, 0)
 
@@ -249,26 +258,39 @@ class Recorder(Listener):
 
     def on_results(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
         """Raises `DiagnosticError`, with key and sample, where a value is not a number."""
+        if op in self._parts:
+            self._add_parts(op, operands)
+            return
         value = self._slots.get(op)
         # What no sample changes is counted once, or its weight would be that of the number of runs.
         if value is None or (self._samples[0] and op not in self._varying):
             return
+        self._add(op.operands[0].owner, value, results[0])
+
+    def _add_parts(self, op: Operation, operands: Sequence[Any]) -> None:
+        def watch(role: str, part: Operation, results: Sequence[Any]) -> None:
+            if (value := self._parts[op].get(role)) is not None:
+                self._add(op, value, results[0])
+
+        assert isinstance(op, NnOp)
+        with np.errstate(all="ignore"):
+            of_parts(op, *arguments_by(operand_layout(op), operands), watch=watch)
+
+    def _add(self, owner: Operation | Block, value: _Value, values: Array) -> None:
         self._touched[value.key] = value
         try:
-            value.add(results[0])
+            value.add(values)
         except (NotANumberError, PackageError) as error:
-            raise self._error(op, value.key, str(error)) from error
+            raise self._error(owner, value.key, str(error)) from error
         except ValueError as error:
-            raise self._error(op, value.key, f"it {error}") from error
+            raise self._error(owner, value.key, f"it {error}") from error
 
-    def _error(self, op: Operation, key: str, what: str) -> DiagnosticError:
+    def _error(self, owner: Operation | Block, key: str, what: str) -> DiagnosticError:
         first, samples = self._samples
         where = f"sample {first}" if samples == 1 else f"samples {first} to {first + samples - 1}"
-        owner = op.operands[0].owner
-        if not isinstance(owner, Operation):
-            function = owner.parent_op()
-            owner = function if isinstance(function, FuncOp) else op
-        return op_error(owner, f"value '{key}' at {where}: {what}")
+        named = owner if isinstance(owner, Operation) else owner.parent_op()
+        assert named is not None
+        return op_error(named, f"value '{key}' at {where}: {what}")
 
 
 @dataclass

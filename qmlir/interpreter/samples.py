@@ -42,6 +42,7 @@ Data: TypeAlias = str | PathLike[str] | Labelled | Mapping[str, Any] | Array | I
 """A path, arrays by name or one array with a leading axis of samples, or items: arrays by name, in order, or one."""
 
 _BATCH_NAMES = frozenset({"n", "b", "bs", "batch"})
+_SEQUENCE_NAMES = frozenset({"t", "l", "s", "time", "seq", "sequence", "len", "length", "steps"})
 _SUFFIXES = (".npy", ".npz")
 
 
@@ -127,11 +128,16 @@ def _is_batch_name(name: str) -> bool:
     return name.lower() in _BATCH_NAMES or "batch" in name.lower()
 
 
+def _is_sequence_name(name: str) -> bool:
+    return any(part in _SEQUENCE_NAMES for part in name.lower().split("_"))
+
+
 def _open_axis(port: Port, shape: Sequence[int]) -> int | None:
     """The axis of the batch among those of unknown size, `None` where only the data can tell."""
     axes = [axis for axis, size in enumerate(shape) if size == DYNAMIC_INDEX]
-    named = [axis for axis in axes if axis < len(port.dims) and _is_batch_name(port.dims[axis])]
-    return next(iter(named), 0 if 0 in axes else None)
+    names = {axis: port.dims[axis] for axis in axes if axis < len(port.dims)}
+    named = [axis for axis, name in names.items() if _is_batch_name(name)]
+    return next(iter(named), 0 if 0 in axes and not _is_sequence_name(names.get(0, "")) else None)
 
 
 def _input(function: FuncOp, port: Port) -> _Input:

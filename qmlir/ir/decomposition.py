@@ -36,6 +36,12 @@ class Parts:
     roles: list[str] = field(default_factory=list[str])
     """The role of each of `operations` inside the composite."""
 
+    is_excerpt: bool = False
+    """Whether these are the parts of some steps of a sequence of open length: the others have the same roles and types.
+
+    Such parts say what the composite is made of. They cannot stand in its place before its length is known.
+    """
+
     untyped: str = ""
     """The role of the part whose type the composite's components do not give, where its decomposition failed on one."""
 

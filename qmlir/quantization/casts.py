@@ -21,7 +21,7 @@ from qmlir.dialects.quant.types import CalibratedQuantizedType, UniformQuantized
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor, shape_of
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 from qmlir.quantization.decisions import Decisions
-from qmlir.quantization.profiles.attached import STATS
+from qmlir.quantization.profiles.attached import PARTS, STATS
 from qmlir.quantization.profiles.given import given_type
 from qmlir.quantization.retyping import mark_kept_in_float
 
@@ -107,7 +107,8 @@ def insert_casts(decisions: Decisions) -> None:
 def drop_calibration(function: FuncOp) -> None:
     """Give every calibrated value its expressed type back, and take the statistics beside it away: they were used."""
     for op in function.walk():
-        op.attributes.pop(STATS, None)
+        for name in (STATS, PARTS):
+            op.attributes.pop(name, None)
         arguments = (argument for region in op.regions for block in region.blocks for argument in block.args)
         for value in (*op.results, *arguments):
             type_ = ranked_tensor(value.type)

@@ -172,8 +172,11 @@ def _parts(op: Operation) -> Iterator[Operation]:
     try:
         if decomposition(op, parts) is None:
             yield op
-        for part in parts.operations:
-            yield from _parts(part)
+        seen: set[str] = set()
+        for role, part in zip(parts.roles, parts.operations, strict=True):
+            if not parts.is_excerpt or role not in seen:  # as many steps as are known of an open length: one
+                yield from _parts(part)
+            seen.add(role)
     finally:
         parts.discard()
 

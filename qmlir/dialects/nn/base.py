@@ -384,7 +384,7 @@ class KeptOp(NnOp, abc.ABC):
         return self.components is not None
 
     def float_reason(self) -> str:
-        return "is kept whole, and quantized as its parts only; a layer has parts where its length is known"
+        return "is kept whole, and quantized as its parts only"
 
     def verify_quantization(self) -> None:
         if self.components is None:

@@ -5,16 +5,17 @@ from fnmatch import fnmatchcase
 from typing import ClassVar, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir import registry
+from qmlir.dialects.nn.base import Kind, NnOp
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.ir.conversion import Legality, convert_partially
-from qmlir.ir.decomposition import Parts, mark_composite
+from qmlir.ir.decomposition import COMPONENTS, Parts, mark_composite
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.provenance import origins_of
@@ -22,13 +23,27 @@ from qmlir.ir.statistics import count
 from qmlir.quantization.composites import kept
 
 
+def _let_parts_decide(op: Operation, rewriter: PatternRewriter) -> None:
+    """Let a float composite whose parts are not all known have components, whose types are not known yet."""
+    if isinstance(op, NnOp) and Kind.QUANTIZED in op.ACCEPTS and op.components is None:
+        op.properties[COMPONENTS] = DictionaryAttr({})
+        rewriter.handle_operation_modification(op)
+
+
+@dataclass(frozen=True)
 class Decompose(RewritePattern):
     """Replaces a composite by the parts that its dialect, or another package, registered for it."""
+
+    takes_excerpts: bool = False
+    """Whether the parts of some steps of a sequence of open length take the place of all, which are raised again."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         parts = Parts(op)
         results = decompose(op, parts)
-        if results is not None:
+        if parts.is_excerpt and not self.takes_excerpts:
+            parts.discard()
+            _let_parts_decide(op, rewriter)
+        elif results is not None:
             mark_composite(op, results, parts.operations)
             rewriter.replace(op, parts.operations, results)
             count("composites decomposed")
@@ -40,6 +55,9 @@ class NnDecompose(ModulePass):
 
     Without `keep` the targets of the module decide (`quant-set-target`): a composite stays whole where the first of
     them that computes it, whole or in parts, keeps it.
+
+    A recurrent layer whose length is open stays whole, with `components = {}`: a profile then sees its parts, and they
+    are quantized one by one, as if it had been decomposed.
 
     Every part carries the composite's node and its role there, so that it has a profile and parameters of its own.
     Those that give results carry what the composite was, for `nn-raise`. A name of `keep` that is neither a kind of

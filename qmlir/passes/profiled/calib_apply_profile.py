@@ -1,24 +1,27 @@
 """`calib-apply-profile`: what a profile saw becomes the type of each value, and statistics beside it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from qmlir.dialects.calib.ops import ObserveOp
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.decompose.components import components_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, note
 from qmlir.ir.given import TakesValues
 from qmlir.ir.statistics import count
 from qmlir.quantization.observed import observed
-from qmlir.quantization.profiles.attached import attach, set_ranges
+from qmlir.quantization.profiles.attached import attach, attach_parts, set_ranges
 from qmlir.quantization.profiles.carried import set_ranges_before_biases
 from qmlir.quantization.profiles.digest import model_digest
 from qmlir.quantization.profiles.file import Profile
 from qmlir.quantization.profiles.given import has_parameters
-from qmlir.quantization.profiles.keys import KeyedValue, keyed_values
+from qmlir.quantization.profiles.keys import KeyedValue, keyed_parts, keyed_values, open_composites
 
 SHOWN = 3
 """So many of the problems stand in the message itself; the notes have all."""
@@ -40,7 +43,8 @@ class CalibApplyProfile(TakesValues):
     the profile has no entry. A profile entry that matches no value, a value without an entry and a profile of another
     model are one error that lists all of them, or with `allow_partial`, or a profile of no samples, a warning; a sum
     without an entry then has the range that follows from what it is after its bias. The batch size of the model makes
-    no difference. Values that calls hand on share the range of both.
+    no difference. Values that calls hand on share the range of both. A composite that is whole until its length is
+    known has the ranges of its parts in its `components`, their statistics in `calib.parts`.
 
     A range of one number is widened to 0, as every quantizer does; the statistics keep the observed range.
 
@@ -80,24 +84,27 @@ class CalibApplyProfile(TakesValues):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         profile = self.taken or Profile.load(self.profile)
-        keyed = keyed_values(op)
+        composites = {each: keyed_parts(each) for each in open_composites(op)}
+        wanted = _wanted(op, composites)
         is_partial = self.allow_partial or not profile.samples
-        problems = [*_other_model(op, profile), *_unmatched(profile, keyed)]
+        problems = [*_other_model(op, profile), *_unmatched(profile, wanted)]
         if not is_partial:
-            self._report([*problems, *_missing(profile, keyed)], Severity.ERROR)
+            self._report([*problems, *_missing(profile, wanted)], Severity.ERROR)
+        known = {key: each for key, each in profile.values.items() if each.count}  # infinities alone are no range
         entries = {
-            each.value: profile.values[each.key]
-            for each in keyed
-            if each.key in profile.values and not has_parameters(each.value)
+            each.value: known[each.key]
+            for each in keyed_values(op)
+            if each.key in known and not has_parameters(each.value)
         }
         _remove_observers(op)
-        entries = {value: each for value, each in entries.items() if each.count}  # infinities alone are no range
+        for composite, keys in composites.items():
+            attach_parts(composite, {role: known[key] for role, key in keys.items() if key in known})
         for value, statistics in entries.items():
             attach(value, statistics)
         set_ranges(op, {value: (each.minimum, each.maximum) for value, each in entries.items()})
         if is_partial:
             set_ranges_before_biases(op)
-            self._report([*problems, *_missing(profile, keyed_values(op))], Severity.WARNING)
+            self._report([*problems, *_missing(profile, _wanted(op, composites))], Severity.WARNING)
         count("values calibrated", len(entries))
 
     def _report(self, problems: list[Diagnostic], severity: Severity) -> None:
@@ -113,6 +120,27 @@ class CalibApplyProfile(TakesValues):
             message += " (allow_partial takes what fits)"
             raise DiagnosticError(Diagnostic(severity, message, notes=notes))
         emit(Diagnostic(severity, message, notes=notes))
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What a profile may have an entry for: a value, or a part of a composite that is whole."""
+
+    key: str
+    owner: Operation
+    is_known: bool
+    """Whether it needs no entry."""
+
+
+def _wanted(module: ModuleOp, composites: Mapping[NnOp, Mapping[str, str]]) -> list[_Wanted]:
+    def is_known(each: KeyedValue) -> bool:
+        return each.is_constant or has_parameters(each.value) or observed(each.value) is not None
+
+    found = [_Wanted(each.key, each.owner, is_known(each)) for each in keyed_values(module)]
+    for op, keys in composites.items():
+        known = components_of(op)
+        found += [_Wanted(key, op, role in known) for role, key in keys.items()]
+    return found
 
 
 def _problem(message: str) -> Diagnostic:
@@ -134,22 +162,21 @@ def _near(key: str, others: Iterable[str]) -> str:
     return nearest_name(key, others) or next((f", there is '{part}'" for part in parts), "")
 
 
-def _unmatched(profile: Profile, keyed: list[KeyedValue]) -> Iterator[Diagnostic]:
+def _unmatched(profile: Profile, wanted: list[_Wanted]) -> Iterator[Diagnostic]:
     """The keys of the profile without a value, each with the nearest name."""
-    known = {each.key for each in keyed}
-    missing = [each.key for each in keyed if _is_missing(profile, each)]
+    known = {each.key for each in wanted}
+    missing = [each.key for each in wanted if _is_missing(profile, each)]
     for key in sorted(key for key in profile.values if key not in known):
         yield _problem(f"the entry '{key}' matches no value{_near(key, missing or known)}")
 
 
-def _is_missing(profile: Profile, each: KeyedValue) -> bool:
-    has_range = each.is_constant or has_parameters(each.value) or observed(each.value) is not None
-    return not has_range and each.key not in profile.values
+def _is_missing(profile: Profile, each: _Wanted) -> bool:
+    return not each.is_known and each.key not in profile.values
 
 
-def _missing(profile: Profile, keyed: list[KeyedValue]) -> Iterator[Diagnostic]:
+def _missing(profile: Profile, wanted: list[_Wanted]) -> Iterator[Diagnostic]:
     """The values without an entry, each with the nearest name."""
-    known = {each.key for each in keyed}
+    known = {each.key for each in wanted}
     unmatched = [key for key in profile.values if key not in known]
-    for key, each in {each.key: each for each in keyed if _is_missing(profile, each)}.items():
+    for key, each in {each.key: each for each in wanted if _is_missing(profile, each)}.items():
         yield note(each.owner, f"has no entry for its value '{key}'{_near(key, unmatched)}")

@@ -44,6 +44,23 @@ def _composed(root: SSAValue, candidates: Iterable[Template], number: int = 0) -
     return refusal
 
 
+def _composites() -> dict[str, type[NnOp]]:
+    return {each.name: each for each in registry.decompositions() if issubclass(each, NnOp)}
+
+
+def raise_marked(root: Operation) -> NnOp | Refusal:
+    """The innermost composite that `root` says it gives a result of, in the place of its parts, or why it cannot be."""
+    mark, *outer = marks_on(root)
+    value = root.results[0]
+    found = _composed(value, templates(_composites()[mark.name], mark.properties, value, mark.result), mark.result)
+    if isinstance(found, Refusal):
+        return found
+    set_marks(found.composite, outer)
+    found.replace()
+    count("composites raised")
+    return found.composite
+
+
 @dataclass
 class _Raising:
     """One run of the pass: what is wanted, and what was found out."""
@@ -73,7 +90,7 @@ class _Raising:
 
     def raise_marked(self, roots: Iterable[Operation]) -> None:
         """Raise what says of itself what it was; parts come before the composite whose parts they are."""
-        operations = {each.name: each for each in registry.decompositions() if issubclass(each, NnOp)}
+        operations = _composites()
         for root in roots:
             op: Operation | None = root
             while op is not None and op.parent is not None and (marks := marks_on(op)):

@@ -3,10 +3,63 @@
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.ir import Operation, Region
+from xdsl.rewriter import Rewriter
 
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.raising.groups import Refusal
+from qmlir.dialects.nn.requantize import decompose
+from qmlir.ir.decomposition import COMPONENTS, Parts, mark_composite, marks_on
+from qmlir.ir.diagnostics import emit_remark
+from qmlir.passes.quantized.nn_raise import raise_marked
 from qmlir.passes.quantized.quant_insert_casts import QuantInsertCasts
 from qmlir.quantization.fusion import PATTERNS, rewrite
+from qmlir.quantization.profiles.attached import PARTS, hand_on_parts
+from qmlir.quantization.profiles.keys import open_composites
+from qmlir.quantization.retyping import mark_kept_in_float
+
+_UNRAISED = "stays in float: its length is open, so that all of its parts are quantized or none, and {}"
+
+_EXCERPT = "nn.excerpt"
+"""On the last parts of an excerpt, while there is one: the number of the composite."""
+
+
+def _take_apart(op: NnOp, number: int) -> None:
+    """Put the parts of some steps in the place of a composite of open length: its types are decided on them."""
+    parts = Parts(op)
+    results = decompose(op, parts)
+    assert results is not None
+    hand_on_parts(op, parts)
+    mark_composite(op, results, parts.operations)
+    for part in filter(marks_on, parts.operations):
+        part.attributes[_EXCERPT] = IntegerAttr(number, i64)
+    Rewriter.replace_op(op, parts.operations, results)
+
+
+def _put_together(module: ModuleOp) -> dict[int, str]:
+    """Make each excerpt its composite again, with the types of its parts; the reason for each that cannot be."""
+    refused: dict[int, str] = {}
+    for root in list(module.walk()):
+        number = root.attributes.get(_EXCERPT)
+        if root.parent is None or not isinstance(number, IntegerAttr) or number.value.data in refused:
+            continue
+        found = raise_marked(root)
+        if isinstance(found, Refusal):
+            refused[number.value.data] = found.reason
+    return refused
+
+
+def _left_in_float(module: ModuleOp, before: Region, numbers: list[int]) -> list[Operation]:
+    """Let `module` be what it was `before`, and some of its composites of open length stay in float."""
+    module.detach_region(module.body)
+    module.add_region(before)
+    composites = open_composites(module)
+    for op in (left := [composites[number] for number in numbers]):
+        op.properties.pop(COMPONENTS)
+        op.attributes.pop(PARTS, None)
+        mark_kept_in_float(op)
+    return list[Operation](left)
 
 
 @dataclass(frozen=True)
@@ -15,6 +68,9 @@ class QuantAssignTypes(QuantInsertCasts):
 
     `quant-insert-casts` and `quant-fuse-casts` in one: same operations, other types. Casts stay where the module meets
     its caller, and around what is left in float. The options are those of `quant-insert-casts`.
+
+    A recurrent layer that is whole because its length is open (`nn-decompose`) gets a type for each of its parts, which
+    is the same at every length, and stays whole.
 
     Before (run with `activations=u8 scheme=asymmetric_pow2`):
 
@@ -42,5 +98,16 @@ class QuantAssignTypes(QuantInsertCasts):
     name = "quant-assign-types"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        super().apply(ctx, op)
-        rewrite(op, PATTERNS, ctx)
+        recipe = self.whole_recipe()
+        while True:
+            composites = open_composites(op)
+            before = op.body.clone() if composites else None
+            for number, composite in enumerate(composites):
+                _take_apart(composite, number)
+            self.insert(op, recipe)
+            rewrite(op, PATTERNS, ctx)
+            refused = _put_together(op)
+            if not refused or before is None:
+                return
+            for composite, reason in zip(_left_in_float(op, before, list(refused)), refused.values(), strict=True):
+                emit_remark(composite, _UNRAISED.format(reason))

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.ir.given import TakesValues
 from qmlir.ir.preservation import MEANING, Preservation
 from qmlir.quantization.options import OPTIONS, Watch, decide_and_insert, make_recipe, simple_rules
-from qmlir.quantization.recipe import RecipeText
+from qmlir.quantization.recipe import Recipe, RecipeText
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,13 @@ class QuantInsertCasts(TakesValues):
     """The recipe itself, in place of the file that `recipe` names."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self.insert(op, self.whole_recipe())
+
+    def whole_recipe(self) -> Recipe:
+        """What options, built-in rules and the recipe say."""
         rules = simple_rules(**{option: getattr(self, option) for option in OPTIONS})
-        recipe = make_recipe(rules, self.given_recipe or self.recipe)
+        return make_recipe(rules, self.given_recipe or self.recipe)
+
+    def insert(self, op: ModuleOp, recipe: Recipe) -> None:
+        """Decide by `recipe`, and put the casts."""
         decide_and_insert(op, recipe, assert_all_quantized=self.assert_all_quantized, watch=self.watch)

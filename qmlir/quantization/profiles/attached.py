@@ -26,12 +26,17 @@ from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.calib.types import StatsAttr
-from qmlir.dialects.nn.base import plain_type
+from qmlir.dialects.nn.base import NnOp, plain_type
+from qmlir.dialects.nn.decompose.components import components_of
 from qmlir.dialects.quant.types import CalibratedQuantizedType
-from qmlir.ir.builtin_types import tensor
-from qmlir.quantization.profiles.keys import functions_of
+from qmlir.ir.builtin_types import element_of, tensor
+from qmlir.ir.decomposition import Parts
+from qmlir.quantization.profiles.keys import functions_of, is_constant
 
 STATS = "calib.stats"
+
+PARTS = "calib.parts"
+"""The statistics of the parts of a composite that is whole until its length is known, by role."""
 
 _SMALLEST: Mapping[type[Attribute], float] = {Float16Type: 2.0**-24, BFloat16Type: 2.0**-133, Float64Type: 2.0**-1074}
 
@@ -84,6 +89,27 @@ def attach(value: SSAValue, statistics: Statistics | StatsAttr) -> None:
             each = list(cast(ArrayAttr[Attribute], known))
         each[place] = attribute
         owner.attributes[STATS] = ArrayAttr(each)
+
+
+def attach_parts(composite: NnOp, statistics: Mapping[str, Statistics]) -> None:
+    """Give a composite the ranges of its parts, in its `components`, and their statistics beside it."""
+    expressed = plain_type(element_of(composite.results[0]))
+    assert isinstance(expressed, AnyFloat)
+    types = {role: calibrated_type(each.minimum, each.maximum, expressed) for role, each in statistics.items()}
+    composite.components = DictionaryAttr({**components_of(composite), **types})
+    known = composite.attributes.get(PARTS)
+    before: Mapping[str, Attribute] = known.data if isinstance(known, DictionaryAttr) else {}
+    made = {role: StatsAttr.of_statistics(each) for role, each in statistics.items()}
+    if before or made:
+        composite.attributes[PARTS] = DictionaryAttr({**before, **made})
+
+
+def hand_on_parts(composite: Operation, parts: Parts) -> None:
+    """Put the statistics beside a composite beside its parts."""
+    known = composite.attributes.get(PARTS)
+    for role, part in zip(parts.roles, parts.operations, strict=True):
+        if isinstance(known, DictionaryAttr) and role in known.data and not is_constant(part):
+            part.attributes[STATS] = known.data[role]
 
 
 def statistics_of(value: SSAValue) -> Statistics | None:

@@ -20,6 +20,7 @@ from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.decomposition import COMPONENTS
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.quantization.profiles.keys import functions_of, is_float
@@ -51,12 +52,12 @@ def _observed(value: SSAValue) -> SSAValue:
 def _properties(op: Operation) -> str:
     """The properties that are not at their defaults, which text leaves out.
 
-    Nor those that may be operands too: as shapes and bounds they can hold the batch size.
+    Nor those that may be operands too: as shapes and bounds they can hold the batch size; nor the ranges of parts.
     """
     defaults: dict[str, Attribute | None] = {}
     if isinstance(op, IRDLOperation):
         defaults = {name: each.default_value for name, each in op.get_irdl_definition().properties.items()}
-    unstable: tuple[str, ...] = getattr(op, "PARAMETERS", ())
+    unstable: tuple[str, ...] = (*getattr(op, "PARAMETERS", ()), COMPONENTS)
     told = (name for name in sorted(op.properties) if name not in unstable)
     return ", ".join(f"{name} = {op.properties[name]}" for name in told if op.properties[name] != defaults.get(name))
 

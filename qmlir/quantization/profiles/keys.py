@@ -9,6 +9,7 @@ time steps of an unrolled LSTM, share a key on purpose: they have one range.
 from collections import Counter
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -16,8 +17,11 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import ConstantLike
 
 from qmlir.dialects.calib.ops import ObserveOp
-from qmlir.dialects.nn.base import Kind, kind_of
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of
+from qmlir.dialects.nn.requantize import decompose
 from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.decomposition import Parts
+from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.provenance import Origin, origins_of, tensor_names
 from qmlir.ir.signature import inputs_of
 
@@ -108,6 +112,42 @@ def keyed_values(module: ModuleOp) -> list[KeyedValue]:
         name = function.sym_name.data
         found += _keyed(function, "" if name == ENTRY or len(functions) == 1 else f"@{name}/")
     return found
+
+
+def _parts_decide(op: Operation) -> TypeGuard[NnOp]:
+    """Whether `op` is a float composite that stays whole until its length is known, and is quantized as its parts."""
+    if not isinstance(op, NnOp) or op.components is None or not is_float(op.results[0]):
+        return False
+    parts = Parts(op)
+    try:
+        return decompose(op, parts) is not None and parts.is_excerpt
+    finally:
+        parts.discard()
+
+
+def open_composites(module: ModuleOp) -> list[NnOp]:
+    """The float composites of `module` that stay whole until a length is known, and whose parts decide."""
+    return [op for op in module.walk() if _parts_decide(op)]
+
+
+def keyed_parts(op: NnOp) -> dict[str, str]:
+    """The key of each part of one of `open_composites` that has a range of its own, by its role."""
+    parts = Parts(op)
+    try:
+        decompose(op, parts)
+        return {
+            role: "+".join(map(str, origins_of(part)))
+            for role, part in zip(parts.roles, parts.operations, strict=True)
+            if has_range(part)
+        }
+    finally:
+        parts.discard()
+
+
+def has_range(part: Operation) -> bool:
+    """Whether a part of a composite computes floats: it is no constant, and does not only move them."""
+    is_moved = isinstance(part, Quantizable) and part.quantization_slots().shares_parameters
+    return not is_constant(part) and not is_moved and len(part.results) == 1 and is_float(part.results[0])
 
 
 def tensor_of(keyed: KeyedValue) -> str:

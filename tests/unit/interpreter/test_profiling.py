@@ -284,6 +284,14 @@ def test_several_inputs_each_with_its_axis_or_none() -> None:
         qmlir.profile(module_of(TWO), {"ids": ids, "x": x, "s": s[0]})
 
 
+@pytest.mark.parametrize(("name", "runs"), [("T", 2), ("seq_len", 2), ("", 6), ("N", 6)])
+def test_a_sequence_is_one_sample(name: str, runs: int) -> None:
+    """An open leading axis is that of the batch, unless it is called a length."""
+    text = TWO.replace('"batch", ""', f'"{name}", ""').replace('"", "batch"', '"", ""').replace("2x?", "2x2")
+    items = [{"ids": np.zeros((3, 2), np.int64), "x": np.ones((2, 2), np.float32), "s": np.float32(2)}] * 2
+    assert qmlir.profile(module_of(text), items).samples == runs
+
+
 def test_what_no_run_reaches_is_said() -> None:
     unused = "func.func @unused(%x: tensor<2xf32>) -> tensor<2xf32> {\n  func.return %x : tensor<2xf32>\n}"
     said: list[Diagnostic] = []

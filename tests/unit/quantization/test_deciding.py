@@ -317,7 +317,7 @@ def test_a_recurrent_layer_is_left_whole() -> None:
     with pytest.raises(DiagnosticError, match="1 operation left in float") as error:
         run_passes(module.clone(), "quant-assign-types{assert_all_quantized=true}")
     assert [note.message for note in error.value.diagnostic.notes] == [
-        "'nn.lstm' op is kept whole, and quantized as its parts only; a layer has parts where its length is known"
+        "'nn.lstm' op is kept whole, and quantized as its parts only"
     ]
     text = module_text(run_passes(module, "quant-assign-types"))
     assert "quant.qcast" not in text

@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,11 +12,13 @@ from xdsl.dialects.builtin import DictionaryAttr
 import qmlir
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
-from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.builtin_types import element_of
+from qmlir.ir.diagnostics import DiagnosticError, diagnostic_handler
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import kept_composites, pipeline_values
 from qmlir.quantization.recipe import RecipeText
+from qmlir.text.printing import save_module
 from tests.support.classifiers import classifier, samples
 
 
@@ -106,3 +109,75 @@ def test_a_composite_is_kept_whole_with_the_types_of_its_parts_by_recipe(kind: s
     assert np.array_equal(whole, again)
     exact = interpret(qmlir.load(model), {"x": x[0]})["y"]
     assert np.abs(whole - exact).max() < 0.1 * np.abs(exact).max()
+
+
+OPEN = {
+    "nn.lstm": 'y, h = LSTM <hidden_size = 2, direction = "bidirectional"> (x, w, r, b, n)',
+    "nn.gru": 'y, h = GRU <hidden_size = 2, direction = "reverse", linear_before_reset = 1> (x, w, r, b)',
+    "nn.rnn": "y, h = RNN <hidden_size = 2> (x, w, r, , , s)",
+}
+"""Layers, each with other operands."""
+
+
+def _layer(kind: str, length: str) -> ModelProto:
+    random, rows, ways = np.random.default_rng(4), {"nn.lstm": 8, "nn.gru": 6, "nn.rnn": 2}[kind], 1 + ("lstm" in kind)
+    shapes = {"w": (ways, rows, 3), "r": (ways, rows, 2), "b": (ways, 2 * rows)}
+    own = [name for name in shapes if re.search(rf"\b{name}\b", OPEN[kind])]
+    inputs = [f"float[{length}, 2, 3] x", *(["int32[2] n"] if ", n)" in OPEN[kind] else [])]
+    inputs += ["float[1, 2, 2] s"] if ", s)" in OPEN[kind] else []
+    model = parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : 17]> net ({", ".join(inputs)}) => (y, h) {{ [part] {OPEN[kind]} }}'
+    )
+    arrays = (random.normal(size=shapes[name]).astype(np.float32) for name in own)
+    model.graph.initializer.extend(map(numpy_helper.from_array, arrays, own))
+    return model
+
+
+def _sequence(kind: str, length: int, seed: int) -> dict[str, np.ndarray]:
+    random = np.random.default_rng(seed)
+    found: dict[str, np.ndarray] = {"x": random.normal(size=(length, 2, 3)).astype(np.float32)}
+    if kind == "nn.lstm":
+        found["n"] = random.integers(0, length + 1, 2).astype(np.int32)
+    if kind == "nn.rnn":
+        found["s"] = random.normal(size=(1, 2, 2)).astype(np.float32)
+    return found
+
+
+@pytest.mark.parametrize("kind", OPEN)
+def test_a_layer_of_open_length_has_the_types_that_it_has_at_any_length(kind: str, tmp_path: Path) -> None:
+    data = [_sequence(kind, 4, seed) for seed in range(4)]
+    found, wanted = (qmlir.quantize(qmlir.load(_layer(kind, length)), data, keep=()) for length in ("time", "4"))
+    (layer,), (fixed,) = ([op for op in each.walk() if op.name == kind] for each in (found, wanted))
+    assert layer.properties["components"] == fixed.properties["components"]
+    for one, other in zip([*layer.operands, *layer.results], [*fixed.operands, *fixed.results], strict=True):
+        assert element_of(one) == element_of(other)
+    save_module(found, tmp_path / "open.mlir")
+    again = qmlir.load(tmp_path / "open.mlir")
+    for length in (1, 4, 7):
+        sequence = _sequence(kind, length, 9)
+        known = found.clone()
+        passes = f'fix-shapes{{shapes="x={length}x2x3"}},nn-decompose'
+        PassManager(ENVIRONMENT.new_context(), parse_pipeline(passes, ENVIRONMENT.passes)).run(known)
+        assert not any(op.name == kind for op in known.walk())
+        results = [interpret(each, sequence) for each in (found, again, known)]
+        assert results[0]["y"].shape[0] == length
+        for name, array in results[0].items():
+            assert all(np.array_equal(array, each[name]) for each in results[1:])
+    exact, sequence = interpret(qmlir.load(_layer(kind, "time")), _sequence(kind, 4, 1)), _sequence(kind, 4, 1)
+    assert np.abs(interpret(found, sequence)["y"] - exact["y"]).max() < 0.1
+    with pytest.raises(DiagnosticError, match=r"is written as its parts, which need the length .* --shape"):
+        qmlir.export_onnx(found, tmp_path / "open.onnx")
+    if kind == "nn.rnn":
+        program, sequence = qmlir.compile(found), _sequence(kind, 3, 5)
+        assert np.array_equal(program(sequence)["y"], interpret(found, sequence)["y"])
+
+
+def test_a_layer_of_open_length_of_which_a_part_is_float_stays_in_float() -> None:
+    rule = RecipeText("parts", '[[rule]]\nrole = "cell/sum"\nquantize = false\n')
+    data, said = [_sequence("nn.lstm", 4, seed) for seed in range(2)], list[str]()
+    with diagnostic_handler(lambda each: said.append(each.message)):
+        module = qmlir.quantize(qmlir.load(_layer("nn.lstm", "time")), data, keep=(), recipe=rule)
+    (layer,) = (op for op in module.walk() if op.name == "nn.lstm")
+    assert "components" not in layer.properties
+    assert not any(op.name == "quant.qcast" for op in module.walk())
+    assert [each for each in said if "its length is open, so that all of its parts are quantized or none" in each]

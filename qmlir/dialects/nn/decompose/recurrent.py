@@ -9,6 +9,9 @@
 The states are `cell/…` and `hidden/…`; the second direction of a bidirectional layer has all of this after
 `backward/`. Lengths are masks: after its end a sequence keeps its state, and its hidden states are 0. States are
 `[1, N, H]`, so that no step needs a reshape; an initial state that is left out is a zero of `[1, 1, H]`.
+
+Where the length is open, the parts are an excerpt: those of two steps, one of which takes the initial states. More
+steps have no other roles and types.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +31,7 @@ from qmlir.dialects.nn.ops import recurrent as ops
 from qmlir.dialects.nn.ops.constant import ConstantOp
 from qmlir.dialects.nn.ops.contraction import MatMulOp
 from qmlir.dialects.nn.ops.elementwise import AddOp, ClipOp, LessOp, MulOp, SubOp, WhereOp
-from qmlir.dialects.nn.ops.movement import ConcatOp, ReshapeOp, SplitOp
+from qmlir.dialects.nn.ops.movement import ConcatOp, ReshapeOp, SplitOp, UnsqueezeOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
 from qmlir.text.elements import dense_dtype
@@ -36,6 +39,9 @@ from qmlir.text.elements import dense_dtype
 State = tuple[SSAValue, ...]
 """The hidden state, then that of the cell."""
 
+
+EXCERPT = 2
+"""The steps of an excerpt: one that takes the initial states, and one that takes those of a step."""
 
 CELLS = ("cell/sum", "cell/kept")
 """The roles of what an LSTM carries from step to step besides its output."""
@@ -74,8 +80,8 @@ class Direction:
 
     @property
     def steps(self) -> int:
-        """The length of the sequence."""
-        return shape_of(self.op.data)[0]
+        """The length of the sequence, or of the excerpt of one."""
+        return EXCERPT if self.op.is_open else shape_of(self.op.data)[0]
 
     def at_steps(self, role: str, value: SSAValue) -> AtPlace:
         """`[1, N, H]` of `[T, N, H]` for each place."""
@@ -285,6 +291,14 @@ def _joined(parts: Parts, role: str, values: Sequence[SSAValue], axis: int) -> S
     return values[0] if len(values) == 1 else parts.add(role, ConcatOp(values, axis)).result
 
 
+def _with_direction(whole: SSAValue, *, is_open: bool) -> ReshapeOp | UnsqueezeOp:
+    """`[T, 1, N, H]` of `[T, N, H]`."""
+    if is_open:
+        return build(UnsqueezeOp, [whole], {"axes": [1]})
+    steps, *state = shape_of(whole)
+    return ReshapeOp(whole, (steps, 1, *state))
+
+
 class Walk(NamedTuple):
     """How a layer walks: `make(op, direction)` gives its step, with states of these names."""
 
@@ -309,9 +323,10 @@ def _unrolled(walk: Walk) -> Decompose:
     """The decomposition of a layer into the parts of all its steps."""
 
     def decompose(op: ops.Layer, parts: Parts) -> Results:
-        steps, _, width = shape_of(op.data)
-        if steps in (DYNAMIC_INDEX, 0) or DYNAMIC_INDEX in (width, op.hidden_size.value.data):
+        width = shape_of(op.data)[2]
+        if shape_of(op.data)[0] == 0 or DYNAMIC_INDEX in (width, op.hidden_size.value.data):
             return None
+        parts.is_excerpt = op.is_open
         sequences: list[SSAValue] = []
         ends: list[State] = []
         for way, is_reversed in enumerate(op.walks):
@@ -319,11 +334,11 @@ def _unrolled(walk: Walk) -> Decompose:
             step = walk.step(direction)
             state: State = tuple(initial_state(direction, name) for name in walk.states)
             outputs: dict[int, SSAValue] = {}
-            for place in range(steps)[:: -1 if is_reversed else 1]:
+            for place in range(direction.steps)[:: -1 if is_reversed else 1]:
                 state, outputs[place] = step(place, state)
             role = f"{direction.prefix}hidden/sequence"
-            whole = _joined(parts, role, [outputs[place] for place in range(steps)], 0)
-            sequences.append(direction.add("hidden/reshape", ReshapeOp(whole, (steps, 1, *shape_of(whole)[1:]))))
+            whole = _joined(parts, role, [outputs[place] for place in range(direction.steps)], 0)
+            sequences.append(direction.add("hidden/reshape", _with_direction(whole, is_open=op.is_open)))
             ends.append(state)
         last = [
             _joined(parts, f"{name}/last", [end[number] for end in ends], 0) for number, name in enumerate(walk.states)

@@ -3,15 +3,19 @@
 Float composites keep their own evaluator: a profiled range changes no number.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from xdsl.ir import Operation, SSAValue
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.interpret.quantized.parameters import is_quantized
 from qmlir.dialects.nn.requantize import decompose
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.evaluation import ByOperation, Evaluator, Results, RunsRegions, evaluate, operand_groups
 
@@ -25,7 +29,11 @@ def _by_operand(op: NnOp, arguments: tuple[Any, ...]) -> dict[SSAValue, Any]:
     return values
 
 
-def of_parts(op: NnOp, *arguments: Any) -> Results:
+Watch = Callable[[str, Operation, Sequence[Any]], None]
+"""Is called with the role of each part, the part, and what it computes."""
+
+
+def of_parts(op: NnOp, *arguments: Any, watch: Watch | None = None) -> Results:
     """What the parts of a composite compute."""
     values = _by_operand(op, arguments)
     parts = Parts(op)
@@ -33,14 +41,40 @@ def of_parts(op: NnOp, *arguments: Any) -> Results:
         results = decompose(op, parts)
         if results is None:
             raise InterpretationError(f"the components of {op.name} {parts.missing_type()}")
-        for part in parts.operations:
+        if parts.is_excerpt:
+            return _of_known_sizes(op, values, arguments, watch)
+        for role, part in zip(parts.roles, parts.operations, strict=True):
             found = evaluate(part, [values[operand] for operand in part.operands])
             if found is None:
                 raise InterpretationError(f"{part.name}, a part of {op.name}, has no evaluator")
             values.update(zip(part.results, found, strict=True))
+            if watch is not None:
+                watch(role, part, found)
         return tuple(values[result] for result in results)
     finally:
         parts.discard()
+
+
+def _of_known_sizes(
+    op: NnOp, values: Mapping[SSAValue, Any], arguments: tuple[Any, ...], watch: Watch | None
+) -> Results:
+    """What all parts of a composite of open length compute: the sizes are those of the values."""
+    is_open = [DYNAMIC_INDEX in shape_of(operand) for operand in op.operands]
+    types = [TensorType(cast(Any, element_of(value)), np.shape(values[value])) for value in op.operands]
+    stand_ins = iter(Block(arg_types=[type_ for type_, each in zip(types, is_open, strict=True) if each]).args)
+    known = type(op).create(
+        operands=[next(stand_ins) if each else value for value, each in zip(op.operands, is_open, strict=True)],
+        result_types=op.result_types,
+        properties=dict(op.properties),
+        attributes=dict(op.attributes),
+    )
+    try:
+        for result, inferred in zip(tuple(known.results), known.infer_result_types(), strict=True):
+            type_ = TensorType(cast(Any, element_of(result)), inferred.get_shape())
+            Rewriter.replace_value_with_new_type(result, type_)
+        return of_parts(known, *arguments, watch=watch)
+    finally:
+        known.erase(safe_erase=False)
 
 
 def _or_parts(evaluator: Evaluator) -> ByOperation:

@@ -32,7 +32,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import KeptOp, Kind, tensor_like
+from qmlir.dialects.nn.base import KeptOp, Kind, kind_of, tensor_like
 from qmlir.dialects.nn.infer.operands import check_shape
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, element_of, float_list, shape_of
@@ -102,6 +102,15 @@ class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
+    def accepts_quantized_values(self) -> bool:
+        is_float = kind_of(element_of(self.operands[0])) is Kind.FLOAT
+        return super().accepts_quantized_values() and not (self.is_open and is_float)
+
+    def float_reason(self) -> str:
+        if not self.is_open:
+            return super().float_reason()
+        return "is kept whole, as its length is open: all of its parts are quantized or none (--shape says it)"
+
     def multiply_adds(self) -> int:
         """`W x + R h` of all gates at every step, in every direction."""
         weight = self.operands[1]  # each layer defines its operands, in this order
@@ -114,6 +123,11 @@ class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
     def computed_gates(self) -> int:
         """The number of gates that have products of their own."""
         return self.GATES
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the length of the sequence is not known."""
+        return shape_of(self.operands[0])[0] == DYNAMIC_INDEX
 
     @property
     def walks(self) -> tuple[bool, ...]:

@@ -131,6 +131,8 @@ def write_parts(out: Outgoing, op: NnOp, exporters: Exporters) -> None:
         results = decompose(op, parts)
         if results is None:
             raise out.error(f"has components that {parts.missing_type()}")
+        if parts.is_excerpt:
+            raise out.error("is written as its parts, which need the length of its sequence: say it with --shape")
         names = dict(out.names)
         given: dict[SSAValue, str] = {}
         for result, name in zip(results, out.outputs, strict=True):

@@ -194,10 +194,10 @@ func.func @gru_with_lengths(%x: tensor<2x3x1xf32>, %w: tensor<1x3x1xf32>, %r: te
   func.return %0 : tensor<2x1x3x1xf32>
 }
 
-// How many steps there are must be known.
+// How many steps there are must be known: until then, the parts have types as components.
 // CHECK-LABEL: @unknown_time(
 // CHECK-SAME: [[V0:%.+]]: tensor<?x1x3xf32>, [[V1:%.+]]: tensor<1x2x3xf32>, [[V2:%.+]]: tensor<1x2x2xf32>) -> tensor<?x1x1x2xf32>
-// CHECK-NEXT: [[V3:%.+]], [[V4:%.+]] = nn.rnn [[V0]], [[V1]], [[V2]] {hidden_size = 2} : (tensor<?x1x3xf32>, tensor<1x2x3xf32>, tensor<1x2x2xf32>) -> (tensor<?x1x1x2xf32>, tensor<1x1x2xf32>)
+// CHECK-NEXT: [[V3:%.+]], [[V4:%.+]] = nn.rnn [[V0]], [[V1]], [[V2]] {hidden_size = 2, components = {}} : (tensor<?x1x3xf32>, tensor<1x2x3xf32>, tensor<1x2x2xf32>) -> (tensor<?x1x1x2xf32>, tensor<1x1x2xf32>)
 // CHECK-NEXT: func.return [[V3]] : tensor<?x1x1x2xf32>
 func.func @unknown_time(%x: tensor<?x1x3xf32>, %w: tensor<1x2x3xf32>, %r: tensor<1x2x2xf32>) -> tensor<?x1x1x2xf32> {
   %0, %1 = nn.rnn %x, %w, %r {hidden_size = 2} : (tensor<?x1x3xf32>, tensor<1x2x3xf32>, tensor<1x2x2xf32>) -> (tensor<?x1x1x2xf32>, tensor<1x1x2xf32>)
