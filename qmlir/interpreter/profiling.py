@@ -7,7 +7,7 @@ profile depends on its samples alone, not on how they are divided among batches 
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -149,9 +149,10 @@ def run_profile(
     batch_size: int | None = None,
     processes: int = 1,
     passes: str = "",
+    chosen: Callable[[Iterable[Run]], Iterable[Run]] | None = None,
     progress: IO[str] | None = None,
 ) -> Profile:
-    """The profile of `module`, which has observers, on the samples in `data` (see `qmlir.profile`).
+    """The profile of `module`, which has observers, on the samples in `data`, or on those `chosen` (`qmlir.profile`).
 
     Raises `DiagnosticError`: for data that does not fit, for no data, and for values that are not finite, with key and
     sample. Keys that no run reached are warned of.
@@ -166,11 +167,12 @@ def run_profile(
     if not recorder.keys and not any(has_parameters(each.value) for each in keyed_values(module)):
         raise text_error("the module has no observers: run calib-insert-observers")
     runs = Samples(function, data)
+    taken = runs if chosen is None else chosen(runs)
     totals = Totals(options.momentum)
     if processes == 1:
-        steps = _run_here(module, runs, options, totals)
+        steps = _run_here(module, taken, options, totals)
     else:
-        steps = _run_in_processes(module, runs, options, processes, batch_size or BATCH, totals)
+        steps = _run_in_processes(module, taken, options, processes, batch_size or BATCH, totals)
     samples = 0
     with bar("profiling", runs.total, progress) as advance:
         for done in steps:

@@ -1,6 +1,6 @@
 """A module and samples in, the profile of its values out: observers are inserted, and a run fills them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.arithmetic.histogram import BINS
 from qmlir.interpreter.profiling import RunOptions, run_profile
 from qmlir.interpreter.recording import MOMENTUM
-from qmlir.interpreter.samples import Data
+from qmlir.interpreter.samples import Data, Run
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
 from qmlir.pipelines import PROFILE
@@ -28,6 +28,7 @@ def profile(
     observers: Sequence[str] = (),
     bins: int = BINS,
     momentum: float = MOMENTUM,
+    chosen: Callable[[Iterable[Run]], Iterable[Run]] | None = None,
     progress: IO[str] | None = None,
 ) -> Profile:
     """Recorded statistics of the values of `module` on samples, by key. `module` is not changed.
@@ -41,7 +42,8 @@ def profile(
     profile, and memory does not grow with the number of samples.
 
     `constants`, `axis` and the names of `observers` of packages are options of `calib-insert-observers`, `bins` bounds
-    histograms, and `momentum` is that of the moving average of ranges. A terminal as `progress` gets a bar.
+    histograms, and `momentum` is that of the moving average of ranges. `chosen` takes all runs and gives those that are
+    profiled. A terminal as `progress` gets a bar.
 
     Values of a partly quantized model that have quantization parameters are not profiled. Raises `DiagnosticError` for
     data that is empty or does not fit the inputs, and for values that are not finite.
@@ -59,5 +61,6 @@ def profile(
         batch_size=batch_size,
         processes=processes,
         passes=passes,
+        chosen=chosen,
         progress=progress,
     )

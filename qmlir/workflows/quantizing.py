@@ -1,4 +1,4 @@
-"""A float module and samples in, a quantized module out: lowered, profiled, decided, raised."""
+"""A float module and samples in, a quantized module out: lowered, profiled, decided, raised, and then validated."""
 
 from collections.abc import Mapping, Sequence
 from typing import IO, Any, NamedTuple, Unpack
@@ -18,6 +18,7 @@ from qmlir.quantization.profiles.keys import keyed_values
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.report import float_reasons
 from qmlir.workflows.profiling import profile
+from qmlir.workflows.validating import Share, Validation, ValidationOptions, runs_to_compare, validate
 
 
 class Quantized(NamedTuple):
@@ -34,17 +35,24 @@ class Quantized(NamedTuple):
     float_reasons: Mapping[str, str]
     """Why operations were left in float, by key."""
 
+    validation: Validation | None = None
+    """How far it is from the float module; `None` where that was not asked for, or where there are no samples."""
+
 
 def quantize_with_profile(
     module: ModuleOp,
     data: Data | None = None,
     *,
     profiled: Profile | None = None,
+    validation: ValidationOptions | None = None,
     processes: int = 1,
     progress: IO[str] | None = None,
     **settings: Unpack[QuantizeSettings],
 ) -> Quantized:
-    """What `quantize` does, with what it made on the way. Raises `DiagnosticError`."""
+    """What `quantize` does, with what it made on the way; validated with `validation` only. Raises `DiagnosticError`.
+
+    All of `data` calibrates where no share is held out: without `validation`, or where that has samples of its own.
+    """
     if data is not None and profiled is not None:
         raise text_error("quantize takes samples or a profile, one of them")
     pipeline, values = quantize_pipeline(settings, module)
@@ -55,8 +63,11 @@ def quantize_with_profile(
 
     lowered = module.clone()
     run(lowered, "target", "lower")
+    holds_out = data is not None and validation is not None and validation.data is None
+    share = Share(runs_to_compare(module)) if holds_out else None
     if data is not None:
-        profiled = profile(lowered, data, processes=processes, progress=progress)
+        chosen = None if share is None else share.calibrating
+        profiled = profile(lowered, data, chosen=chosen, processes=processes, progress=progress)
     elif profiled is None:
         profiled = _carried(lowered, module)
     run(lowered, "profile", taken=profiled)
@@ -70,7 +81,8 @@ def quantize_with_profile(
 
     run(lowered, "decide", watch=watch, given_recipe=given_recipe(settings))
     run(lowered, "propagate", "raise", "rescale")
-    return Quantized(lowered, profiled, before, frozenset(used), reasons)
+    found = None if validation is None else validate(module, lowered, validation, share)
+    return Quantized(lowered, profiled, before, frozenset(used), reasons, found)
 
 
 def _carried(lowered: ModuleOp, module: ModuleOp) -> Profile:
@@ -89,6 +101,10 @@ def quantize(
     data: Data | None = None,
     *,
     profiled: Profile | None = None,
+    validation: Data | None = None,
+    validate: bool = True,
+    min_sqnr: float | None = None,
+    min_agreement: float | None = None,
     processes: int = 1,
     progress: IO[str] | None = None,
     **settings: Unpack[QuantizeSettings],
@@ -102,7 +118,21 @@ def quantize(
     `requantize`, `assert_all_quantized`. Inputs and outputs of the module stay float; between them it computes on
     integers, but for operations that stay in float. A terminal as `progress` gets a bar.
 
+    The outputs are compared with those of `module` on a few samples: on those of `validation`; or on a share of more
+    than 256 samples of `data`, which is held out of the calibration; or on some that calibrate. Lost answers are a
+    warning that names the first cause, and a `DiagnosticError` where an output has less than `min_sqnr` decibels or
+    gives less than the share `min_agreement` of the samples the same class. `validate=False` leaves all of that out.
+
     Raises `DiagnosticError` for data, a profile or a recipe that does not fit.
     """
-    made = quantize_with_profile(module, data, profiled=profiled, processes=processes, progress=progress, **settings)
+    options = ValidationOptions(validation, min_sqnr, min_agreement)
+    made = quantize_with_profile(
+        module,
+        data,
+        profiled=profiled,
+        validation=options if validate or options.is_asked_for else None,
+        processes=processes,
+        progress=progress,
+        **settings,
+    )
     return made.module

@@ -13,6 +13,7 @@ from qmlir.quantization.recipe import RecipeText
 from qmlir.quantization.report import Coverage, coverage
 from qmlir.workflows.inspection.values import bytes_of, bytes_text
 from qmlir.workflows.quantizing import Quantized
+from qmlir.workflows.validating import Validation
 
 _IN_FLOAT_LISTED = 100
 """Places left in float that the summary lists; a module with more of them is hardly quantized."""
@@ -35,15 +36,19 @@ class QuantizationSummary:
     quantized_weight_bytes: int
     coverage: Coverage
     settings: Mapping[str, Any]
+    validation: Validation | None = None
 
     def text(self) -> str:
-        """For a reader: the shares, what is left in float, the sizes."""
+        """For a reader: what is wrong first, then the shares, what is left in float, the sizes."""
         before, after = self.float_weight_bytes, self.quantized_weight_bytes
         times = f" ({before / after:.2f} times smaller)" if 0 < after < before else ""
+        verdict = "" if self.validation is None else self.validation.text()
+        is_fault = self.validation is not None and bool(self.validation.fault)
         return (
-            f"{self.coverage.summary()}"
+            f"{verdict if is_fault else ''}{self.coverage.summary()}"
             f"weights: {bytes_text(before)} in float, {bytes_text(after)} now{times}\n"
             f"{f'samples: {self.samples}' if self.samples else 'statistics: those that the model carries'}\n"
+            f"{'' if is_fault else verdict}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,9 +66,11 @@ class QuantizationSummary:
                 "multiply_adds": found.multiply_adds,
                 "integer_multiply_adds": found.integer_multiply_adds,
                 "multiply_adds_by_elements": found.multiply_adds_by_elements,
+                "integer_cost_share": found.integer_cost_share,
                 "in_float": [asdict(row) for row in left[:_IN_FLOAT_LISTED]],
                 "in_float_count": len(left),
             },
+            "validation": None if self.validation is None else self.validation.to_dict(),
             "settings": {key: _plain_setting(value) for key, value in self.settings.items()},
         }
 
@@ -91,4 +98,5 @@ def summarize(
         weight_bytes(quantized.module),
         coverage(quantized.module, quantized.float_reasons),
         settings,
+        quantized.validation,
     )

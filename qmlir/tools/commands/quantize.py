@@ -22,10 +22,12 @@ from qmlir.tools.arguments import (
     quantization_settings,
 )
 from qmlir.tools.frame import Command, Session
+from qmlir.tools.streams import UsageError
 from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.folder import QuantizedFolder, check_file, check_target, save_quantized
 from qmlir.workflows.quantizing import quantize_with_profile
 from qmlir.workflows.summary import summarize
+from qmlir.workflows.validating import ENOUGH, ValidationOptions
 
 _MODULE = ".mlir"
 
@@ -49,11 +51,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "--target", help="the targets to quantize for, the preferred one first (qmlir-opt --list-targets)"
     )
     add_quantization(parser)
+    add = parser.add_argument_group("how to validate").add_argument
+    add(
+        "--validation", metavar="PATH",
+        help="samples to compare the quantized model with the float one on (default: a share of --data that is held "
+        f"out of what comes after {ENOUGH} samples, or else the first of them)",
+    )  # fmt: skip
+    add("--no-validate", action="store_true", help="compare nothing")
+    add("--min-sqnr", type=float, metavar="DB", help="fail where an output has fewer decibels, and write nothing")
+    add("--min-agreement", type=float, metavar="SHARE", help="fail where fewer samples have the float model's class")
     add_export(parser)
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Quantize a model, write it, and report what computes in integers. Raises `DiagnosticError`."""
+    _check_words(arguments)
     output = Path(arguments.output)
     is_module = output.suffix == _MODULE or (output.exists() and not output.is_dir() and not output.is_file())
     is_onnx = output.suffix in ONNX_SUFFIXES
@@ -67,6 +79,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         module,
         arguments.data,
         profiled=Profile.load(arguments.profile) if arguments.profile else None,
+        validation=None
+        if arguments.no_validate
+        else ValidationOptions(arguments.validation, arguments.min_sqnr, arguments.min_agreement),
         **settings,
         progress=session.progress,
     )
@@ -82,6 +97,22 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
+def _check_words(arguments: argparse.Namespace) -> None:
+    """Raise `UsageError` for options that contradict each other."""
+    asked = ("validation", "min_sqnr", "min_agreement")
+    given = next((name for name in asked if getattr(arguments, name) is not None), None)
+    if arguments.no_validate and given is not None:
+        raise UsageError(f"qmlir quantize: error: --no-validate leaves nothing for --{given.replace('_', '-')} to do\n")
+
+
 _TEXT = pipelines.QUANTIZE.own_text(keep="{…}", profile="…", options="{…}")
 
-QUANTIZE = Command(add_arguments, run, epilog=f"The pipeline: {_TEXT}")
+QUANTIZE = Command(
+    add_arguments,
+    run,
+    epilog=f"""\
+The pipeline: {_TEXT}
+
+exit code 1: an output is below --min-sqnr or --min-agreement. Without them lost answers are a warning.
+""",
+)

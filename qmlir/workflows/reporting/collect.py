@@ -44,7 +44,7 @@ from qmlir.workflows.reporting.advice import Deciders
 from qmlir.workflows.reporting.findings import Checks, Facts, WeightFacts
 from qmlir.workflows.reporting.graph import GraphNode, ReportGraph, graph_of
 from qmlir.workflows.reporting.layout import layout
-from qmlir.workflows.reporting.model import ChannelWeights, Edge, Figure, KernelUse, Report, ReportNode
+from qmlir.workflows.reporting.model import ChannelWeights, Edge, Figure, KernelUse, Report, ReportNode, opening
 from qmlir.workflows.reporting.observing import Array, ObservedPair
 from qmlir.workflows.timing import interleaved
 
@@ -293,7 +293,7 @@ class _Collector:
         figures = (*self.judged(labels, programs), *self._outputs(), *self._sizes(), *times)
         return Report(
             self.options.title, f"qmlir {version('qmlir')}", self.samples, nodes, edges, drawn.width, drawn.height,
-            figures, findings, tuple(self.notes), self.clock.seconds,
+            figures, findings, tuple(self.notes), self.clock.seconds, *opening(nodes),
         )  # fmt: skip
 
     def _facts(self, node: GraphNode, reasons: Mapping[str, str]) -> Facts:

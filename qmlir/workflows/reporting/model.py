@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -12,6 +12,7 @@ from qmlir.ir.diagnostics import LINES, printable
 from qmlir.text.plain import plain
 from qmlir.workflows.inspection.values import ParameterInfo
 from qmlir.workflows.reporting.layout import Point
+from qmlir.workflows.validating import MIN_SQNR
 
 
 @dataclass(frozen=True)
@@ -171,6 +172,25 @@ class Report:
 
     seconds: Mapping[str, float] = field(default_factory=dict[str, float])
     """What took how long while the report was made."""
+
+    opens_on: int | None = None
+    """The number of the node that the page opens on, `None` for the first one."""
+
+    opens_because: str = ""
+    """What the page says of that node."""
+
+
+def opening(nodes: Sequence[ReportNode]) -> tuple[int | None, str]:
+    """The node to open on, and why: the first bad one in the model's order; else the one with the largest error."""
+    compared = [(node.error.sqnr_db, node) for node in nodes if node.error is not None]
+    known = [(ratio, node) for ratio, node in compared if ratio is not None]
+    bad = next((node for ratio, node in known if ratio < MIN_SQNR), None)
+    if bad is not None:
+        return bad.number, f"The first layer below {MIN_SQNR:g} dB: what is after it inherits its error."
+    quantized = [(ratio, node.number) for ratio, node in known if node.is_quantized]
+    if not quantized:
+        return None, ""
+    return min(quantized)[1], "The layer with the largest error."
 
 
 _DIGITS = 6

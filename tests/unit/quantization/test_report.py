@@ -152,11 +152,16 @@ def test_what_is_in_integers_and_what_is_not() -> None:
     assert (found.multiply_adds, found.integer_multiply_adds) == (4 * 2 + 2 * 3, 4 * 2)
     assert found.integer_share == 8 / 14
     assert found.multiply_adds_by_elements == {"i8 x i8": 8, "f32 x f32": 6}
-    assert [row.key for row in found.left_in_float] == ["fc2", "act"]
+    # A multiply-add costs 1 in 8 bits and 4 in float, an element of a result 64 and 128; open sizes count as 1.
+    costs = [8 + 64 * 2, 4 * 6 + 128 * 3, 128 * (3 + 3)]
+    assert [row.cost for row in found.rows] == costs
+    assert found.integer_cost_share == costs[0] / sum(costs)
+    assert [row.key for row in found.left_in_float] == ["act", "fc2"]  # by time, not by multiply-adds
     assert found.summary(lines=1) == (
         "1 of 4 operations compute on quantized values\n"
         "multiply-adds: 57.1% i8 x i8, 42.9% f32 x f32\n"
-        "  in float: fc2, nn.fully_connected: the recipe leaves it in float\n"
+        "estimated time: 10.4% on quantized values\n"
+        "  in float: act, nn.relu (2 times), 58.5% of the time: has values that were not seen, or are not f32\n"
         "  and 1 more in float\n"
     )
 

@@ -292,7 +292,7 @@ def test_nothing_waits_for_a_pipe_in_its_place(folders: tuple[Path, Path]) -> No
 
 def test_every_option_is_classified() -> None:
     """An option that takes a path writes as `output`, or is known to read."""
-    reads = {"data", "profile", "calibration", "recipe", "reference", "labels", "input"}
+    reads = {"data", "profile", "calibration", "recipe", "reference", "labels", "input", "validation"}
     for row in ROWS:
         options = options_of(build_parser(row))
         paths = {key for key, action in options.items() if action.metavar in PATHS}

@@ -103,7 +103,6 @@ byId("theme").addEventListener("click", () => {
   const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = isDark ? "light" : "dark";
 });
-const worst = report.nodes.filter((node) => node.error && node.is_quantized).sort((one, other) => ratio(one.error) - ratio(other.error))[0];
-if (worst || report.nodes.length) choose(worst || report.nodes[0], "graph");
-if (worst) panel.prepend(el("p", { class: "quiet" }, "The layer with the largest error. Choose another one in the graph, the table or the findings."));
+if (report.nodes.length) choose(report.nodes[report.opens_on ?? 0], "opening");
+if (report.opens_because) panel.prepend(el("p", { class: "quiet" }, `${report.opens_because} Choose another one in the graph, the table or the findings.`));
 document.documentElement.dataset.ready = "true";

@@ -93,6 +93,30 @@ def test_the_summary_for_a_reader(model: Path, tmp_path: Path) -> None:
     assert "weights: 6.0 KiB in float, 3.0 KiB now (2.00 times smaller)\nsamples: 8\n" in said
 
 
+def test_lost_answers_are_no_success(model: Path, tmp_path: Path) -> None:
+    """A warning and the first line of the summary; under a bound an error, and the folder of before stays."""
+    data, out = ("--data", tmp_path / "samples.npz", "-o", tmp_path / "out"), tmp_path / "out"
+    code, said, err = run(model, *data, "--activations", "i2", "--weights", "i2<-1:1>")
+    assert code == 0
+    assert err.startswith("warning: the quantized model lost its answers: output out has ")
+    assert "; the first cause: image (quant.qcast), " in err
+    assert said.startswith("THE ANSWERS ARE LOST: output out has ")
+    found = json.loads((out / "summary.json").read_text())["validation"]
+    assert (found["samples"], found["cause"]["key"]) == (8, "image")
+    before = files(out)
+    code, said, err = run(model, *data, "--min-sqnr", "200")
+    assert (code, said) == (1, "")
+    assert err.startswith("error: the quantized model lost its answers: output out has ")
+    assert files(out) == before
+    code, said, err = run(model, *data, "--activations", "i2", "--no-validate")
+    assert (code, err, json.loads((out / "summary.json").read_text())["validation"]) == (0, "", None)
+    code, said, _ = run(model, *data, "--validation", tmp_path / "samples.npz", "--min-agreement", "0.5")
+    assert code == 0
+    assert "against the float model, 8 samples given to validate: out " in said
+    code, _, err = run(model, *data, "--no-validate", "--min-sqnr", "20")
+    assert (code, err) == (2, "qmlir quantize: error: --no-validate leaves nothing for --min-sqnr to do\n")
+
+
 def test_the_recipe_makes_the_folder_again(model: Path, tmp_path: Path) -> None:
     """With options and a recipe, and then with the recipe of the folder alone."""
     (tmp_path / "mine.toml").write_text('[[rule]]\norigin = "act"\nslot = "output"\nstorage = "u8"\n')

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qmlir.ir.diagnostics import LINES, printable
-from qmlir.workflows.reporting.model import as_json
+from qmlir.workflows.reporting.model import as_json, opening
 from qmlir.workflows.reporting.render import embedded, page_of, write_page
 from tests.support.report_pages import EVIL, chain
 
@@ -69,6 +69,14 @@ def test_numbers_that_are_not_finite_are_null() -> None:
     first = replace(report.nodes[0], range=(-math.inf, math.nan), seconds=None)
     found = json.loads(as_json(replace(report, nodes=(first, *report.nodes[1:]))))
     assert found["nodes"][0]["range"] == [None, None]
+
+
+def test_the_page_opens_on_the_first_bad_layer() -> None:
+    """The errors are 40 dB, 37 dB and so on: node 11 is the first below 10 dB, and of five the last is the worst."""
+    assert opening(chain(30).nodes) == (11, "The first layer below 10 dB: what is after it inherits its error.")
+    assert opening(chain(5).nodes) == (4, "The layer with the largest error.")
+    assert opening([replace(node, error=None) for node in chain(3).nodes]) == (None, "")
+    assert opening([replace(node, is_quantized=False) for node in chain(3).nodes]) == (None, "")
 
 
 def test_a_page_of_many_nodes_is_small(tmp_path: Path) -> None:

@@ -1,0 +1,348 @@
+"""Whether a quantized module still gives the answers of its float model: both run on a few samples, and are compared.
+
+A calibration of many samples holds a share of them out for this. The verdict is by the median sample: one sample with
+large outputs, such as a spoiled one, would decide a ratio of sums over all of them. What is wrong is then looked for
+layer by layer, on one sample, and named with its place in the user's model.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.interpreter.run import interpret
+from qmlir.interpreter.samples import Data, Run, Samples
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, printable, text_error
+from qmlir.ir.interfaces import MultipliesAndAdds
+from qmlir.ir.provenance import origins_of
+from qmlir.ir.signature import outputs_of
+from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.specialization.inputs import function_of
+from qmlir.workflows.comparison.compare import ValueComparison, arguments_of, compare
+from qmlir.workflows.comparison.errors import ErrorSums, TopOne
+from qmlir.workflows.comparison.names import module_names
+from qmlir.workflows.comparison.subjects import ModuleSubject, real_outputs
+from qmlir.workflows.inspection.values import counted
+
+MOST = 16
+"""Runs that are compared at most."""
+
+MULTIPLY_ADDS = 12e9
+"""Those of all runs that are compared: fewer than `MOST` runs of a large model, but 2 of any. The interpreter takes
+about .8 s for 1e9 of them in both models together."""
+
+ENOUGH = 256
+"""Runs that calibration has for itself: only of what comes after them a share is held out."""
+
+HELD_OUT = 4
+"""After them every fourth run is held out."""
+
+MIN_SQNR = 10.0
+"""The ratio, in decibels, below which answers count as lost where nobody asks for another one: the error is a third of
+the signal, and a cosine about .95. The digits models keep all classes at 35 to 41 dB with 8 bits and at 11 to 14 dB
+with 4; with 2 bits, -5 to 0 dB, they keep one in five at most."""
+
+MIN_AGREEMENT, OF_SAMPLES, UNDER = 0.75, 8, 20.0
+"""The share of samples with the float model's class below which answers count as lost, likewise; asked of so many
+samples at least, and of ratios under so many decibels: above, classes differ that are as good as equal."""
+
+
+@dataclass(frozen=True)
+class ValidationOptions:
+    """What quantized modules are held to."""
+
+    data: Data | None = None
+    """Samples to compare on; `None` for some of those that calibrate."""
+
+    min_sqnr: float | None = None
+    """Decibels that every output has to have: below them there is an error, and no result."""
+
+    min_agreement: float | None = None
+    """The share of samples whose class has to be that of the float model, `0 <= share <= 1`, likewise."""
+
+    def __post_init__(self) -> None:
+        if self.min_agreement is not None and not 0 <= self.min_agreement <= 1:
+            raise text_error(f"the least agreement is a share, 0 to 1, found {self.min_agreement:g}")
+        if self.min_sqnr is not None and math.isnan(self.min_sqnr):
+            raise text_error("the least SQNR is a number of decibels, found nan")
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether a bound is given, so that a comparison has to be possible."""
+        return self.min_sqnr is not None or self.min_agreement is not None
+
+
+def runs_to_compare(module: ModuleOp, function: str = ENTRY) -> int:
+    """How many runs of `module` are compared at most: fewer where each takes long."""
+    products = sum(
+        op.multiply_adds() for op in function_of(module, function).walk() if isinstance(op, MultipliesAndAdds)
+    )
+    return max(2, min(MOST, int(MULTIPLY_ADDS / products))) if products > 0 else MOST
+
+
+@dataclass
+class Share:
+    """The runs that are compared, chosen while calibration goes over all of them: held out, or else the first ones."""
+
+    most: int
+    held_out: list[Run] = field(default_factory=list[Run])
+    shared: list[Run] = field(default_factory=list[Run])
+
+    def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
+        """The runs that are left for calibration."""
+        runs = iter(runs)
+        for run in islice(runs, ENOUGH):
+            if len(self.shared) < self.most:
+                self.shared.append(run)
+            yield run
+        for place, run in enumerate(runs, 1):
+            if place % HELD_OUT == 0 and len(self.held_out) < self.most:
+                self.held_out.append(run)
+            else:
+                yield run
+
+    @property
+    def runs(self) -> Sequence[Run]:
+        """Those that are compared."""
+        return self.held_out or self.shared
+
+    @property
+    def source(self) -> str:
+        """What they are, for a reader."""
+        return "held out of the calibration" if self.held_out else "that calibration used"
+
+
+@dataclass(frozen=True)
+class OutputValidation:
+    """How far an output of the quantized module is from the float one's."""
+
+    name: str
+    sqnr_db: float | None
+    """That of the median sample; `None` for an output of integers."""
+
+    cosine: float | None
+    """The cosine of the angle between both, likewise of the median sample."""
+
+    agreement: float | None
+    """The share of samples with the same class, or of equal integers; `None` for an output of neither."""
+
+    @property
+    def text(self) -> str:
+        """For a reader: `logits 33.6 dB, cosine 0.9998, same class 100.0%`."""
+        parts: list[str] = []
+        if self.sqnr_db is not None:
+            parts += [f"{self.sqnr_db:.1f} dB", f"cosine {self.cosine:.4f}"]
+        if self.agreement is not None:
+            what = "equal" if self.sqnr_db is None else "same class"
+            parts.append(f"{what} {100 * self.agreement:.1f}%")
+        return f"{printable(self.name)} {', '.join(parts)}"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Where the answers are lost: the first value that is as bad as an output."""
+
+    key: str
+    operation: str
+    """What gives it, `nn.matmul`."""
+
+    op_type: str
+    """The operator in the user's model, `MatMul`; empty where unknown."""
+
+    sqnr_db: float
+
+    @property
+    def text(self) -> str:
+        """For a reader: its place, and how bad it is."""
+        kind = f"{self.op_type}, {self.operation}" if self.op_type else self.operation
+        return f"{printable(self.key)} ({printable(kind)}), {self.sqnr_db:.1f} dB"
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What a quantized module was found to give beside its float model."""
+
+    samples: int
+    source: str
+    """What the samples are: held out of the calibration, that calibration used, or given."""
+
+    outputs: tuple[OutputValidation, ...] = ()
+    faults: tuple[str, ...] = ()
+    """How answers are lost, by output; empty for a sound model."""
+
+    cause: Cause | None = None
+    problem: str = ""
+    """Why nothing could be compared; empty where something was."""
+
+    @property
+    def fault(self) -> str:
+        """Everything that is wrong, in one line; empty for a sound model."""
+        if self.problem:
+            return f"the quantized model was not compared with the float one: {self.problem}"
+        if not self.faults:
+            return ""
+        where = "" if self.cause is None else f"; the first cause: {self.cause.text}"
+        return f"the quantized model lost its answers: {'; '.join(self.faults)}{where}"
+
+    def text(self) -> str:
+        """For a reader: what is wrong, and how far each output is off."""
+        if self.problem:
+            return f"not compared with the float model: {self.problem}\n"
+        head = f"against the float model, {counted(self.samples, 'sample')} {self.source}:"
+        told = [each.text for each in self.outputs]
+        lines = [f"{head} {told[0]}"] if len(told) == 1 else [head, *(f"  {each}" for each in told)]
+        if self.faults:
+            lines.insert(0, "THE ANSWERS ARE LOST: " + "; ".join(self.faults))
+            if self.cause is not None:
+                lines.append(f"first cause: {self.cause.text}")
+        return "".join(f"{line}\n" for line in lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines: plain values; an infinite ratio, of equal values, is null."""
+        found = asdict(self)
+        for row in (*found["outputs"], *([found["cause"]] if found["cause"] else ())):
+            ratio = row["sqnr_db"]
+            row["sqnr_db"] = ratio if ratio is not None and math.isfinite(ratio) else None
+        return found
+
+
+@dataclass
+class _Output:
+    """One output, sample by sample."""
+
+    name: str
+    is_integer: bool = False
+    ratios: list[float] = field(default_factory=list[float])
+    cosines: list[float] = field(default_factory=list[float])
+    top1: TopOne = field(default_factory=TopOne)
+    equal: int = 0
+    elements: int = 0
+
+    def add(self, reference: Array, found: Array) -> None:
+        self.is_integer = reference.dtype.kind in "iub"
+        if self.is_integer:
+            self.equal += int((reference == found).sum())
+            self.elements += reference.size
+            return
+        sums = ErrorSums()
+        sums.add(reference, found)
+        self.ratios.append(sums.sqnr_db)
+        self.cosines.append(_cosine(reference, found))
+        self.top1.add(reference, found)
+
+    @property
+    def median(self) -> int:
+        """The run whose ratio is the median, the lower of two."""
+        return int(np.argsort(self.ratios, kind="stable")[(len(self.ratios) - 1) // 2])
+
+    def validation(self) -> OutputValidation:
+        if self.is_integer:
+            return OutputValidation(self.name, None, None, self.equal / self.elements if self.elements else None)
+        cosine = sorted(self.cosines)[(len(self.cosines) - 1) // 2]
+        return OutputValidation(self.name, self.ratios[self.median], cosine, self.top1.share)
+
+
+def _cosine(reference: Array, found: Array) -> float:
+    """The cosine of the angle between both as vectors; 1 for equal ones, 0 where one of them is 0 or not finite."""
+    if np.array_equal(reference, found, equal_nan=True):
+        return 1.0
+    one, other = (each.astype(np.float64).reshape(-1) for each in (reference, found))
+    with np.errstate(invalid="ignore", over="ignore"):
+        sizes = float(np.linalg.norm(one) * np.linalg.norm(other))
+        product = float(one @ other)
+    return product / sizes if 0 < sizes < math.inf and math.isfinite(product) else 0.0
+
+
+def validate(
+    module: ModuleOp, quantized: ModuleOp, options: ValidationOptions, share: Share | None, function: str = ENTRY
+) -> Validation | None:
+    """How far `quantized` is from the float `module` it was made of; `None` where there are no samples to run.
+
+    What lost its answers is a warning, with the first cause; under a bound of `options`, a `DiagnosticError`.
+    """
+    if options.data is not None:
+        runs: Sequence[Run] = list(
+            islice(Samples(function_of(module, function), options.data), runs_to_compare(module))
+        )
+        source = "given to validate"
+    elif share is not None:
+        runs, source = share.runs, share.source
+    elif options.is_asked_for:
+        raise text_error("a bound needs samples to compare on: give samples, or some to validate")
+    else:
+        return None
+    found = _validated(module, quantized, runs, source, options, function)
+    if found.fault:
+        if options.is_asked_for:
+            raise text_error(found.fault)
+        emit(Diagnostic(Severity.WARNING, found.fault))
+    return found
+
+
+def _validated(
+    module: ModuleOp, quantized: ModuleOp, runs: Sequence[Run], source: str, options: ValidationOptions, function: str
+) -> Validation:
+    signature = function_of(module, function)
+    arguments = [arguments_of(signature, run) for run in runs]
+    samples = sum(run.samples for run in runs)
+    outputs: dict[str, _Output] = {}
+    try:
+        for inputs in arguments:
+            reference, found = (_outputs(each, inputs, function) for each in (module, quantized))
+            for name, value in reference.items():
+                if name in found and value.shape == found[name].shape and value.size:
+                    outputs.setdefault(name, _Output(name)).add(value, found[name])
+    except DiagnosticError as error:
+        return Validation(samples, source, problem=error.diagnostic.message)
+    if not outputs:
+        return Validation(samples, source, problem="there is no output of numbers, or none of the same shape in both")
+    rows = tuple(each.validation() for each in outputs.values())
+    faults = {row.name: told for row in rows if (told := _fault(row, options, samples))}
+    if not faults:
+        return Validation(samples, source, rows)
+    worst = outputs[next(iter(faults))]
+    chosen = arguments[worst.median if worst.ratios else 0]
+    bound = MIN_SQNR if options.min_sqnr is None else options.min_sqnr
+    return Validation(samples, source, rows, tuple(faults.values()), _cause(module, quantized, chosen, bound, function))
+
+
+def _fault(row: OutputValidation, options: ValidationOptions, samples: int) -> str:
+    """What is wrong with an output, empty for a sound one."""
+    name = printable(row.name)
+    ratio, least = row.sqnr_db, MIN_SQNR if options.min_sqnr is None else options.min_sqnr
+    if ratio is not None and not ratio >= least:
+        return f"output {name} has {ratio:.1f} dB, less than {least:g}"
+    share = options.min_agreement
+    if share is None and samples >= OF_SAMPLES and (ratio is None or ratio < UNDER):
+        share = MIN_AGREEMENT
+    if share is not None and row.agreement is not None and row.agreement < share:
+        what = "of its integers equal" if ratio is None else "of the samples in the same class"
+        return f"output {name} has {100 * row.agreement:.1f}% {what}, less than {100 * share:g}%"
+    return ""
+
+
+def _outputs(module: ModuleOp, inputs: Mapping[str, Array], function: str) -> dict[str, Array]:
+    types = {port.name: port.type for port in outputs_of(function_of(module, function))}
+    found = real_outputs(interpret(module, inputs, function=function), types)
+    return {key.removeprefix("output:"): value for key, (value,) in found.items()}
+
+
+def _cause(
+    module: ModuleOp, quantized: ModuleOp, inputs: Mapping[str, Array], bound: float, function: str
+) -> Cause | None:
+    """The first value below `bound` on one sample; where classes alone are lost, the value with the lowest ratio."""
+    sides = ModuleSubject(module, "float", function=function), ModuleSubject(quantized, "quantized", function=function)
+    found = compare(*sides, [dict(inputs)])
+    first: ValueComparison | None = found.first_below(bound) or next(iter(found.worst(1)), None)
+    if first is None:
+        return None
+    named = {key: value.owner for value, key in module_names(module, function).values.items()}
+    owner = named.get(first.key)
+    types = [each.op_type for each in origins_of(owner) if each.op_type] if isinstance(owner, Operation) else []
+    return Cause(first.key, first.operation, "+".join(dict.fromkeys(types)), first.sqnr_db)
