@@ -12,9 +12,10 @@ from qmlir.quantization.casts import drop_calibration, insert_casts
 from qmlir.quantization.decide import decide
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.recipe import WIDE_BY_DEFAULT, Recipe, RecipeSource, Rule, make_rule, read_rules
+from qmlir.quantization.rounded_states import round_states
 
 Watch = Callable[[Recipe, Sequence[Decisions]], None]
-"""Is called with a recipe and its decisions for each function of a module, before the module is changed."""
+"""Is called with a recipe and its decisions for each function of a module, before casts are put into it."""
 
 _OF_DATA = {"storage": "activations", "scheme": "scheme", "calibrator": "calibrator"}
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
@@ -63,6 +64,8 @@ def decide_and_insert(
     """
     functions = [op for op in module.walk() if isinstance(op, FuncOp) and not op.is_declaration]
     targets = targets_of(module)
+    for function in functions:
+        round_states(function, recipe)
     decided = [decide(function, recipe, targets) for function in functions]
     recipe.check_used()
     if watch is not None:

@@ -196,6 +196,12 @@ class Recipe:
                 said |= {key: (value, rule.name or rule.sources.get(key, "")) for key, value in rule.settings.items()}
         return said
 
+    def names_part(self, op: Operation, slot: Slot) -> bool:
+        """Whether a rule that has a name is about `slot` of `op`, a part, by its role or by its origin and role."""
+        roles = {origin.role for origin in origins_of(op)}
+        rules = (rule for _, rule in self._matching(op, slot) if rule.name)
+        return any(rule.role != "*" or any(rule.origin.endswith(role) for role in roles) for rule in rules)
+
     def yielding(self, op: Operation, slot: Slot) -> set[str]:
         """The fields that a built-in rule says, and that give way."""
         return {name for _, rule in self._matching(op, slot) if rule.yields for name in rule.settings}

@@ -354,8 +354,11 @@ class Graph:
         must = isinstance(op, KeptOp) or _refusal(op) is not None  # a bias of another type than the accumulator
         if not has_parts(op) or not (must or self.chance(WITH_PARTS)):
             return
+        optional: list[str] = []
+        if isinstance(op, RecurrentOp):  # each direction may round its state
+            optional = [f"{prefix}hidden/rounded" for prefix in ("", "backward/")[: op.directions] if self.chance(0.4)]
         with _twin(type(op), operands, properties, results) as (twin, reals):
-            roles = roles_of(op, twin, dict(zip(twin.operands, reals, strict=True)))
+            roles = roles_of(op, twin, dict(zip(twin.operands, reals, strict=True)), optional)
         if not roles:
             return
         for _ in range(ATTEMPTS_AT_PARTS):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DictionaryAttr
+from xdsl.dialects.builtin import DictionaryAttr, f32
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from qmlir import registry
@@ -92,14 +92,14 @@ def _givers(results: Sequence[SSAValue], made: Sequence[Operation]) -> Iterator[
             yield value.op, number
 
 
-def roles_of(op: NnOp, twin: NnOp, reals: Mapping[SSAValue, Array]) -> list[Role] | None:
+def roles_of(op: NnOp, twin: NnOp, reals: Mapping[SSAValue, Array], optional: Sequence[str] = ()) -> list[Role] | None:
     """The roles of the parts of `op` whose types are free, by `twin`, which is `op` in floats on the values `reals`.
 
-    `None` where it has no parts.
+    `None` where it has no parts. Parts of the roles `optional` are there only where they have a type.
     """
     decomposition = registry.decompositions()[type(op)]
     own, floats, values = _Kept(op), Parts(twin), dict(reals)
-    op.components = DictionaryAttr({})
+    op.components = twin.components = DictionaryAttr(dict.fromkeys(optional, f32))
     roles: dict[str, Role] = {}
     try:
         decomposition(op, own)
@@ -128,4 +128,4 @@ def roles_of(op: NnOp, twin: NnOp, reals: Mapping[SSAValue, Array]) -> list[Role
     finally:
         Parts.discard(own)
         floats.discard()
-        op.components = None
+        op.components = twin.components = None

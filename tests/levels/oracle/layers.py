@@ -62,6 +62,13 @@ class _Walk:
             raise UnknownError("a split of several scales")
         return [product.at(slice(place, place + 1)) for place in range(len(product.array))]
 
+    def read(self, hidden: Value) -> Value:
+        """The hidden state as its products read it."""
+        if "hidden/rounded" not in self.steps.types:
+            return hidden
+        type_ = self.steps.type_of("hidden/rounded", hidden.array.shape)
+        return self.steps.rescaled(hidden.integers, hidden.own.scale, type_, self.steps.mode_of(hidden))
+
     def total(self, gate: str, taken: Value, state: Value, number: int) -> Value:
         product = self.steps.matmul(f"{gate}/recurrence_matmul", state, self.rows("recurrence", number))
         return self.steps.on_one_scale(f"{gate}/sum", np.add, taken, product)
@@ -115,7 +122,7 @@ def _lstm_steps(walk: _Walk) -> Any:
     }
 
     def gate_at(gate: str, place: int, state: tuple[Value, ...], cell: Value, function: int) -> Value:
-        total = walk.total(gate, inputs[gate][place], state[0], numbers[gate])
+        total = walk.total(gate, inputs[gate][place], walk.read(state[0]), numbers[gate])
         if walk.values["peepholes"] is not None and gate in peeps:
             peep = steps.mul(f"{gate}/peephole_mul", cell, walk.rows("peepholes", peeps[gate]))
             total = steps.on_one_scale(f"{gate}/peephole_sum", np.add, total, peep)
@@ -149,7 +156,7 @@ def _gru_steps(walk: _Walk) -> Any:
         if not is_linear:
             scaled = steps.mul("hidden_gate/reset_mul", reset, hidden)
             return walk.total("hidden_gate", fresh_inputs[place], scaled, 2)
-        product = steps.matmul("hidden_gate/recurrence_matmul", hidden, walk.rows("recurrence", 2))
+        product = steps.matmul("hidden_gate/recurrence_matmul", walk.read(hidden), walk.rows("recurrence", 2))
         bias = walk.bias(5)
         if bias is not None:
             product = steps.on_one_scale("hidden_gate/recurrence_bias_add", np.add, product, bias)
@@ -158,8 +165,9 @@ def _gru_steps(walk: _Walk) -> Any:
 
     def step(place: int, state: tuple[Value, ...]) -> tuple[Value, ...]:
         (hidden,) = state
+        read = walk.read(hidden)
         update, reset = (
-            walk.activated(gate, walk.clipped(gate, walk.total(gate, inputs[number][place], hidden, number)), 0)
+            walk.activated(gate, walk.clipped(gate, walk.total(gate, inputs[number][place], read, number)), 0)
             for number, gate in enumerate(gates)
         )
         new = walk.activated("hidden_gate", walk.clipped("hidden_gate", candidate(place, hidden, reset)), 1)
@@ -174,7 +182,7 @@ def _rnn_steps(walk: _Walk) -> Any:
     inputs = walk.projected("hidden", 0, walk.bias(0, 1))
 
     def step(place: int, state: tuple[Value, ...]) -> tuple[Value, ...]:
-        total = walk.total("hidden", inputs[place], state[0], 0)
+        total = walk.total("hidden", inputs[place], walk.read(state[0]), 0)
         return (walk.activated("hidden", walk.clipped("hidden", total), 0),)
 
     return walk.run(step, ("hidden",))

@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import ModelProto, numpy_helper, parser
-from xdsl.dialects.builtin import DictionaryAttr
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.ir import Operation
 
 import qmlir
+from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.ir.builtin_types import element_of
@@ -18,7 +20,7 @@ from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import kept_composites, pipeline_values
 from qmlir.quantization.recipe import RecipeText
-from qmlir.text.printing import save_module
+from qmlir.text.printing import module_text, save_module
 from tests.support.classifiers import classifier, samples
 
 
@@ -181,3 +183,51 @@ def test_a_layer_of_open_length_of_which_a_part_is_float_stays_in_float() -> Non
     assert "components" not in layer.properties
     assert not any(op.name == "quant.qcast" for op in module.walk())
     assert [each for each in said if "its length is open, so that all of its parts are quantized or none" in each]
+
+
+_STATES = {"nn.lstm": "hidden/product", "nn.gru": "hidden/sum", "nn.rnn": "hidden/tanh"}
+"""The part of each layer that gives the hidden state."""
+
+
+def _with_state(kind: str, state: str, rounded: str, length: str = "4") -> tuple[ModuleOp, Operation]:
+    """A layer whose state, and what its products read of it, have these storages; where empty, no rule says so."""
+    rules = [(f"*{_STATES[kind]}", state), ("*hidden/rounded", rounded)]
+    text = "".join(
+        f'[[rule]]\nrole = "{role}"\nslot = "output"\nstorage = "{storage}"\n' for role, storage in rules if storage
+    )
+    data = [_sequence(kind, 4, seed) for seed in range(4)]
+    module = qmlir.quantize(qmlir.load(_layer(kind, length)), data, keep=(), recipe=RecipeText("state", text))
+    (layer,) = (op for op in module.walk() if op.name == kind)
+    return module, layer
+
+
+@pytest.mark.parametrize("kind", _STATES)
+def test_a_state_of_16_bits_is_rounded_to_8_where_a_rule_says_so(kind: str) -> None:
+    module, layer = _with_state(kind, "i16", "i8")
+    types = layer.properties["components"]
+    assert isinstance(types, DictionaryAttr)
+    (state,) = {element_of(layer.results[0])}
+    rounded = [type_ for role, type_ in types.data.items() if role.endswith("hidden/rounded")]
+    assert len(rounded) == (2 if kind == "nn.lstm" else 1)  # one for each direction
+    assert isinstance(state, UniformQuantizedType)
+    assert state.bits == 16
+    for each in rounded:
+        assert isinstance(each, UniformQuantizedType)
+        assert (each.bits, round(np.log2(each.scale / state.scale)) in (7, 8)) == (8, True)
+    open_module, open_layer = _with_state(kind, "i16", "i8", "time")
+    assert open_layer.properties["components"] == types
+    sequence = _sequence(kind, 4, 1)
+    exact, whole, same = (
+        interpret(each, sequence)["y"] for each in (qmlir.load(_layer(kind, "4")), module, open_module)
+    )
+    assert np.array_equal(whole, same)
+    assert np.abs(whole - exact).max() < 0.1
+
+
+@pytest.mark.parametrize(("state", "rounded"), [("i16", ""), ("i16", "i16"), ("", "i8")])
+def test_a_state_is_read_as_it_is_unless_a_rule_gives_it_another_type(state: str, rounded: str) -> None:
+    module, layer = _with_state("nn.rnn", state, rounded)
+    types = layer.properties["components"]
+    assert isinstance(types, DictionaryAttr)
+    assert "hidden/rounded" not in types.data
+    assert module_text(module) == module_text(_with_state("nn.rnn", state, "")[0])

@@ -6,9 +6,11 @@
     forget_gate/sum                 then `peephole_mul`, `peephole_sum` and `clip`, where there are such
     forget_gate/sigmoid             or another activation function
 
-The states are `cell/…` and `hidden/…`; the second direction of a bidirectional layer has all of this after
-`backward/`. Lengths are masks: after its end a sequence keeps its state, and its hidden states are 0. States are
-`[1, N, H]`, so that no step needs a reshape; an initial state that is left out is a zero of `[1, 1, H]`.
+The states are `cell/…` and `hidden/…`; the second direction of a bidirectional layer has all of this after `backward/`.
+With a type for `hidden/rounded` among the components, the products read the hidden state in that type, to which a part
+rounds it; without, they read it as it is. Lengths are masks: after its end a sequence keeps its state, and its hidden
+states are 0. States are `[1, N, H]`, so that no step needs a reshape; an initial state that is left out is a zero of
+`[1, 1, H]`.
 
 Where the length is open, the parts are an excerpt: those of two steps, one of which takes the initial states. More
 steps have no other roles and types.
@@ -24,6 +26,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.decompose.components import components_of
 from qmlir.dialects.nn.decompose.dynamic_products import DynamicProducts
 from qmlir.dialects.nn.decompose.operands import Decompose, Results, scalar
 from qmlir.dialects.nn.decompose.recurrent_gates import DirectionWeights, activated
@@ -42,6 +45,9 @@ State = tuple[SSAValue, ...]
 
 EXCERPT = 2
 """The steps of an excerpt: one that takes the initial states, and one that takes those of a step."""
+
+ROUNDED = "hidden/rounded"
+"""The role of the hidden state as its products read it, where that has a type of its own."""
 
 CELLS = ("cell/sum", "cell/kept")
 """The roles of what an LSTM carries from step to step besides its output."""
@@ -144,6 +150,12 @@ class Direction:
     def activated(self, gate: str, value: SSAValue, number: int) -> SSAValue:
         return activated(self.parts, f"{self.prefix}{gate}", value, self.function(number))
 
+    def read(self, hidden: SSAValue) -> SSAValue:
+        """The hidden state as its products read it."""
+        if f"{self.prefix}{ROUNDED}" not in components_of(self.op):
+            return hidden
+        return self.add(ROUNDED, ClipOp.unbounded(hidden))
+
     def sum(self, gate: str, step: SSAValue, state: SSAValue, weight: SSAValue) -> SSAValue:
         """`W x + b + R h` of a gate at one step."""
         product = self.product(f"{gate}/recurrence_matmul", state, weight)
@@ -159,7 +171,7 @@ def _rnn(op: ops.RnnOp, walk: Direction) -> Step:
     weight = walk.recurrence("hidden", 0)
 
     def step(place: int, state: State) -> State:
-        total = walk.sum("hidden", inputs[place], state[0], weight)
+        total = walk.sum("hidden", inputs[place], walk.read(state[0]), weight)
         return (walk.activated("hidden", walk.clipped("hidden", total), 0),)
 
     return step
@@ -181,8 +193,8 @@ def _lstm(op: ops.LstmLayer, walk: Direction) -> Step:
             peepholes[gate] = walk.weights.rows(f"{gate}/peephole_weight", op.peepholes, _PEEPHOLES[gate])
     one = scalar(walk.parts, f"{walk.prefix}forget_gate/one", 1.0, op.data) if is_coupled else None
 
-    def gate_at(gate: str, place: int, hidden: SSAValue, cell: SSAValue, function: int) -> SSAValue:
-        total = walk.sum(gate, inputs[gate][place], hidden, weights[gate])
+    def gate_at(gate: str, place: int, read: SSAValue, cell: SSAValue, function: int) -> SSAValue:
+        total = walk.sum(gate, inputs[gate][place], read, weights[gate])
         if gate in peepholes:
             peep = walk.add(f"{gate}/peephole_mul", MulOp(cell, peepholes[gate]))
             total = walk.add(f"{gate}/peephole_sum", AddOp(total, peep))
@@ -190,15 +202,16 @@ def _lstm(op: ops.LstmLayer, walk: Direction) -> Step:
 
     def step(place: int, state: State) -> State:
         hidden, cell = state
-        into = gate_at("input_gate", place, hidden, cell, 0)
+        read = walk.read(hidden)
+        into = gate_at("input_gate", place, read, cell, 0)
         if one is not None:
             forget = walk.add("forget_gate/complement", SubOp(one, into))
         else:
-            forget = gate_at("forget_gate", place, hidden, cell, 0)
-        new = gate_at("cell_gate", place, hidden, cell, 1)
+            forget = gate_at("forget_gate", place, read, cell, 0)
+        new = gate_at("cell_gate", place, read, cell, 1)
         kept = walk.add("cell/forget_mul", MulOp(forget, cell))
         cell = walk.add("cell/sum", AddOp(kept, walk.add("cell/input_mul", MulOp(into, new))))
-        out = gate_at("output_gate", place, hidden, cell, 0)
+        out = gate_at("output_gate", place, read, cell, 0)
         return walk.add("hidden/product", MulOp(out, walk.activated("hidden", cell, 2))), cell
 
     return step
@@ -221,11 +234,11 @@ def _gru(op: ops.GruOp, walk: Direction) -> Step:
     new_weight = walk.recurrence("hidden_gate", 2)
     one = scalar(walk.parts, f"{walk.prefix}hidden/one", 1.0, op.data)
 
-    def candidate(place: int, hidden: SSAValue, reset: SSAValue) -> SSAValue:
+    def candidate(place: int, hidden: SSAValue, read: SSAValue, reset: SSAValue) -> SSAValue:
         if not is_linear:
             scaled = walk.add("hidden_gate/reset_mul", MulOp(reset, hidden))
             return walk.sum("hidden_gate", new_inputs[place], scaled, new_weight)
-        product = walk.add("hidden_gate/recurrence_matmul", MatMulOp(hidden, new_weight, True))
+        product = walk.add("hidden_gate/recurrence_matmul", MatMulOp(read, new_weight, True))
         if recurrence_bias is not None:
             product = walk.add("hidden_gate/recurrence_bias_add", AddOp(product, recurrence_bias))
         scaled = walk.add("hidden_gate/reset_mul", MulOp(reset, product))
@@ -233,11 +246,12 @@ def _gru(op: ops.GruOp, walk: Direction) -> Step:
 
     def step(place: int, state: State) -> State:
         (hidden,) = state
+        read = walk.read(hidden)
         update, reset = (
-            walk.activated(gate, walk.clipped(gate, walk.sum(gate, parts[place], hidden, weight)), 0)
+            walk.activated(gate, walk.clipped(gate, walk.sum(gate, parts[place], read, weight)), 0)
             for gate, parts, weight in zip(_GRU_GATES, inputs, weights, strict=True)
         )
-        new = walk.clipped("hidden_gate", candidate(place, hidden, reset))
+        new = walk.clipped("hidden_gate", candidate(place, hidden, read, reset))
         new = walk.activated("hidden_gate", new, 1)
         fresh = walk.add("hidden/new_mul", MulOp(walk.add("hidden/complement", SubOp(one, update)), new))
         return (walk.add("hidden/sum", AddOp(fresh, walk.add("hidden/kept_mul", MulOp(update, hidden)))),)

@@ -242,6 +242,15 @@ class ClipOp(UnaryOp):
     minimum = opt_prop_def(FloatAttr)
     maximum = opt_prop_def(FloatAttr)
 
+    def quantization_slots(self) -> QuantizationSlots:
+        is_bounded = self.minimum is not None or self.maximum is not None
+        return self.SLOTS if is_bounded else QuantizationSlots()
+
+    @staticmethod
+    def unbounded(value: SSAValue) -> "ClipOp":
+        """`value` as it is; quantized, in another type."""
+        return ClipOp.create(operands=[value], result_types=[tensor_like(value, shape_of(value))])
+
     @staticmethod
     def between(value: SSAValue, minimum: float, maximum: float) -> "ClipOp":
         """`value` kept inside `[minimum, maximum]`."""

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i32
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    i32,
+)
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.irdl import OptionalDef, VariadicDef
 from xdsl.rewriter import Rewriter
@@ -20,9 +28,10 @@ from qmlir import registry
 from qmlir.dialects.nn.assembly import SEGMENT_SIZES
 from qmlir.dialects.nn.base import NnOp, plain_type, shapes_agree
 from qmlir.dialects.nn.building import UNKNOWN_TYPE
+from qmlir.dialects.nn.decompose.recurrent import ROUNDED, prefix_of
 from qmlir.dialects.nn.ops.recurrent import DIRECTIONS, RecurrentOp
 from qmlir.ir.builtin_types import AnyTensor, element_of, integer_list, ranked_tensor, shape_of
-from qmlir.ir.decomposition import Parts
+from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 
 NEIGHBOURS = 24
@@ -122,6 +131,19 @@ def _recurrent_types(operation: type[RecurrentOp], properties: Properties, root:
         }
 
 
+def _with_optional_parts(operation: type[NnOp], properties: Properties, root: OpResult) -> Properties:
+    """`properties`, for a recurrent layer with components for those parts that are there only with a type."""
+    if not issubclass(operation, RecurrentOp) or root.op.parent is None:
+        return properties
+    names = {origin.name for origin in origins_of(root.op) if origin.role}
+    origins = (origin for op in root.op.parent.ops for origin in origins_of(op))
+    roles = {origin.role for origin in origins if origin.name in names and origin.role.endswith(ROUNDED)}
+    backward = {role for role in roles if role.endswith(f"{prefix_of(1)}{ROUNDED}")}
+    present = [f"{prefix_of(way)}{ROUNDED}" for way, own in enumerate((roles - backward, backward)) if own]
+    element = plain_type(element_of(root))
+    return {**properties, COMPONENTS: DictionaryAttr(dict.fromkeys(present, element))} if present else properties
+
+
 def _presences(operation: type[NnOp], properties: Properties) -> Iterator[tuple[tuple[str, ...], Properties]]:
     """The operands that may be there, with the properties: those that the property names, all and without what folding
     constants leaves out; else with and without the last optional ones."""
@@ -194,6 +216,7 @@ def templates(
     """
     assert isinstance(root, OpResult)
     nearby = types_around(root.op, nearest)
+    properties = _with_optional_parts(operation, properties, root)
     for names, own in _presences(operation, properties):
         for types in _choices(operation, own, root, nearby, names):
             found = _template(operation, own, root, number, types)

@@ -129,3 +129,22 @@ func.func @functions() {
   check.expect_close %plus, %6 {relative = 1.0e-5} : tensor<1x2x1xf32>
   func.return
 }
+
+// h = max(x + h', 0) in steps of 1/4, where h' is h in steps of 1: 7/4 is 2, then 8/4 and 9/4 are 2. So it is at any
+// length, of which the type says nothing.
+!q = !quant.uniform<i8:f32, 1.0>
+!x = !quant.uniform<i8:f32, 0.25>
+!h = !quant.uniform<i16:f32, 0.25>
+func.func @rounded_state() {
+  %x = nn.constant dense<[[[7]], [[0]], [[1]], [[1]]]> : tensor<4x1x1xi8> -> tensor<4x1x1x!x>
+  %one = nn.constant dense<1> : tensor<1x1x1xi8> -> tensor<1x1x1x!q>
+  %all, %last = nn.rnn %x, %one, %one {hidden_size = 1, activations = ["Relu"], components = {"hidden/initial" = !h, "hidden/rounded" = !q, "hidden/sum" = !h, "hidden/relu" = !h}} : (tensor<4x1x1x!x>, tensor<1x1x1x!q>, tensor<1x1x1x!q>) -> (tensor<4x1x1x1x!h>, tensor<1x1x1x!h>)
+  %0 = nn.constant dense<[[[[7]]], [[[8]]], [[[9]]], [[[9]]]]> : tensor<4x1x1x1xi16> -> tensor<4x1x1x1x!h>
+  check.expect_eq %all, %0 : tensor<4x1x1x1x!h>
+  %shape = nn.constant dense<[4, 1, 1]> : tensor<3xi64>
+  %open = nn.reshape %x, %shape : (tensor<4x1x1x!x>, tensor<3xi64>) -> tensor<?x1x1x!x>
+  %states, %end = nn.rnn %open, %one, %one {hidden_size = 1, activations = ["Relu"], components = {"hidden/initial" = !h, "hidden/rounded" = !q, "hidden/sum" = !h, "hidden/relu" = !h}} : (tensor<?x1x1x!x>, tensor<1x1x1x!q>, tensor<1x1x1x!q>) -> (tensor<?x1x1x1x!h>, tensor<1x1x1x!h>)
+  %found = nn.reshape %states : (tensor<?x1x1x1x!h>) -> tensor<4x1x1x1x!h>
+  check.expect_eq %found, %0 : tensor<4x1x1x1x!h>
+  func.return
+}

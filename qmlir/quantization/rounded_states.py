@@ -1,0 +1,140 @@
+"""The hidden state of a recurrent layer as its products read it: a part of its own, where a rule gives it a type.
+
+So a state may have 16 bits, and be rounded to 8 where it is multiplied by weights of 8. Without such a rule the
+products read the state as it is. In floats the part changes nothing, so a profile need not know it: its range is that
+of the states.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import replace
+from functools import reduce
+
+from xdsl.dialects.builtin import Float32Type, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from qmlir.arithmetic.statistics import Statistics
+from qmlir.dialects.calib.types import StatsAttr
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.decompose.recurrent import ROUNDED
+from qmlir.dialects.nn.ops.contraction import MatMulOp
+from qmlir.dialects.nn.ops.elementwise import ClipOp
+from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.interfaces import Quantizable, Slot
+from qmlir.ir.provenance import Origin, origins_of, set_origins
+from qmlir.quantization.observed import Observed, observed
+from qmlir.quantization.profiles.attached import attach, calibrated_type
+from qmlir.quantization.profiles.keys import is_constant
+from qmlir.quantization.recipe import Recipe
+from qmlir.quantization.retyping import is_f32, slots_of
+
+_PRODUCT = "recurrence_matmul"
+_RESET = "reset_mul"
+"""What a GRU multiplies the state with before a product that then does not read the state."""
+
+
+def _is_part(op: object, name: str) -> bool:
+    return isinstance(op, Operation) and any(origin.role.endswith(f"/{name}") for origin in origins_of(op))
+
+
+def _rounding(product: Operation) -> tuple[Origin, ...]:
+    """The origins of the part that rounds what `product` reads: `backward/hidden/rounded` in that direction."""
+    outer = (origin.role.split("/")[:-2] for origin in origins_of(product))
+    return tuple(
+        Origin(origin.name, origin.op_type, "/".join((*prefix, ROUNDED)))
+        for origin, prefix in zip(origins_of(product), outer, strict=True)
+    )
+
+
+def _products_of_states(function: FuncOp) -> Iterator[MatMulOp]:
+    for op in function.walk():
+        if (
+            isinstance(op, MatMulOp)
+            and _is_part(op, _PRODUCT)
+            and is_f32(op.lhs)
+            and not _is_part(op.lhs.owner, _RESET)
+        ):
+            yield op
+
+
+def round_states(function: FuncOp, recipe: Recipe) -> None:
+    """Put the part between each state and its products, where a rule of `recipe` names it and it is not the state's."""
+    roundings: dict[tuple[Origin, ...], dict[SSAValue, list[MatMulOp]]] = {}
+    for product in _products_of_states(function):
+        roundings.setdefault(_rounding(product), {}).setdefault(product.lhs, []).append(product)
+    for origins, readers in roundings.items():
+        if not _is_asked_for(origins, readers, recipe):
+            continue
+        parts: list[ClipOp] = []
+        for state, products in readers.items():
+            made = ClipOp.unbounded(state)
+            set_origins(made, origins)
+            Rewriter.insert_op(made, InsertPoint.before(min(products, key=_place)))
+            for product in products:
+                product.operands[0] = made.result
+            parts.append(made)
+        _give_range(parts)
+
+
+def _is_asked_for(origins: tuple[Origin, ...], states: Iterable[SSAValue], recipe: Recipe) -> bool:
+    """Whether a rule names the part of these origins, and wants another type than the states have."""
+    owners = (source.owner for source in _sources(states))
+    givers = [op for op in owners if isinstance(op, Operation) and not is_constant(op)]
+    part = ClipOp.unbounded(next(iter(states)))
+    set_origins(part, origins)
+    try:
+        choice = recipe.choice(part, Slot.OUTPUT) if recipe.names_part(part, Slot.OUTPUT) else None
+        return choice is not None and any(recipe.wish(giver, Slot.OUTPUT) != choice for giver in givers)
+    finally:
+        part.erase()
+
+
+def _sources(states: Iterable[SSAValue]) -> Iterator[SSAValue]:
+    """The values that the states are: what only moves or chooses them, where a sequence has ended, gives no others."""
+    seen: set[SSAValue] = set()
+    waiting = list(states)
+    while waiting:
+        value = waiting.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        op = value.owner
+        if isinstance(op, Quantizable) and op.quantization_slots().shares_parameters and not is_constant(op):
+            waiting.extend(op.operands[place] for place in slots_of(op))
+        else:
+            yield value
+
+
+def _place(op: Operation) -> int:
+    assert op.parent is not None
+    return op.parent.get_operation_index(op)
+
+
+def _observed(source: SSAValue) -> Observed | None:
+    array = constant_array(source)
+    return observed(source) if array is None else Observed.of_constant(array)
+
+
+def _give_range(parts: Sequence[ClipOp]) -> None:
+    """Give the part of all steps the range of what it reads in any of them."""
+    found = map(_observed, _sources(part.input for part in parts))
+    seen = [each for each in found if each is not None and (each.minimum or each.maximum)]  # zeros are in every range
+    if not seen:
+        return
+    low, high = min(each.minimum for each in seen), max(each.maximum for each in seen)
+    known = {StatsAttr.of_statistics(each.statistics) for each in seen if each.statistics is not None}
+    for part in parts:
+        type_ = TensorType(calibrated_type(low, high, Float32Type()), shape_of(part.result))
+        result = Rewriter.replace_value_with_new_type(part.result, type_)
+        if all(each.statistics is not None for each in seen):
+            attach(result, _together(known))
+
+
+def _together(known: Set[StatsAttr]) -> StatsAttr | Statistics:
+    """The statistics of all; several, as of a state and of the initial one, have no averages over batches."""
+    if len(known) == 1:
+        return next(iter(known))
+    none = Statistics().axis_minima
+    every = (replace(s.statistics, axis=None, axis_minima=none, axis_maxima=none, batches=None) for s in known)
+    return reduce(Statistics.merged, every)
