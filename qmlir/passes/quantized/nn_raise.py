@@ -12,8 +12,10 @@ from xdsl.passes import ModulePass
 from qmlir import registry
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.ops.contraction import FullyConnectedOp
-from qmlir.dialects.nn.ops.elementwise import AddOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, MulOp
+from qmlir.dialects.nn.ops.recurrent import GruOp, LstmOp
 from qmlir.dialects.nn.raising.candidates import TurnedProduct, candidates, layer_fault
+from qmlir.dialects.nn.raising.cells import DiffersError, LstmCell, looks_like_gru
 from qmlir.dialects.nn.raising.groups import Raised, Refusal, raise_group
 from qmlir.dialects.nn.raising.templates import Template, templates
 from qmlir.dialects.target.attributes import targets_of
@@ -119,7 +121,7 @@ class _Raising:
     def raise_candidates(self, roots: Iterable[Operation]) -> None:
         """Raise what computes the same as a composite."""
         for root in roots:
-            if root.parent is None:
+            if root.parent is None or self._raise_cell(root):
                 continue
             is_layer = isinstance(root, AddOp) and self._wants(FullyConnectedOp, root)
             turned = TurnedProduct.of(root) if is_layer else None
@@ -128,6 +130,26 @@ class _Raising:
                 turned.settle(is_raised=is_raised)
             if is_layer and not is_raised and (fault := layer_fault(root)) is not None:
                 self.remarks.setdefault(root, f"looks like {FullyConnectedOp.name} and is not raised: {fault}")
+
+    def _raise_cell(self, root: Operation) -> bool:
+        """Raise the quantized cell of a recurrent layer that `root` is the last part of; whether it is one."""
+        is_part = any(origin.role for origin in origins_of(root))
+        kind = GruOp if looks_like_gru(root) else LstmOp
+        if is_part or not isinstance(root, AddOp | MulOp) or not self._wants(kind, root):
+            return False
+        try:
+            if kind is GruOp:
+                raise DiffersError("only cells of nn.lstm are put together")
+            cell = LstmCell.of(root)
+            if cell is None:
+                return False
+            parts = list(cell.inside())
+            cell.replace(lambda layer: None if self.kinds else raising_fault(self.targets, layer, parts))
+        except DiffersError as error:
+            self.remarks.setdefault(root, f"looks like the cell of {kind.name} and is not raised: {error}")
+            return False
+        count("composites raised")
+        return True
 
     def _raise_candidate(self, root: Operation) -> bool:
         """Raise the first composite that `root` is the last part of; whether there is one."""
@@ -166,11 +188,11 @@ class NnRaise(ModulePass):
 
     Parts that came from one composite are found by what `nn-decompose` wrote on the last of them; with `structural`, so
     are operations that compute the same as a composite: a product of rows with a matrix and a bias, `x * sigmoid(x)`, a
-    softmax spelled out; constant weights `[K, N]` of such a product are transposed, with the axis of their scales.
-    `kinds` says what is wanted: kinds, names of the model's nodes, or globs of either. Without it that is what a target
-    wants raised (`quant-set-target`) that computes the composite, and everything where the module names no targets;
-    then the pattern sets of the targets raise blocks of their own. What a target computes of the parts stays apart for
-    it, unless that target, or one preferred to it, wants the composite.
+    softmax spelled out, the quantized cell of an LSTM; constant weights `[K, N]` of such a product are transposed, with
+    the axis of their scales. `kinds` says what is wanted: kinds, names of the model's nodes, or globs of either.
+    Without it that is what a target wants raised (`quant-set-target`) that computes the composite, and everything where
+    the module names no targets; then the pattern sets of the targets raise blocks of their own. What a target computes
+    of the parts stays apart for it, unless that target, or one preferred to it, wants the composite.
 
     Quantized parts bring their types, as the property `components` of the composite, which then means exactly those
     parts; types that are implied, such as the accumulator before a bias, are left out. A group stays where the

@@ -69,6 +69,11 @@ def _elements(candidates: set[Attribute], shape: Sequence[int]) -> Iterator[Attr
         yield _without_parameters(element)
 
 
+def element_of_whole(candidates: set[Attribute], shape: Sequence[int]) -> Attribute | None:
+    """The element type of a constant of `shape` whose slices have these; `None` where they do not go together."""
+    return next(_elements(candidates, shape), None)
+
+
 def _numbers_behind(template: SSAValue, shape: Sequence[int]) -> Array:
     """For each element of a value that moves those of a placeholder of `shape`, the number of the one that it is."""
     numbers: Array = np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape)
@@ -101,7 +106,7 @@ def put_together(held: Sequence[Held]) -> dict[SSAValue, ConstantOp] | str:
         shape = shape_of(placeholder)
         constants = [constant_of(value) for _, value in own if value is not None]
         dtypes = [constant.array.dtype for constant in constants if constant is not None]
-        element = next(_elements({element_of(value) for _, value in own if value is not None}, shape), None)
+        element = element_of_whole({element_of(value) for _, value in own if value is not None}, shape)
         if DYNAMIC_INDEX in shape or element is None or not dtypes:
             return "its constants do not go together"
         data = _filled(shape, own, dtypes[0])

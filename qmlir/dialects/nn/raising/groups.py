@@ -365,7 +365,7 @@ def _compose(template: Template, found: Unification, constants: Mapping[SSAValue
     return type(template.composite).create(operands=operands, result_types=types, properties=properties)
 
 
-def _fault_of(composite: NnOp, types: Mapping[str, Attribute], pairs: Mapping[int, SSAValue]) -> str | None:
+def fault_of(composite: NnOp, types: Mapping[str, Attribute], pairs: Mapping[int, SSAValue]) -> str | None:
     """What of the group its composite would lose; sets the composite's `components`."""
     if is_quantized(composite) or any(plain_type(type_) != type_ for type_ in types.values()):
         composite.properties[COMPONENTS] = DictionaryAttr(dict(types))
@@ -457,7 +457,7 @@ def _raise(template: Template, found: Unification) -> Raised | Refusal:
         pairs = {
             index: value for index, value in enumerate(results) if isinstance(value, OpResult) and value.op in inner
         }
-        reason = _fault_of(composite, types, pairs)
+        reason = fault_of(composite, types, pairs)
         slices = [value.op for _, value in found.held if isinstance(value, OpResult)]
         in_order = [found.operations[part] for part in template.parts.operations if part in found.operations]
         parts = list(dict.fromkeys([*slices, *in_order]))

@@ -1,0 +1,386 @@
+"""Cells of recurrent layers that a model spells as parts, quantized: one step, which becomes a layer of one step.
+
+Exporters unroll a layer, or write its cell: two products, which all gates may share, their sum, and the functions of
+the gates. The columns of a product, of a sum and of a function are computed one by one, so a gate's own columns are the
+same integers. From these columns the parts of the layer are built anew, with the types of the model; the layer's
+decomposition must be exactly these parts, or the cell stays as it is, with the reason.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.decompose.components import components_of, implied_element, set_element
+from qmlir.dialects.nn.ops.activations import HardSigmoidOp, ReluOp, SigmoidOp, SoftsignOp, TanhOp
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.contraction import FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.ops.elementwise import AddOp, ClipOp, MulOp, SubOp, UnaryOp
+from qmlir.dialects.nn.ops.movement import ReshapeOp, SliceOp, SplitOp
+from qmlir.dialects.nn.ops.recurrent import LstmOp
+from qmlir.dialects.nn.raising.constants import constant_of, element_of_whole
+from qmlir.dialects.nn.raising.groups import fault_of
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.provenance import describe, merged_origins, set_origins, set_tensor_names, tensor_names
+
+GATES = ("input_gate", "output_gate", "forget_gate", "cell_gate")
+"""In the order of their weights in a layer."""
+
+_FUNCTIONS = (SigmoidOp, TanhOp, HardSigmoidOp, ReluOp, SoftsignOp, ClipOp)
+"""What may stand where a gate has its function."""
+
+
+class DiffersError(Exception):
+    """What a cell has that the parts of a layer have not."""
+
+
+def _giver(value: SSAValue) -> Operation | None:
+    return value.op if isinstance(value, OpResult) else None
+
+
+def _with(op: Operation, *kinds: type[Operation]) -> tuple[SSAValue, SSAValue] | None:
+    """The first operand of `op` that an operation of these kinds gives, and the other one."""
+    for value, other in (op.operands, op.operands[::-1]):
+        if isinstance(_giver(value), kinds):
+            return value, other
+    return None
+
+
+def _named(value: SSAValue) -> str:
+    giver = _giver(value)
+    return "an argument" if giver is None else describe(giver)
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A product of rows with constant weights, and a bias."""
+
+    op: Operation
+    data: SSAValue
+    weight: ConstantOp
+    is_turned: bool
+    """Whether the weights are `[K, N]`."""
+
+    bias: ConstantOp | None = None
+    product: Attribute | None = None
+    """The type of the product before the bias; `None` where it is implied."""
+
+    inner: tuple[Operation, ...] = ()
+
+    @staticmethod
+    def of(value: SSAValue) -> "_Product":
+        """What `value` is. Raises `DiffersError` where it is something else."""
+        op = _giver(value)
+        if isinstance(op, FullyConnectedOp):
+            weight, bias = constant_of(op.weight), None if op.bias is None else constant_of(op.bias)
+            if weight is not None and (op.bias is None or bias is not None):
+                return _Product(op, op.operands[0], weight, False, bias, components_of(op).get("matmul"), (op,))
+        if isinstance(op, AddOp):
+            for inner, other in (op.operands, op.operands[::-1]):
+                bias, product = constant_of(other), _giver(inner)
+                if bias is not None and isinstance(product, MatMulOp):
+                    found = _Product.of(inner)
+                    own = element_of(inner)
+                    return _Product(op, found.data, found.weight, found.is_turned, bias, own, (product, op))
+        if isinstance(op, MatMulOp):
+            weight = constant_of(op.rhs)
+            if weight is not None and len(shape_of(op.rhs)) == 2:
+                return _Product(op, op.lhs, weight, not op.is_rhs_transposed, None, element_of(value), (op,))
+        raise DiffersError(f"{_named(value)} is not a product with constant weights")
+
+    @property
+    def rows(self) -> Any:
+        """The weights as `[N, K]`."""
+        return self.weight.array.T if self.is_turned else self.weight.array
+
+
+@dataclass(frozen=True)
+class _Gate:
+    """The function of a gate, the sum that it takes columns of, and the first of the columns."""
+
+    function: UnaryOp
+    total: AddOp
+    start: int
+    moved: tuple[Operation, ...]
+
+    @staticmethod
+    def of(name: str, function: Operation | None, wanted: type[UnaryOp]) -> "_Gate":
+        role = name.replace("_", " ")
+        if not isinstance(function, wanted):
+            found = "nothing" if function is None else describe(function)
+            raise DiffersError(f"the function of its {role} is {found}, not {wanted.name}")
+        value, start, moved = function.input, 0, tuple[Operation, ...]()
+        piece = _giver(value)
+        if isinstance(piece, SplitOp | SliceOp):
+            value, start, moved = piece.operands[0], _first_column(piece, cast(OpResult, value)), (piece,)
+        total = _giver(value)
+        if not isinstance(total, AddOp):
+            raise DiffersError(f"its {role} takes the result of {_named(value)}, not a sum of two products")
+        return _Gate(function, total, start, moved)
+
+
+def _first_column(piece: SplitOp | SliceOp, value: OpResult) -> int:
+    rank = len(shape_of(piece.operands[0]))
+    if isinstance(piece, SplitOp):
+        if piece.axis.value.data % rank == rank - 1 and piece.is_known("split"):
+            return sum(shape_of(each)[-1] for each in piece.results[: value.index])
+    elif all(piece.is_known(name) for name in piece.PARAMETERS):
+        starts, _, axes, steps = piece.bounds()
+        if len(axes) == 1 and axes[0] % rank == rank - 1 and steps[0] == 1:
+            return int(starts[0]) % shape_of(piece.operands[0])[-1]
+    raise DiffersError(f"{describe(piece)} does not take columns of a sum")
+
+
+@dataclass
+class LstmCell:
+    """The last operations of a cell, and its gates."""
+
+    root: MulOp
+    curve: TanhOp
+    cell: AddOp
+    kept: MulOp
+    fresh: MulOp
+    before: SSAValue
+    gates: dict[str, _Gate]
+    made: list[Operation] = field(default_factory=list[Operation])
+    types: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+
+    @staticmethod
+    def of(root: Operation) -> "LstmCell | None":
+        """The quantized cell whose output `root` is; `None` where it is none. Raises `DiffersError` for a near one."""
+        if not isinstance(root, MulOp) or not isinstance(element_of(root.result), UniformQuantizedType):
+            return None
+        found = _with(root, TanhOp)
+        curve = None if found is None else _giver(found[0])
+        cell = _giver(curve.input) if isinstance(curve, TanhOp) else None
+        if found is None or not isinstance(curve, TanhOp) or not isinstance(cell, AddOp):
+            return None
+        terms = [op for op in map(_giver, cell.operands) if isinstance(op, MulOp)]
+        fresh = next((op for op in terms if _with(op, TanhOp) is not None), None)
+        kept = next((op for op in terms if op is not fresh), None)
+        if fresh is None or kept is None or len(terms) != 2:
+            return None
+        new, into = _with(fresh, TanhOp) or fresh.operands
+        gated = _with(kept, SigmoidOp) or _with(kept, *_FUNCTIONS)
+        if gated is None:
+            return None
+        functions = dict(zip(GATES, map(_giver, (into, found[1], gated[0], new)), strict=True))
+        gates = {
+            name: _Gate.of(name, each, TanhOp if name == "cell_gate" else SigmoidOp) for name, each in functions.items()
+        }
+        for op in (root, curve, cell, kept, fresh, *(gate.function for gate in gates.values())):
+            if shape_of(op.results[0]) != shape_of(root.result):
+                raise DiffersError(f"{describe(op)} gives {op.results[0].type}, a state is {root.result.type}")
+        return LstmCell(root, curve, cell, kept, fresh, gated[1], gates)
+
+    @property
+    def hidden(self) -> int:
+        """The number of elements of a state."""
+        return shape_of(self.root.result)[-1]
+
+    def _add(self, op: Any, role: str, element: Attribute | None, like: Operation | None = None) -> SSAValue:
+        element = implied_element(op) if element is None else element
+        if element is None:
+            raise DiffersError(f"the type of '{role}' is not known")
+        set_element(op, element)
+        if isinstance(like, NnOp):
+            op.requantize = like.requantize
+        self.made.append(op)
+        self.types[role] = element
+        return op.results[0]
+
+    def _piece(self, element: Attribute, start: int, axis: int) -> Attribute:
+        """The type of this cell's columns from `start` on, along `axis` where they have scales of their own."""
+        if not isinstance(element, UniformQuantizedType) or element.granularity is Granularity.BLOCK:
+            raise DiffersError(f"a part of it has the type {element}")
+        if element.granularity is Granularity.TENSOR:
+            return element
+        own = slice(start, start + self.hidden)
+        scales, zeros = np.asarray(element.scales)[own], element.zero_points[own]
+        limits, expressed = (element.storage_min, element.storage_max), element.expressed_type
+        assert expressed is not None
+        return UniformQuantizedType.per_axis(element.storage, expressed, axis, scales, zeros, limits)
+
+    def _constant(self, role: str, source: ConstantOp, array: Any, start: int) -> SSAValue:
+        element = self._piece(element_of(source.result), start, 0)
+        piece = np.ascontiguousarray(array[start : start + self.hidden])
+        return self._add(ConstantOp.of(piece, TensorType(cast(Any, element), piece.shape)), role, element)
+
+    def _step(self, value: SSAValue) -> SSAValue:
+        """`[1, N, H]` of `[N, H]`."""
+        shape = shape_of(value)
+        if len(shape) == 3 and shape[0] == 1:
+            return value
+        if len(shape) != 2:
+            raise DiffersError(f"{_named(value)} gives {value.type}, not a row for each sequence")
+        reshaped = ReshapeOp(value, (1, *shape))
+        self.made.append(reshaped)
+        return reshaped.result
+
+    def _products(self, gate: _Gate) -> tuple[_Product, _Product]:
+        """The product of the input, which may have a bias, and that of the state."""
+        first, second = map(_Product.of, gate.total.operands)
+        if first.bias is not None and second.bias is not None:
+            raise DiffersError(f"{describe(first.op)} and {describe(second.op)} add a bias each; a layer has their sum")
+        if second.bias is not None or (first.bias is None and first.data is self.state):
+            first, second = second, first
+        if self.data not in (None, first.data) or self.state not in (None, second.data):
+            raise DiffersError(f"{describe(gate.total)} adds products of other values than those of the other gates")
+        columns = {shape_of(gate.total.result)[-1], *(each.rows.shape[0] for each in (first, second))}
+        if len(columns) > 1 or (first.bias is not None and {first.bias.array.size} != columns):
+            raise DiffersError(f"{describe(gate.total)} does not add products of as many columns, with a bias for each")
+        if second.rows.shape[1] != self.hidden:
+            width = second.rows.shape[1]
+            raise DiffersError(f"{describe(second.op)} multiplies {width} elements, a state has {self.hidden}")
+        self.data, self.state = first.data, second.data
+        return first, second
+
+    data: SSAValue | None = None
+    state: SSAValue | None = None
+
+    def _activated(self, name: str, operands: dict[str, list[SSAValue]]) -> SSAValue:
+        """The parts of a gate; the constants of `operands` are those of the layer."""
+        gate = self.gates[name]
+        first, second = self._products(gate)
+        assert self.data is not None
+        assert self.state is not None
+        data, state = operands.setdefault("data", [self._step(self.data), self._step(self.state)])
+        weight = self._constant(f"{name}/input_weight", first.weight, first.rows, gate.start)
+        recurrence = self._constant(f"{name}/recurrence_weight", second.weight, second.rows, gate.start)
+        operands.setdefault("weight", []).append(weight)
+        operands.setdefault("recurrence", []).append(recurrence)
+
+        def piece(element: Attribute | None) -> Attribute | None:
+            return None if element is None else self._piece(element, gate.start, 2)
+
+        taken = self._add(MatMulOp(data, weight, True), f"{name}/input_matmul", piece(first.product), first.inner[0])
+        if first.bias is not None:
+            bias = self._constant(f"{name}/bias", first.bias, first.bias.array.reshape(-1), gate.start)
+            operands.setdefault("bias", []).append(bias)
+            own = piece(element_of(first.op.results[0]))
+            taken = self._add(AddOp(taken, bias), f"{name}/bias_add", own, first.op)
+        read = self._add(
+            MatMulOp(state, recurrence, True), f"{name}/recurrence_matmul", piece(second.product), second.inner[0]
+        )
+        total = self._add(AddOp(taken, read), f"{name}/sum", piece(element_of(gate.total.result)), gate.total)
+        kind = type(gate.function)
+        role = f"{name}/{kind.name.partition('.')[2]}"
+        return self._add(build(kind, [total]), role, element_of(gate.function.result), gate.function)
+
+    def _whole(self, pieces: Sequence[SSAValue], *, has_zeros: bool = False) -> SSAValue:
+        """The constant of a layer `[1, 4 * H, …]` from those of its gates; after a bias that of the state, zeros."""
+        constants = [cast(ConstantOp, _giver(piece)) for piece in pieces]
+        array = np.concatenate([each.array for each in constants])[None]
+        array = np.concatenate([array, np.zeros_like(array)], axis=1) if has_zeros else array
+        element = element_of_whole({element_of(piece) for piece in pieces}, array.shape)
+        if element is None:
+            raise DiffersError(f"its gates have constants of several types, {pieces[0].type} among them")
+        made = ConstantOp.of(array, TensorType(cast(Any, element), array.shape))
+        set_origins(made, (origin for origin in merged_origins(constants) if not origin.role))
+        self.made.append(made)
+        return made.result
+
+    def inside(self) -> Iterator[Operation]:
+        """The operations of the cell, without its constants."""
+        for gate in self.gates.values():
+            yield from (gate.function, *gate.moved, gate.total)
+            for value in gate.total.operands:
+                yield from _Product.of(value).inner
+        yield from (self.kept, self.fresh, self.cell, self.curve, self.root)
+
+    def _other_user(self) -> str | None:
+        inside = set(self.inside())
+        for op in inside - {self.root, self.cell}:
+            for use in (use for result in op.results for use in result.uses):
+                if use.operation not in inside:
+                    return f"{describe(op)} is used by {describe(use.operation)} too"
+        return None
+
+    def replace(self, fault_with: Callable[[LstmOp], str | None]) -> None:
+        """Put the layer in the place of the cell.
+
+        Raises `DiffersError`, and leaves the cell, where they differ, or where `fault_with` the layer has a reason.
+        """
+        try:
+            if (fault := self._other_user()) is not None:
+                raise DiffersError(fault)
+            layer = self._layer()
+            if (fault := fault_with(layer)) is not None:
+                raise DiffersError(fault)
+        except (DiffersError, VerifyException) as error:
+            for op in reversed(self.made):
+                op.erase(safe_erase=False)
+            raise DiffersError(str(error)) from error
+        self._replace(layer)
+
+    def _layer(self) -> LstmOp:
+        operands: dict[str, list[SSAValue]] = {}
+        into, out, forget, new = (self._activated(name, operands) for name in GATES)
+        for value in filter(None, (self.before, self.state)):
+            if shape_of(value) != shape_of(self.root.result):
+                raise DiffersError(f"{_named(value)} gives {value.type} for a state, not {self.root.result.type}")
+        before = self._step(self.before)
+        kept = self._add(MulOp(forget, before), "cell/forget_mul", element_of(self.kept.result), self.kept)
+        fresh = self._add(MulOp(into, new), "cell/input_mul", element_of(self.fresh.result), self.fresh)
+        cell = self._add(AddOp(kept, fresh), "cell/sum", element_of(self.cell.result), self.cell)
+        curve = self._add(TanhOp(cell), "hidden/tanh", element_of(self.curve.result), self.curve)
+        output = self._add(MulOp(out, curve), "hidden/product", element_of(self.root.result), self.root)
+        weight, recurrence = self._whole(operands["weight"]), self._whole(operands["recurrence"])
+        bias = self._whole(operands["bias"], has_zeros=True) if "bias" in operands else None
+        data, state = operands["data"]
+        layer = build(LstmOp, [data, weight, recurrence, bias, None, state, before], {"hidden_size": self.hidden})
+        self.made.append(layer)
+        for result, value in zip(tuple(layer.results), (output, output, cell), strict=True):
+            Rewriter.replace_value_with_new_type(result, TensorType(cast(Any, element_of(value)), shape_of(result)))
+        layer.requantize = self.root.requantize
+        inner = {role: type_ for role, type_ in self.types.items() if role not in ("cell/sum", "hidden/product")}
+        if (fault := fault_of(layer, inner, {1: output, 2: cell})) is not None:
+            raise DiffersError(fault)
+        return layer
+
+    def _replace(self, layer: LstmOp) -> None:
+        group = list(dict.fromkeys(self.inside()))
+        set_origins(layer, merged_origins(group))
+        used = {layer, *filter(None, map(_giver, layer.operands))}
+        block = self.cell.parent
+        assert block is not None
+        for op in reversed(self.made):
+            if op not in used:
+                op.erase(safe_erase=False)
+        block.insert_ops_before([op for op in self.made if op in used], self.cell)
+        for old, new in ((self.root, layer.last_hidden), (self.cell, layer.last_cell)):
+            back = ReshapeOp(new, shape_of(old.result))
+            set_origins(back, merged_origins([old]))
+            set_tensor_names(back, tensor_names(old))
+            block.insert_op_before(back, self.cell)
+            old.result.replace_all_uses_with(back.result)
+            back.result.name_hint = old.result.name_hint
+        for op in sorted(group, key=block.get_operation_index, reverse=True):
+            if not any(result.first_use for result in op.results):
+                op.detach()
+                op.erase()
+
+
+def looks_like_gru(root: Operation) -> bool:
+    """Whether `root` mixes a state and a tanh as a GRU does: `(1 - z) * n + z * h`, or `n + z * (h - n)`."""
+    if not isinstance(root, AddOp) or not isinstance(element_of(root.result), UniformQuantizedType):
+        return False
+    terms = [op for op in map(_giver, root.operands) if isinstance(op, MulOp)]
+    for term in terms:
+        rest = _with(term, SubOp)
+        if rest is None:
+            continue
+        difference = cast(SubOp, _giver(rest[0]))
+        if isinstance(_giver(rest[1]), TanhOp) and any(difference.rhs in op.operands for op in terms if op is not term):
+            return isinstance(_giver(difference.rhs), _FUNCTIONS)
+        if difference.rhs in root.operands and isinstance(_giver(difference.rhs), TanhOp):
+            return isinstance(_giver(rest[1]), _FUNCTIONS)
+    return False
