@@ -142,7 +142,8 @@ class QuantizationSlots:
     that is never quantized (indices, shapes). `shares_parameters` says that all data operands and results have one
     quantized type, as in movement and max pooling. `weight_channel_axis` is the axis of the weight operand that
     per-channel parameters follow, and `result_channel_axis` the axis of the result that these channels are,
-    `channel_repeats` times one after the other. `fixed_output` is the range of the result if it is fixed.
+    `channel_repeats` times one after the other. `weight_sum_axis` is the axis along which weights have blocks, if it
+    is not the one beside the channels. `fixed_output` is the range of the result if it is fixed.
     `limits_operand` says that the result is the clamped operand: the operand may have the type of the result, which
     clamps the same values. `takes_accumulators` says that an operand may be a 32-bit accumulator, so that nothing is
     rounded before this operation. `domains` are those of operands by name, if the result is not finite for some
@@ -153,6 +154,7 @@ class QuantizationSlots:
     operands: dict[str, Slot | None] = field(default_factory=dict[str, "Slot | None"])
     shares_parameters: bool = False
     weight_channel_axis: int | None = None
+    weight_sum_axis: int | None = None
     result_channel_axis: int | None = None
     channel_repeats: int = 1
     fixed_output: FixedRange | None = None

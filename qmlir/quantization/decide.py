@@ -388,9 +388,10 @@ class _Decider:
     def _weight_type(self, op: Quantizable, place: int, array: Array) -> UniformQuantizedType:
         choice = self._choice(op, Slot.WEIGHT)
         self._because((op, place), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
-        axis = op.quantization_slots().weight_channel_axis
+        slots = op.quantization_slots()
         with _parameters_of(op, "its weights"):
-            return weight_type(array, choice, axis, lambda scales: self._with_room_for_bias(op, scales, choice))
+            fit = partial(self._with_room_for_bias, op, choice=choice)
+            return weight_type(array, choice, slots.weight_channel_axis, fit, slots.weight_sum_axis)
 
     # Bias
 

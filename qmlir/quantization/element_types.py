@@ -68,13 +68,17 @@ Fit = Callable[[F64], F64]
 """Takes the scales that weights ask for, and gives those that their bias has room under."""
 
 
-def weight_type(array: npt.NDArray[np.float32], choice: Choice, axis: int | None, fit: Fit) -> UniformQuantizedType:
+def weight_type(
+    array: npt.NDArray[np.float32], choice: Choice, axis: int | None, fit: Fit, sum_axis: int | None = None
+) -> UniformQuantizedType:
     """The type of constant weights whose channels are along `axis`, with one scale where there is none.
+
+    Blocks run along `sum_axis`, by default the axis beside the channels.
 
     Raises `RangeError` where a range has no parameters, and `ValueError` where blocks do not divide the sum.
     """
     if axis is not None and choice.granularity.block:
-        return _block_type(array, choice, axis)
+        return _block_type(array, choice, axis, sum_axis)
     if axis is not None and choice.granularity.is_channel:
         rows = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
         chosen = parameters(*_ranges(rows, choice), grid_of(choice))
@@ -97,10 +101,13 @@ def _ranges(rows: npt.NDArray[np.float32], choice: Choice) -> tuple[F64, F64]:
     return found[:, 0], found[:, 1]
 
 
-def _block_type(array: npt.NDArray[np.float32], choice: Choice, axis: int) -> UniformQuantizedType:
-    """One scale for each channel and each block along the sum, which is the axis beside the channels."""
+def _block_type(
+    array: npt.NDArray[np.float32], choice: Choice, axis: int, sum_axis: int | None
+) -> UniformQuantizedType:
+    """One scale for each channel and each block along the sum."""
     block = choice.granularity.block
-    sum_axis = axis + 1 if axis in (0, array.ndim - 2) and axis + 1 < array.ndim else axis - 1
+    if sum_axis is None:
+        sum_axis = axis + 1 if axis in (0, array.ndim - 2) and axis + 1 < array.ndim else axis - 1
     size = array.shape[sum_axis]
     if size % block:
         raise ValueError(f"a sum over {size} elements does not divide into blocks of {block}")

@@ -116,7 +116,8 @@ def conv_transpose(graph: Graph, x: Value) -> Value:
     shape = (channels, out, *kernel)
     need(math.prod(shape) * math.prod(x.shape[2:]) * x.shape[0] <= 4 * MOST_PRODUCTS, "too many products")
     axis = 0 if out == 1 and groups == channels > 1 else 1
-    w = graph.weights(shape, axis, ())
+    along = (2, *range(3, len(shape))) if channels // groups == 1 else (0, *range(2, len(shape)))
+    w = graph.weights(shape, axis, [each for each in along if shape[each] > 1], channels // groups)
     repeats = 1 if axis == 0 else groups
     kept = _result(graph, x, w, 1, repeats)
     bias = _bias(graph, x, w, out * groups, repeats)

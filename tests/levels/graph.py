@@ -247,8 +247,11 @@ class Graph:
         element = IntegerType(8 * array.itemsize) if array.dtype.kind == "i" else f32
         return self.constant(element, array.shape, array)
 
-    def weights(self, shape: Sequence[int], axis: int, summed: Sequence[int]) -> Value:
-        """Constant weights with one scale, one for each index of `axis`, or one for each block of a `summed` axis."""
+    def weights(self, shape: Sequence[int], axis: int, summed: Sequence[int], group: int = 0) -> Value:
+        """Constant weights with one scale, one for each index of `axis`, or one for each block of a `summed` axis.
+
+        Blocks of the first axis divide a `group` of it.
+        """
         storage = self.storage()
         kind = self.random.random()
         if kind < 0.45:
@@ -257,7 +260,8 @@ class Graph:
             reach = [self._spread() for _ in range(shape[axis])]
             return self.constant(self.uniform(np.negative(reach), reach, storage, axis), shape)
         along = self.pick([each for each in summed if shape[each] > 1])
-        block = self.pick([size for size in range(1, shape[along] + 1) if shape[along] % size == 0])
+        terms = shape[along] if along or not group else group
+        block = self.pick([size for size in range(1, terms + 1) if terms % size == 0])
         counts = [shape[along] // block if place == along else 1 for place in range(len(shape))]
         blocks = {along: block}
         if axis != along:

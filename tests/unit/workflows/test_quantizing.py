@@ -231,3 +231,15 @@ def test_a_state_is_read_as_it_is_unless_a_rule_gives_it_another_type(state: str
     assert isinstance(types, DictionaryAttr)
     assert "hidden/rounded" not in types.data
     assert module_text(module) == module_text(_with_state("nn.rnn", state, "")[0])
+
+
+def test_weights_of_a_transposed_convolution_have_blocks_along_its_input_channels() -> None:
+    model = _one_composite("", KEPT["nn.conv_transpose"][1])
+    x = np.random.default_rng(1).normal(size=(6, 2, 4, 8)).astype(np.float32)
+    module = qmlir.quantize(qmlir.load(model), {"x": x}, granularity="block:2", weights="i4")
+    (layer,) = (op for op in module.walk() if op.name == "nn.conv_transpose")
+    element = element_of(layer.operands[1])
+    assert isinstance(element, UniformQuantizedType)
+    assert dict(zip(element.axes, element.block_sizes, strict=True)) == {0: 2, 1: 1}
+    exact = interpret(qmlir.load(model), {"x": x[0]})["y"]
+    assert np.abs(interpret(module, {"x": x[0]})["y"] - exact).max() < 0.2 * np.abs(exact).max()

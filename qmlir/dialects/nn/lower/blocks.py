@@ -5,7 +5,8 @@ order from 0, the bias is added last, and the total is quantized. A convolution 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, f32
@@ -148,47 +149,98 @@ def matrix_product(
 # --- Convolutions -----------------------------------------------------------------------------------------------------
 
 
-def _windows(at: Lowering, op: ops.ConvOp, padded: SSAValue, counts: Sequence[int], sizes: Sequence[int]) -> SSAValue:
+Reading = Callable[[int, AffineExpr, AffineExpr], AffineExpr]
+"""Which element of padded data, along a spatial axis, an element of the kernel meets for one of the result."""
+
+
+def _windows(
+    at: Lowering, groups: int, padded: SSAValue, counts: Sequence[int], sizes: Sequence[int], reading: Reading
+) -> SSAValue:
     """The windows of channels-last data, `[group, blocks…, N, windows…, terms of a block…]`.
 
     Blocks and their terms run along the channels of a group, then along the kernel.
     """
-    spatial, windows, groups = len(op.windows.kernel), op.windows, op.group_count
+    spatial = len(sizes) - 1
     batch, *_, channels = shape_of(padded)
-    results = at.result_shape()[2:]
-    shape = (groups, *counts, batch, *results, *sizes)
+    shape = (groups, *counts, batch, *at.result_shape()[2:], *sizes)
     dims = [AffineExpr.dimension(axis) for axis in range(len(shape))]
     group, blocks, image = dims[0], dims[1 : 2 + spatial], dims[2 + spatial]
     places, terms = dims[3 + spatial : 3 + 2 * spatial], dims[3 + 2 * spatial :]
     channel = group * (channels // groups) + blocks[0] * sizes[0] + terms[0]
     along = [
-        places[axis] * windows.strides[axis]
-        + (blocks[1 + axis] * sizes[1 + axis] + terms[1 + axis]) * windows.dilations[axis]
-        for axis in range(spatial)
+        reading(axis, places[axis], blocks[1 + axis] * sizes[1 + axis] + terms[1 + axis]) for axis in range(spatial)
     ]
     map_ = AffineMap(len(shape), 0, (image, *along, channel))
     return at.compute([Input(padded, map_)], shape, element_of(padded), unchanged)
 
 
-def conv(op: ops.ConvOp, at: Lowering, padded: Factor) -> SSAValue:
-    """The convolution of padded, channels-last data."""
-    element, own = uniform_type(at, op.weight), _with_one_zero_point(at, op.weight)
-    channels, *terms = shape_of(op.weight)
-    groups, results = op.group_count, at.result_shape()
-    of_blocks = dict(zip(element.axes, element.block_sizes, strict=True))
-    sizes = [of_blocks.get(1 + axis, size) for axis, size in enumerate(terms)]
-    counts = [size // block for size, block in zip(terms, sizes, strict=True)]
-    rows, count, size = results[0] * math.prod(results[2:]), math.prod(counts), math.prod(sizes)
+@dataclass(frozen=True)
+class _Blocks:
+    """How many blocks the weights have along each summed axis, the channels of a group first, and of which size."""
 
-    # [G, O, B_c, K_c, B_1, K_1, …] to [G, B_c, B_1, …, O, K_c, K_1, …]
-    split = [groups, channels // groups, *(each for pair in zip(counts, sizes, strict=True) for each in pair)]
-    order = (0, *range(2, len(split), 2), 1, *range(3, len(split), 2))
-    w = _laid_out(at, own, (split, (groups, count, channels // groups, size)), order)
-    scales = _parameters(at, op.weight)[0].reshape(split).transpose(order)
-    scales = scales.reshape(groups, count, channels // groups, size)[..., 0]
-    windows = _windows(at, op, padded.value, counts, sizes)
+    counts: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    @staticmethod
+    def of(element: UniformQuantizedType, axes: Sequence[int], terms: Sequence[int]) -> "_Blocks":
+        """The blocks along the summed `axes`, which have so many `terms`."""
+        known = dict(zip(element.axes, element.block_sizes, strict=True))
+        sizes = tuple(known.get(axis, size) for axis, size in zip(axes, terms, strict=True))
+        return _Blocks(tuple(size // block for size, block in zip(terms, sizes, strict=True)), sizes)
+
+    def pairs(self, first: int = 0) -> list[int]:
+        """Number and size, axis by axis."""
+        return [each for pair in zip(self.counts[first:], self.sizes[first:], strict=True) for each in pair]
+
+
+def _convolved(
+    op: ops.WindowedContractionOp,
+    at: Lowering,
+    padded: Factor,
+    blocks: _Blocks,
+    weights: tuple[Sequence[int], Sequence[int]],
+    reading: Reading,
+) -> SSAValue:
+    """The sums of windows of padded, channels-last data.
+
+    `weights` is the shape of the weights with each axis split, and the order `[G, blocks…, O, terms of a block…]`.
+    """
+    own, (split, order) = _with_one_zero_point(at, op.weight), weights
+    groups, results = op.group_count, at.result_shape()
+    rows, count, size = results[0] * math.prod(results[2:]), math.prod(blocks.counts), math.prod(blocks.sizes)
+    shape = (groups, count, results[1] // groups, size)
+    w = _laid_out(at, own, (split, shape), order)
+    scales = _parameters(at, op.weight)[0].reshape(split).transpose(order).reshape(shape)[..., 0]
+    windows = _windows(at, groups, padded.value, blocks.counts, blocks.sizes, reading)
     x = padded.at_value(at.reshape(windows, (groups, count, rows, size)))
     total = _summed(at, _of_each_block(at, x, w, scales), (2, 0, 3))
-    last = at.reshape(total, (results[0], *results[2:], channels))
+    last = at.reshape(total, (results[0], *results[2:], results[1]))
     rank = len(results)
     return _quantized(at, Input(last, axes_map(rank, [0, *range(2, rank), 1])), op.bias)
+
+
+def conv(op: ops.ConvOp, at: Lowering, padded: Factor) -> SSAValue:
+    """The convolution of padded, channels-last data."""
+    (channels, *terms), windows = shape_of(op.weight), op.windows
+    blocks = _Blocks.of(uniform_type(at, op.weight), range(1, 1 + len(terms)), terms)
+    split = [op.group_count, channels // op.group_count, *blocks.pairs()]  # [G, O, B_c, K_c, B_1, K_1, …]
+    order = (0, *range(2, len(split), 2), 1, *range(3, len(split), 2))
+
+    def reading(axis: int, place: AffineExpr, tap: AffineExpr) -> AffineExpr:
+        return place * windows.strides[axis] + tap * windows.dilations[axis]
+
+    return _convolved(op, at, padded, blocks, (split, order), reading)
+
+
+def conv_transpose(op: ops.ConvTransposeOp, at: Lowering, spread: Factor) -> SSAValue:
+    """The transposed convolution of channels-last data that has the gaps of the strides, and room for the kernel."""
+    (inputs, outputs, *kernel), windows = shape_of(op.weight), op.windows
+    terms = (inputs // op.group_count, *kernel)
+    blocks = _Blocks.of(uniform_type(at, op.weight), (0, *range(2, 2 + len(kernel))), terms)
+    split = [op.group_count, blocks.counts[0], blocks.sizes[0], outputs, *blocks.pairs(1)]  # [G, B_c, K_c, O, B_1, …]
+    order = (0, 1, *range(4, len(split), 2), 3, 2, *range(5, len(split), 2))
+
+    def reading(axis: int, place: AffineExpr, tap: AffineExpr) -> AffineExpr:
+        return place + (tap * -1 + (kernel[axis] - 1)) * windows.dilations[axis]
+
+    return _convolved(op, at, spread, blocks, (split, order), reading)

@@ -19,10 +19,12 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, unchanged
 from qmlir.dialects.nn.infer.windows import Windows
+from qmlir.dialects.nn.lower import blocks
 from qmlir.dialects.nn.lower.contraction import finish
 from qmlir.dialects.nn.lower.products import Convolution, Factor, factor
 from qmlir.dialects.nn.lower.windows import channels_first, channels_last
 from qmlir.dialects.nn.ops import contraction as ops
+from qmlir.dialects.quant.types import Granularity
 from qmlir.ir.builtin_types import element_of, shape_of
 
 
@@ -79,6 +81,26 @@ def _covered(at: Lowering, data: Factor, phases: Sequence[_Phase]) -> Factor:
         return data.at_value(at.fill((shape[0], *reach, shape[-1]), element_of(data.value), zero))
     part = at.slice(data.value, (*offsets, 0), (*sizes, shape[-1]))
     return data.at_value(at.pad(part, (*low, 0), (*high, 0), zero))
+
+
+def _with_gaps(at: Lowering, data: Factor, windows: Windows, sizes: Sequence[int]) -> Factor:
+    """Channels-last data with zero points between its elements: a kernel in reverse order gives one of the result."""
+    shape, zero = shape_of(data.value), int(data.zero_points[0])
+    offsets, begins, counts, whole = [0], [0], [shape[0]], [shape[0]]
+    for axis, (size, given) in enumerate(zip(sizes, shape[1:-1], strict=True)):
+        stride, reach = windows.strides[axis], (windows.kernel[axis] - 1) * windows.dilations[axis]
+        first = reach - windows.pads[axis]  # the place of the first element; it may lie outside
+        begin = max(0, -(first // stride))
+        end = max(min(given, -(-(size + reach - first) // stride)), begin)
+        offsets.append(first + begin * stride)
+        begins.append(begin)
+        counts.append(end - begin)
+        whole.append(size + reach)
+    empty = at.fill((*whole, shape[-1]), element_of(data.value), zero)
+    if not all(counts):
+        return data.at_value(empty)
+    part = at.slice(data.value, (*begins, 0), (*counts, shape[-1]))
+    return data.at_value(at.put(part, empty, (*offsets, 0), (1, *windows.strides, 1)))
 
 
 def _kernels(at: Lowering, weight: Factor, groups: int, phases: Sequence[_Phase]) -> Factor:
@@ -159,6 +181,8 @@ def _conv_transpose(op: ops.ConvTransposeOp, at: Lowering) -> Sequence[SSAValue]
     rank, element = len(result), at.result_element()
     data, weight = factor(at, op.data), factor(at, op.weight)
     data = data.at_value(at.transpose(data.value, channels_last(rank)))
+    if weight.element is not None and weight.element.granularity is Granularity.BLOCK:
+        return (blocks.conv_transpose(op, at, _with_gaps(at, data, windows, result[2:])),)
     scales = None if weight.element is None else op.of_channels(weight.element.scales)
     weight = replace(weight, zero_points=op.of_channels(weight.zero_points))
     if _is_uniform(windows):

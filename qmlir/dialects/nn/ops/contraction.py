@@ -271,6 +271,23 @@ class ConvTransposeOp(WindowedContractionOp):
         """The axis of the weights that is the output channels of a group, or of all groups where each has one."""
         return 0 if self.group_count > 1 and shape_of(self.weight)[:2] == (self.group_count, 1) else 1
 
+    def by_output(self, weights: Array) -> Array:
+        """Weights, or what broadcasts to them, as `[M, terms]`: the row of an output channel is its sum, row-major."""
+        inputs, outputs, *kernel = shape_of(self.weight)
+        split = np.broadcast_to(weights, shape_of(self.weight)).reshape(
+            self.group_count, inputs // self.group_count, outputs, *kernel
+        )
+        return split.swapaxes(1, 2).reshape(self.output_channels(), -1)
+
+    def block_numbers(self, weight: UniformQuantizedType) -> Array:
+        """The number of the block of each weight in the sums that it is part of, row-major; it broadcasts."""
+        inputs, _, *kernel = shape_of(self.weight)
+        blocks, numbers = dict(zip(weight.axes, weight.block_sizes, strict=True)), np.zeros((), np.int64)
+        for axis, size in ((0, inputs // self.group_count), *enumerate(kernel, 2)):
+            block = blocks.get(axis, size)
+            numbers = np.add.outer(numbers * (size // block), np.arange(size) // block)
+        return np.tile(numbers, (self.group_count, *(1,) * len(kernel)))[:, None]
+
     def of_channels(self, parameters: Array) -> Array:
         """Parameters of the weights for each output channel, or one for all: all groups have the same."""
         flat = parameters.reshape(-1)
@@ -285,6 +302,7 @@ class ConvTransposeOp(WindowedContractionOp):
         return replace(
             self.SLOTS,
             weight_channel_axis=self.channel_axis,
+            weight_sum_axis=0 if self.channel_axis else 2,
             channel_repeats=1 if self.channel_axis == 0 else self.group_count,
         )
 
@@ -293,7 +311,9 @@ class ConvTransposeOp(WindowedContractionOp):
         self.verify_data_parameters(self.data)
         self.verify_channel_axis(self.weight, self.channel_axis)
         if isinstance(weight, UniformQuantizedType) and weight.granularity is Granularity.BLOCK:
-            raise VerifyException(f"weights have one scale, or one for each channel, found {weight}")
+            rows = shape_of(self.weight)[0] // self.group_count
+            if rows % dict(zip(weight.axes, weight.block_sizes, strict=True)).get(0, rows):
+                raise VerifyException(f"a block has input channels of one group, which has {rows}, found {weight}")
         if isinstance(result, UniformQuantizedType) and result.axes not in ((), (1,)):
             raise VerifyException(f"the result has one scale, or one for each channel, found {result}")
         if self.bias is not None and self.components is None:

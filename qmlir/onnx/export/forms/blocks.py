@@ -5,6 +5,8 @@ weights of all others 0, so the weights must be constants.
 """
 
 import math
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +39,7 @@ def _block_numbers(element: UniformQuantizedType, shape: tuple[int, ...], summed
 
 def write_blocks(out: Outgoing, op: NnOp) -> bool:
     """Write a contraction whose weights have blocks; gives false where it is none."""
-    if not isinstance(op, contraction.MatMulOp | contraction.FullyConnectedOp | contraction.ConvOp):
+    if not isinstance(op, contraction.MatMulOp | contraction.BiasedContractionOp):
         return False
     data, weight = op.operands[:2]
     w, x = element_of(weight), uniform(out, element_of(data))
@@ -48,18 +50,21 @@ def write_blocks(out: Outgoing, op: NnOp) -> bool:
         return False
     scales, zero_points = broadcast_parameters(w, stored.shape)
     integers = stored.astype(np.int64) - zero_points
-    summed = _summed_axes(op, stored.ndim)
-    numbers = _block_numbers(w, stored.shape, summed)
+    if isinstance(op, contraction.ConvTransposeOp):
+        numbers, rows = np.broadcast_to(op.block_numbers(w), stored.shape), op.by_output
+    else:
+        summed = _summed_axes(op, stored.ndim)
+        numbers, rows = _block_numbers(w, stored.shape, summed), partial(_rows, summed)
     total = ""
-    is_conv = isinstance(op, contraction.ConvOp)
-    bound = magnitude_of(x) * int(np.abs(integers).sum(axis=summed).max(initial=0))
+    is_conv = isinstance(op, contraction.WindowedContractionOp)
+    bound = magnitude_of(x) * int(np.abs(rows(integers)).sum(axis=-1).max(initial=0))
     wide = i64 if bound >= 1 << 31 else i32
     value = "" if is_conv else out.cast(centred(out, data).name, wide)
     for block in np.unique(numbers):
         mine = numbers == block
         part = _contraction(out, op, value, np.where(mine, integers, 0), wide, bound)
         # Inside a block, a weight has the scale of its output channel.
-        own = np.where(mine, scales, 0).max(axis=summed).astype(np.float32)
+        own = rows(np.where(mine, scales, 0)).max(axis=-1).astype(np.float32)
         factor = _over_result(op, accumulator_scale(x.scales, own))
         product = out.node("Mul", [part, out.constant(factor, f32)])
         total = out.node("Add", [total, product]) if total else product
@@ -74,6 +79,12 @@ def write_blocks(out: Outgoing, op: NnOp) -> bool:
     return True
 
 
+def _rows(summed: Sequence[int], weights: Array) -> Array:
+    """Weights with the summed axes as one, the last one."""
+    kept = [size for axis, size in enumerate(weights.shape) if axis not in summed]
+    return np.moveaxis(weights, summed, range(-len(summed), 0)).reshape(*kept, -1)
+
+
 def _summed_axes(op: NnOp, rank: int) -> tuple[int, ...]:
     match op:
         case contraction.MatMulOp():
@@ -86,6 +97,10 @@ def _summed_axes(op: NnOp, rank: int) -> tuple[int, ...]:
 
 def _contraction(out: Outgoing, op: NnOp, value: str, integers: Array, wide: Any, bound: int) -> str:
     """The exact sums, in f32."""
+    if isinstance(op, contraction.ConvTransposeOp):
+        terms, attributes = op.by_output(integers).shape[1], attributes_of(op, f"{WINDOWS} output_padding")
+        found = wide_convolution(out, op.data, integers, bound, terms, attributes, is_transposed=True)
+        return out.cast(found.name, f32)
     if isinstance(op, contraction.ConvOp):
         terms = math.prod(integers.shape[1:])
         attributes = attributes_of(op, WINDOWS)
@@ -99,7 +114,7 @@ def _contraction(out: Outgoing, op: NnOp, value: str, integers: Array, wide: Any
 
 def _over_result(op: NnOp, scales: Array) -> Array:
     """Scales of output channels in a shape that broadcasts against the result."""
-    if isinstance(op, contraction.ConvOp):
+    if isinstance(op, contraction.WindowedContractionOp):
         return scales.reshape(-1, *(1,) * (len(shape_of(op.results[0])) - 2))
     if isinstance(op, contraction.MatMulOp) and scales.ndim > 1:
         return scales[..., None, :]

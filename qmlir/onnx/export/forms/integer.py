@@ -147,6 +147,8 @@ def _conv(out: Outgoing, op: contraction.ConvOp) -> bool:
 
 
 def _conv_transpose(out: Outgoing, op: contraction.ConvTransposeOp) -> bool:
+    if has_blocks(op.weight):
+        return False
     terms = product_of((shape_of(op.weight)[0] // op.group_count, *shape_of(op.weight)[2:]), OPEN_SIZE)
     bound = _summed(out, op.data, op.weight, terms)
     if bound >= EXACT_F32 and terms > MOST_TRANSPOSED_TERMS and not out.settings.exact:

@@ -254,3 +254,23 @@ func.func @empty_and_scalar() {
   check.expect_eq %3, %w3 : tensor<!acc>
   func.return
 }
+
+// Every element of the data adds its kernel: 1 4 4 of the first channel, 9 0 -16 of the second one. Each is a block, of
+// the scale 0.25 and 0.125; the sum over 0.5 is 2.75 2 -2. With gaps: 1 2 2 4 and 9 12 -12 -16, so 2.75 4 -2 -2.
+!transposed_x = !quant.uniform<i8:f32, 0.5:3>
+!transposed_w = !quant.uniform<i8:f32:{0:1}, {{{0.5}}, {{0.25}}}>
+!transposed_b = !quant.uniform<i8:f32, 0.25>
+!transposed_y = !quant.uniform<i8:f32, 0.5>
+func.func @conv_transpose_blocks() {
+  %x = nn.constant dense<[[[4, 5], [6, -1]]]> : tensor<1x2x2xi8> -> tensor<1x2x2x!transposed_x>
+  %w = nn.constant dense<[[[1, 2]], [[3, 4]]]> : tensor<2x1x2xi8> -> tensor<2x1x2x!transposed_w>
+  %0 = nn.conv_transpose %x, %w : (tensor<1x2x2x!transposed_x>, tensor<2x1x2x!transposed_w>) -> tensor<1x1x3x!transposed_y>
+  %e0 = nn.constant dense<[[[3, 2, -2]]]> : tensor<1x1x3xi8> -> tensor<1x1x3x!transposed_y>
+  check.expect_eq %0, %e0 : tensor<1x1x3x!transposed_y>
+  // The bias is 2.5, in floats, and is added last.
+  %b = nn.constant dense<[10]> : tensor<1xi8> -> tensor<1x!transposed_b>
+  %1 = nn.conv_transpose %x, %w, %b {strides = [2]} : (tensor<1x2x2x!transposed_x>, tensor<2x1x2x!transposed_w>, tensor<1x!transposed_b>) -> tensor<1x1x4x!transposed_y>
+  %e1 = nn.constant dense<[[[8, 9, 3, 3]]]> : tensor<1x1x4xi8> -> tensor<1x1x4x!transposed_y>
+  check.expect_eq %1, %e1 : tensor<1x1x4x!transposed_y>
+  func.return
+}

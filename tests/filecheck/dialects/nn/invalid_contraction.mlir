@@ -66,9 +66,9 @@ func.func @transposed_channels(%x: tensor<1x2x2x!quant.uniform<i8:f32, 0.5>>, %w
   func.return
 }
 // -----
-func.func @transposed_blocks(%x: tensor<1x2x2x!quant.uniform<i8:f32, 0.5>>, %w: tensor<2x1x1x!quant.uniform<i8:f32:{0:1}, {{{0.5}}, {{0.25}}}>>) {
-  // expected-error @+1 {{weights have one scale, or one for each channel, found}}
-  %0 = nn.conv_transpose %x, %w : (tensor<1x2x2x!quant.uniform<i8:f32, 0.5>>, tensor<2x1x1x!quant.uniform<i8:f32:{0:1}, {{{0.5}}, {{0.25}}}>>) -> tensor<1x1x2x!quant.uniform<i8:f32, 0.5>>
+func.func @transposed_blocks(%x: tensor<1x4x2x!quant.uniform<i8:f32, 0.5>>, %w: tensor<4x1x1x!quant.uniform<i8:f32:{0:4}, {{{0.5}}}>>) {
+  // expected-error @+1 {{a block has input channels of one group, which has 2, found}}
+  %0 = nn.conv_transpose %x, %w {groups = 2} : (tensor<1x4x2x!quant.uniform<i8:f32, 0.5>>, tensor<4x1x1x!quant.uniform<i8:f32:{0:4}, {{{0.5}}}>>) -> tensor<1x2x2x!quant.uniform<i8:f32, 0.5>>
   func.return
 }
 // -----

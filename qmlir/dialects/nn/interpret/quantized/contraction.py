@@ -182,6 +182,16 @@ def _conv_transpose(op: contraction.ConvTransposeOp, data: Array, weight: Array,
     windows, groups, spatial = op.windows_of(weight.shape[2:]), op.group_count, data.ndim - 2
     left, right = _operands(x, w, weight.shape[0] // groups * math.prod(weight.shape[2:]))
     sizes = op.output_sizes(data.shape[2:], windows)
+    element = uniform_of(op.weight)
+    if element.granularity is Granularity.BLOCK:
+        numbers, own = op.block_numbers(element), op.by_output(accumulator_scale(x.scale, w.scale))
+        rows, total = op.by_output(numbers)[0], np.zeros((), np.float32)
+        for block in np.unique(numbers):
+            part = np.where(numbers == block, right, np.zeros((), right.dtype))
+            scale = own[:, np.argmax(rows == block)].reshape(-1, *(1,) * spatial)
+            total = total + scale * to_f32(as_integers(convolve_transposed(left, part, windows, groups, sizes)))
+        bias = _bias(op, bias, spatial)
+        return (quantize(total if bias is None else total + bias, uniform_of(op.result)),)
     accumulator = as_integers(convolve_transposed(left, right, windows, groups, sizes))
     scale = op.of_channels(accumulator_scale(x.scale, w.scale)).reshape(-1, *(1,) * spatial)
     return _rescaled(op, accumulator, scale, _bias(op, bias, spatial))
