@@ -177,7 +177,7 @@ QUANTIZE = NamedPipeline(
         Stage("target", "<targets>", "the module gets the descriptions of the targets, if any are named"),
         Stage(
             "lower",
-            f"canonicalize,cse,nn-recognize<keep>,nn-decompose<keep>,{CLEAN}",
+            f"canonicalize,cse,nn-recognize<keep>,nn-decompose<decompose>,{CLEAN}",
             "parts of a composite in `keep` become that composite; other composites are decomposed into parts",
         ),
         Stage("profile", 'calib-apply-profile{profile="<profile>"}', "recorded ranges become the types of values"),
@@ -194,7 +194,7 @@ QUANTIZE = NamedPipeline(
             "each operation requantizes in the mode of its target, or by a shift if all scales are powers of two",
         ),
     ),
-    defaults={"targets": "", "requantize": ""},
+    defaults={"targets": "", "requantize": "", "decompose": "<keep>"},
 )
 
 COMPILE = NamedPipeline(
@@ -335,10 +335,10 @@ def pipeline_values(settings: QuantizeSettings, *, has_targets: bool = False) ->
     targets = target_text(settings)
     has_targets = has_targets or bool(targets)
     keep = settings.get("keep", () if has_targets else kept_composites())
-    values = {
-        "keep": f"{{keep={','.join(keep)}}}" if keep else "",
-        "options": _options(quantize_options(settings, has_targets=has_targets)),
-    }
+    options = quantize_options(settings, has_targets=has_targets)
+    values = {"keep": f"{{keep={','.join(keep)}}}" if keep else "", "options": _options(options)}
+    if keep and (of_parts := {name: options[name] for name in ("recipe", "accumulator") if options.get(name)}):
+        values["decompose"] = f"{{keep={','.join(keep)} {_options(of_parts)[1:]}"
     if requantize := settings.get("requantize"):
         values["requantize"] = _requantize_text(requantize)
     if targets:

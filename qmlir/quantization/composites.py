@@ -12,6 +12,7 @@ from qmlir.dialects.target.description import Description
 from qmlir.ir.decomposition import Keep, Parts
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import Origin, describe
+from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.supports import first_target, why_not
 
 
@@ -43,6 +44,28 @@ def _computes(targets: Sequence[Description], op: Operation) -> bool:
 
 def _multiplies(op: Operation) -> bool:
     return isinstance(op, Quantizable) and Slot.WEIGHT in op.quantization_slots().operands.values()
+
+
+def asks_for_parts(composite: Operation, recipe: Recipe) -> bool:
+    """Whether rules say how a layer that is quantized as a whole holds its product, or its bias: its parts have these.
+
+    They follow the ranges of the parts, so that it has to be profiled and decided as parts, and raised again.
+    """
+    decomposition = registry.decompositions().get(type(composite))
+    if decomposition is None or not isinstance(composite, Quantizable) or not composite.accepts_quantized_values():
+        return False
+    parts = Parts(composite)
+    try:
+        if decomposition(composite, parts) is None or not any(map(_multiplies, parts.operations)):
+            return False
+        slots = {part: Slot.ACCUMULATOR if _multiplies(part) else Slot.BIAS for part in parts.operations}
+        return any(
+            rule.slot is slot and rule.matches(part, slot, is_residual=False)
+            for rule in recipe.rules
+            for part, slot in slots.items()
+        )
+    finally:
+        parts.discard()
 
 
 def stays_whole(targets: Sequence[Description], composite: Operation) -> bool:

@@ -57,8 +57,10 @@ def quantize_with_profile(
         raise text_error("quantize takes samples or a profile, one of them")
     pipeline, values = quantize_pipeline(settings, module)
 
+    recipe = given_recipe(settings)
+
     def run(changed: ModuleOp, *stages: str, **given: Any) -> None:
-        run_pipeline(changed, pipeline.text(*stages, **values, profile=GIVEN), **given)
+        run_pipeline(changed, pipeline.text(*stages, **values, profile=GIVEN), given_recipe=recipe, **given)
         verify(changed)
 
     lowered = module.clone()
@@ -79,7 +81,7 @@ def quantize_with_profile(
         used.update(recipe.used)
         reasons.update(float_reasons(decided))
 
-    run(lowered, "decide", watch=watch, given_recipe=given_recipe(settings))
+    run(lowered, "decide", watch=watch)
     run(lowered, "propagate", "raise", "rescale")
     found = None if validation is None else validate(module, lowered, validation, share)
     return Quantized(lowered, profiled, before, frozenset(used), reasons, found)

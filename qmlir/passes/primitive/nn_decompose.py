@@ -7,7 +7,6 @@ from typing import ClassVar, cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from qmlir import registry
@@ -17,10 +16,13 @@ from qmlir.dialects.target.attributes import targets_of
 from qmlir.ir.conversion import Legality, convert_partially
 from qmlir.ir.decomposition import COMPONENTS, Parts, mark_composite
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name
+from qmlir.ir.given import TakesValues
 from qmlir.ir.preservation import ROUNDED, Preservation
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.statistics import count
-from qmlir.quantization.composites import kept
+from qmlir.quantization.composites import asks_for_parts, kept
+from qmlir.quantization.options import make_recipe, simple_rules
+from qmlir.quantization.recipe import RecipeText
 
 
 def _let_parts_decide(op: Operation, rewriter: PatternRewriter) -> None:
@@ -50,7 +52,7 @@ class Decompose(RewritePattern):
 
 
 @dataclass(frozen=True)
-class NnDecompose(ModulePass):
+class NnDecompose(TakesValues):
     """Replace each composite by its parts, unless `keep` names its kind, its node in the model, or a glob of either.
 
     Without `keep` the targets of the module decide (`quant-set-target`): a composite stays whole where the first of
@@ -61,7 +63,10 @@ class NnDecompose(ModulePass):
 
     Every part carries the composite's node and its role there, so that it has a profile and parameters of its own.
     Those that give results carry what the composite was, for `nn-raise`. A name of `keep` that is neither a kind of
-    composite nor a node of the module is warned of.
+    of composite nor a node of the module is warned of.
+
+    A layer that `keep` names becomes parts where `accumulator` or a rule of the file `recipe` says how its product or
+    its bias is held: parts are profiled and decided, and `nn-raise` makes the layer whole with their types.
 
     Before:
 
@@ -90,11 +95,22 @@ class NnDecompose(ModulePass):
     preserves: ClassVar[Preservation] = ROUNDED
 
     keep: tuple[str, ...] = ()
+    recipe: str = ""
+    accumulator: str = ""
+
+    VALUES: ClassVar[tuple[str, ...]] = ("given_recipe",)
+    given_recipe: ClassVar[RecipeText | None] = None
+    """The recipe itself, in place of the file that `recipe` names."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         keep = kept(self.keep, targets_of(op))
+        recipe = make_recipe(simple_rules(accumulator=self.accumulator), self.given_recipe or self.recipe)
         self._warn_of_unknown(op)
-        composites = Legality(illegal_operations=tuple(registry.decompositions()), is_kept=lambda each: each in keep)
+
+        def is_kept(composite: Operation) -> bool:
+            return composite in keep and not (self.keep and asks_for_parts(composite, recipe))
+
+        composites = Legality(illegal_operations=tuple(registry.decompositions()), is_kept=is_kept)
         # What has no parts as it is, a convolution without bias or a quantized composite that does not say the types of
         # its parts, stays.
         convert_partially(op, [Decompose()], composites, ctx)

@@ -150,14 +150,15 @@ def explain_node(
     pipeline, values = quantize_pipeline(settings, module)
     changes = ProvenanceChanges()
     made = module.clone()
-    _run(made, pipeline.text("target", "lower", **values), [changes])
+    recipe = given_recipe(settings)
+    _run(made, pipeline.text("target", "lower", **values), [changes], given_recipe=recipe)
     found = find_node(node, module, made)
     op_types = _op_types((module, made), found)
     whole = _whole(made, found)
     reader = DecisionReader(made, found, profile)
     rest = ("profile", "decide", "propagate", "raise", "rescale")
     text = pipeline.text(*rest, profile=GIVEN, **values)
-    _run(made, text, [changes], taken=profile, watch=reader, given_recipe=given_recipe(settings))
+    _run(made, text, [changes], taken=profile, watch=reader, given_recipe=recipe)
     given = made if quantized is None else quantized
     standing = _standing_in(given, found, whole)
     compiled, scheduled, failure = ProvenanceChanges(), None, ""

@@ -18,7 +18,7 @@ from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import DiagnosticError, diagnostic_handler
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.pipelines import kept_composites, pipeline_values
+from qmlir.pipelines import QuantizeSettings, kept_composites, pipeline_values
 from qmlir.quantization.recipe import RecipeText
 from qmlir.text.printing import module_text, save_module
 from tests.support.classifiers import classifier, samples
@@ -243,3 +243,20 @@ def test_weights_of_a_transposed_convolution_have_blocks_along_its_input_channel
     assert dict(zip(element.axes, element.block_sizes, strict=True)) == {0: 2, 1: 1}
     exact = interpret(qmlir.load(model), {"x": x[0]})["y"]
     assert np.abs(interpret(module, {"x": x[0]})["y"] - exact).max() < 0.2 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("settings", ["accumulator", "bias", "option"])
+@pytest.mark.parametrize("kind", ["conv", "conv_transpose"])
+def test_a_layer_that_keep_names_has_a_product_and_a_bias_by_recipe(kind: str, settings: str) -> None:
+    """As one that is not named: it is made of its parts again, which have ranges of their own."""
+    model = _one_composite("", {"conv": "y = Conv (x, k, c)", "conv_transpose": "y = ConvTranspose (x, k, c)"}[kind])
+    x = np.random.default_rng(1).normal(size=(6, 2, 4, 8)).astype(np.float32)
+    rule = RecipeText("parts", f'[[rule]]\nslot = "{settings}"\nstorage = "i16"\n')
+    given: QuantizeSettings = {"accumulator": "i16"} if settings == "option" else {"recipe": rule}
+    modules = [qmlir.quantize(qmlir.load(model), {"x": x}, keep=keep, **given) for keep in ((), (kind,), ("*",))]
+    assert len({str(module) for module in modules}) == 1
+    (layer,) = (op for op in modules[1].walk() if op.name == f"nn.{kind}")
+    types = layer.properties["components"]
+    assert isinstance(types, DictionaryAttr)
+    found = element_of(layer.operands[2]) if settings == "bias" else types.data["correlation"]
+    assert getattr(found, "bits", None) == 16
