@@ -74,6 +74,10 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
         "default": "", "metavar": "NAME,…",
         "help": "targets that compute parts, the preferred one first; the CPU computes the rest (default: cpu)",
     },
+    "--observer": {
+        "action": "append", "default": [], "metavar": "NAME",
+        "help": "record what this observer of a package keeps, too (may be repeated)",
+    },
     "--processes": {
         "type": int, "default": 1, "metavar": "N",
         "help": "the number of processes that run samples; it does not change the result (default: 1)",

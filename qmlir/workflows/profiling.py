@@ -11,7 +11,7 @@ from qmlir.interpreter.recording import MOMENTUM
 from qmlir.interpreter.samples import Data, Run
 from qmlir.ir.verification import verify
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import PROFILE
+from qmlir.pipelines import ELEMENTS, PROFILE
 from qmlir.quantization.profiles.file import Profile
 
 
@@ -35,7 +35,7 @@ def profile(
 
     `data` is an `.npz` or `.npy` file or arrays by name, with a leading axis of samples; a folder of such files; or
     anything that gives one item after the other: arrays by name, in order, or one array, of one sample or of a batch.
-    `passes` are run on a copy first, to profile a lowered model.
+    `passes`, named pipelines among them, are run on a copy first, to profile a lowered model.
 
     Samples go through the function in the batches of its type, and one by one where that leaves the batch size open.
     `batch_size` is the number of samples that one of several `processes` is given at a time. Neither changes the
@@ -52,7 +52,7 @@ def profile(
     if observers:
         options.append("observers=" + ",".join(f'"{name}"' for name in observers))
     observe = PROFILE.text(options=f"{{{' '.join(options)}}}" if options else "")
-    observed = run_pipeline(module.clone(), f"{passes},{observe}" if passes else observe)
+    observed = run_pipeline(module.clone(), f"{passes},{observe}" if passes else observe, named=ELEMENTS)
     verify(observed)
     return run_profile(
         observed,

@@ -45,6 +45,7 @@ def quantize_with_profile(
     *,
     profiled: Profile | None = None,
     validation: ValidationOptions | None = None,
+    observers: Sequence[str] = (),
     processes: int = 1,
     progress: IO[str] | None = None,
     **settings: Unpack[QuantizeSettings],
@@ -55,6 +56,8 @@ def quantize_with_profile(
     """
     if data is not None and profiled is not None:
         raise text_error("quantize takes samples or a profile, one of them")
+    if observers and data is None:
+        raise text_error(f"quantize takes samples with observers ({', '.join(observers)}), which record what they give")
     pipeline, values = quantize_pipeline(settings, module)
 
     recipe = given_recipe(settings)
@@ -69,7 +72,7 @@ def quantize_with_profile(
     share = Share(runs_to_compare(module)) if holds_out else None
     if data is not None:
         chosen = None if share is None else share.calibrating
-        profiled = profile(lowered, data, chosen=chosen, processes=processes, progress=progress)
+        profiled = profile(lowered, data, observers=observers, chosen=chosen, processes=processes, progress=progress)
     elif profiled is None:
         profiled = _carried(lowered, module)
     run(lowered, "profile", taken=profiled)
@@ -107,6 +110,7 @@ def quantize(
     validate: bool = True,
     min_sqnr: float | None = None,
     min_agreement: float | None = None,
+    observers: Sequence[str] = (),
     processes: int = 1,
     progress: IO[str] | None = None,
     **settings: Unpack[QuantizeSettings],
@@ -117,8 +121,9 @@ def quantize(
     profile of the lowered module, in place of `data`. With neither, the statistics that the module carries are used:
     types with ranges, and `calib.stats` beside values. `settings` are those of `QuantizeSettings`: `target`, `keep`,
     `activations`, `weights`, `accumulator`, `scheme`, `weight_scheme`, `granularity`, `calibrator`, `recipe`,
-    `requantize`, `assert_all_quantized`. Inputs and outputs of the module stay float; between them it computes on
-    integers, but for operations that stay in float. A terminal as `progress` gets a bar.
+    `requantize`, `assert_all_quantized`. `observers` of packages record something of their own in `data`, for a
+    calibrator. Inputs and outputs of the module stay float; between them it computes on integers, but for operations
+    that stay in float. A terminal as `progress` gets a bar.
 
     The outputs are compared with those of `module` on a few samples: on those of `validation`; or on a share of more
     than 256 samples of `data`, which is held out of the calibration; or on some that calibrate. Lost answers are a
@@ -132,6 +137,7 @@ def quantize(
         module,
         data,
         profiled=profiled,
+        observers=observers,
         validation=options if validate or options.is_asked_for else None,
         processes=processes,
         progress=progress,

@@ -10,7 +10,7 @@ from qmlir import profile
 from qmlir.ir.verification import verify
 from qmlir.onnx.suffixes import ONNX_SUFFIXES
 from qmlir.passmanager.running import run_pipeline
-from qmlir.pipelines import GIVEN, QUANTIZE, quantize_lowering
+from qmlir.pipelines import ELEMENTS, GIVEN, QUANTIZE, quantize_lowering
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.tools.arguments import add_model, add_options, add_output, load_model
 from qmlir.tools.frame import Command, Session
@@ -31,14 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_options(parser, "--shape")
     add = parser.add_argument
-    add("--passes", default="", metavar="PIPELINE", help="the passes to run first, such as nn-decompose")
+    add(
+        "--passes", default="", metavar="PIPELINE", help="passes and named pipelines to run first, such as nn-decompose"
+    )
     add("--function", default="main", metavar="NAME", help="the function to run (default: main)")
     add("--constants", action="store_true", help="profile constants too")
     add("--axis", type=int, metavar="N", help="also record a range for each index of this axis")
-    add(
-        "--observer", action="append", default=[], metavar="NAME",
-        help="record what this observer of a package keeps, too (may be repeated)",
-    )  # fmt: skip
+    add_options(parser, "--observer")
     add("--batch-size", type=int, metavar="N", help="samples in one work item of a process")
     add_options(parser, "--processes")
 
@@ -50,7 +49,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     is_onnx = output.suffix in ONNX_SUFFIXES
     module = load_model(arguments.model, session, arguments.shape)
     if carries := is_onnx or output.suffix == ".mlir":
-        module = run_pipeline(module, passes or quantize_lowering(module))
+        module = run_pipeline(module, passes or quantize_lowering(module), named=ELEMENTS)
         verify(module)
         passes = ""
     found = profile(

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the folder to write, or the module, FILE.mlir (large weights go beside it), or FILE.onnx",
         required=True,
     )
-    add_options(parser, "--shape")
+    add_options(parser, "--shape", "--observer")
     add_options(
         parser, "--target", help="the targets to quantize for, the preferred one first (qmlir-opt --list-targets)"
     )
@@ -82,6 +82,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         validation=None
         if arguments.no_validate
         else ValidationOptions(arguments.validation, arguments.min_sqnr, arguments.min_agreement),
+        observers=arguments.observer,
         **settings,
         progress=session.progress,
     )

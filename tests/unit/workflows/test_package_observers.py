@@ -105,3 +105,30 @@ def test_the_command(tmp_path: Path) -> None:
     words = ["profile", str(tmp_path / "net.mlir"), "--data", str(tmp_path / "x.npz"), "-o", str(out), "--quiet"]
     assert main([*words, "--load-plugin", PLUGIN, "--observer", "norms"]) == 0
     assert Profile.load(out).values["x"].kept == {"norms": NORMS}
+
+
+def test_quantizing_records_it_too(tmp_path: Path) -> None:
+    """As from a profile that was taken with it, from the API and from the command; a profile has its own."""
+    settings: Any = {"calibrator": "mean_norm", "scheme": "symmetric"}
+    with plugins([PLUGIN]):
+        found = profile(_module(), {"x": X}, observers=["norms"])
+        expected = str(qmlir.quantize(_module(), profiled=found, **settings))
+        assert str(qmlir.quantize(_module(), {"x": X}, observers=["norms"], **settings)) == expected
+        with pytest.raises(DiagnosticError, match=r"takes samples with observers \(norms\)"):
+            qmlir.quantize(_module(), profiled=found, observers=["norms"], **settings)
+    (tmp_path / "net.mlir").write_text(MODEL)
+    np.savez(tmp_path / "x.npz", x=X)
+    words = ["quantize", str(tmp_path / "net.mlir"), "--data", str(tmp_path / "x.npz"), "--load-plugin", PLUGIN]
+    words += ["--observer", "norms", "--calibrator", "mean_norm", "--scheme", "symmetric", "--quiet"]
+    assert main([*words, "-o", str(tmp_path / "out")]) == 0
+    assert Profile.load(tmp_path / "out" / "profile.json").values["x"].kept == {"norms": NORMS}
+
+
+def test_a_named_pipeline_lowers_what_is_profiled(tmp_path: Path) -> None:
+    (tmp_path / "net.mlir").write_text(MODEL.replace("nn.neg", "nn.swish"))
+    np.savez(tmp_path / "x.npz", x=X)
+    words = ["profile", str(tmp_path / "net.mlir"), "--data", str(tmp_path / "x.npz"), "--quiet"]
+    for passes, name in (("nn-decompose", "passes"), ("quantize{stages=lower keep=relu}", "pipeline")):
+        assert main([*words, "--passes", passes, "-o", str(tmp_path / f"{name}.json")]) == 0
+    one, two = (Profile.load(tmp_path / f"{name}.json") for name in ("passes", "pipeline"))
+    assert one.values.keys() == two.values.keys() == {"x", "neg/product", "neg/sigmoid", "relu"}
