@@ -40,6 +40,13 @@ def _as_stored(array: Array, value: SSAValue) -> Array:
     return array.astype(f"{'i' if element.is_signed else 'u'}{size}")
 
 
+def _operand(given: Any, values: Mapping[SSAValue, Value]) -> Any:
+    """The value of an operand, or those of one that is a list."""
+    if given is None or isinstance(given, SSAValue):
+        return None if given is None else values[given]
+    return tuple(values[each] for each in given)
+
+
 def _results(op: Operation, values: Mapping[SSAValue, Value]) -> tuple[Value, ...]:
     match op:
         case ConstantOp():
@@ -53,7 +60,7 @@ def _results(op: Operation, values: Mapping[SSAValue, Value]) -> tuple[Value, ..
             by_name: Any = op
             names = [name for name, _ in by_name.get_irdl_definition().operands]
             given = [getattr(by_name, name) for name in names]
-            return ORACLE[op.name](op, *(None if each is None else values[each] for each in given))
+            return ORACLE[op.name](op, *(_operand(each, values) for each in given))
         case _:
             raise UnknownError(op.name)
 

@@ -1,4 +1,4 @@
-"""Contractions, normalizations, softmax, GELU and attention, spelled out part by part as ONNX defines them."""
+"""Contractions, powers, normalizations, softmax, GELU and attention, spelled out part by part as ONNX defines them."""
 
 import math
 from collections.abc import Callable
@@ -91,6 +91,29 @@ def _convolution(op: Any, x: Value, w: Value, bias: Value | None, is_transposed:
     return (_with_bias(op, steps, "correlation", lambda role, b: steps.products(role, x, w, total, scale, b), added),)
 
 
+def _einsum(op: Any, factors: tuple[Value, ...]) -> tuple[Value, ...]:
+    """For every choice of the labels one product of integers, added where the labels of the result point."""
+    terms, kept = op.equation.data.replace(" ", "").split("->")
+    labels = terms.split(",")
+    if "." in op.equation.data or any(factor.own.scale.size > 1 for factor in factors):
+        raise UnknownError("an ellipsis, or several scales")
+    sizes = {
+        label: size
+        for names, factor in zip(labels, factors, strict=True)
+        for label, size in zip(names, factor.array.shape, strict=True)
+    }
+    total = np.zeros([sizes[label] for label in kept], np.int64)
+    for place in np.ndindex(*sizes.values()):
+        at = dict(zip(sizes, place, strict=True))
+        chosen = (
+            factor.integers[tuple(at[label] for label in names)] for names, factor in zip(labels, factors, strict=True)
+        )
+        total[tuple(at[label] for label in kept)] += math.prod(map(int, chosen))
+    scale = math.prod((factor.own.scale.reshape(()) for factor in factors), start=F32(1))
+    steps = Steps(op, {"result": op.result})
+    return (steps.rescaled(total, F32(scale), steps.type_of("result", total.shape), steps.mode_of(*factors)),)
+
+
 # --- Rows -------------------------------------------------------------------------------------------------------------
 
 
@@ -170,6 +193,29 @@ def _softmax_of(x: Array, axis: int, keep: Array | None = None, empty: str = "ze
     total = np.add.accumulate(raised.astype(np.float64), axis=axis).take([-1], axis=axis).astype(F32)
     none = F32(1) / F32(x.shape[axis]) if empty == "uniform" else F32(0)
     return np.where(kept.any(axis=axis, keepdims=True), raised / np.where(total == 0, F32(1), total), none)
+
+
+def _pow(op: Any, base: Value, exponent: Value) -> tuple[Value, ...]:
+    """In floats; exponents are no quantized values."""
+    return (Steps(op, {"result": op.result}).in_floats("result", FUNCTIONS["powf"], base, exponent),)
+
+
+def _lp_norm(op: Any, x: Value) -> tuple[Value, ...]:
+    axes, least = (op.axis.value.data % x.array.ndim,), op.epsilon
+    last = "div" if least is not None else "choice"
+    steps = Steps(op, dict.fromkeys((last, "div", "zero"), op.result))
+    if op.p.value.data == 1:
+        type_ = steps.type_of("magnitude", x.array.shape)
+        magnitude = steps.rescaled(np.abs(x.integers), x.own.scale, type_, steps.mode_of(x))
+        norm = steps.summed("norm", magnitude, axes, is_mean=False)
+    else:
+        total = steps.summed("sum", steps.mul("squared", x, x), axes, is_mean=False)
+        norm = steps.in_floats("norm", np.sqrt, total)
+    if least is not None:
+        least = steps.constant("epsilon", least.value.data)
+        return (steps.div("div", x, steps.on_one_scale("bounded", np.maximum, norm, least)),)
+    zero = steps.constant("zero", 0.0)
+    return (_chosen(exact_reals(norm) == exact_reals(zero), zero, steps.div("div", x, norm)),)
 
 
 def _chosen(condition: Array, a: Value, b: Value) -> Value:
@@ -271,6 +317,9 @@ COMPOSITES: dict[str, Callable[..., tuple[Value, ...]]] = {
     "nn.fully_connected": _fully_connected,
     "nn.conv": partial(_convolution, is_transposed=False),
     "nn.conv_transpose": partial(_convolution, is_transposed=True),
+    "nn.einsum": _einsum,
+    "nn.pow": _pow,
+    "nn.lp_norm": _lp_norm,
     "nn.layer_norm": _layer_norm,
     "nn.rms_norm": _rms_norm,
     "nn.instance_norm": _instance_norm,
