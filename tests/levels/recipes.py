@@ -1,7 +1,8 @@
 """Layers whose parts have types by a recipe: float models of one contraction and its bias, quantized with random rules.
 
-The front door makes them: the model is decomposed, profiled, decided and raised, and the layer must be whole again. So
-what the levels compute is held against what a recipe asks for, not only against types that were drawn as such.
+The front door makes them: the model, in which `keep` may name the layer, is decomposed, profiled, decided and raised,
+and the layer must be whole again. So what the levels compute is held against what a recipe asks for, not only against
+types that were drawn as such.
 """
 
 from collections.abc import Iterator
@@ -10,11 +11,14 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
 
-from qmlir.dialects.nn.ops.contraction import BiasedContractionOp, ConvOp, ConvTransposeOp, FullyConnectedOp
+from qmlir.dialects.nn.ops.contraction import BiasedContractionOp, ConvOp, ConvTransposeOp, FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.ops.elementwise import AddOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.signature import inputs_of
+from qmlir.pipelines import QuantizeSettings
 from qmlir.quantization.recipe import RecipeText
 from qmlir.workflows.quantizing import quantize
 from tests.levels.generator import Case
@@ -36,6 +40,12 @@ def _windows(random: np.random.Generator) -> dict[str, Any]:
     return {"strides": [int(random.integers(1, 3)) for _ in range(2)], "pads": pads}
 
 
+def _product_and_sum(graph: Graph, x: SSAValue, w: SSAValue, bias: SSAValue) -> SSAValue:
+    """A layer as two operations, in nodes that the rules' roles of a layer are not those of."""
+    product = graph.add(MatMulOp, x, w)
+    return graph.add(AddOp, *([product, bias] if graph.random.random() < 0.5 else [bias, product]))
+
+
 def _model(graph: Graph) -> ModuleOp:
     """One layer with a bias, sometimes with a ReLU after it."""
     random = graph.random
@@ -43,8 +53,10 @@ def _model(graph: Graph) -> ModuleOp:
     channels, out = (int(random.integers(1, 6)) for _ in range(2))
     bias = graph.constant(graph.array(out, scale=float(random.exponential(1))))
     if kind is FullyConnectedOp:
-        x, w = graph.input(graph.array(_SAMPLES, channels)), graph.constant(graph.array(out, channels))
-        return graph.module(graph.add(kind, x, w, bias))
+        x = graph.input(graph.array(_SAMPLES, *([3] if random.random() < 0.5 else []), channels))
+        if random.random() < 0.4:  # as transformers are exported
+            return graph.module(_product_and_sum(graph, x, graph.constant(graph.array(channels, out)), bias))
+        return graph.module(graph.add(kind, x, graph.constant(graph.array(out, channels)), bias))
     kernel = [int(random.integers(2, 4)) for _ in range(2)]
     x = graph.input(graph.array(_SAMPLES, channels, 5, 4))
     ends = (channels, out) if kind is ConvTransposeOp else (out, channels)
@@ -72,7 +84,8 @@ def case_by_recipe(seed: int) -> Case:
     recipe = RecipeText(f"recipe {seed}", "\n".join(_rules(graph.random)))
     (function,) = (op for op in model.ops if isinstance(op, FuncOp))
     inputs = {port.name: array for port, array in zip(inputs_of(function), graph.inputs, strict=True)}
-    module = quantize(model, inputs, recipe=recipe)
+    kept: QuantizeSettings = {"keep": ("*",)} if graph.random.random() < 0.3 else {}
+    module = quantize(model, inputs, recipe=recipe, validate=False, **kept)
     _check(module, recipe)
     return Case(seed, module, inputs)
 
