@@ -32,6 +32,7 @@ from qmlir.quantization.decisions import Decisions, refusals, target_refusals
 from qmlir.quantization.domains import undefined_constants, within_domains
 from qmlir.quantization.element_types import fixed_type, type_from_range, weight_type
 from qmlir.quantization.groups import Groups
+from qmlir.quantization.masked_softmax import mask_arithmetic
 from qmlir.quantization.observed import Observed, observed
 from qmlir.quantization.profiles.given import given_type
 from qmlir.quantization.reasons import Basis, ObservedRange, Reason
@@ -101,6 +102,7 @@ class _Decider:
         self.accumulators = Accumulators(self.decisions, self.groups, self.quantized)
         self.residual = residual_values(self.function)
         self.recipe.residual = {value.owner for value in self.residual if isinstance(value.owner, Operation)}
+        self.masking = mask_arithmetic(self.function)
 
     def run(self) -> Decisions:
         operations = [op for op in self.function.walk() if isinstance(op, Quantizable) and self._is_on_floats(op)]
@@ -148,6 +150,8 @@ class _Decider:
         wanted = self.recipe.quantizes(op, (*slots.values(), Slot.OUTPUT))
         if not op.accepts_quantized_values():
             return op.float_reason()
+        if op in self.masking:
+            return "computes a mask, which selects and has no range"
         if not wanted:
             self.decisions.kept_in_float.add(op)
             return "is left in float by the recipe"

@@ -51,6 +51,7 @@ PASSES: Mapping[str, str] = {
     "math-expand": "qmlir.targets.cpu.loops.math_expand:MathExpand",
     "nn-decompose": "qmlir.passes.primitive.nn_decompose:NnDecompose",
     "nn-recognize": "qmlir.passes.primitive.nn_recognize:NnRecognize",
+    "nn-recognize-masks": "qmlir.passes.primitive.nn_recognize_masks:NnRecognizeMasks",
     "nn-raise": "qmlir.passes.quantized.nn_raise:NnRaise",
     "quant-assign-types": "qmlir.passes.quantized.quant_assign_types:QuantAssignTypes",
     "quant-fuse-casts": "qmlir.passes.quantized.quant_fuse_casts:QuantFuseCasts",

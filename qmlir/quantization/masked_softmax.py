@@ -1,0 +1,187 @@
+"""A softmax whose input is masked becomes one with a mask, where what the mask excludes is 0 to f32."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, i1
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import VerifyException
+
+from qmlir.dialects.nn.base import plain_type, shapes_agree
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.infer.elementwise import broadcast_shapes
+from qmlir.dialects.nn.ops.attention import AttentionOp
+from qmlir.dialects.nn.ops.elementwise import CastOp, EqualOp, WhereOp
+from qmlir.dialects.nn.ops.logic import IsInfOp, IsNaNOp
+from qmlir.dialects.nn.ops.reduction import ReduceMaxOp, ReduceMinOp
+from qmlir.dialects.nn.ops.softmax import SoftmaxOp
+from qmlir.dialects.nn.raising.spellings import giver
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.provenance import describe, origins_of, set_origins, set_tensor_names, tensor_names
+from qmlir.quantization.masks import SURE, MaskReader, ScoreMask, Scores
+
+NEGLIGIBLE = 2.0**-24
+"""What is masked is 0 to f32 if all of a row together has at most this probability: half a unit in the last place of 1.
+"""
+
+LONGEST_ROW = 1 << 16
+"""Elements of a row whose length is open."""
+
+
+@dataclass(frozen=True)
+class MaskedSoftmax:
+    """A softmax with its mask, to take the place of one whose input is masked."""
+
+    reader: MaskReader
+    composite: SoftmaxOp
+    masks: tuple[ScoreMask, ...]
+
+    def replace(self) -> None:
+        """Put it in its place, and what it needs before it."""
+        old = self.reader.softmax
+        block = old.parent
+        assert block is not None
+        block.insert_ops_before([*self.reader.made, self.composite], old)
+        self.composite.location = old.location
+        self.composite.result.name_hint = old.result.name_hint
+        masked = old.input
+        old.result.replace_all_uses_with(self.composite.result)
+        Rewriter.erase_op(old)
+        _drop_guards(self.composite, masked)
+
+    def text(self) -> str:
+        """What masks it."""
+        names = dict.fromkeys(_named(each.source) for each in self.masks)
+        return f"is masked by {' and '.join(names)}: what it masks has the probability 0 and no part in a range"
+
+
+def _named(value: SSAValue) -> str:
+    if isinstance(value.owner, Operation):
+        return describe(value.owner)
+    return f"the argument %{value.name_hint or getattr(value, 'index', '')}"
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why what masks an input stays a number."""
+
+    reason: str
+
+
+def recognized(op: SoftmaxOp) -> MaskedSoftmax | Refused | None:
+    """The softmax with a mask that `op` is; why it is none where something masks it; `None` where nothing does."""
+    if not isinstance(plain_type(element_of(op.input)), Float32Type) or op.requantize is not None:
+        return None
+    reader = MaskReader(op)
+    found = reader.scores(op.input)
+    made = _with_mask(reader, found) if found.masks and found.terms else None
+    if not isinstance(made, MaskedSoftmax):
+        reader.discard()
+    return made
+
+
+def _with_mask(reader: MaskReader, found: Scores) -> MaskedSoftmax | Refused | None:
+    op = reader.softmax
+    row, spread = shape_of(op.input)[op.axis.value.data], reader.spread_of(found.terms)
+    for mask in found.masks:
+        if mask.fill > (math.log(NEGLIGIBLE) if spread is not None else SURE):
+            return None
+        if spread is not None and not _is_negligible(mask.fill + spread, LONGEST_ROW if row == DYNAMIC_INDEX else row):
+            why = f"the scores differ by up to {spread:g}, and {mask.fill:g} does not make each of them 0"
+            return Refused(f"adds {_named(mask.source)} as a number: {why}")
+    scores = reader.sum_of(found.terms)
+    keep = found.masks[0].keep
+    for mask in found.masks[1:]:
+        keep = reader.both(keep, mask.keep)
+    is_uniform = any(math.isfinite(mask.fill) for mask in found.masks)
+    if op.mask is not None:
+        keep, is_uniform = reader.both(op.mask, keep), op.is_uniform_if_empty
+    if not shapes_agree(shape_of(scores), shape_of(op.input)) or len(shape_of(keep)) > len(shape_of(scores)):
+        return None
+    try:
+        if broadcast_shapes(shape_of(keep), shape_of(scores)) != tuple(shape_of(op.input)):
+            return None
+    except VerifyException:
+        return None
+    empty = "uniform" if is_uniform else "zero"
+    made = build(SoftmaxOp, [scores, keep], {"axis": op.axis, "empty_rows": empty})
+    made.attributes.update(op.attributes)
+    Rewriter.replace_value_with_new_type(made.result, op.result.type)
+    set_origins(made, origins_of(op))
+    set_tensor_names(made, tensor_names(op))
+    return MaskedSoftmax(reader, made, found.masks)
+
+
+# A masked element has at most the probability e^(fill + its score - the largest score that takes part), and the scores
+# of a row differ by no more than their range. Of n elements all together have n times as much.
+def _is_negligible(exponent: float, row: int) -> bool:
+    return exponent <= math.log(NEGLIGIBLE / max(row, 1))
+
+
+# --- What guards against rows that are masked as a whole --------------------------------------------------------------
+
+
+def _drop_guards(softmax: SoftmaxOp, masked: SSAValue) -> None:
+    """Rows that are masked as a whole are 0 already: what makes their NaN to 0 goes."""
+    for use in list(softmax.result.uses):
+        guard = use.operation
+        if not isinstance(guard, WhereOp) or guard.rhs is not softmax.result:
+            continue
+        array = constant_array(guard.lhs)
+        is_zero = array is not None and not array.any()
+        is_empty = _is_nan(guard.condition, softmax.result) or (
+            not softmax.is_uniform_if_empty and _is_all_masked(guard.condition, masked)
+        )
+        if is_zero and is_empty and guard.result.type == softmax.result.type:
+            guard.result.replace_all_uses_with(softmax.result)
+            Rewriter.erase_op(guard)
+
+
+def _is_nan(condition: SSAValue, value: SSAValue) -> bool:
+    op = giver(condition)
+    return isinstance(op, IsNaNOp) and op.input is value
+
+
+def _is_minus_infinity(condition: SSAValue, value: SSAValue) -> bool:
+    op = giver(condition)
+    if isinstance(op, IsInfOp):
+        return op.input is value
+    array = constant_array(op.rhs) if isinstance(op, EqualOp) and op.lhs is value else None
+    return array is not None and bool(np.isneginf(array).all())
+
+
+def _is_all_masked(condition: SSAValue, masked: SSAValue) -> bool:
+    """Whether a condition holds for the rows all of whose elements are minus infinity."""
+    op = giver(condition)
+    if isinstance(op, CastOp) and isinstance(reduced := giver(op.input), ReduceMinOp):  # all(x == -inf)
+        each = giver(reduced.input)
+        return isinstance(each, CastOp) and _is_minus_infinity(each.input, masked)
+    largest = giver(op.lhs) if isinstance(op, EqualOp) else None  # max(x) == -inf
+    return (
+        isinstance(largest, ReduceMaxOp) and largest.input is masked and _is_minus_infinity(condition, largest.result)
+    )
+
+
+# --- What only computes masks -----------------------------------------------------------------------------------------
+
+
+def mask_arithmetic(function: FuncOp) -> set[Operation]:
+    """The operations that nothing but masks come of: comparisons, and the numbers that they compare.
+
+    In 8 bits 1 beside the lowest float is 0; and a mask is small beside the scores that it masks.
+    """
+    found: set[Operation] = set()
+    for op in reversed(list(function.walk())):
+        uses = [use for result in op.results for use in result.uses]
+        if uses and all(use.operation in found or _is_mask_of(use.operation, use.index) for use in uses):
+            found.add(op)
+    return found
+
+
+def _is_mask_of(op: Operation, place: int) -> bool:
+    value = op.operands[place]
+    return isinstance(op, SoftmaxOp | AttentionOp) and value is op.mask and element_of(value) == i1

@@ -1,0 +1,424 @@
+"""Masks: values that only select which elements of a softmax take part, however a model writes them.
+
+A mask is added to the scores (0 where an element takes part, something hugely negative elsewhere), or replaces them
+(`Where(keep, scores, fill)`). As a number it would be part of the range of the scores, and one step of 8 bits would be
+larger than all differences between them. What it does is exact: an element takes part, or its probability is 0.
+
+A value is a mask by proof (constants, conditions, `1 - m` of a Boolean `m`), or by the recorded statistics: all values
+are 0, or lie below a gap. Moments and zeros are counted exactly, so that statistics prove what the samples had.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, TensorType, i1
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import InterpretationError, VerifyException
+
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.statistics import Statistics
+from qmlir.dialects.nn.base import Kind, NnOp, kind_of, plain_type
+from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.ops.constant import ConstantOp
+from qmlir.dialects.nn.ops.elementwise import (
+    AddOp,
+    CastOp,
+    ClipOp,
+    DivOp,
+    GreaterOp,
+    MaxOp,
+    MulOp,
+    NegOp,
+    SubOp,
+    WhereOp,
+)
+from qmlir.dialects.nn.ops.expansion import ExpandOp, TileOp, TriluOp
+from qmlir.dialects.nn.ops.indexing import GatherOp
+from qmlir.dialects.nn.ops.logic import AndOp, NotOp
+from qmlir.dialects.nn.ops.movement import AxesOp, ReshapeOp, SliceOp, TransposeOp
+from qmlir.dialects.nn.ops.softmax import SoftmaxOp
+from qmlir.dialects.nn.raising.spellings import giver
+from qmlir.ir.builtin_types import as_integer, element_of, shape_of
+from qmlir.ir.evaluation import evaluate
+from qmlir.ir.provenance import assign_role, origins_of
+from qmlir.quantization.observed import observed
+from qmlir.quantization.profiles.attached import calibrated_type
+from qmlir.text.elements import dense_dtype
+
+SURE = -1e4
+"""Where no range of the scores is known, what masks is at most this: no exporter writes a smaller number for it."""
+
+_MOST_KNOWN = 1 << 20
+"""Elements of a mask that is computed from constants: those of 1024 queries and keys."""
+
+_DEPTH = 24
+"""How many operations above the softmax are read."""
+
+_MOVED = (ReshapeOp, TransposeOp, AxesOp, SliceOp, ExpandOp, TileOp, GatherOp)
+"""Operations that move a mask as they move numbers; the data is the first operand."""
+
+_RESHAPED = (ReshapeOp, TransposeOp, AxesOp)
+"""Those that may stand between a mask that was added and the softmax: each element of the scores stays one."""
+
+
+@dataclass(frozen=True)
+class ScoreMask:
+    """A mask of scores."""
+
+    keep: SSAValue
+    """Where elements take part, i1."""
+
+    fill: float
+    """The largest number that masks."""
+
+    source: SSAValue
+    """The value of the model that masks."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores as a sum of terms, and what masks it."""
+
+    terms: tuple[SSAValue, ...]
+    masks: tuple[ScoreMask, ...] = ()
+
+
+def _largest_below_zero(seen: Statistics) -> float | None:
+    """A bound of all observed values but 0, which lie below it; `None` where some are above 0, or next to it."""
+    histogram = seen.histogram
+    places = np.flatnonzero(histogram.counts) + histogram.first
+    zeros = int(histogram.counts[-histogram.first]) if (places == 0).any() else 0
+    if seen.infinities[1] or seen.maximum > 0 or zeros != seen.moments.zeros:
+        return None
+    below = places[places < 0]
+    if not below.size:
+        return -math.inf
+    edge = math.ldexp(int(below.max()) + 1, histogram.exponent)
+    return edge if edge < 0 else None
+
+
+def _statistics(value: SSAValue) -> Statistics | None:
+    seen = observed(value)
+    return None if seen is None else seen.statistics
+
+
+@dataclass
+class MaskReader:
+    """Reads what masks the input of one softmax, and makes the operations that give its mask."""
+
+    softmax: SoftmaxOp
+    made: list[Operation] = field(default_factory=list[Operation])
+    _known: dict[SSAValue, Array | None] = field(default_factory=dict[SSAValue, "Array | None"])
+
+    # --- What is made -------------------------------------------------------------------------------------------------
+
+    def _add(self, op: NnOp, role: str = "mask") -> SSAValue:
+        assign_role(op, origins_of(self.softmax), role)
+        self.made.append(op)
+        return op.results[0]
+
+    def discard(self) -> None:
+        """Take apart what was made."""
+        for op in reversed(self.made):
+            op.erase(safe_erase=False)
+        self.made.clear()
+
+    def _constant(self, array: Array, element: Attribute) -> SSAValue:
+        return self._add(ConstantOp.of(np.ascontiguousarray(array), TensorType(element, array.shape)))
+
+    def _not(self, bits: SSAValue) -> SSAValue:
+        return self._add(NotOp(bits))
+
+    def both(self, left: SSAValue, right: SSAValue) -> SSAValue:
+        return self._add(AndOp(left, right))
+
+    def _above(self, value: SSAValue, number: float) -> SSAValue:
+        """`value > number`."""
+        element = plain_type(element_of(value))
+        dtype = dense_dtype(element)
+        assert dtype is not None
+        return self._add(build(GreaterOp, [value, self._constant(np.array(number, dtype), element)]))
+
+    def _moved(self, op: Operation, value: SSAValue, role: str = "mask") -> SSAValue:
+        """`value` moved as `op` moves its first operand."""
+        moved = op.clone({op.operands[0]: value})
+        assert isinstance(moved, NnOp)
+        for name in set(moved.attributes) - {"origin", "op_type"}:
+            del moved.attributes[name]
+        type_ = TensorType(element_of(value), shape_of(op.results[0]))
+        Rewriter.replace_value_with_new_type(moved.results[0], type_)
+        return self._add(moved, role)
+
+    # --- Constants ----------------------------------------------------------------------------------------------------
+
+    def _array(self, value: SSAValue, depth: int = _DEPTH) -> Array | None:
+        """The elements of what is computed from constants alone."""
+        if value not in self._known:
+            self._known[value] = self._evaluated(value, depth)
+        return self._known[value]
+
+    def _evaluated(self, value: SSAValue, depth: int) -> Array | None:
+        op, shape = giver(value), shape_of(value)
+        if isinstance(op, ConstantOp) or op is None:
+            return constant_array(value)
+        if not isinstance(op, NnOp) or not op.operands or not depth or len(op.results) != 1 or op.regions:
+            return None
+        if DYNAMIC_INDEX in shape or math.prod(shape) > _MOST_KNOWN:
+            return None
+        arrays: list[Array] = []
+        for operand in op.operands:
+            array = self._array(operand, depth - 1)
+            if array is None:
+                return None
+            arrays.append(array)
+        try:
+            found = evaluate(op, arrays)
+        except (InterpretationError, VerifyException):
+            return None
+        return None if found is None else found[0]
+
+    def _numbers(self, value: SSAValue) -> Array | None:
+        """The elements of a constant, wherever they are moved: those of an expansion to an open shape, too."""
+        while (array := self._array(value)) is None and isinstance(op := giver(value), _MOVED):
+            value = op.operands[0]
+        return array
+
+    def _number(self, value: SSAValue) -> float | None:
+        array = self._numbers(value)
+        if array is None or not array.size or (array != array.flat[0]).any():
+            return None
+        return float(array.flat[0])
+
+    # --- Numbers that are 0 or 1 --------------------------------------------------------------------------------------
+
+    def _bits(self, value: SSAValue) -> SSAValue | None:
+        """Where a value is 1, if it is 0 or 1 everywhere: by what it is computed from, or by its statistics."""
+        array, op = self._array(value), giver(value)
+        if array is not None:
+            return self._constant((array == 1).astype(np.int8), i1) if np.isin(array, (0, 1)).all() else None
+        match op:
+            case CastOp() if element_of(op.input) == i1:
+                return op.input
+            case SubOp() if self._number(op.lhs) == 1:
+                bits = self._bits(op.rhs)
+                return None if bits is None else self._not(bits)
+            case MulOp():
+                left, right = self._bits(op.lhs), self._bits(op.rhs)
+                return None if left is None or right is None else self.both(left, right)
+            case WhereOp() if (self._number(op.lhs), self._number(op.rhs)) == (1, 0):
+                return op.condition
+            case WhereOp() if (self._number(op.lhs), self._number(op.rhs)) == (0, 1):
+                return self._not(op.condition)
+            case _ if isinstance(op, _MOVED) and (bits := self._bits(op.operands[0])) is not None:
+                return self._moved(op, bits)
+            case _:
+                return self._observed_bits(value)
+
+    def _observed_bits(self, value: SSAValue) -> SSAValue | None:
+        """Of `0 <= v <= 1` the sums of `v` and of `v^2` are the same only if each `v` is 0 or 1. They are exact."""
+        seen, op = _statistics(value), giver(value)
+        if seen is None or not seen.count or any(seen.infinities) or seen.minimum < 0 or seen.maximum > 1:
+            return None
+        if seen.moments.total != seen.moments.squares:
+            return None
+        if isinstance(op, CastOp) and as_integer(element_of(op.input)) is not None:
+            return self._above(op.input, 0)
+        return self._above(value, 0.5)
+
+    # --- Masks --------------------------------------------------------------------------------------------------------
+
+    def mask(self, value: SSAValue, sign: int = 1) -> ScoreMask | None:
+        """The mask that `value`, times `sign`, is when it is added to scores; `None` where it is none."""
+        if kind_of(element_of(value)) is not Kind.FLOAT:
+            return None
+        array, op = self._array(value), giver(value)
+        if array is not None:
+            below = sign * array < 0
+            if below.all() or not below.any() or (array[~below] != 0).any():
+                return None
+            return ScoreMask(self._constant((~below).astype(np.int8), i1), float((sign * array)[below].max()), value)
+        match op:
+            case WhereOp():
+                return self._chosen_mask(op, sign)
+            case NegOp():
+                return self.mask(op.input, -sign)
+            case AddOp():
+                left = self.mask(op.lhs, sign)
+                right = None if left is None else self.mask(op.rhs, sign)
+                return None if left is None or right is None else self._joined(left, right, value)
+            case TriluOp():
+                inner = self.mask(op.input, sign)
+                outside = None if inner is None else self._moved(op, self._not(inner.keep))  # elsewhere it adds 0
+                return None if inner is None or outside is None else ScoreMask(self._not(outside), inner.fill, value)
+            case _ if isinstance(op, _MOVED):
+                inner = self.mask(op.operands[0], sign)
+                if inner is not None:
+                    return ScoreMask(self._moved(op, inner.keep), inner.fill, value)
+            case _:
+                pass
+        return self._line_mask(value, sign) or (self._observed_mask(value) if sign > 0 else None)
+
+    def _joined(self, left: ScoreMask, right: ScoreMask, source: SSAValue) -> ScoreMask:
+        return ScoreMask(self.both(left.keep, right.keep), max(left.fill, right.fill), source)
+
+    def _fill(self, value: SSAValue, sign: int) -> float | None:
+        """The largest element of a constant whose elements all mask."""
+        array = self._numbers(value)
+        if array is None or not array.size or not (sign * array < 0).all():
+            return None
+        return float((sign * array).max())
+
+    def _choices(self, op: WhereOp, sign: int) -> Iterator[tuple[SSAValue, SSAValue, float]]:
+        """For each side of a choice that masks: where elements take part, the other side, and the number that masks."""
+        if (fill := self._fill(op.rhs, sign)) is not None:
+            yield op.condition, op.lhs, fill
+        if (fill := self._fill(op.lhs, sign)) is not None:
+            yield self._not(op.condition), op.rhs, fill
+
+    def _chosen_mask(self, op: WhereOp, sign: int) -> ScoreMask | None:
+        for keep, taken, fill in self._choices(op, sign):
+            own = ScoreMask(keep, fill, op.result)
+            condition = giver(op.condition)
+            # `m.masked_fill(m.to(bool), lowest)`: what is not filled is 0
+            is_filled = taken is op.rhs and isinstance(condition, CastOp) and condition.input is taken
+            if is_filled or self._number(taken) == 0:
+                return own
+            inner = self.mask(taken, sign)
+            if inner is not None:
+                return self._joined(own, inner, op.result)
+        return None
+
+    def _line(self, value: SSAValue) -> tuple[SSAValue, float, float]:
+        """`value` as `factor * x + summand`."""
+        op = giver(value)
+        match op:
+            case NegOp():
+                x, factor, summand = self._line(op.input)
+                return x, -factor, -summand
+            case AddOp() | MulOp():
+                for inner, other in (op.operands, op.operands[::-1]):
+                    if (number := self._number(other)) is not None:
+                        x, factor, summand = self._line(inner)
+                        is_sum = isinstance(op, AddOp)
+                        return (x, factor, summand + number) if is_sum else (x, factor * number, summand * number)
+            case SubOp() if (number := self._number(op.rhs)) is not None:
+                x, factor, summand = self._line(op.lhs)
+                return x, factor, summand - number
+            case SubOp() if (number := self._number(op.lhs)) is not None:
+                x, factor, summand = self._line(op.rhs)
+                return x, -factor, number - summand
+            case DivOp() if number := self._number(op.rhs):
+                x, factor, summand = self._line(op.lhs)
+                return x, factor / number, summand / number
+            case _:
+                pass
+        return value, 1.0, 0.0
+
+    def _line_mask(self, value: SSAValue, sign: int) -> ScoreMask | None:
+        """`(1 - m) * fill`, or `m * fill`, where `m` is 0 or 1."""
+        x, factor, summand = self._line(value)
+        if x is value or not math.isfinite(factor) or not math.isfinite(summand):
+            return None
+        one, zero = sign * (factor + summand), sign * summand
+        if not (one == 0 > zero or zero == 0 > one) or (bits := self._bits(x)) is None:
+            return None
+        return ScoreMask(bits, zero, value) if one == 0 else ScoreMask(self._not(bits), one, value)
+
+    def _observed_mask(self, value: SSAValue) -> ScoreMask | None:
+        """A value that was 0, or below a gap; one that the caller gives, and that was always 0, masks nothing yet."""
+        seen = _statistics(value)
+        bound = None if seen is None else _largest_below_zero(seen)
+        if seen is None or bound is None:
+            return None
+        given = value
+        while isinstance(op := giver(given), _MOVED):
+            given = op.operands[0]
+        if seen.minimum >= 0 and not seen.infinities[0] and not isinstance(given, BlockArgument):
+            return None
+        return ScoreMask(self._above(value, max(bound, SURE) / 2), bound, value)
+
+    # --- Scores -------------------------------------------------------------------------------------------------------
+
+    def scores(self, value: SSAValue) -> Scores:
+        """The terms of `value` that are numbers, and the masks."""
+        if (found := self.mask(value)) is not None:
+            return Scores((), (found,))
+        op = giver(value)
+        inner: Scores | None = None
+        match op:
+            case AddOp():
+                left, right = self.scores(op.lhs), self.scores(op.rhs)
+                inner = Scores(left.terms + right.terms, left.masks + right.masks)
+            case SubOp() if (found := self.mask(op.rhs, -1)) is not None:
+                left = self.scores(op.lhs)
+                inner = Scores(left.terms, (*left.masks, found))
+            case WhereOp():
+                for keep, taken, fill in self._choices(op, 1):
+                    left = self.scores(taken)
+                    inner = Scores(left.terms, (*left.masks, ScoreMask(keep, fill, value)))
+            case MaxOp():  # max(scores + mask, lowest)
+                for taken, other in (op.operands, op.operands[::-1]):
+                    inner = self._clamped(taken, self._fill(other, 1)) or inner
+            case ClipOp() if op.minimum is not None and op.maximum is None:
+                inner = self._clamped(op.input, op.minimum.value.data)
+            case _ if isinstance(op, _RESHAPED):
+                inner = self._reshaped(op, self.scores(op.operands[0]))
+            case _:
+                pass
+        return inner if inner is not None and inner.masks else Scores((value,))
+
+    def _clamped(self, value: SSAValue, least: float | None) -> Scores | None:
+        if least is None or least > SURE:
+            return None
+        found = self.scores(value)
+        masks = tuple(ScoreMask(each.keep, max(each.fill, least), each.source) for each in found.masks)
+        return Scores(found.terms, masks)
+
+    def _reshaped(self, op: Operation, inner: Scores) -> Scores | None:
+        """Scores that are moved after they were masked: both move."""
+        shape = shape_of(op.operands[0])
+        if not inner.masks or not inner.terms or DYNAMIC_INDEX in shape:
+            return None
+        terms = self._moved(op, self.sum_of(inner.terms), "scores")
+        masks: list[ScoreMask] = []
+        for mask in inner.masks:
+            whole = self._add(build(ExpandOp, [mask.keep], {"shape": shape}))
+            masks.append(ScoreMask(self._moved(op, whole), mask.fill, mask.source))
+        return Scores((terms,), tuple(masks))
+
+    def range_of(self, terms: Sequence[SSAValue]) -> tuple[float, float] | None:
+        """The range of a sum, by those of its terms."""
+        ranges = [_range(each) for each in terms]
+        if any(each is None for each in ranges):
+            return None
+        return sum(each[0] for each in ranges if each), sum(each[1] for each in ranges if each)
+
+    def spread_of(self, terms: Sequence[SSAValue]) -> float | None:
+        """How far a masked score may be above the largest one that takes part, before its mask; or a number for it."""
+        ranges = [_range(each) for each in terms]
+        if any(each is None for each in ranges):
+            return None
+        return sum(max(each[1], 0.0) - each[0] for each in ranges if each)
+
+    def sum_of(self, terms: Sequence[SSAValue]) -> SSAValue:
+        """The sum of terms, in the range that it has by those of the terms."""
+        total = terms[0]
+        for place, term in enumerate(terms[1:], 2):
+            total = self._add(AddOp(total, term), "scores")
+            found, element = self.range_of(terms[:place]), plain_type(element_of(total))
+            if found is not None and isinstance(element, AnyFloat):
+                known = TensorType(calibrated_type(*found, element), shape_of(total))
+                total = Rewriter.replace_value_with_new_type(total, known)
+        return total
+
+
+def _range(value: SSAValue) -> tuple[float, float] | None:
+    array = constant_array(value)
+    if array is not None and array.size:
+        return float(array.min()), float(array.max())
+    seen = observed(value)
+    return None if seen is None else (seen.minimum, seen.maximum)
